@@ -21,7 +21,7 @@ static unsigned long sddp_assoc_idle_deadline(const struct sddp_assoc *a)
 	return a->idle_until - (SDDP_IDLE_PASSIVE - SDDP_IDLE_UNACCEPTED) * HZ;
 }
 
-static void sddp_assoc_arm_idle(struct sddp_assoc *a)
+static void sddp_assoc_arm_idle_timer(struct sddp_assoc *a)
 {
 	unsigned long due = sddp_assoc_idle_deadline(a);
 
@@ -30,7 +30,7 @@ static void sddp_assoc_arm_idle(struct sddp_assoc *a)
 }
 
 /**
- * sddp_assoc_start_idle - start the idle timer if no session is accepted
+ * sddp_assoc_start_idle_timer - start the idle timer if no session is accepted
  * @a: the association
  *
  * If there is no session at all, also free the transmit buffer. If, in addition, the
@@ -40,7 +40,7 @@ static void sddp_assoc_arm_idle(struct sddp_assoc *a)
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_assoc_start_idle(struct sddp_assoc *a)
+void sddp_assoc_start_idle_timer(struct sddp_assoc *a)
 {
 	if (a->accepted_sessions || a->phase != SDDP_UP)
 		return;
@@ -51,7 +51,7 @@ void sddp_assoc_start_idle(struct sddp_assoc *a)
 			sddp_assoc_kick(a);
 		}
 	}
-	sddp_assoc_arm_idle(a);
+	sddp_assoc_arm_idle_timer(a);
 }
 
 /*
@@ -63,7 +63,7 @@ void sddp_assoc_start_idle(struct sddp_assoc *a)
 static unsigned int sddp_assoc_idle_seconds(const struct sddp_assoc *a,
 					    const struct sddp_stream *st)
 {
-	if (st->up || st->s.active)
+	if (st->accepted || st->s.active)
 		return a->active ? SDDP_IDLE_ACTIVE : SDDP_IDLE_PASSIVE;
 	return st->reported && !a->active ? SDDP_IDLE_UNACCEPTED : 0;
 }
@@ -81,9 +81,9 @@ void sddp_assoc_account_session_end(struct sddp_assoc *a, const struct sddp_stre
 
 	if (time_after(idle_until, a->idle_until))
 		a->idle_until = idle_until;
-	a->accepted_sessions -= st->up;
+	a->accepted_sessions -= st->accepted;
 	atomic_dec(&a->live);
-	sddp_assoc_start_idle(a);
+	sddp_assoc_start_idle_timer(a);
 }
 
 /*
@@ -97,12 +97,12 @@ static bool sddp_assoc_reset_to_unaccepted(struct sddp_assoc *a)
 		return false;
 	a->peer_accepted = false;
 	a->violations = 0;
-	sddp_assoc_start_idle(a);
+	sddp_assoc_start_idle_timer(a);
 	return true;
 }
 
 /**
- * sddp_assoc_handle_idle - handle the expiry of the idle timer
+ * sddp_assoc_handle_idle_timer - handle the expiry of the idle timer
  * @a: the association
  *
  * Context: worker, with the association's mutex held.
@@ -110,12 +110,12 @@ static bool sddp_assoc_reset_to_unaccepted(struct sddp_assoc *a)
  * accepted session, if the timer has been started again, or if a session or a reserved
  * stream number remains.
  */
-bool sddp_assoc_handle_idle(struct sddp_assoc *a)
+bool sddp_assoc_handle_idle_timer(struct sddp_assoc *a)
 {
 	if (a->accepted_sessions)
 		return false;
 	if (time_after(sddp_assoc_idle_deadline(a), jiffies)) {
-		sddp_assoc_arm_idle(a);
+		sddp_assoc_arm_idle_timer(a);
 		return false;
 	}
 	if (a->peer_accepted)

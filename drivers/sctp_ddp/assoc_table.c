@@ -164,7 +164,7 @@ static bool may_share_assoc(const struct sddp_assoc *a,
  * that the peer allows fewer streams, the worker moves the session to another
  * association. Return: 0; -EBUSY if no number is free; -ENOMEM if memory is short.
  */
-static int reserve_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
+static int reserve_stream_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
 {
 	u32 n = 0;
 	int err;
@@ -182,24 +182,24 @@ static int reserve_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
  * checked associations has a free number.
  */
 static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args,
-						  u32 dest_node, int vrf, u16 *id)
+						  u32 hash, int vrf, u16 *id)
 {
 	struct sddp_assoc *a;
 	int steps = 0;
 
 	lockdep_assert_held(&assocs_lock);
-	hash_for_each_possible(dests, a, dest_node, dest_node) {
+	hash_for_each_possible(dests, a, dest_node, hash) {
 		if (steps++ == STEPS)
 			break;
 		if (may_share_assoc(a, args, vrf) &&
-		    !reserve_number(a, id, GFP_NOWAIT | __GFP_NOWARN))
+		    !reserve_stream_number(a, id, GFP_NOWAIT | __GFP_NOWARN))
 			return a;
 	}
 	return NULL;
 }
 
 /* Keep an association open for a reserved stream number, and take a reference */
-static struct sddp_assoc *__sddp_get_reserved(struct sddp_assoc *a)
+static struct sddp_assoc *__sddp_hold_reserved(struct sddp_assoc *a)
 {
 	lockdep_assert_held(&assocs_lock);
 	atomic_inc(&a->live);
@@ -218,7 +218,7 @@ static struct sddp_assoc *sddp_reserve_existing(const struct ddp_connect *args, 
 	spin_lock(&assocs_lock);
 	a = __sddp_reserve_existing(args, hash_dest(args), vrf, id);
 	if (a)
-		__sddp_get_reserved(a);
+		__sddp_hold_reserved(a);
 	spin_unlock(&assocs_lock);
 	return a;
 }
@@ -232,18 +232,18 @@ static struct sddp_assoc *sddp_reserve_existing(const struct ddp_connect *args, 
 static struct sddp_assoc *sddp_reserve_or_add(const struct ddp_connect *args,
 					      u16 *id, struct sddp_assoc *fresh)
 {
-	u32 dest_node = hash_dest(args);
+	u32 hash = hash_dest(args);
 	struct sddp_assoc *a;
 
 	spin_lock(&assocs_lock);
-	a = __sddp_reserve_existing(args, dest_node, fresh->vrf, id);
+	a = __sddp_reserve_existing(args, hash, fresh->vrf, id);
 	if (!a) {
 		a = fresh;
 		*id = 0;
 		list_add_tail(&a->list, &all);
-		hash_add(dests, &a->dest_node, dest_node);
+		hash_add(dests, &a->dest_node, hash);
 	}
-	__sddp_get_reserved(a);
+	__sddp_hold_reserved(a);
 	spin_unlock(&assocs_lock);
 	return a;
 }
@@ -271,7 +271,7 @@ static struct sddp_assoc *new_active_assoc(const struct ddp_connect *args, int v
 	if (!a)
 		return ERR_PTR(-ENOMEM);
 	init_active_assoc(a, args, vrf);
-	err = reserve_number(a, &first, GFP_KERNEL);
+	err = reserve_stream_number(a, &first, GFP_KERNEL);
 	if (!err)
 		err = sddp_sock_create(a);
 	if (!err)

@@ -34,10 +34,10 @@ static void end_stream(struct sddp_stream *st, enum iw_reason why)
 }
 
 /*
- * End the sessions of the association. If @but_waiting is true, do not end the sessions
+ * End the sessions of the association. If @keep_deferred is true, do not end the sessions
  * that have a deferred segment.
  */
-static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool but_waiting)
+static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool keep_deferred)
 {
 	struct sddp_stream *st;
 	unsigned long id;
@@ -45,7 +45,7 @@ static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool but_waiti
 
 	xa_for_each(&a->streams, id, at) {
 		st = at;
-		if (!xa_is_value(at) && !(but_waiting && st->deferred))
+		if (!xa_is_value(at) && !(keep_deferred && st->deferred))
 			end_stream(st, why);
 	}
 }
@@ -160,10 +160,10 @@ static void sddp_assoc_schedule_retry(struct sddp_assoc *a)
  */
 static void sddp_assoc_schedule_backoff(struct sddp_assoc *a)
 {
-	u32 delay = sddp_next_retry_delay(a->delay);
+	u32 delay = sddp_next_retry_delay(a->retry_delay);
 
 	if (arm_retry_timer(a, msecs_to_jiffies(delay)))
-		a->delay = delay;
+		a->retry_delay = delay;
 }
 
 /*
@@ -244,7 +244,7 @@ static void sddp_assoc_enter_up(struct sddp_assoc *a)
 	}
 	sddp_assoc_set_phase(a, SDDP_UP);
 	kick_all_sessions(a);
-	sddp_assoc_start_idle(a);
+	sddp_assoc_start_idle_timer(a);
 }
 
 static void sddp_assoc_handle_handshake(struct sddp_assoc *a)
@@ -321,7 +321,7 @@ static bool sddp_assoc_check_stall(struct sddp_assoc *a)
 	return state != SDDP_PATH_DEAD;
 }
 
-static void run_established(struct sddp_assoc *a)
+static void run_established_assoc(struct sddp_assoc *a)
 {
 	enum sddp_sock_state state;
 	int err, more;
@@ -334,7 +334,7 @@ static void run_established(struct sddp_assoc *a)
 	state = sddp_sock_update_state(a, &err);
 	more = sddp_recv(a);
 	/*
-	 * keep the association if a session has begun after sddp_assoc_start_idle() set
+	 * keep the association if a session has begun after sddp_assoc_start_idle_timer() set
 	 * end_reason
 	 */
 	if (a->end_reason == IW_LOCAL_CLOSE && atomic_read(&a->live))
@@ -352,7 +352,7 @@ static void run_established(struct sddp_assoc *a)
 	 * handle the idle timer even if chunks are queued, because a peer may never stop
 	 * sending
 	 */
-	if (test_and_clear_flag(&a->idle_due) && sddp_assoc_handle_idle(a)) {
+	if (test_and_clear_flag(&a->idle_due) && sddp_assoc_handle_idle_timer(a)) {
 		sddp_assoc_tear_down(a, IW_LOCAL_CLOSE, !a->active);
 		return;
 	}
@@ -397,13 +397,13 @@ void sddp_assoc_work(struct work_struct *w)
 	if (a->phase != SDDP_ENDED && READ_ONCE(a->stop))
 		sddp_assoc_tear_down(a, IW_LOCAL_ABORT, true);
 	if (test_and_clear_flag(&a->unreserved))
-		sddp_assoc_start_idle(a);
+		sddp_assoc_start_idle_timer(a);
 	if (a->phase == SDDP_NEW)
 		connect_new_assoc(a);
 	if (a->phase == SDDP_CONNECTING)
 		sddp_assoc_handle_handshake(a);
 	if (a->phase == SDDP_UP)
-		run_established(a);
+		run_established_assoc(a);
 	/* end streams that were added after the end of the association */
 	if (a->phase == SDDP_ENDED)
 		sddp_assoc_handle_events(a, false, true);
@@ -467,7 +467,7 @@ int sddp_assoc_set_up_passive(struct sddp_assoc *a)
 	other = sddp_unaccepted_add(a);
 	sddp_sock_attach(a);
 	sddp_assoc_set_phase(a, SDDP_UP);
-	sddp_assoc_start_idle(a);
+	sddp_assoc_start_idle_timer(a);
 	/* schedule the worker for chunks that arrived before sddp_sock_attach() */
 	sddp_assoc_kick(a);
 	mutex_unlock(&a->mutex);

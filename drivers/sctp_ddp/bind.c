@@ -72,7 +72,7 @@ int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 }
 
 /**
- * sddp_bind_as - bind a socket with the credentials of its owner
+ * sddp_bind_as_owner - bind a socket with the credentials of its owner
  * @owner: the owner, who may lack the permission to bind to the port
  * @sock: the socket
  * @at: see sddp_bind()
@@ -80,8 +80,8 @@ int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
  *
  * Return: see sddp_bind(); -EACCES if the owner may not bind to the port.
  */
-int sddp_bind_as(const struct ddp_sock_owner *owner, struct socket *sock,
-		 const struct sockaddr_storage *at, const int *paths)
+int sddp_bind_as_owner(const struct ddp_sock_owner *owner, struct socket *sock,
+		       const struct sockaddr_storage *at, const int *paths)
 {
 	const struct cred *mine = override_creds(owner->cred);
 	int err = sddp_bind(sock, at, paths);

@@ -32,7 +32,7 @@ void sddp_ssn_encode(u8 *p, u16 ssn)
 	put_unaligned_be16(ssn, p + SDDP_SSN);
 }
 
-static bool decode_function(struct sddp_control *c, u16 function)
+static bool decode_function_code(struct sddp_control *c, u16 function)
 {
 	c->offer.enhanced = function >= SDDP_INITIATE_ENHANCED;
 	switch (function) {
@@ -110,7 +110,7 @@ enum iw_reason sddp_control_decode(struct sddp_control *c, const u8 *p,
 	if (len < SDDP_CONTROL_LEN)
 		return IW_SCTP_CONTROL;
 	c->ssn = get_unaligned_be16(p + SDDP_SSN);
-	if (!decode_function(c, get_unaligned_be16(p + SDDP_FUNCTION)))
+	if (!decode_function_code(c, get_unaligned_be16(p + SDDP_FUNCTION)))
 		return IW_SCTP_CONTROL;
 	if (c->what == SDDP_KIND_TERMINATE)
 		return IW_OK;

@@ -203,7 +203,7 @@ struct sddp_assoc {
 	enum iw_reason		end_reason;
 	/* errno of a send that found the association ended, or 0 */
 	int			send_err;
-	u32			delay;	/* last delay of a retry, milliseconds, or 0 */
+	u32			retry_delay;	/* last delay of a retry, milliseconds, or 0 */
 	unsigned long		retry_at;	/* expiry time of the timer retry, jiffies */
 	u8			*out;	/* transmit buffer, or NULL */
 	u32			out_size;	/* size of the transmit buffer, bytes */
@@ -316,7 +316,7 @@ struct sddp_stream {
 	/* the ULP has requested the session or was notified of it */
 	bool			reported;
 	/* the session is accepted, and counted in accepted_sessions */
-	bool			up;
+	bool			accepted;
 	/* a chunk or segment was in error: discard later segments */
 	bool			rx_stopped;
 	/* the ULP has been notified of the peer's Terminate */
@@ -329,9 +329,9 @@ struct sddp_stream {
 	struct list_head	await_ack;	/* entry in the association's list unacked */
 	struct list_head	queue_entry;	/* entry in control_queue or segment_queue */
 	struct list_head	late;	/* entry in the association's list late */
-	u64			step;	/* last result of get_close_progress() in stream.c */
+	u64			close_progress;	/* last result of get_close_progress() */
 	/* time limit from which the deadline was computed, seconds; 0 if there is no deadline */
-	unsigned int		timed;
+	unsigned int		deadline_seconds;
 	/* time at which the worker ends the session, jiffies */
 	unsigned long		deadline;
 
@@ -389,9 +389,9 @@ void sddp_assoc_put(struct sddp_assoc *a);
 void sddp_assoc_wait_freed(void);
 
 /* assoc_idle.c: the idle timeout of an association */
-void sddp_assoc_start_idle(struct sddp_assoc *a);
+void sddp_assoc_start_idle_timer(struct sddp_assoc *a);
 void sddp_assoc_account_session_end(struct sddp_assoc *a, const struct sddp_stream *st);
-bool sddp_assoc_handle_idle(struct sddp_assoc *a);
+bool sddp_assoc_handle_idle_timer(struct sddp_assoc *a);
 
 /* assoc_work.c: the worker, and setup of associations that peers create */
 void sddp_assoc_work(struct work_struct *w);
@@ -526,8 +526,8 @@ enum sddp_path_state sddp_path_handle_stall(struct sddp_assoc *a);
 /* bind.c: binding a socket to addresses */
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 	      const int *paths);
-int sddp_bind_as(const struct ddp_sock_owner *owner, struct socket *sock,
-		 const struct sockaddr_storage *at, const int *paths);
+int sddp_bind_as_owner(const struct ddp_sock_owner *owner, struct socket *sock,
+		       const struct sockaddr_storage *at, const int *paths);
 
 /* addr_event.c: notifications about addresses and VRFs of interfaces */
 int sddp_addr_events_init(void);

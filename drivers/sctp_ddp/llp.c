@@ -113,7 +113,7 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 					void *ctx)
 {
 	struct sddp_stream *st = sddp_stream_new(user, ctx, true);
-	struct sddp_control *say;
+	struct sddp_control *initiate;
 	int err;
 
 	if (!st)
@@ -123,15 +123,15 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 	st->reported = true;
 	/* take the ULP's reference */
 	ddp_session_get(&st->ss);
-	say = alloc_control(SDDP_KIND_INITIATE, args->offer);
-	err = PTR_ERR_OR_ZERO(say);
+	initiate = alloc_control(SDDP_KIND_INITIATE, args->offer);
+	err = PTR_ERR_OR_ZERO(initiate);
 	/*
 	 * take a reference for this function, because the session may end before the
 	 * function returns
 	 */
 	ddp_session_get(&st->ss);
 	if (!err) {
-		st->pending_control = say;
+		st->pending_control = initiate;
 		err = sddp_llp_reserve_and_begin(st, args);
 	}
 	if (err) {

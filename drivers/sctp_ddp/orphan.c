@@ -17,7 +17,7 @@
 #define OWED	BIT(17)			/* our Terminate must still be sent */
 #define MARK	XA_MARK_1		/* mark of the table entries that have OWED set */
 
-static void *sddp_orphan_entry(const struct sddp_tally *t, bool owed)
+static void *make_orphan_entry(const struct sddp_tally *t, bool owed)
 {
 	return xa_mk_value(t->n | (t->last ? LAST : 0) | (owed ? OWED : 0));
 }
@@ -43,7 +43,7 @@ static void sddp_orphan_update(struct sddp_assoc *a, u16 id,
 		xa_erase(&a->streams, id);
 		return;
 	}
-	xa_store(&a->streams, id, sddp_orphan_entry(t, owed), GFP_KERNEL);
+	xa_store(&a->streams, id, make_orphan_entry(t, owed), GFP_KERNEL);
 	if (owed)
 		xa_set_mark(&a->streams, id, MARK);
 	else
@@ -69,8 +69,8 @@ static bool is_in_window(const struct sddp_head *h)
 	return h->has_ssn && sddp_ssn_compare(0, h->ssn) <= SDDP_SSN_EARLY;
 }
 
-static enum iw_reason violation_reason(const struct sddp_chunk_desc *in,
-				       const struct sddp_head *h)
+static enum iw_reason get_violation_reason(const struct sddp_chunk_desc *in,
+					   const struct sddp_head *h)
 {
 	if (!h->well_formed)
 		return IW_SCTP_SEQUENCE;
@@ -121,14 +121,14 @@ int sddp_orphan_process_first(struct sddp_assoc *a, const struct sddp_chunk_desc
 	if (is_in_window(h))
 		sddp_tally_count_chunk(&t, h);
 	if (owed || !sddp_tally_is_complete(&t)) {
-		err = xa_insert(&a->streams, in->id, sddp_orphan_entry(&t, owed),
+		err = xa_insert(&a->streams, in->id, make_orphan_entry(&t, owed),
 				GFP_KERNEL);
 		if (err)
 			return err;
 		sddp_orphan_update(a, in->id, &t, owed);
 	}
 	sddp_assoc_count_violation(a);
-	sddp_listen_report_refused(a, violation_reason(in, h));
+	sddp_listen_report_refused(a, get_violation_reason(in, h));
 	return 0;
 }
 

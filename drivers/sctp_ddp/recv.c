@@ -25,7 +25,7 @@
  * the socket may no longer refer to an association. Return: the number of chunks
  * collected.
  */
-static int sddp_recv_collect(const struct sddp_assoc *a, struct sk_buff **batch)
+static int sddp_recv_collect_chunks(const struct sddp_assoc *a, struct sk_buff **batch)
 {
 	struct sock *sk = a->sock->sk;
 	struct sk_buff *skb;
@@ -80,7 +80,7 @@ static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
 	if (!taken)
 		return false;
 	consume_chunk(a, in.len);
-	a->delay = 0;
+	a->retry_delay = 0;
 	return true;
 }
 
@@ -99,7 +99,7 @@ int sddp_recv(struct sddp_assoc *a)
 	int budget, n, i;
 
 	for (budget = RX_BUDGET; budget > 0; budget -= n) {
-		n = sddp_recv_collect(a, batch);
+		n = sddp_recv_collect_chunks(a, batch);
 		for (i = 0; i < n; i++)
 			if (!receive_one(a, batch[i]))
 				return -ENOMEM;

@@ -80,7 +80,7 @@ static void sddp_rx_enter_full(struct sddp_stream *st, const struct ddp_offer *o
 	if (st->ended)
 		return;
 	sddp_stream_set_deadline(st, 0);
-	st->up = true;
+	st->accepted = true;
 	sddp_assoc_count_accepted(st->a);
 	/* this also starts a DDP stream that has failed already, see ddp/session.h */
 	ddp_session_report_established(&st->ss, o);
@@ -325,7 +325,7 @@ static bool process_next_chunk(struct sddp_stream *st, const struct sddp_chunk_d
 }
 
 /* Pass the peer's Terminate to the state machine once all chunks before it have been received */
-static void terminate_if_complete(struct sddp_stream *st)
+static void process_terminate_if_complete(struct sddp_stream *st)
 {
 	if (!sddp_tally_is_complete(&st->tally))
 		return;
@@ -341,7 +341,7 @@ static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in
 	if (in->ppid == SDDP_PPID_SEGMENT && st->s.state == SDDP_OPEN)
 		sddp_session_receive(&st->s, SDDP_KIND_SEGMENT, false);
 	sddp_tally_count_chunk(&st->tally, h);
-	terminate_if_complete(st);
+	process_terminate_if_complete(st);
 }
 
 /**
@@ -364,7 +364,7 @@ void sddp_rx_start_counting_if_ended(struct sddp_stream *st)
 	st->counting = true;
 	st->tally = sddp_early_count_received(st);
 	sddp_early_free_all(st);
-	terminate_if_complete(st);
+	process_terminate_if_complete(st);
 }
 
 /* End the session because of a chunk that is not legal or cannot be kept, and count that chunk */

@@ -263,25 +263,25 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort)
  * Enable or disable the reporting of ICMP errors by the socket. As with TCP, ICMP errors
  * end an association only during the handshake.
  */
-static void set_icmp_errors(struct socket *sock, int may)
+static void set_icmp_error_reports(struct socket *sock, int on)
 {
 	bool v4 = sock->sk->sk_family == AF_INET;
 
 	sock->ops->setsockopt(sock, v4 ? SOL_IP : SOL_IPV6,
 			      v4 ? IP_RECVERR : IPV6_RECVERR,
-			      KERNEL_SOCKPTR(&may), sizeof(may));
+			      KERNEL_SOCKPTR(&on), sizeof(on));
 }
 
 /* Bind to the ULP's port, or to any free port if an SCTP socket already uses the ULP's port */
 static int bind_some_port(struct sddp_assoc *a)
 {
 	struct sockaddr_storage addr = a->from;
-	int err = sddp_bind_as(&a->owner, a->sock, &addr, a->paths);
+	int err = sddp_bind_as_owner(&a->owner, a->sock, &addr, a->paths);
 
 	if (err != -EADDRINUSE)
 		return err;
 	ddp_addr_set_port(&addr, 0);
-	return sddp_bind_as(&a->owner, a->sock, &addr, a->paths);
+	return sddp_bind_as_owner(&a->owner, a->sock, &addr, a->paths);
 }
 
 /*
@@ -344,7 +344,7 @@ int sddp_sock_connect(struct sddp_assoc *a)
 
 	if (err)
 		return err;
-	set_icmp_errors(a->sock, true);
+	set_icmp_error_reports(a->sock, true);
 	ddp_sock_set_tos(a->sock->sk, a->tos);
 	err = sddp_bind_local(a);
 	if (!err)
@@ -479,7 +479,7 @@ enum iw_reason sddp_sock_read_established(struct sddp_assoc *a)
 	enum iw_reason why;
 
 	/* ICMP errors must not end an established association */
-	set_icmp_errors(sock, false);
+	set_icmp_error_reports(sock, false);
 	lock_sock(sock->sk);
 	asoc = sctp_sk_asoc(sock->sk);
 	why = __check_peer(asoc, sock->sk);
@@ -548,7 +548,7 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		a->send_err = n;
 	if (n < 0)
 		return n;
-	a->delay = 0;
+	a->retry_delay = 0;
 	sddp_path_schedule_check(a);
 	return 0;
 }

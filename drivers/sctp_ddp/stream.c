@@ -76,7 +76,7 @@ static void sddp_stream_timer_work(struct work_struct *work)
  */
 void sddp_stream_set_deadline(struct sddp_stream *st, unsigned int seconds)
 {
-	st->timed = seconds;
+	st->deadline_seconds = seconds;
 	st->deadline = jiffies + seconds * HZ;
 	if (seconds)
 		mod_delayed_work(sddp_wq, &st->timer, seconds * HZ);
@@ -88,7 +88,7 @@ void sddp_stream_set_deadline(struct sddp_stream *st, unsigned int seconds)
 static bool sddp_has_deadline_passed(const struct sddp_stream *st, unsigned long when,
 				     unsigned int grace)
 {
-	return st->timed && time_after_eq(when, st->deadline + grace * HZ);
+	return st->deadline_seconds && time_after_eq(when, st->deadline + grace * HZ);
 }
 
 /**
@@ -328,7 +328,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	spin_unlock(&st->lock);
 	s = st->stream;
 	trace_sddp_session_end(st, why);
-	st->timed = 0;
+	st->deadline_seconds = 0;
 	cancel_delayed_work_sync(&st->timer);
 	sddp_tx_drop_pending(st);
 	ddp_port_detach_request(&st->conn_req);
@@ -444,13 +444,13 @@ static u64 get_close_progress(const struct sddp_stream *st)
 }
 
 /* Extend the deadline if the graceful end has made progress since the last call */
-static void renew_deadline(struct sddp_stream *st)
+static void sddp_extend_deadline_on_progress(struct sddp_stream *st)
 {
 	u64 step = get_close_progress(st);
 
-	if (step == st->step)
+	if (step == st->close_progress)
 		return;
-	st->step = step;
+	st->close_progress = step;
 	sddp_stream_set_deadline(st, sddp_session_is_acked(&st->s) ? DEADLINE_CLOSE
 							    : DEADLINE_DRAIN);
 }
@@ -472,12 +472,12 @@ void sddp_stream_advance_close(struct sddp_stream *st)
 	if (sddp_session_is_reusable(&st->s))
 		sddp_stream_end(st, sddp_stream_close_reason(st), NULL);
 	else if (st->s.state == SDDP_OPEN)
-		renew_deadline(st);
+		sddp_extend_deadline_on_progress(st);
 	/*
 	 * No Accept has been sent or received, so normally there is nothing to send. But
-	 * if st->up is set, the Accept is still pending, and the ULP may have posted
+	 * if st->accepted is set, the Accept is still pending, and the ULP may have posted
 	 * data to be sent after it.
 	 */
-	else if (!st->up)
+	else if (!st->accepted)
 		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 }

@@ -28,7 +28,7 @@ static void finish_unbind(struct sddp_stream *st)
  */
 static void sddp_notify_accepted(struct sddp_stream *st)
 {
-	st->up = true;
+	st->accepted = true;
 	sddp_assoc_count_accepted(st->a);
 	ddp_session_report_established(&st->ss, NULL);
 }
@@ -51,20 +51,20 @@ static void sddp_stream_start_reply(struct sddp_stream *st)
  */
 static void sddp_stream_process_ulp_requests(struct sddp_stream *st)
 {
-	bool answered, leaves, fresh;
+	bool has_replied, must_unbind, has_new_reply;
 
 	spin_lock(&st->lock);
-	fresh = st->reply;
-	if (fresh)
+	has_new_reply = st->reply;
+	if (has_new_reply)
 		__sddp_stream_take_reply(st);
-	answered = st->has_replied;
-	leaves = test_bit(0, &st->unbind);
+	has_replied = st->has_replied;
+	must_unbind = test_bit(0, &st->unbind);
 	spin_unlock(&st->lock);
-	if (fresh)
+	if (has_new_reply)
 		sddp_stream_start_reply(st);
-	if (answered)
+	if (has_replied)
 		ddp_port_detach_request(&st->conn_req);
-	if (leaves)
+	if (must_unbind)
 		finish_unbind(st);
 }
 
@@ -114,7 +114,7 @@ static bool sddp_stream_move_to_other_assoc(struct sddp_stream *st)
 	xa_erase(&from->streams, st->id);
 	list_del_init(&st->queue_entry);
 	list_del_init(&st->late);
-	/* call this before change_assoc(), after which the other worker may change st->up */
+	/* after change_assoc(), the other worker may change st->accepted */
 	sddp_assoc_account_session_end(from, st);
 	if (change_assoc(st, to, id))
 		ddp_session_put(&st->ss);

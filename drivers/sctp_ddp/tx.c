@@ -397,16 +397,16 @@ static struct sddp_stream *pick_next_stream(struct sddp_assoc *a)
 static int give_slot(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
-	bool says = has_control_chunk(st);
+	bool has_control = has_control_chunk(st);
 	u32 most = list_is_singular(&a->segment_queue) ? SLOT_BYTES_ALONE : SLOT_BYTES;
 	int err;
 
 	ddp_session_get(&st->ss);
-	err = send_stream_chunks(st, says ? 0 : most);
+	err = send_stream_chunks(st, has_control ? 0 : most);
 	if (err >= 0) {
 		list_del_init(&st->queue_entry);
 		sddp_stream_advance_close(st);
-		if (err || says)
+		if (err || has_control)
 			sddp_tx_enqueue(st);
 		sddp_stream_release_if_ended(st);
 	} else if (!ddp_sock_is_transient(err)) {

@@ -35,13 +35,14 @@ static bool is_same_laddr(const struct sddp_assoc *a, const struct sddp_assoc *b
 }
 
 /*
- * Check whether @other is in the group @among with @a: associations with the same peer
- * and local address, with the same local address, or in the same network namespace
+ * Check whether @other is in the same group as @a. SDDP_EVICT_PEER groups associations
+ * with the same peer and local address, SDDP_EVICT_LADDR those with the same local
+ * address, and SDDP_EVICT_NET those in the same network namespace.
  */
 static bool is_in_group(const struct sddp_assoc *a, const struct sddp_assoc *other,
-			enum sddp_evict_group among)
+			enum sddp_evict_group group)
 {
-	switch (among) {
+	switch (group) {
 	case SDDP_EVICT_PEER:
 		return is_same_laddr(a, other) && a->source == other->source;
 	case SDDP_EVICT_LADDR:
@@ -56,25 +57,25 @@ static bool is_in_group(const struct sddp_assoc *a, const struct sddp_assoc *oth
 static struct sddp_unaccepted __sddp_count_unaccepted(const struct sddp_assoc *a)
 {
 	const struct sddp_assoc *other;
-	struct sddp_unaccepted there = {};
+	struct sddp_unaccepted counts = {};
 
 	list_for_each_entry(other, &unaccepted, unaccepted) {
-		there.peer += is_in_group(a, other, SDDP_EVICT_PEER);
-		there.laddr += is_in_group(a, other, SDDP_EVICT_LADDR);
-		there.net += is_in_group(a, other, SDDP_EVICT_NET);
+		counts.peer += is_in_group(a, other, SDDP_EVICT_PEER);
+		counts.laddr += is_in_group(a, other, SDDP_EVICT_LADDR);
+		counts.net += is_in_group(a, other, SDDP_EVICT_NET);
 	}
-	return there;
+	return counts;
 }
 
 /* Find the association to evict if @a is added. Return: NULL if no limit is reached. */
-static struct sddp_assoc *__choose_evicted(const struct sddp_assoc *a)
+static struct sddp_assoc *__choose_assoc_to_evict(const struct sddp_assoc *a)
 {
-	const struct sddp_unaccepted there = __sddp_count_unaccepted(a);
-	enum sddp_evict_group among = sddp_choose_evict_group(&there);
+	const struct sddp_unaccepted counts = __sddp_count_unaccepted(a);
+	enum sddp_evict_group group = sddp_choose_evict_group(&counts);
 	struct sddp_assoc *other;
 
 	list_for_each_entry(other, &unaccepted, unaccepted)
-		if (is_in_group(a, other, among))
+		if (is_in_group(a, other, group))
 			return other;
 	return NULL;
 }
@@ -93,7 +94,7 @@ struct sddp_assoc *sddp_unaccepted_add(struct sddp_assoc *a)
 
 	a->source = hash_peer(a);
 	mutex_lock(&unaccepted_lock);
-	other = __choose_evicted(a);
+	other = __choose_assoc_to_evict(a);
 	if (other) {
 		list_del_init(&other->unaccepted);
 		other->evicted = true;
@@ -120,7 +121,7 @@ bool sddp_unaccepted_add_again(struct sddp_assoc *a)
 
 	mutex_lock(&unaccepted_lock);
 	if (!a->evicted && list_empty(&a->unaccepted)) {
-		room = !__choose_evicted(a);
+		room = !__choose_assoc_to_evict(a);
 		if (room)
 			list_add(&a->unaccepted, &unaccepted);
 	}

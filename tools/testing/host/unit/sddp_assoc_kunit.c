@@ -293,7 +293,8 @@ static void unusable_assoc_is_refused(struct kunit *test)
 /* When an association may end ------------------------------------------------------ */
 
 static struct sddp_stream unasked, asked = { .reported = true },
-	accepted_one = { .reported = true, .up = true }, ours = { .reported = true, .s.active = true };
+	accepted_one = { .reported = true, .accepted = true },
+	ours = { .reported = true, .s.active = true };
 
 /* Replace the fixture's association with a passive one */
 static void replace_with_passive(void)
@@ -313,8 +314,8 @@ static void replace_with_passive(void)
 static void add_session(const struct sddp_stream *st)
 {
 	atomic_inc(&stubs.a->live);
-	stubs.a->accepted_sessions += st->up;
-	stubs.a->peer_accepted |= st->up && !stubs.a->active;
+	stubs.a->accepted_sessions += st->accepted;
+	stubs.a->peer_accepted |= st->accepted && !stubs.a->active;
 }
 
 static void end_session(const struct sddp_stream *st)

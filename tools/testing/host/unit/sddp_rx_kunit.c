@@ -135,7 +135,7 @@ void sddp_assoc_account_session_end(struct sddp_assoc *a, const struct sddp_stre
 {
 	atomic_dec(&a->live);
 	stubs.request_reported = st->reported;
-	stubs.accepted = st->up;
+	stubs.accepted = st->accepted;
 }
 
 int sddp_listen_pass_initiate(struct sddp_stream *st, const struct ddp_offer *o)
@@ -224,7 +224,7 @@ static struct sddp_stream *open_accepted(u16 id)
 	st->a = &stubs.a;
 	st->id = id;
 	st->reported = true;
-	st->up = true;
+	st->accepted = true;
 	st->stream = &stubs.stream;
 	atomic_inc(&stubs.a.live);
 	xa_store(&stubs.a.streams, id, st, GFP_KERNEL);

@@ -106,8 +106,8 @@ int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to)
 	return 0;
 }
 
-int sddp_bind_as(const struct ddp_sock_owner *owner, struct socket *sock,
-		 const struct sockaddr_storage *at, const int *paths)
+int sddp_bind_as_owner(const struct ddp_sock_owner *owner, struct socket *sock,
+		       const struct sockaddr_storage *at, const int *paths)
 {
 	return 0;
 }
@@ -240,15 +240,15 @@ static void send_error_keeps_peer_done(struct kunit *test)
 /* A lack of send buffer space does not end the association */
 static void full_sndbuf_keeps_assoc(struct kunit *test)
 {
-	stubs.a.delay = 40;
+	stubs.a.retry_delay = 40;
 	stubs.result = -EAGAIN;
 	KUNIT_EXPECT_EQ(test, -EAGAIN, send_one());
 	KUNIT_EXPECT_TRUE(test, stubs.a.sndbuf_full);
-	KUNIT_EXPECT_EQ(test, 40u, stubs.a.delay);
+	KUNIT_EXPECT_EQ(test, 40u, stubs.a.retry_delay);
 	stubs.result = 1;
 	KUNIT_EXPECT_EQ(test, 0, send_one());
 	KUNIT_EXPECT_FALSE(test, stubs.a.sndbuf_full);
-	KUNIT_EXPECT_EQ(test, 0u, stubs.a.delay);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.a.retry_delay);
 	end_assoc(0);
 	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
 }

@@ -82,7 +82,7 @@ enum iw_reason ddp_sock_err_to_reason(int err, enum iw_reason otherwise)
 
 void sddp_assoc_account_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
 {
-	stubs.accepted_ended += st->up;
+	stubs.accepted_ended += st->accepted;
 	atomic_dec(&a->live);
 }
 
@@ -124,7 +124,7 @@ void sddp_assoc_count_accepted(struct sddp_assoc *a)
 void sddp_assoc_kick(struct sddp_assoc *a)
 {
 	if (stubs.eager && a == &stubs.other)
-		list_first_entry(&a->ready, struct sddp_stream, ready)->up = true;
+		list_first_entry(&a->ready, struct sddp_stream, ready)->accepted = true;
 }
 
 void sddp_tx_drop_pending(struct sddp_stream *st) {}
@@ -261,7 +261,7 @@ static void moved_session_counts_once(struct kunit *test)
 	stubs.eager = true;
 	run_worker(&stubs.a);
 	stubs.eager = false;
-	KUNIT_EXPECT_TRUE(test, st->up);
+	KUNIT_EXPECT_TRUE(test, st->accepted);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.accepted_ended);
 	run_worker(&stubs.other);
 	list_del_init(&st->late);
@@ -396,11 +396,11 @@ static void close_keeps_unsent_accept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
 	/* the close does not extend the time limit of the Accept */
 	KUNIT_EXPECT_EQ(test, deadline, st->deadline);
-	KUNIT_EXPECT_NE(test, 0u, st->timed);
+	KUNIT_EXPECT_NE(test, 0u, st->deadline_seconds);
 	st->s.state = SDDP_OPEN;
 	sddp_stream_advance_close(st);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
-	KUNIT_EXPECT_EQ(test, 130u, st->timed);
+	KUNIT_EXPECT_EQ(test, 130u, st->deadline_seconds);
 	sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 	st->s.state = SDDP_IDLE;
 	run_worker(&stubs.a);

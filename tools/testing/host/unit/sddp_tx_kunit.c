@@ -342,7 +342,7 @@ static void accept_has_time_limit(struct kunit *test)
 	list_del_init(&g->st.queue_entry);
 	g->st.s.state = SDDP_REQUESTED;
 	g->st.pending_control = yes;
-	g->st.up = true;
+	g->st.accepted = true;
 	stubs.takes = 0;
 	sddp_tx_enqueue(&g->st);
 	send_all();
