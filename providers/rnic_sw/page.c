@@ -29,8 +29,8 @@ static int compare_page_numbers(const void *a, const void *b)
 	return p->number < q->number ? -1 : p->number > q->number;
 }
 
-static struct rnic_sw_page *make_page(struct rnic_sw_context *ctx,
-				      const struct rnic_sw_ring_loc *at)
+static struct rnic_sw_page *map_new_page(struct rnic_sw_context *ctx,
+					 const struct rnic_sw_ring_loc *at)
 {
 	struct rnic_sw_page *page = calloc(1, sizeof(*page));
 
@@ -79,7 +79,7 @@ struct rnic_sw_page *rnic_sw_get_page(struct rnic_sw_context *ctx,
 	pthread_mutex_lock(&ctx->pages_lock);
 	page = find_page(ctx, at);
 	if (!page) {
-		page = make_page(ctx, at);
+		page = map_new_page(ctx, at);
 	} else if (page->bytes != at->bytes) {
 		errno = EINVAL;
 		page = NULL;

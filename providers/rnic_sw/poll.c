@@ -32,7 +32,7 @@ static const enum ibv_wc_opcode wc_opcodes[] = {
 	[RNIC_SW_OP_BIND_MW]	= IBV_WC_BIND_MW,
 };
 
-static enum ibv_wc_opcode wc_opcode(const struct rnic_sw_cqe *cqe)
+static enum ibv_wc_opcode to_wc_opcode(const struct rnic_sw_cqe *cqe)
 {
 	if (cqe->opcode == (RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM))
 		return IBV_WC_RECV_RDMA_WITH_IMM;
@@ -69,7 +69,7 @@ static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
 {
 	wc->wr_id = cqe->wr_id;
 	wc->status = (enum ibv_wc_status)cqe->status;
-	wc->opcode = wc_opcode(cqe);
+	wc->opcode = to_wc_opcode(cqe);
 	wc->vendor_err = vendor_err(cqe);
 	wc->byte_len = cqe->byte_len;
 	wc->imm_data = cqe->imm_data;	/* or the invalidated STag, which shares the union */
@@ -89,7 +89,7 @@ static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
  */
 static const struct rnic_sw_cqe *take_cqe(struct rnic_sw_queue *q)
 {
-	return ring_empty(q) ? NULL : ring_slot(q, q->cons++);
+	return ring_is_empty(q) ? NULL : ring_slot(q, q->cons++);
 }
 
 int rnic_sw_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
@@ -210,7 +210,7 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	if (attr->comp_mask)
 		return EINVAL;
 	ring_lock(&cq->q);
-	cq->poller = rnic_sw_this_thread();
+	cq->poller = rnic_sw_get_thread_id();
 	ret = next_poll(ibcq);
 	if (ret)
 		end_poll(ibcq);
@@ -219,7 +219,7 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 
 static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ibcq)
 {
-	return wc_opcode(&to_cq_ex(ibcq)->cqe);
+	return to_wc_opcode(&to_cq_ex(ibcq)->cqe);
 }
 
 static uint32_t read_vendor_err(struct ibv_cq_ex *ibcq)
@@ -261,7 +261,7 @@ static uint64_t now_ns(clockid_t clock)
 	struct timespec now = {};
 
 	clock_gettime(clock, &now);
-	return rnic_sw_ns(&now);
+	return rnic_sw_to_ns(&now);
 }
 
 /*

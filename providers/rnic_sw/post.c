@@ -99,7 +99,7 @@ void rnic_sw_fill_bind(struct rnic_sw_sqe *sqe, uint32_t rkey,
 	sqe->bind.access = info->mw_access_flags;
 }
 
-static void fill_imm(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
+static void fill_imm_or_inv(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
 {
 	switch (wr->opcode) {
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
@@ -158,13 +158,13 @@ static int queue_send(struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
 	ret = check_send(qp, wr);
 	if (ret)
 		return ret;
-	if (ring_full(q))
+	if (ring_is_full(q))
 		return ENOMEM;
 	sqe = ring_slot(q, q->prod);
 	rnic_sw_begin_sqe(sqe, wr->wr_id, send_ops[wr->opcode].opcode,
 			  wr->send_flags);
 	fill_remote(sqe, wr);
-	fill_imm(sqe, wr);
+	fill_imm_or_inv(sqe, wr);
 	ret = copy_data(qp, sqe, wr);
 	if (!ret)
 		q->prod++;
@@ -229,7 +229,7 @@ static bool may_retry(int ret)
  * the program may have changed them or inherited the file descriptor. Use the
  * ioctl then, which has no such check. Return: 0 or a positive errno.
  */
-static int doorbell_sq(struct rnic_sw_qp *qp)
+static int ring_sq_doorbell_once(struct rnic_sw_qp *qp)
 {
 	struct ibv_send_wr *bad;
 	int ret;
@@ -241,8 +241,8 @@ static int doorbell_sq(struct rnic_sw_qp *qp)
 	return ret;
 }
 
-/* Ring the doorbell of a receive queue, like doorbell_sq() */
-static int doorbell_rq(struct rnic_sw_qp *qp)
+/* Ring the doorbell of a receive queue, like ring_sq_doorbell_once() */
+static int ring_rq_doorbell_once(struct rnic_sw_qp *qp)
 {
 	struct ibv_recv_wr *bad;
 	int ret;
@@ -255,20 +255,20 @@ static int doorbell_rq(struct rnic_sw_qp *qp)
 }
 
 /*
- * Ring the doorbell with @try, and once more after a temporary error. A
+ * Ring the doorbell with @ring, and once more after a temporary error. A
  * published request counts as posted even if the doorbell fails. Store the
  * error in q->doorbell_err, so that the next post rings the doorbell again.
  *
  * Drop the caller's reference in q->refs. After that another thread may free
  * the QP, see rnic_sw_wait_posts().
  */
-static void kick(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
-		 int (*try)(struct rnic_sw_qp *qp))
+static void ring_doorbell_with_retry(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
+				     int (*ring)(struct rnic_sw_qp *qp))
 {
-	int ret = try(qp);
+	int ret = ring(qp);
 
 	if (may_retry(ret))
-		ret = try(qp);
+		ret = ring(qp);
 	q->doorbell_err = ret;
 	atomic_fetch_sub(&q->refs, 1);
 }
@@ -277,25 +277,25 @@ static void kick(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
  * Ring the doorbell again if the last doorbell failed. The caller must hold the
  * queue's lock. Return: 0; or a positive errno, and the caller must not post.
  */
-static int retry_doorbell(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
-			  int (*try)(struct rnic_sw_qp *qp))
+static int ring_again_if_failed(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
+				int (*ring)(struct rnic_sw_qp *qp))
 {
 	if (q->doorbell_err) {
 		atomic_fetch_add(&q->refs, 1);
-		kick(qp, q, try);
+		ring_doorbell_with_retry(qp, q, ring);
 	}
 	return q->doorbell_err;
 }
 
 /**
- * rnic_sw_publish - make posted requests visible to the kernel
+ * rnic_sw_publish_requests - make posted requests visible to the kernel
  * @q: SQ or RQ of a QP, locked
  *
  * Return: true if the caller must ring the doorbell after unlocking the queue:
  * the function has then taken a reference in @q->refs, which the doorbell drops;
  * false if the kernel needs no doorbell.
  */
-bool rnic_sw_publish(struct rnic_sw_queue *q)
+bool rnic_sw_publish_requests(struct rnic_sw_queue *q)
 {
 	bool wakeup = ring_publish_prod(q);
 
@@ -326,26 +326,26 @@ void rnic_sw_wait_posts(struct rnic_sw_queue *q, bool locked)
 }
 
 /**
- * rnic_sw_kick_sq - ring the doorbell of a send queue
+ * rnic_sw_ring_sq_doorbell - ring the doorbell of a send queue
  * @qp: the queue pair, its send queue unlocked
  *
- * To be called if rnic_sw_publish() has returned true.
+ * To be called if rnic_sw_publish_requests() has returned true.
  */
-void rnic_sw_kick_sq(struct rnic_sw_qp *qp)
+void rnic_sw_ring_sq_doorbell(struct rnic_sw_qp *qp)
 {
-	kick(qp, &qp->sq, doorbell_sq);
+	ring_doorbell_with_retry(qp, &qp->sq, ring_sq_doorbell_once);
 }
 
 /**
- * rnic_sw_retry_sq - ring the doorbell of a send queue again if the last
+ * rnic_sw_retry_sq_doorbell - ring the doorbell of a send queue again if the last
  * doorbell failed
  * @qp: the queue pair, its send queue locked
  *
  * Return: 0; or a positive errno, and the caller must not post.
  */
-int rnic_sw_retry_sq(struct rnic_sw_qp *qp)
+int rnic_sw_retry_sq_doorbell(struct rnic_sw_qp *qp)
 {
-	return retry_doorbell(qp, &qp->sq, doorbell_sq);
+	return ring_again_if_failed(qp, &qp->sq, ring_sq_doorbell_once);
 }
 
 /*
@@ -364,7 +364,7 @@ static int post_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 
 	ring_lock(&qp->sq);
 	prod = qp->sq.prod;
-	ret = rnic_sw_retry_sq(qp);
+	ret = rnic_sw_retry_sq_doorbell(qp);
 	for (; wr; wr = wr->next) {
 		if (!ret)
 			ret = check(wr);
@@ -376,11 +376,11 @@ static int post_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		}
 	}
 	if (qp->sq.prod != prod)
-		wakeup = rnic_sw_publish(&qp->sq);
+		wakeup = rnic_sw_publish_requests(&qp->sq);
 	ring_unlock(&qp->sq);
 
 	if (wakeup)
-		rnic_sw_kick_sq(qp);
+		rnic_sw_ring_sq_doorbell(qp);
 	return ret;
 }
 
@@ -390,7 +390,7 @@ int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	return post_list(ibqp, wr, bad_wr, check_bind);
 }
 
-static int allow_any(const struct ibv_send_wr *wr)
+static int accept_any_wr(const struct ibv_send_wr *wr)
 {
 	return 0;
 }
@@ -406,7 +406,7 @@ static int allow_any(const struct ibv_send_wr *wr)
 int rnic_sw_post_bind(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		      struct ibv_send_wr **bad_wr)
 {
-	return post_list(ibqp, wr, bad_wr, allow_any);
+	return post_list(ibqp, wr, bad_wr, accept_any_wr);
 }
 
 /**
@@ -425,7 +425,7 @@ int rnic_sw_queue_recv(struct rnic_sw_queue *q, uint32_t max_sge,
 
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > max_sge)
 		return EINVAL;
-	if (ring_full(q))
+	if (ring_is_full(q))
 		return ENOMEM;
 	rqe = ring_slot(q, q->prod);
 	rqe->wr_id = wr->wr_id;
@@ -448,7 +448,7 @@ int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 
 	ring_lock(&qp->rq);
 	prod = qp->rq.prod;
-	ret = retry_doorbell(qp, &qp->rq, doorbell_rq);
+	ret = ring_again_if_failed(qp, &qp->rq, ring_rq_doorbell_once);
 	for (; wr; wr = wr->next) {
 		if (!ret)
 			ret = rnic_sw_queue_recv(&qp->rq, qp->max_recv_sge, wr);
@@ -458,10 +458,10 @@ int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		}
 	}
 	if (qp->rq.prod != prod)
-		wakeup = rnic_sw_publish(&qp->rq);
+		wakeup = rnic_sw_publish_requests(&qp->rq);
 	ring_unlock(&qp->rq);
 
 	if (wakeup)
-		kick(qp, &qp->rq, doorbell_rq);
+		ring_doorbell_with_retry(qp, &qp->rq, ring_rq_doorbell_once);
 	return ret;
 }

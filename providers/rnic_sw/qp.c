@@ -32,7 +32,7 @@ static int check_attr(const struct ibv_qp_init_attr_ex *attr)
  * RNIC_SW_LLP_DEFAULT the device's connect setting applies. Return: 0, with
  * @llp set; EINVAL if the variable applies but its value is invalid.
  */
-static int chosen_llp(const struct rnic_sw_context *ctx, uint32_t *llp)
+static int choose_llp(const struct rnic_sw_context *ctx, uint32_t *llp)
 {
 	if (ctx->llp == RNIC_SW_LLP_DEFAULT && ctx->env_llp < 0)
 		return EINVAL;
@@ -91,7 +91,7 @@ static int map_rings(struct rnic_sw_qp *qp,
 }
 
 /* Check whether a QP with this number is being destroyed */
-static bool is_dying(struct rnic_sw_context *ctx, uint32_t qp_num)
+static bool is_number_dying(struct rnic_sw_context *ctx, uint32_t qp_num)
 {
 	const struct rnic_sw_qp *qp;
 	bool found = false;
@@ -107,9 +107,9 @@ static bool is_dying(struct rnic_sw_context *ctx, uint32_t qp_num)
  * Create a QP in the kernel. The granted sizes are returned in @ex->cap and
  * @granted. Return: 0 or a positive errno.
  */
-static int try_qp(struct rnic_sw_qp *qp, uint32_t llp,
-		  struct ibv_qp_init_attr_ex *ex,
-		  struct rnic_sw_create_qp_resp *granted)
+static int create_qp_once(struct rnic_sw_qp *qp, uint32_t llp,
+			  struct ibv_qp_init_attr_ex *ex,
+			  struct rnic_sw_create_qp_resp *granted)
 {
 	struct rnic_sw_cmd_create_qp cmd = { .drv_payload.llp = llp };
 	struct rnic_sw_cmd_create_qp_resp resp = {};
@@ -146,10 +146,10 @@ static int create_unique_qp(struct rnic_sw_qp *qp, uint32_t llp,
 
 	do {
 		ex = *attr;
-		ret = try_qp(qp, llp, &ex, granted);
+		ret = create_qp_once(qp, llp, &ex, granted);
 		if (ret)
 			return ret;
-		if (!is_dying(ctx, qp->vqp.qp.qp_num)) {
+		if (!is_number_dying(ctx, qp->vqp.qp.qp_num)) {
 			attr->cap = ex.cap;
 			return 0;
 		}
@@ -158,14 +158,14 @@ static int create_unique_qp(struct rnic_sw_qp *qp, uint32_t llp,
 	return ret;
 }
 
-static int command_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
-		      struct ibv_qp_init_attr_ex *attr)
+static int create_kernel_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
+			    struct ibv_qp_init_attr_ex *attr)
 {
 	struct rnic_sw_create_qp_resp granted;
 	uint32_t llp;
 	int ret;
 
-	ret = chosen_llp(to_ctx(ctx), &llp);
+	ret = choose_llp(to_ctx(ctx), &llp);
 	if (ret)
 		return ret;
 	ret = create_unique_qp(qp, llp, attr, &granted);
@@ -238,7 +238,7 @@ struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
 	qp->vqp.qp.context = ctx;
 	rnic_sw_init_queue(&qp->sq, unlocked);
 	rnic_sw_init_queue(&qp->rq, unlocked);
-	ret = command_qp(qp, ctx, attr);
+	ret = create_kernel_qp(qp, ctx, attr);
 	if (ret) {
 		free_qp(qp);
 		errno = ret;
@@ -325,17 +325,17 @@ int rnic_sw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
  */
 static bool is_posting(struct rnic_sw_qp *qp)
 {
-	return qp->poster == rnic_sw_this_thread();
+	return qp->poster == rnic_sw_get_thread_id();
 }
 
-static void await_posts(struct rnic_sw_qp *qp)
+static void wait_for_posts(struct rnic_sw_qp *qp)
 {
 	rnic_sw_wait_posts(&qp->sq, is_posting(qp));
 	rnic_sw_wait_posts(&qp->rq, false);
 }
 
 /* Add a QP to the list of QPs being destroyed */
-static void begin_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
+static void add_to_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
 {
 	pthread_mutex_lock(&ctx->dying_lock);
 	list_add_tail(&ctx->dying, &qp->dying);
@@ -343,7 +343,7 @@ static void begin_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
 }
 
 /* Remove a QP from the list of QPs being destroyed */
-static void end_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
+static void remove_from_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
 {
 	pthread_mutex_lock(&ctx->dying_lock);
 	list_del(&qp->dying);
@@ -357,7 +357,7 @@ static void end_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
  * CQ and destroys a QP that also uses the other thread's CQ. Programs must
  * avoid that.
  */
-static void clean_cqs(struct ibv_qp *ibqp)
+static void remove_cqes_and_put_cqs(struct ibv_qp *ibqp)
 {
 	struct rnic_sw_cq *scq = to_cq(ibqp->send_cq);
 	struct rnic_sw_cq *rcq = to_cq(ibqp->recv_cq);
@@ -389,12 +389,12 @@ static int destroy_qp(struct ibv_qp *ibqp)
 	struct rnic_sw_qp *qp = to_qp(ibqp);
 	int ret;
 
-	await_posts(qp);
-	begin_dying(ctx, qp);
+	wait_for_posts(qp);
+	add_to_dying(ctx, qp);
 	ret = ibv_cmd_destroy_qp(ibqp);
 	if (!ret)
-		clean_cqs(ibqp);
-	end_dying(ctx, qp);
+		remove_cqes_and_put_cqs(ibqp);
+	remove_from_dying(ctx, qp);
 	if (ret)
 		return ret;
 	rnic_sw_put_pd(ibqp->pd);

@@ -71,7 +71,7 @@ static inline void *ring_slot(const struct rnic_sw_queue *q, uint32_t idx)
  * Check, as producer, whether the ring is full; read the kernel's index if
  * needed
  */
-static inline bool ring_full(struct rnic_sw_queue *q)
+static inline bool ring_is_full(struct rnic_sw_queue *q)
 {
 	if (q->prod - q->cons < q->slots)
 		return false;
@@ -117,7 +117,7 @@ static inline void ring_read_prod(struct rnic_sw_queue *q)
  * Check, as consumer, whether the ring is empty; read the kernel's index if
  * needed
  */
-static inline bool ring_empty(struct rnic_sw_queue *q)
+static inline bool ring_is_empty(struct rnic_sw_queue *q)
 {
 	if (q->cons == q->prod)
 		ring_read_prod(q);

@@ -56,8 +56,8 @@ static const struct verbs_context_ops context_ops = {
 };
 
 /* Create a context in the kernel. Return: 0 or a positive errno */
-static int command_context(struct verbs_context *vctx,
-			   struct rnic_sw_cmd_alloc_ctx_resp *resp)
+static int create_kernel_context(struct verbs_context *vctx,
+				 struct rnic_sw_cmd_alloc_ctx_resp *resp)
 {
 	struct rnic_sw_cmd_alloc_ctx cmd = {};
 
@@ -77,7 +77,7 @@ static int command_context(struct verbs_context *vctx,
 static int get_context(struct rnic_sw_context *ctx)
 {
 	struct rnic_sw_cmd_alloc_ctx_resp resp = {};
-	int ret = command_context(&ctx->vctx, &resp);
+	int ret = create_kernel_context(&ctx->vctx, &resp);
 
 	ctx->can_pack = resp.drv_payload.comp_mask & RNIC_SW_CTX_PACKS;
 	return ret;
@@ -125,8 +125,8 @@ void rnic_sw_init_context(struct rnic_sw_context *ctx)
 	list_head_init(&ctx->dying);
 }
 
-static struct verbs_context *make_context(struct ibv_device *ibdev, int cmd_fd,
-					  int (*command)(struct rnic_sw_context *))
+static struct verbs_context *create_context(struct ibv_device *ibdev, int cmd_fd,
+					    int (*command)(struct rnic_sw_context *))
 {
 	struct rnic_sw_context *ctx;
 
@@ -147,14 +147,14 @@ static struct verbs_context *make_context(struct ibv_device *ibdev, int cmd_fd,
 static struct verbs_context *alloc_context(struct ibv_device *ibdev,
 					   int cmd_fd, void *private_data)
 {
-	return make_context(ibdev, cmd_fd, get_context);
+	return create_context(ibdev, cmd_fd, get_context);
 }
 
 /* Create a context for another file descriptor of an existing kernel context */
 static struct verbs_context *import_context(struct ibv_device *ibdev,
 					    int cmd_fd)
 {
-	return make_context(ibdev, cmd_fd, query_context);
+	return create_context(ibdev, cmd_fd, query_context);
 }
 
 static void free_context(struct ibv_context *ibctx)
@@ -215,7 +215,7 @@ static void set_ring(struct rnic_sw_queue *q, void *mem)
 	q->slot0 = (uint8_t *)mem + RNIC_SW_RING_HDR;
 }
 
-static void *map_unshared(struct ibv_context *ctx, const struct rnic_sw_ring_loc *at)
+static void *map_unshared_ring(struct ibv_context *ctx, const struct rnic_sw_ring_loc *at)
 {
 	void *mem = mmap(NULL, at->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ctx->cmd_fd,
 			 (off_t)at->key);
@@ -257,7 +257,7 @@ int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 	if (at->number)
 		page = rnic_sw_get_page(to_ctx(ctx), at, &mem);
 	else
-		mem = map_unshared(ctx, at);
+		mem = map_unshared_ring(ctx, at);
 	if (!mem)
 		return errno;
 	q->page = page;

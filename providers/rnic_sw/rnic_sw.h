@@ -179,7 +179,7 @@ static inline void rnic_sw_begin_sqe(struct rnic_sw_sqe *sqe, uint64_t wr_id,
 }
 
 /* Convert a time to nanoseconds, in 64 bits even if time_t is shorter */
-static inline uint64_t rnic_sw_ns(const struct timespec *t)
+static inline uint64_t rnic_sw_to_ns(const struct timespec *t)
 {
 	return (uint64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
@@ -210,7 +210,7 @@ static inline void rnic_sw_restore_cancel(int old)
 extern __thread char rnic_sw_thread_tag;
 
 /* Return a number that identifies this thread; never 0 */
-static inline uintptr_t rnic_sw_this_thread(void)
+static inline uintptr_t rnic_sw_get_thread_id(void)
 {
 	return (uintptr_t)&rnic_sw_thread_tag;
 }
@@ -221,7 +221,7 @@ static inline uintptr_t rnic_sw_this_thread(void)
  */
 static inline bool rnic_sw_is_polling(struct rnic_sw_cq *cq)
 {
-	return cq->poller == rnic_sw_this_thread();
+	return cq->poller == rnic_sw_get_thread_id();
 }
 
 void rnic_sw_init_context(struct rnic_sw_context *ctx);
@@ -319,10 +319,10 @@ int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		      struct ibv_send_wr **bad_wr);
 int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		      struct ibv_recv_wr **bad_wr);
-bool rnic_sw_publish(struct rnic_sw_queue *q);
+bool rnic_sw_publish_requests(struct rnic_sw_queue *q);
 void rnic_sw_wait_posts(struct rnic_sw_queue *q, bool locked);
-void rnic_sw_kick_sq(struct rnic_sw_qp *qp);
-int rnic_sw_retry_sq(struct rnic_sw_qp *qp);
+void rnic_sw_ring_sq_doorbell(struct rnic_sw_qp *qp);
+int rnic_sw_retry_sq_doorbell(struct rnic_sw_qp *qp);
 int rnic_sw_queue_recv(struct rnic_sw_queue *q, uint32_t max_sge,
 		       const struct ibv_recv_wr *wr);
 

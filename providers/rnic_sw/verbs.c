@@ -73,10 +73,10 @@ int rnic_sw_query_rt_values(struct ibv_context *ctx,
 		 * tv_nsec contains the whole time, like the timestamps of
 		 * completions. A 32-bit long is too short for that time.
 		 */
-		if (rnic_sw_ns(&now) > LONG_MAX)
+		if (rnic_sw_to_ns(&now) > LONG_MAX)
 			return EOVERFLOW;
 		values->raw_clock.tv_sec = 0;
-		values->raw_clock.tv_nsec = rnic_sw_ns(&now);
+		values->raw_clock.tv_nsec = rnic_sw_to_ns(&now);
 	}
 	return 0;
 }
@@ -91,7 +91,7 @@ static struct rnic_sw_pd *new_pd(void)
 }
 
 /* Drop the references of a parent domain that is freed */
-static void drop_parent_domain(struct rnic_sw_pd *pd)
+static void put_parent_domain_refs(struct rnic_sw_pd *pd)
 {
 	/* litmus: none, a plain counter */
 	atomic_fetch_sub(&pd->domain->parents, 1);
@@ -125,7 +125,7 @@ void rnic_sw_put_pd(struct ibv_pd *ibpd)
 	if (atomic_fetch_sub(&pd->refs, 1) != 1)
 		return;
 	if (pd->domain)
-		drop_parent_domain(pd);
+		put_parent_domain_refs(pd);
 	free(pd);
 }
 
@@ -202,7 +202,7 @@ rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
 /*
  * Deallocate a protection domain in the kernel; EBUSY if parent domains use it
  */
-static int dealloc_domain(struct rnic_sw_pd *pd)
+static int dealloc_kernel_pd(struct rnic_sw_pd *pd)
 {
 	if (atomic_load(&pd->parents))
 		return EBUSY;
@@ -221,7 +221,7 @@ int rnic_sw_dealloc_pd(struct ibv_pd *ibpd)
 	int ret = 0;
 
 	if (!pd->domain)
-		ret = dealloc_domain(pd);
+		ret = dealloc_kernel_pd(pd);
 	else if (atomic_load(&pd->refs) > 1)
 		ret = EBUSY;
 	if (!ret)

@@ -19,7 +19,7 @@ const uint64_t rnic_sw_send_ops =
  * Record the first error. From now on requests are written to the spare WQE and
  * discarded.
  */
-static void fail(struct rnic_sw_qp *qp, int error)
+static void record_error(struct rnic_sw_qp *qp, int error)
 {
 	if (!qp->wr_error)
 		qp->wr_error = error;
@@ -40,9 +40,9 @@ static void wr_start(struct ibv_qp_ex *ex)
 	struct rnic_sw_qp *qp = to_qp_ex(ex);
 
 	ring_lock(&qp->sq);
-	qp->poster = rnic_sw_this_thread();
+	qp->poster = rnic_sw_get_thread_id();
 	qp->wr_first = qp->sq.prod;
-	qp->wr_error = rnic_sw_retry_sq(qp);
+	qp->wr_error = rnic_sw_retry_sq_doorbell(qp);
 	qp->wr_sqe = &qp->wr_spare;
 }
 
@@ -56,10 +56,10 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	if (ret)
 		qp->sq.prod = qp->wr_first;
 	else if (qp->sq.prod != qp->wr_first)
-		wakeup = rnic_sw_publish(&qp->sq);
+		wakeup = rnic_sw_publish_requests(&qp->sq);
 	ring_unlock(&qp->sq);
 	if (wakeup)
-		rnic_sw_kick_sq(qp);
+		rnic_sw_ring_sq_doorbell(qp);
 	return ret;
 }
 
@@ -75,26 +75,26 @@ static void wr_abort(struct ibv_qp_ex *ex)
 /*
  * Begin a request. Return: a slot of the ring, or the spare WQE after an error
  */
-static struct rnic_sw_sqe *begin(struct rnic_sw_qp *qp,
-				 enum rnic_sw_opcode opcode)
+static struct rnic_sw_sqe *begin_wr(struct rnic_sw_qp *qp,
+				    enum rnic_sw_opcode opcode)
 {
 	const struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
 
 	if (ex->wr_flags & ~(RNIC_SW_POST_FLAGS | IBV_SEND_INLINE))
-		fail(qp, EINVAL);
-	if (!qp->wr_error && ring_full(&qp->sq))
-		fail(qp, ENOMEM);
+		record_error(qp, EINVAL);
+	if (!qp->wr_error && ring_is_full(&qp->sq))
+		record_error(qp, ENOMEM);
 	if (!qp->wr_error)
 		qp->wr_sqe = ring_slot(&qp->sq, qp->sq.prod++);
 	rnic_sw_begin_sqe(qp->wr_sqe, ex->wr_id, opcode, ex->wr_flags);
 	return qp->wr_sqe;
 }
 
-static struct rnic_sw_sqe *begin_remote(struct ibv_qp_ex *ex,
-					enum rnic_sw_opcode opcode,
-					uint32_t rkey, uint64_t remote_addr)
+static struct rnic_sw_sqe *begin_remote_wr(struct ibv_qp_ex *ex,
+					   enum rnic_sw_opcode opcode,
+					   uint32_t rkey, uint64_t remote_addr)
 {
-	struct rnic_sw_sqe *sqe = begin(to_qp_ex(ex), opcode);
+	struct rnic_sw_sqe *sqe = begin_wr(to_qp_ex(ex), opcode);
 
 	sqe->rkey = rkey;
 	sqe->remote_addr = remote_addr;
@@ -104,20 +104,20 @@ static struct rnic_sw_sqe *begin_remote(struct ibv_qp_ex *ex,
 static void wr_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey,
 			  uint64_t remote_addr)
 {
-	begin_remote(ex, RNIC_SW_OP_WRITE, rkey, remote_addr);
+	begin_remote_wr(ex, RNIC_SW_OP_WRITE, rkey, remote_addr);
 }
 
 static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey,
 			      uint64_t remote_addr, __be32 imm)
 {
-	begin_remote(ex, RNIC_SW_OP_WRITE_IMM, rkey, remote_addr)->imm_data =
+	begin_remote_wr(ex, RNIC_SW_OP_WRITE_IMM, rkey, remote_addr)->imm_data =
 		imm;
 }
 
 static void wr_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey,
 			 uint64_t remote_addr)
 {
-	begin_remote(ex, RNIC_SW_OP_READ, rkey, remote_addr);
+	begin_remote_wr(ex, RNIC_SW_OP_READ, rkey, remote_addr);
 }
 
 static void wr_atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey,
@@ -126,7 +126,7 @@ static void wr_atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey,
 {
 	struct rnic_sw_sqe *sqe;
 
-	sqe = begin_remote(ex, RNIC_SW_OP_CMP_SWAP, rkey, remote_addr);
+	sqe = begin_remote_wr(ex, RNIC_SW_OP_CMP_SWAP, rkey, remote_addr);
 	sqe->compare_add = compare;
 	sqe->swap = swap;
 }
@@ -134,23 +134,23 @@ static void wr_atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey,
 static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey,
 				uint64_t remote_addr, uint64_t add)
 {
-	begin_remote(ex, RNIC_SW_OP_FETCH_ADD, rkey, remote_addr)->compare_add =
+	begin_remote_wr(ex, RNIC_SW_OP_FETCH_ADD, rkey, remote_addr)->compare_add =
 		add;
 }
 
 static void wr_send(struct ibv_qp_ex *ex)
 {
-	begin(to_qp_ex(ex), RNIC_SW_OP_SEND);
+	begin_wr(to_qp_ex(ex), RNIC_SW_OP_SEND);
 }
 
 static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 {
-	begin(to_qp_ex(ex), RNIC_SW_OP_SEND_INV)->inv_stag = invalidate_rkey;
+	begin_wr(to_qp_ex(ex), RNIC_SW_OP_SEND_INV)->inv_stag = invalidate_rkey;
 }
 
 static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 {
-	begin(to_qp_ex(ex), RNIC_SW_OP_LOCAL_INV)->inv_stag = invalidate_rkey;
+	begin_wr(to_qp_ex(ex), RNIC_SW_OP_LOCAL_INV)->inv_stag = invalidate_rkey;
 }
 
 static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
@@ -159,8 +159,8 @@ static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 	struct rnic_sw_qp *qp = to_qp_ex(ex);
 
 	if (mw->type != IBV_MW_TYPE_2)
-		fail(qp, EINVAL);
-	rnic_sw_fill_bind(begin(qp, RNIC_SW_OP_BIND_MW), rkey, info);
+		record_error(qp, EINVAL);
+	rnic_sw_fill_bind(begin_wr(qp, RNIC_SW_OP_BIND_MW), rkey, info);
 }
 
 static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge,
@@ -169,7 +169,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge,
 	struct rnic_sw_qp *qp = to_qp_ex(ex);
 
 	if (num_sge > qp->max_send_sge || !rnic_sw_may_have_data(qp->wr_sqe))
-		fail(qp, EINVAL);
+		record_error(qp, EINVAL);
 	if (is_discarded(qp))
 		return;
 	qp->wr_sqe->num_sge = num_sge;
@@ -207,7 +207,7 @@ static void append_inline(struct rnic_sw_qp *qp, const void *addr,
 	if (is_discarded(qp))
 		return;
 	if (!may_inline(sqe) || length > qp->max_inline - sqe->inline_len) {
-		fail(qp, EINVAL);
+		record_error(qp, EINVAL);
 		return;
 	}
 	memcpy((uint8_t *)(sqe + 1) + sqe->inline_len, addr, length);
