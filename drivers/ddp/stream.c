@@ -338,7 +338,7 @@ void ddp_stream_query(struct ddp_stream *s, struct ddp_query *q)
 EXPORT_SYMBOL_GPL(ddp_stream_query);
 
 /**
- * ddp_stream_pace - limit the transmit rate of a stream
+ * ddp_stream_set_tx_rate - limit the transmit rate of a stream
  * @s: the stream; it may be ending
  * @rate: bytes per second, LLP headers included; 0 for no limit
  *
@@ -347,7 +347,7 @@ EXPORT_SYMBOL_GPL(ddp_stream_query);
  * Return: 0 on success; -EOPNOTSUPP if the LLP cannot limit the rate; -ENOTCONN
  * if the stream is not bound.
  */
-int ddp_stream_pace(struct ddp_stream *s, u64 rate)
+int ddp_stream_set_tx_rate(struct ddp_stream *s, u64 rate)
 {
 	struct ddp_llp *llp;
 	int err = 0;
@@ -356,11 +356,11 @@ int ddp_stream_pace(struct ddp_stream *s, u64 rate)
 	llp = rcu_dereference(s->llp);
 	if (!llp || llp == &unbound_llp)
 		err = -ENOTCONN;
-	else if (!llp->ops->pace)
+	else if (!llp->ops->set_tx_rate)
 		err = -EOPNOTSUPP;
 	else
-		llp->ops->pace(llp, rate);
+		llp->ops->set_tx_rate(llp, rate);
 	rcu_read_unlock();
 	return err;
 }
-EXPORT_SYMBOL_GPL(ddp_stream_pace);
+EXPORT_SYMBOL_GPL(ddp_stream_set_tx_rate);

@@ -121,7 +121,7 @@ static void set_pacing_rate(struct sock *sk, unsigned long rate)
 }
 
 /* Limit the rate at which TCP sends to @rate bytes per second; 0 for no limit */
-static void mpa_sock_set_rate(struct mpa_conn *c, u64 rate)
+static void mpa_sock_set_tx_rate(struct mpa_conn *c, u64 rate)
 {
 	spin_lock_bh(&c->query_lock);
 	if (c->sock)
@@ -129,9 +129,9 @@ static void mpa_sock_set_rate(struct mpa_conn *c, u64 rate)
 	spin_unlock_bh(&c->query_lock);
 }
 
-static void mpa_llp_pace(struct ddp_llp *llp, u64 rate)
+static void mpa_llp_set_tx_rate(struct ddp_llp *llp, u64 rate)
 {
-	mpa_sock_set_rate(llp_to_conn(llp), rate);
+	mpa_sock_set_tx_rate(llp_to_conn(llp), rate);
 }
 
 const struct ddp_llp_ops mpa_llp_ops = {
@@ -142,7 +142,7 @@ const struct ddp_llp_ops mpa_llp_ops = {
 	.unbind		= mpa_llp_unbind,
 	.resume		= mpa_llp_resume,
 	.query		= mpa_llp_query,
-	.pace		= mpa_llp_pace,
+	.set_tx_rate	= mpa_llp_set_tx_rate,
 };
 
 /*

@@ -3,9 +3,9 @@
  * Receive path: pass FPDUs from TCP's receive queue to DDP. sock.c locks the
  * socket and calls mpa_rx().
  *
- * Slow path, mpa_rx_slow(): any FPDU.
- * Fast path, mpa_rx_fast(): no CRC, no markers, accepted by ddp_rx_try_fast().
- * CRC fast path, mpa_rx_crc_batch(): CRC, no markers, accepted by ddp_rx_is_next().
+ * Slow path, mpa_rx_slow_path(): any FPDU.
+ * Fast path, mpa_rx_fast_path(): no CRC, no markers, accepted by ddp_rx_try_fast().
+ * CRC fast path, mpa_rx_verify_batches(): CRC, no markers, accepted by ddp_rx_is_next().
  *
  * Both fast paths require that the FPDU is contiguous in the queue and as long
  * as the previous FPDU. ddp_rx_try_fast() accepts a segment that continues its
@@ -194,7 +194,7 @@ static enum iw_reason copy_verify_and_pass(struct mpa_conn *c, const struct mpa_
  * result of mpa_cursor_bytes_left() at the beginning of @f.
  *
  * The number of bytes to skip is never negative, because DDP accepts no segment
- * that is shorter than the header that mpa_rx_slow() has copied.
+ * that is shorter than the header that mpa_rx_slow_path() has copied.
  */
 static enum iw_reason mpa_rx_skip_rest(struct mpa_conn *c,
 				       const struct mpa_fpdu *f,
@@ -226,7 +226,7 @@ static enum mpa_rx_result mpa_rx_handle_result(struct mpa_conn *c,
  * bytes were consumed; MPA_RX_WAIT if the FPDU stays in the queue; MPA_RX_FAILED
  * if the stream has failed.
  */
-static enum mpa_rx_result mpa_rx_slow(struct mpa_conn *c, struct mpa_fpdu *f)
+static enum mpa_rx_result mpa_rx_slow_path(struct mpa_conn *c, struct mpa_fpdu *f)
 {
 	const struct mpa_cursor from = c->cur;
 	const bool plain = !c->crc && !c->rx_markers;
@@ -336,9 +336,9 @@ static enum mpa_rx_result mpa_rx_rewind(struct mpa_conn *c,
  * Return: MPA_RX_NEXT if all were placed, or no FPDU continues the message of @f;
  * the result of the first FPDU that was not placed otherwise.
  */
-static enum mpa_rx_result mpa_rx_crc_one_batch(struct mpa_conn *c,
-					       const struct mpa_fpdu *f,
-					       struct mpa_fpdu_batch *r, int *budget, u32 *used)
+static enum mpa_rx_result mpa_rx_verify_one_batch(struct mpa_conn *c,
+						  const struct mpa_fpdu *f,
+						  struct mpa_fpdu_batch *r, int *budget, u32 *used)
 {
 	const struct mpa_cursor from = c->cur;
 	u8 *at = mpa_rx_batch_dst(c);
@@ -360,10 +360,10 @@ static enum mpa_rx_result mpa_rx_crc_one_batch(struct mpa_conn *c,
 /*
  * Receive batches of FPDUs that continue the message of @f, on the CRC fast path.
  * noinline, so that messages of one segment do not pay for this code. Parameters
- * and result are those of mpa_rx_fast().
+ * and result are those of mpa_rx_fast_path().
  */
 static noinline enum mpa_rx_result
-mpa_rx_crc_batch(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 *used)
+mpa_rx_verify_batches(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 *used)
 {
 	enum mpa_rx_result result;
 	struct mpa_fpdu_batch r;
@@ -372,7 +372,7 @@ mpa_rx_crc_batch(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 
 	local_lock_nested_bh(&copies.lock);
 	do {
 		before = *used;
-		result = mpa_rx_crc_one_batch(c, f, &r, budget, used);
+		result = mpa_rx_verify_one_batch(c, f, &r, budget, used);
 		/* if the batch was not filled, the next FPDU needs the slow path */
 	} while (result == MPA_RX_NEXT && *used > before && !r.left);
 	local_unlock_nested_bh(&copies.lock);
@@ -386,9 +386,9 @@ mpa_rx_crc_batch(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 
  * Return: MPA_RX_NEXT if the next FPDU may be received on the slow path; otherwise the
  * result of the last FPDU.
  */
-static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
-				      const struct mpa_fpdu *f,
-				      int *budget, u32 *used)
+static enum mpa_rx_result mpa_rx_fast_path(struct mpa_conn *c,
+					   const struct mpa_fpdu *f,
+					   int *budget, u32 *used)
 {
 	enum mpa_rx_result result = MPA_RX_NEXT;
 	enum iw_reason why;
@@ -399,7 +399,7 @@ static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 	/* with CRC, leave long FPDUs to the slow path, which copies whole pages */
 	if (c->crc)
 		return f->ulpdu_len < DDP_COPY_LONG && ddp_rx_next_page_off(c->stream) >= 0 ?
-		       mpa_rx_crc_batch(c, f, budget, used) : MPA_RX_NEXT;
+		       mpa_rx_verify_batches(c, f, budget, used) : MPA_RX_NEXT;
 	while (*budget > 0 && mpa_rx_peek_headers(c, f, head) &&
 	       ddp_rx_try_fast(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
 			       f->ulpdu_len, &why)) {
@@ -438,10 +438,10 @@ static u32 mpa_rx_fpdus(struct mpa_conn *c, int *budget)
 
 	ddp_rx_begin(s);
 	do {
-		result = mpa_rx_slow(c, &f);
+		result = mpa_rx_slow_path(c, &f);
 		if (result == MPA_RX_NEXT) {
 			used += charge_budget(budget, f.wire_len);
-			result = mpa_rx_fast(c, &f, budget, &used);
+			result = mpa_rx_fast_path(c, &f, budget, &used);
 		}
 	} while (result == MPA_RX_NEXT && *budget > 0 && mpa_cursor_bytes_left(&c->cur));
 	ddp_rx_end(s);
@@ -455,7 +455,7 @@ static u32 mpa_rx_fpdus(struct mpa_conn *c, int *budget)
  * If the cursor is at the end of an skb, first move it to the next skb: the FPDU begins there,
  * and TCP frees the skb before it.
  */
-static void grow_rcvbuf_for_next(struct mpa_conn *c, struct sock *sk)
+static void grow_rcvbuf_for_next_fpdu(struct mpa_conn *c, struct sock *sk)
 {
 	mpa_cursor_refill(&c->cur);
 	mpa_sock_grow_rcvbuf(sk, c->cur.skb);
@@ -494,7 +494,7 @@ bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 	if (c->rx_stopped)
 		used = avail;
 	else if (used < avail)
-		grow_rcvbuf_for_next(c, sk);
+		grow_rcvbuf_for_next_fpdu(c, sk);
 	/* also sends a window update if necessary */
 	if (used)
 		tcp_read_done(sk, used);

@@ -2,12 +2,11 @@
 /*
  * Transmit FPDUs, and choose the context that runs the transmit routine.
  *
- * The transmit routine runs in passes, see run_pass(). A pass sends at most
- * BATCHES batches. The context that runs a pass is the owner of the transmit
- * side, and has BH off while it is the owner. The owner never sleeps, and is only
- * preempted on PREEMPT_RT. The owner may spin while another CPU receives and holds
- * the spinlock of the socket. To wait for memory, or for a process that owns the
- * socket, a context must first release ownership.
+ * The transmit routine runs in passes, see run_pass(). A pass sends at most BATCHES batches.
+ * The context that runs a pass is the owner of the transmit side, and has BH off while it is
+ * the owner. The owner never sleeps, and is only preempted on PREEMPT_RT. The owner may spin
+ * while another CPU receives and holds the spinlock of the socket. To wait for memory, or
+ * for a process that owns the socket, a context must first release ownership.
  *
  * A pass runs in one of three contexts: the posting process (mpa_tx_push()),
  * the softirq of the CPU that called mpa_tx_kick(), or the worker. The worker

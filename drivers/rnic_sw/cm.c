@@ -23,12 +23,12 @@ static_assert(NEG_RTR_P2P == DDP_RTR_P2P && NEG_RTR_SEND == DDP_RTR_SEND &&
 	      NEG_RTR_WRITE == DDP_RTR_WRITE && NEG_RTR_READ == DDP_RTR_READ &&
 	      NEG_DEPTH_NONE == DDP_DEPTH_NONE);
 
-static void fill_neg_local(const struct rnic_ep *ep, const struct iw_cm_conn_param *p,
-			   struct neg_local *me)
+static void fill_negotiation_local(const struct rnic_ep *ep, const struct iw_cm_conn_param *p,
+				   struct negotiation_local *me)
 {
 	const struct rnic_dev *dev = ep->dev;
 
-	*me = (struct neg_local) {
+	*me = (struct negotiation_local) {
 		.ird = min_t(u32, p->ird, READ_ONCE(ep->qp->ird_max)),
 		.ord = min_t(u32, p->ord, READ_ONCE(ep->qp->ord_max)),
 		.max = RDMAP_DEPTH_MAX,
@@ -45,7 +45,7 @@ static void fill_neg_local(const struct rnic_ep *ep, const struct iw_cm_conn_par
 		me->rtr |= NEG_RTR_P2P;
 }
 
-static void fill_offer(struct ddp_offer *o, const struct neg_side *side,
+static void fill_offer(struct ddp_offer *o, const struct negotiation_side *side,
 		       const void *pd, u32 len)
 {
 	o->enhanced = side->enhanced;
@@ -57,7 +57,7 @@ static void fill_offer(struct ddp_offer *o, const struct neg_side *side,
 		memcpy(o->pd, pd, len);
 }
 
-static void fill_neg_side(struct neg_side *side, const struct ddp_offer *o)
+static void fill_negotiation_side(struct negotiation_side *side, const struct ddp_offer *o)
 {
 	side->enhanced = o->enhanced;
 	side->ird = o->ird;
@@ -106,10 +106,10 @@ static enum iw_reason fail_connect(struct rnic_ep *ep, enum iw_reason why,
 static enum iw_reason finish_connect(struct rnic_ep *ep,
 				     const struct ddp_offer *o)
 {
-	struct neg_side reply;
+	struct negotiation_side reply;
 
-	fill_neg_side(&reply, o);
-	neg_process_reply(&ep->me, &ep->request, &reply, &ep->result);
+	fill_negotiation_side(&reply, o);
+	negotiation_process_reply(&ep->me, &ep->request, &reply, &ep->result);
 	/* start_qp() handles lack of memory */
 	rnic_ep_keep_peer_msg(ep, o, 0);
 	start_qp(ep);
@@ -210,7 +210,7 @@ static int rnic_cm_handle_request(struct ddp_listener *l, struct ddp_session *ss
 	ep->state = EP_REQUESTED;
 	ep->ss = ss;
 	ss->ctx = ep;
-	fill_neg_side(&ep->request, o);
+	fill_negotiation_side(&ep->request, o);
 	err = rnic_ep_keep_peer_msg(ep, o, 0);
 	if (!err)
 		err = rnic_pending_add(ep->dev, ep, &ep->number);
@@ -311,8 +311,8 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 
 	if (!o)
 		return -ENOMEM;
-	fill_neg_local(ep, p, &ep->me);
-	neg_build_request(&ep->me, &ep->request);
+	fill_negotiation_local(ep, p, &ep->me);
+	negotiation_build_request(&ep->me, &ep->request);
 	fill_offer(o, &ep->request, p->private_data, p->private_data_len);
 	ss = connect_session(ep, o);
 	kfree(o);
@@ -381,13 +381,13 @@ int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 static int accept_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 {
 	struct ddp_offer *o = kzalloc(sizeof(*o), GFP_KERNEL);
-	struct neg_side reply;
+	struct negotiation_side reply;
 	int err;
 
 	if (!o)
 		return -ENOMEM;
-	fill_neg_local(ep, p, &ep->me);
-	neg_build_reply(&ep->me, &ep->request, &reply, &ep->result);
+	fill_negotiation_local(ep, p, &ep->me);
+	negotiation_build_reply(&ep->me, &ep->request, &reply, &ep->result);
 	fill_offer(o, &reply, p->private_data, p->private_data_len);
 	err = ep->ss->type->accept(ep->ss, &ep->qp->rdmap.stream, o);
 	kfree(o);
@@ -435,7 +435,7 @@ static int accept_or_report_peer_gone(struct rnic_ep *ep, struct iw_cm_id *id,
  * an ID is first the number of the pending request.  rnic_iw_accept() replaces the number by
  * a pointer to the QP, and a later rnic_iw_reject() sets provider_data to NULL.
  */
-static bool is_accepted(const struct iw_cm_id *id)
+static bool is_id_accepted(const struct iw_cm_id *id)
 {
 	return !xa_is_value(id->provider_data);
 }
@@ -480,7 +480,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	struct rnic_ep *ep;
 	int err = -EINVAL;
 
-	if (is_accepted(id))
+	if (is_id_accepted(id))
 		return handle_second_accept(id, p->qpn);
 	ep = rnic_pending_get(dev, xa_to_value(id->provider_data));
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
@@ -543,7 +543,7 @@ int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
 	struct rnic_dev *dev = to_rnic_dev(id->device);
 	struct rnic_ep *ep;
 
-	if (is_accepted(id))
+	if (is_id_accepted(id))
 		return reject_accepted(id);
 	rnic_count(dev, RNIC_REJECTS);
 	ep = rnic_pending_get(dev, xa_to_value(id->provider_data));

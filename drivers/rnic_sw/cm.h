@@ -76,9 +76,9 @@ struct rnic_ep {
 	struct ddp_session	*ss;
 	/* the peer's start-up message, until @qp gets a copy; NULL before and after */
 	struct rnic_peer_msg	*peer_msg;
-	struct neg_side		request;	/* values in the initiator's Request */
-	struct neg_local	me;	/* values that the local side wants */
-	struct neg_result	result;	/* outcome of the negotiation */
+	struct negotiation_side	request;	/* values in the initiator's Request */
+	struct negotiation_local	me;	/* values that the local side wants */
+	struct negotiation_result	result;	/* outcome of the negotiation */
 
 	/* active side: program that connects; see cm_watch.c */
 	struct {

@@ -235,7 +235,7 @@ static void update_retransmits(struct rnic_dev *dev, struct rnic_counter_set *se
 	spin_unlock(&dev->count_lock);
 }
 
-static void __move_to_set(struct rnic_qp *qp, struct rnic_counter_set *set)
+static void __move_qp_to_set(struct rnic_qp *qp, struct rnic_counter_set *set)
 {
 	__update_retransmits(qp);
 	list_move_tail(&qp->set_entry, &set->qps);
@@ -269,7 +269,7 @@ void rnic_qp_counters_attach(struct rnic_qp *qp)
 void rnic_qp_counters_detach(struct rnic_qp *qp)
 {
 	spin_lock(&qp->dev->count_lock);
-	__move_to_set(qp, &qp->dev->default_set);
+	__move_qp_to_set(qp, &qp->dev->default_set);
 	list_del_init(&qp->set_entry);
 	spin_unlock(&qp->dev->count_lock);
 }
@@ -303,7 +303,7 @@ static int bind_qp_to_set(struct rnic_counter_set *set, struct rdma_counter *cou
 
 	spin_lock(&qp->dev->count_lock);
 	if (!list_empty(&qp->set_entry) && !qp->ib.counter) {
-		__move_to_set(qp, set);
+		__move_qp_to_set(qp, set);
 		qp->ib.counter = counter;
 		err = 0;
 	}
@@ -377,7 +377,7 @@ int rnic_counter_unbind(struct ib_qp *ib, u32 port)
 	spin_lock(&dev->count_lock);
 	bound = ib->counter;
 	if (bound && !list_empty(&to_rnic_qp(ib)->set_entry))
-		__move_to_set(to_rnic_qp(ib), &dev->default_set);
+		__move_qp_to_set(to_rnic_qp(ib), &dev->default_set);
 	ib->counter = NULL;
 	spin_unlock(&dev->count_lock);
 	return bound ? 0 : -EINVAL;

@@ -24,8 +24,8 @@ static int put_bool(struct sk_buff *msg, const char *name, bool value)
 }
 
 /* Add a nested attribute for driver entries and let @put fill it in.  Return: 0 or -EMSGSIZE. */
-static int put_table(struct sk_buff *msg, const void *what,
-		     int (*put)(struct sk_buff *msg, const void *what))
+static int put_driver_table(struct sk_buff *msg, const void *what,
+			    int (*put)(struct sk_buff *msg, const void *what))
 {
 	struct nlattr *table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 
@@ -100,7 +100,7 @@ static void fill_qp_details(struct rnic_qp *qp, struct qp_details *d)
 	ddp_stream_query(&qp->rdmap.stream, &d->query);
 }
 
-static int put_mpa(struct sk_buff *msg, const struct ddp_query *q)
+static int put_mpa_attrs(struct sk_buff *msg, const struct ddp_query *q)
 {
 	return rdma_nl_put_driver_u32(msg, "mpa_revision", q->revision) ||
 	       put_bool(msg, "crc", q->crc) ||
@@ -108,14 +108,14 @@ static int put_mpa(struct sk_buff *msg, const struct ddp_query *q)
 	       put_bool(msg, "rx_markers", q->rx_markers);
 }
 
-static int put_llp(struct sk_buff *msg, const struct ddp_query *q)
+static int put_llp_attrs(struct sk_buff *msg, const struct ddp_query *q)
 {
 	if (!q->llp)
 		return 0;
 	if (rdma_nl_put_driver_string(msg, "llp", q->llp) ||
 	    rdma_nl_put_driver_string(msg, "phase", q->phase))
 		return -EMSGSIZE;
-	if (q->revision && put_mpa(msg, q))
+	if (q->revision && put_mpa_attrs(msg, q))
 		return -EMSGSIZE;
 	if (q->stream != DDP_QUERY_NO_STREAM &&
 	    rdma_nl_put_driver_u32(msg, "stream", q->stream))
@@ -143,7 +143,7 @@ static int rnic_details_put_qp(struct sk_buff *msg, const void *what)
 	const struct qp_details *d = what;
 
 	if (rdma_nl_put_driver_string(msg, "stage", qp_state_name(d->state)) ||
-	    put_llp(msg, &d->query) || put_queues(msg, d))
+	    put_llp_attrs(msg, &d->query) || put_queues(msg, d))
 		return -EMSGSIZE;
 	return d->why ? rdma_nl_put_driver_string(msg, "end",
 						  iw_reason_name(d->why)) : 0;
@@ -161,7 +161,7 @@ int rnic_show_qp(struct sk_buff *msg, struct ib_qp *ib)
 	struct qp_details d = {};
 
 	fill_qp_details(to_rnic_qp(ib), &d);
-	return put_table(msg, &d, rnic_details_put_qp);
+	return put_driver_table(msg, &d, rnic_details_put_qp);
 }
 
 /* Memory regions ------------------------------------------------------------ */
@@ -210,7 +210,7 @@ static int rnic_details_put_mr(struct sk_buff *msg, const void *what)
  */
 int rnic_show_mr(struct sk_buff *msg, struct ib_mr *ib)
 {
-	return put_table(msg, to_rnic_mr(ib), rnic_details_put_mr);
+	return put_driver_table(msg, to_rnic_mr(ib), rnic_details_put_mr);
 }
 
 /* Completion queues and shared receive queues ------------------------------- */
@@ -265,7 +265,7 @@ int rnic_show_cq(struct sk_buff *msg, struct ib_cq *ib)
 	}
 	d.broken = cq->overrun;
 	spin_unlock_irqrestore(&cq->lock, flags);
-	return put_table(msg, &d, rnic_details_put_cq);
+	return put_driver_table(msg, &d, rnic_details_put_cq);
 }
 
 static int rnic_details_put_srq(struct sk_buff *msg, const void *what)
@@ -299,5 +299,5 @@ int rnic_show_srq(struct sk_buff *msg, struct ib_srq *ib)
 	d.limit = srq->limit;
 	d.broken = srq->prod_invalid;
 	spin_unlock_irqrestore(&srq->lock, flags);
-	return put_table(msg, &d, rnic_details_put_srq);
+	return put_driver_table(msg, &d, rnic_details_put_srq);
 }

@@ -211,7 +211,7 @@ static int begin_access(struct rnic_dmabuf *d)
  *
  * Return: 0; MOVED if the exporter has moved the buffer meanwhile; or a negative errno.
  */
-static int try_to_map(struct rnic_dmabuf *d)
+static int try_map_buffer(struct rnic_dmabuf *d)
 {
 	unsigned int moves = READ_ONCE(d->moves);
 	int err = begin_access(d);
@@ -244,16 +244,16 @@ static void schedule_idle_check(struct rnic_dmabuf *d)
 {
 	kref_get(&d->b.ref);
 	/* drop the reference again if a check was queued already, because it has its own */
-	if (!queue_delayed_work(rnic_pf_get_idle_wq(&d->b), &d->idle_check, IDLE_INTERVAL))
-		rnic_pf_put(&d->b);
+	if (!queue_delayed_work(rnic_unpinned_get_idle_wq(&d->b), &d->idle_check, IDLE_INTERVAL))
+		rnic_unpinned_put(&d->b);
 }
 
 /* Queue an idle check without delay, whether or not a delayed one is queued */
 static void expedite_idle_check(struct rnic_dmabuf *d)
 {
 	kref_get(&d->b.ref);
-	if (mod_delayed_work(rnic_pf_get_idle_wq(&d->b), &d->idle_check, 0))
-		rnic_pf_put(&d->b);
+	if (mod_delayed_work(rnic_unpinned_get_idle_wq(&d->b), &d->idle_check, 0))
+		rnic_unpinned_put(&d->b);
 }
 
 /* Unmap and detach the buffer, so that it cannot be mapped again */
@@ -305,7 +305,7 @@ static void rnic_dmabuf_idle_work(struct work_struct *work)
 	}
 	if (again)
 		schedule_idle_check(d);
-	rnic_pf_put(&d->b);
+	rnic_unpinned_put(&d->b);
 }
 
 /*
@@ -323,7 +323,7 @@ static int map_buffer_with_retries(struct rnic_dmabuf *d)
 	for (tries = 0; tries < TRIES; tries++) {
 		if (tries)
 			msleep(1 << (tries - 1));
-		err = try_to_map(d);
+		err = try_map_buffer(d);
 		if (err != MOVED && err != -ENOMEM)
 			break;
 	}
@@ -337,7 +337,7 @@ static int map_buffer_with_retries(struct rnic_dmabuf *d)
 }
 
 static int rnic_dmabuf_serve_fault(struct rnic_unpinned *b,
-				   const struct rnic_pf_range *want)
+				   const struct rnic_fault_range *want)
 {
 	struct rnic_dmabuf *d = container_of(b, struct rnic_dmabuf, b);
 	int err;
@@ -360,7 +360,7 @@ static void rnic_dmabuf_move_notify(struct dma_buf_attachment *attach)
 
 	WRITE_ONCE(d->moves, d->moves + 1);
 	if (__unmap_buffer(d))
-		rnic_pf_count_event(&d->b, RNIC_DMABUF_MOVES);
+		rnic_unpinned_count_event(&d->b, RNIC_DMABUF_MOVES);
 }
 
 static const struct dma_buf_attach_ops attach_ops = {
@@ -380,7 +380,7 @@ static void rnic_dmabuf_shutdown(struct rnic_unpinned *b)
 
 	WRITE_ONCE(d->destroyed, true);
 	expedite_idle_check(d);
-	rnic_pf_wait_released(b, &d->done);
+	rnic_unpinned_wait_released(b, &d->done);
 }
 
 static void rnic_dmabuf_release(struct rnic_unpinned *b)
@@ -391,19 +391,19 @@ static void rnic_dmabuf_release(struct rnic_unpinned *b)
 		close_buffer(d);
 	dma_buf_put(d->buf);
 	put_device(d->device);
-	rnic_pf_teardown(b);
+	rnic_unpinned_teardown(b);
 	kfree(d);
 }
 
-static const struct rnic_pf_ops dmabuf_ops = {
+static const struct rnic_unpinned_ops dmabuf_ops = {
 	.name		= "dma_buf",
 	.workers	= 1,	/* one mapping serves all requests */
 	.faults		= RNIC_DMABUF_WAITS,
 	.failed		= RNIC_DMABUF_WAITS_FAILED,
 	.mem		= {
 		.extent	= rnic_dmabuf_get_extent,
-		.fault_in	= rnic_pf_queue_request,
-		.cancel	= rnic_pf_cancel_request,
+		.fault_in	= rnic_fault_queue_request,
+		.cancel	= rnic_fault_cancel_request,
 	},
 	.serve		= rnic_dmabuf_serve_fault,
 	.shutdown	= rnic_dmabuf_shutdown,
@@ -443,7 +443,7 @@ static struct rnic_dmabuf *alloc_dmabuf_state(struct rnic_dev *dev, u64 offset,
 
 	if (!d)
 		return NULL;
-	if (rnic_pf_setup(&d->b, &dmabuf_ops, dev, offset, length)) {
+	if (rnic_unpinned_init(&d->b, &dmabuf_ops, dev, offset, length)) {
 		kfree(d);
 		return NULL;
 	}
@@ -483,8 +483,8 @@ static int attach_and_map_buffer(struct rnic_dmabuf *d)
  *
  * May sleep.
  *
- * Return: the memory, with a reference that the caller must drop by rnic_pf_shutdown() or
- * rnic_pf_put(); or an error pointer:
+ * Return: the memory, with a reference that the caller must drop by rnic_unpinned_shutdown() or
+ * rnic_unpinned_put(); or an error pointer:
  *
  * * -EBADF: @fd is not open
  * * -EINVAL: @fd is not a dma-buf, or the range is outside the buffer
@@ -517,7 +517,7 @@ struct rnic_unpinned *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
 	d->device = get_device(&dev->ib.dev);
 	err = attach_and_map_buffer(d);
 	if (err) {
-		rnic_pf_put(&d->b);
+		rnic_unpinned_put(&d->b);
 		return ERR_PTR(err);
 	}
 	return &d->b;

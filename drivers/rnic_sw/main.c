@@ -21,11 +21,11 @@ int __init rnic_init(void)
 	if (!rnic_wq)
 		return -ENOMEM;
 	rnic_init_counter_names();
-	err = rnic_pf_init();
+	err = rnic_fault_init();
 	if (!err) {
 		err = rnic_netdev_init();
 		if (err)
-			rnic_pf_exit();
+			rnic_fault_exit();
 	}
 	if (err)
 		destroy_workqueue(rnic_wq);
@@ -39,7 +39,7 @@ void rnic_exit(void)
 {
 	rnic_netdev_exit();
 	rnic_cm_wait_upcalls();
-	rnic_pf_exit();
+	rnic_fault_exit();
 	destroy_workqueue(rnic_wq);
 	/* wait until pending RCU callbacks have run: rnic_odp_free_chunk() is in this module */
 	rcu_barrier();

@@ -37,7 +37,7 @@
 /* Maximum number of such processes for one user, unless the process has CAP_SYS_RESOURCE */
 #define OWNERS_USER_MAX	1024
 
-/* Maximum time that rnic_pf_wait_released() waits, in jiffies */
+/* Maximum time that rnic_unpinned_wait_released() waits, in jiffies */
 #define RELEASE_TIMEOUT	HZ
 
 /*
@@ -50,7 +50,7 @@ static DEFINE_SPINLOCK(faults_lock);
  * Owner: a process that has MRs whose memory is not pinned. Each owner has its own workqueues, so
  * a worker that blocks delays only page faults of the same process.
  */
-struct rnic_pf_owner {
+struct rnic_fault_owner {
 	struct mm_struct	*mm;	/* each struct rnic_unpinned holds a reference */
 	kuid_t			charged_uid;	/* user whose quota is charged */
 	bool			charged;	/* the quota has been charged */
@@ -58,11 +58,12 @@ struct rnic_pf_owner {
 	struct completion	setup_done;	/* set-up is over; it failed if @idle_wq is NULL */
 	struct workqueue_struct	*wq;	/* for page-fault workers */
 	struct workqueue_struct	*idle_wq;	/* for idle checks, which workers must not delay */
-	bool			timed_out;	/* rnic_pf_wait_released() has timed out */
+	/* rnic_unpinned_wait_released() has timed out */
+	bool			timed_out;
 	struct work_struct	free_work;	/* frees this struct, on owner_free_wq */
 };
 
-/* All owners (struct rnic_pf_owner), indexed by the address of the mm */
+/* All owners (struct rnic_fault_owner), indexed by the address of the mm */
 static DEFINE_XARRAY_FLAGS(owners, XA_FLAGS_ACCOUNT);
 static struct workqueue_struct *owner_free_wq;
 static atomic_t nr_owners = ATOMIC_INIT(0);
@@ -154,9 +155,9 @@ static void uncharge_owner(kuid_t charged_uid)
 
 /* Owners ------------------------------------------------------------------- */
 
-static struct rnic_pf_owner *find_get_owner(const struct mm_struct *mm)
+static struct rnic_fault_owner *find_get_owner(const struct mm_struct *mm)
 {
-	struct rnic_pf_owner *own;
+	struct rnic_fault_owner *own;
 
 	xa_lock(&owners);
 	own = xa_load(&owners, (unsigned long)mm);
@@ -170,9 +171,9 @@ static struct rnic_pf_owner *find_get_owner(const struct mm_struct *mm)
  * Free an owner. Runs on owner_free_wq, because a page-fault worker or idle check may have dropped
  * the last reference, and a work item must not destroy the workqueue that it runs on.
  */
-static void rnic_pf_owner_free_work(struct work_struct *work)
+static void rnic_fault_owner_free_work(struct work_struct *work)
 {
-	struct rnic_pf_owner *own = container_of(work, struct rnic_pf_owner, free_work);
+	struct rnic_fault_owner *own = container_of(work, struct rnic_fault_owner, free_work);
 
 	if (own->wq)
 		destroy_workqueue(own->wq);
@@ -183,7 +184,7 @@ static void rnic_pf_owner_free_work(struct work_struct *work)
 	kfree(own);
 }
 
-static void put_owner(struct rnic_pf_owner *own)
+static void put_owner(struct rnic_fault_owner *own)
 {
 	bool last;
 
@@ -196,9 +197,9 @@ static void put_owner(struct rnic_pf_owner *own)
 		queue_work(owner_free_wq, &own->free_work);
 }
 
-static struct rnic_pf_owner *new_owner(struct mm_struct *mm)
+static struct rnic_fault_owner *new_owner(struct mm_struct *mm)
 {
-	struct rnic_pf_owner *own = kzalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
+	struct rnic_fault_owner *own = kzalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
 
 	if (!own)
 		return NULL;
@@ -206,7 +207,7 @@ static struct rnic_pf_owner *new_owner(struct mm_struct *mm)
 	own->users = 1;
 	own->charged_uid = find_charged_uid();
 	init_completion(&own->setup_done);
-	INIT_WORK(&own->free_work, rnic_pf_owner_free_work);
+	INIT_WORK(&own->free_work, rnic_fault_owner_free_work);
 	return own;
 }
 
@@ -214,7 +215,7 @@ static struct rnic_pf_owner *new_owner(struct mm_struct *mm)
  * Charge the quota for an owner and create its workqueues. Other threads of the process that find
  * the owner in the table wait for @setup_done.
  */
-static void rnic_pf_setup_owner(struct rnic_pf_owner *own)
+static void rnic_fault_setup_owner(struct rnic_fault_owner *own)
 {
 	unsigned long n = charge_owner(own->charged_uid);
 	int max_active = n > OWNERS_FULL ? WORKERS_MIN : WORKERS_MAX;
@@ -233,9 +234,9 @@ static void rnic_pf_setup_owner(struct rnic_pf_owner *own)
  *
  * Return: the owner with a reference, perhaps still being set up; NULL if memory is short.
  */
-static struct rnic_pf_owner *find_or_create_owner(struct mm_struct *mm)
+static struct rnic_fault_owner *find_or_create_owner(struct mm_struct *mm)
 {
-	struct rnic_pf_owner *own = find_get_owner(mm), *new;
+	struct rnic_fault_owner *own = find_get_owner(mm), *new;
 	int err;
 
 	while (!own) {
@@ -244,7 +245,7 @@ static struct rnic_pf_owner *find_or_create_owner(struct mm_struct *mm)
 			return NULL;
 		err = xa_insert(&owners, (unsigned long)mm, new, GFP_KERNEL_ACCOUNT);
 		if (!err) {
-			rnic_pf_setup_owner(new);
+			rnic_fault_setup_owner(new);
 			return new;
 		}
 		kfree(new);
@@ -257,9 +258,9 @@ static struct rnic_pf_owner *find_or_create_owner(struct mm_struct *mm)
 }
 
 /* Return: the owner of @mm with a reference; NULL if set-up failed or the task is being killed */
-static struct rnic_pf_owner *get_owner(struct mm_struct *mm)
+static struct rnic_fault_owner *get_owner(struct mm_struct *mm)
 {
-	struct rnic_pf_owner *own = find_or_create_owner(mm);
+	struct rnic_fault_owner *own = find_or_create_owner(mm);
 
 	if (!own)
 		return NULL;
@@ -271,7 +272,7 @@ static struct rnic_pf_owner *get_owner(struct mm_struct *mm)
 
 /* Workers ------------------------------------------------------------------ */
 
-static void rnic_pf_release(struct kref *ref)
+static void rnic_unpinned_release(struct kref *ref)
 {
 	struct rnic_unpinned *b = container_of(ref, struct rnic_unpinned, ref);
 
@@ -279,14 +280,14 @@ static void rnic_pf_release(struct kref *ref)
 }
 
 /**
- * rnic_pf_put - drop a reference to memory that is not pinned
+ * rnic_unpinned_put - drop a reference to memory that is not pinned
  * @b: the memory
  *
  * May sleep.
  */
-void rnic_pf_put(struct rnic_unpinned *b)
+void rnic_unpinned_put(struct rnic_unpinned *b)
 {
-	kref_put(&b->ref, rnic_pf_release);
+	kref_put(&b->ref, rnic_unpinned_release);
 }
 
 static void __count_event(const struct rnic_unpinned *b, enum rnic_counter c)
@@ -297,11 +298,11 @@ static void __count_event(const struct rnic_unpinned *b, enum rnic_counter c)
 }
 
 /**
- * rnic_pf_count_event - count an event of memory, unless its MR has been destroyed
+ * rnic_unpinned_count_event - count an event of memory, unless its MR has been destroyed
  * @b: the memory
  * @c: the counter
  */
-void rnic_pf_count_event(struct rnic_unpinned *b, enum rnic_counter c)
+void rnic_unpinned_count_event(struct rnic_unpinned *b, enum rnic_counter c)
 {
 	spin_lock_bh(&faults_lock);
 	__count_event(b, c);
@@ -309,34 +310,34 @@ void rnic_pf_count_event(struct rnic_unpinned *b, enum rnic_counter c)
 }
 
 /**
- * rnic_pf_get_idle_wq - get the workqueue for idle checks
+ * rnic_unpinned_get_idle_wq - get the workqueue for idle checks
  * @b: the memory
  *
  * Return: a workqueue of the owner, which page-fault workers do not delay.
  */
-struct workqueue_struct *rnic_pf_get_idle_wq(struct rnic_unpinned *b)
+struct workqueue_struct *rnic_unpinned_get_idle_wq(struct rnic_unpinned *b)
 {
 	return b->owner->idle_wq;
 }
 
 /**
- * rnic_pf_wait_released - wait until memory is released, at most RELEASE_TIMEOUT
+ * rnic_unpinned_wait_released - wait until memory is released, at most RELEASE_TIMEOUT
  * @b: the memory of an MR that has been destroyed
  * @done: completion that is completed when the memory has been released
  *
  * If a call has timed out, later calls for the same process do not wait. Otherwise the timeouts
  * of all MRs of a process that exits would add up. May sleep.
  */
-void rnic_pf_wait_released(struct rnic_unpinned *b, struct completion *done)
+void rnic_unpinned_wait_released(struct rnic_unpinned *b, struct completion *done)
 {
-	struct rnic_pf_owner *own = b->owner;
+	struct rnic_fault_owner *own = b->owner;
 
 	if (!READ_ONCE(own->timed_out) && !wait_for_completion_timeout(done, RELEASE_TIMEOUT))
 		WRITE_ONCE(own->timed_out, true);
 }
 
 /* Dequeue the next request for a worker. Return: false if there is none; the worker is then idle */
-static bool dequeue_fault(struct rnic_pf_worker *wk, struct rnic_pf_range *want)
+static bool dequeue_fault(struct rnic_fault_worker *wk, struct rnic_fault_range *want)
 {
 	struct rnic_unpinned *b = wk->b;
 	struct ddp_fault *w;
@@ -348,7 +349,7 @@ static bool dequeue_fault(struct rnic_pf_worker *wk, struct rnic_pf_range *want)
 	if (w) {
 		list_del_init(&w->entry);
 		w->priv = wk;
-		*want = (struct rnic_pf_range) {
+		*want = (struct rnic_fault_range) {
 			.at = w->at, .end = w->at + w->len, .write = w->write,
 		};
 		__count_event(b, b->ops->faults);
@@ -358,7 +359,7 @@ static bool dequeue_fault(struct rnic_pf_worker *wk, struct rnic_pf_range *want)
 }
 
 /* Complete the request that a worker has served, unless it was cancelled or completed meanwhile */
-static void complete_pf_request(struct rnic_pf_worker *wk, bool denied)
+static void complete_fault_request(struct rnic_fault_worker *wk, bool denied)
 {
 	struct ddp_fault *w;
 
@@ -373,7 +374,7 @@ static void complete_pf_request(struct rnic_pf_worker *wk, bool denied)
 }
 
 /* Fault in a range. Return: 0, or a negative errno if it cannot be faulted in */
-static int serve_fault(struct rnic_unpinned *b, const struct rnic_pf_range *want)
+static int serve_fault(struct rnic_unpinned *b, const struct rnic_fault_range *want)
 {
 	/* fail for an empty range: after a success the stream would raise the same fault again */
 	if (want->end <= want->at)
@@ -381,40 +382,40 @@ static int serve_fault(struct rnic_unpinned *b, const struct rnic_pf_range *want
 	return b->ops->serve(b, want);
 }
 
-static void rnic_pf_work(struct work_struct *work)
+static void rnic_fault_work(struct work_struct *work)
 {
-	struct rnic_pf_worker *wk = container_of(work, struct rnic_pf_worker, work);
+	struct rnic_fault_worker *wk = container_of(work, struct rnic_fault_worker, work);
 	/*
 	 * Take a module reference, so that unloading fails immediately while a worker runs. If
-	 * unloading has begun, no reference is taken, and rnic_pf_exit() waits for the worker.
+	 * unloading has begun, no reference is taken, and rnic_fault_exit() waits for the worker.
 	 */
 	bool held = try_module_get(THIS_MODULE);
 	struct rnic_unpinned *b = wk->b;
-	struct rnic_pf_range want;
+	struct rnic_fault_range want;
 	int err;
 
 	while (dequeue_fault(wk, &want)) {
 		err = serve_fault(b, &want);
-		complete_pf_request(wk, err);
+		complete_fault_request(wk, err);
 		if (!err && b->ops->post_fault)
 			b->ops->post_fault(b, &want);
 	}
-	rnic_pf_put(b);
+	rnic_unpinned_put(b);
 	if (held)
 		module_put(THIS_MODULE);
 }
 
 static void __start_worker(struct rnic_unpinned *b)
 {
-	struct rnic_pf_worker *wk;
+	struct rnic_fault_worker *wk;
 
 	for (wk = b->worker; wk < b->worker + b->ops->workers; wk++) {
 		if (wk->busy)
 			continue;
 		wk->busy = true;
 		/*
-		 * Take a reference, which rnic_pf_work() drops. If that function is still running,
-		 * but has already found no further request, queue_work() makes it run again.
+		 * Take a reference, which rnic_fault_work() drops. If that function is still
+		 * running but has found no further request, queue_work() makes it run again.
 		 */
 		kref_get(&b->ref);
 		queue_work(b->owner->wq, &wk->work);
@@ -425,13 +426,13 @@ static void __start_worker(struct rnic_unpinned *b)
 /* Called by DDP ------------------------------------------------------------ */
 
 /**
- * rnic_pf_queue_request - queue a page-fault request (ddp_mem_ops.fault_in)
+ * rnic_fault_queue_request - queue a page-fault request (ddp_mem_ops.fault_in)
  * @mem: the memory (struct rnic_unpinned)
  * @w: the stream's request; owned by this file until ddp_fault_complete() or a cancel
  *
  * Starts a worker if one is idle. Context: BH off, in-flight reference to the MR held.
  */
-void rnic_pf_queue_request(void *mem, struct ddp_fault *w)
+void rnic_fault_queue_request(void *mem, struct ddp_fault *w)
 {
 	struct rnic_unpinned *b = mem;
 
@@ -443,14 +444,15 @@ void rnic_pf_queue_request(void *mem, struct ddp_fault *w)
 }
 
 /**
- * rnic_pf_cancel_request - cancel the page-fault request of a stream that ends (ddp_mem_ops.cancel)
+ * rnic_fault_cancel_request - cancel the page-fault request of a stream that ends
  * @w: the request; on return no worker accesses it
  *
- * Does not wait for a worker that is faulting in the range. Does not sleep.
+ * Implements ddp_mem_ops.cancel. Does not sleep, and does not wait for a worker that is
+ * faulting in the range.
  */
-void rnic_pf_cancel_request(struct ddp_fault *w)
+void rnic_fault_cancel_request(struct ddp_fault *w)
 {
-	struct rnic_pf_worker *wk;
+	struct rnic_fault_worker *wk;
 
 	spin_lock_bh(&faults_lock);
 	wk = w->priv;
@@ -465,7 +467,7 @@ void rnic_pf_cancel_request(struct ddp_fault *w)
 /* Lifetime ----------------------------------------------------------------- */
 
 /**
- * rnic_pf_setup - initialize the memory of an MR of the current process
+ * rnic_unpinned_init - initialize the memory of an MR of the current process
  * @b: the memory, zeroed by the caller
  * @ops: operations of the kind of memory
  * @dev: the device
@@ -477,8 +479,8 @@ void rnic_pf_cancel_request(struct ddp_fault *w)
  * Return: 0, with one reference to @b; -ENOMEM if memory is short, the quota is used up, or the
  * task is being killed.
  */
-int rnic_pf_setup(struct rnic_unpinned *b, const struct rnic_pf_ops *ops,
-		  struct rnic_dev *dev, u64 start, u64 length)
+int rnic_unpinned_init(struct rnic_unpinned *b, const struct rnic_unpinned_ops *ops,
+		       struct rnic_dev *dev, u64 start, u64 length)
 {
 	unsigned int i;
 
@@ -487,8 +489,8 @@ int rnic_pf_setup(struct rnic_unpinned *b, const struct rnic_pf_ops *ops,
 		return -ENOMEM;
 	kref_init(&b->ref);
 	INIT_LIST_HEAD(&b->pending);
-	for (i = 0; i < RNIC_PF_WORKERS; i++) {
-		INIT_WORK(&b->worker[i].work, rnic_pf_work);
+	for (i = 0; i < RNIC_FAULT_WORKERS; i++) {
+		INIT_WORK(&b->worker[i].work, rnic_fault_work);
 		b->worker[i].b = b;
 	}
 	b->ops = ops;
@@ -501,21 +503,21 @@ int rnic_pf_setup(struct rnic_unpinned *b, const struct rnic_pf_ops *ops,
 }
 
 /**
- * rnic_pf_teardown - drop the references to the owner and the mm that rnic_pf_setup() has taken
+ * rnic_unpinned_teardown - drop the references that rnic_unpinned_init() has taken
  * @b: the memory; the caller frees it afterwards
  */
-void rnic_pf_teardown(struct rnic_unpinned *b)
+void rnic_unpinned_teardown(struct rnic_unpinned *b)
 {
 	put_owner(b->owner);
 	mmdrop(b->mm);
 }
 
 /**
- * rnic_pf_set_region_mem - set the memory of an MR
+ * rnic_unpinned_set_region_mem - set the memory of an MR
  * @r: the MR, not yet in the STag table
  * @b: the memory, whose first byte is the first byte of the MR
  */
-void rnic_pf_set_region_mem(struct ddp_region *r, struct rnic_unpinned *b)
+void rnic_unpinned_set_region_mem(struct ddp_region *r, struct rnic_unpinned *b)
 {
 	r->ops = &b->ops->mem;
 	r->mem = b;
@@ -523,7 +525,7 @@ void rnic_pf_set_region_mem(struct ddp_region *r, struct rnic_unpinned *b)
 }
 
 /* Complete up to RING_IDX_STEPS queued requests. Return: true if more may be queued */
-static bool __complete_some_faults(struct rnic_unpinned *b)
+static bool __complete_pending_faults(struct rnic_unpinned *b)
 {
 	struct ddp_fault *w;
 	int n;
@@ -542,9 +544,9 @@ static bool __complete_some_faults(struct rnic_unpinned *b)
 /* Complete the requests that workers are serving, without waiting for the workers */
 static void __complete_active_faults(struct rnic_unpinned *b)
 {
-	struct rnic_pf_worker *wk;
+	struct rnic_fault_worker *wk;
 
-	for (wk = b->worker; wk < b->worker + RNIC_PF_WORKERS; wk++) {
+	for (wk = b->worker; wk < b->worker + RNIC_FAULT_WORKERS; wk++) {
 		if (wk->fault)
 			ddp_fault_complete(wk->fault, false);
 		wk->fault = NULL;
@@ -552,13 +554,13 @@ static void __complete_active_faults(struct rnic_unpinned *b)
 }
 
 /**
- * rnic_pf_shutdown - complete all page-fault requests of an MR that is destroyed
+ * rnic_unpinned_shutdown - complete all page-fault requests of an MR that is destroyed
  * @b: the memory; drops the reference of the MR
  *
  * The MR must have been removed from the STag table, so that no request can be queued. Does not
  * wait for page-fault workers. May sleep.
  */
-void rnic_pf_shutdown(struct rnic_unpinned *b)
+void rnic_unpinned_shutdown(struct rnic_unpinned *b)
 {
 	bool more;
 
@@ -566,34 +568,34 @@ void rnic_pf_shutdown(struct rnic_unpinned *b)
 		cond_resched();
 		spin_lock_bh(&faults_lock);
 		b->dead = true;
-		more = __complete_some_faults(b);
+		more = __complete_pending_faults(b);
 		if (!more)
 			__complete_active_faults(b);
 		spin_unlock_bh(&faults_lock);
 	} while (more);
 	if (b->ops->shutdown)
 		b->ops->shutdown(b);
-	rnic_pf_put(b);
+	rnic_unpinned_put(b);
 }
 
 /**
- * rnic_pf_init - create owner_free_wq
+ * rnic_fault_init - create owner_free_wq
  *
  * Return: 0 or -ENOMEM.
  */
-int rnic_pf_init(void)
+int rnic_fault_init(void)
 {
 	owner_free_wq = alloc_workqueue("rnic_sw_release", WQ_UNBOUND, 0);
 	return owner_free_wq ? 0 : -ENOMEM;
 }
 
 /**
- * rnic_pf_exit - wait until all owners have been freed, then destroy owner_free_wq
+ * rnic_fault_exit - wait until all owners have been freed, then destroy owner_free_wq
  *
  * The caller must have destroyed all MRs. The wait includes all page-fault workers, because they
  * use memory that holds a reference to its owner.
  */
-void rnic_pf_exit(void)
+void rnic_fault_exit(void)
 {
 	wait_var_event(&nr_owners, !atomic_read(&nr_owners));
 	destroy_workqueue(owner_free_wq);

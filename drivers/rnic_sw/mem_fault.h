@@ -14,52 +14,52 @@
 #include "counters.h"
 #include "rnic.h"
 
-#define RNIC_PF_WORKERS	4	/* maximum number of workers of one MR */
+#define RNIC_FAULT_WORKERS	4	/* maximum number of workers of one MR */
 
 struct rnic_unpinned;
 
 /**
- * struct rnic_pf_range - range of memory to be faulted in
+ * struct rnic_fault_range - range of memory to be faulted in
  * @at: first byte, an address (ODP) or an offset in the buffer (dma-buf)
  * @end: first byte after the range
  * @write: true if a copy will write to the range, false if a copy will only read it
  */
-struct rnic_pf_range {
+struct rnic_fault_range {
 	u64	at;
 	u64	end;
 	bool	write;
 };
 
 /**
- * struct rnic_pf_ops - operations and parameters of a kind of memory: ODP or dma-buf
+ * struct rnic_unpinned_ops - operations and parameters of a kind of memory: ODP or dma-buf
  * @name: name of the kind in "rdma -dd resource show"
- * @workers: number of page-fault workers of each MR, at most RNIC_PF_WORKERS
+ * @workers: number of page-fault workers of each MR, at most RNIC_FAULT_WORKERS
  * @faults: counter of page faults, including failed ones
  * @failed: counter of failed page faults
  * @mem: operations that DDP calls. @mem.extent is specific to the kind; @mem.fault_in and
- *	@mem.cancel are rnic_pf_queue_request() and rnic_pf_cancel_request() for all kinds.
+ *	@mem.cancel are rnic_fault_queue_request() and rnic_fault_cancel_request() for all kinds.
  * @serve: fault in a range. Returns 0, or a negative errno if the range cannot be faulted in.
  *	May sleep.
  * @post_fault: called by the worker after each successful page fault, when the request is
  *	complete; may be NULL
- * @shutdown: called by rnic_pf_shutdown() when the MR has been destroyed and no stream can raise
- *	a page fault for it; may be NULL
+ * @shutdown: called by rnic_unpinned_shutdown() when the MR has been destroyed and no stream
+ *	can raise a page fault for it; may be NULL
  * @release: free the struct rnic_unpinned, whose last reference has been dropped
  */
-struct rnic_pf_ops {
+struct rnic_unpinned_ops {
 	const char		*name;
 	unsigned int		workers;
 	enum rnic_counter	faults;
 	enum rnic_counter	failed;
 	struct ddp_mem_ops	mem;
-	int (*serve)(struct rnic_unpinned *b, const struct rnic_pf_range *want);
-	void (*post_fault)(struct rnic_unpinned *b, const struct rnic_pf_range *want);
+	int (*serve)(struct rnic_unpinned *b, const struct rnic_fault_range *want);
+	void (*post_fault)(struct rnic_unpinned *b, const struct rnic_fault_range *want);
 	void (*shutdown)(struct rnic_unpinned *b);
 	void (*release)(struct rnic_unpinned *b);
 };
 
 /* Page-fault worker: serves page-fault requests of one MR, one after the other */
-struct rnic_pf_worker {
+struct rnic_fault_worker {
 	struct work_struct	work;
 	struct rnic_unpinned	*b;
 
@@ -87,9 +87,9 @@ struct rnic_pf_worker {
  */
 struct rnic_unpinned {
 	struct kref			ref;
-	const struct rnic_pf_ops	*ops;
+	const struct rnic_unpinned_ops	*ops;
 	struct mm_struct		*mm;
-	struct rnic_pf_owner		*owner;
+	struct rnic_fault_owner		*owner;
 	u64				start;
 	u64				end;
 	bool				read_only;
@@ -98,23 +98,23 @@ struct rnic_unpinned {
 	struct rnic_dev			*dev;
 	bool				dead;
 	struct list_head		pending;
-	struct rnic_pf_worker		worker[RNIC_PF_WORKERS];
+	struct rnic_fault_worker		worker[RNIC_FAULT_WORKERS];
 };
 
-int rnic_pf_init(void);
-void rnic_pf_exit(void);
-int rnic_pf_setup(struct rnic_unpinned *b, const struct rnic_pf_ops *ops,
-		  struct rnic_dev *dev, u64 start, u64 length);
-void rnic_pf_set_region_mem(struct ddp_region *r, struct rnic_unpinned *b);
-void rnic_pf_shutdown(struct rnic_unpinned *b);
-void rnic_pf_put(struct rnic_unpinned *b);
-void rnic_pf_teardown(struct rnic_unpinned *b);
-void rnic_pf_count_event(struct rnic_unpinned *b, enum rnic_counter c);
-struct workqueue_struct *rnic_pf_get_idle_wq(struct rnic_unpinned *b);
-void rnic_pf_wait_released(struct rnic_unpinned *b, struct completion *done);
+int rnic_fault_init(void);
+void rnic_fault_exit(void);
+int rnic_unpinned_init(struct rnic_unpinned *b, const struct rnic_unpinned_ops *ops,
+		       struct rnic_dev *dev, u64 start, u64 length);
+void rnic_unpinned_set_region_mem(struct ddp_region *r, struct rnic_unpinned *b);
+void rnic_unpinned_shutdown(struct rnic_unpinned *b);
+void rnic_unpinned_put(struct rnic_unpinned *b);
+void rnic_unpinned_teardown(struct rnic_unpinned *b);
+void rnic_unpinned_count_event(struct rnic_unpinned *b, enum rnic_counter c);
+struct workqueue_struct *rnic_unpinned_get_idle_wq(struct rnic_unpinned *b);
+void rnic_unpinned_wait_released(struct rnic_unpinned *b, struct completion *done);
 
-/* Functions for the member mem of struct rnic_pf_ops, the same for ODP and dma-buf memory */
-void rnic_pf_queue_request(void *mem, struct ddp_fault *w);
-void rnic_pf_cancel_request(struct ddp_fault *w);
+/* Functions for the member mem of struct rnic_unpinned_ops, the same for ODP and dma-buf memory */
+void rnic_fault_queue_request(void *mem, struct ddp_fault *w);
+void rnic_fault_cancel_request(struct ddp_fault *w);
 
 #endif

@@ -64,7 +64,7 @@ static void free_mr(struct rnic_mr *mr)
 {
 	ib_umem_release(mr->umem);
 	if (mr->pf)
-		rnic_pf_shutdown(mr->pf);
+		rnic_unpinned_shutdown(mr->pf);
 	kvfree(mr->max_blocks ? mr->map[0].block : mr->region.block);
 	rnic_uncharge_object(mr->dev, RNIC_MRS);
 	kfree_rcu(mr, rcu);
@@ -147,7 +147,7 @@ static int attach_unpinned(struct rnic_mr *mr, struct rnic_unpinned *b)
 		return PTR_ERR(b);
 	mr->pf = b;
 	mr->denied_rights = b->no_atomics ? DDP_REMOTE_ATOMIC : 0;
-	rnic_pf_set_region_mem(&mr->region, b);
+	rnic_unpinned_set_region_mem(&mr->region, b);
 	return 0;
 }
 

@@ -31,27 +31,27 @@ static u16 limit_ord(u16 mine, u16 theirs)
 }
 
 /* Set IRD and ORD to the values that the program requested, up to the device's limit */
-static void init_result(const struct neg_local *me, struct neg_result *r)
+static void init_result(const struct negotiation_local *me, struct negotiation_result *r)
 {
-	*r = (struct neg_result){
+	*r = (struct negotiation_result){
 		.ird = min(me->ird, me->max),
 		.ord = min(me->ord, me->max),
 	};
 }
 
 /**
- * neg_build_request - build the initiator's Request
+ * negotiation_build_request - build the initiator's Request
  * @me: requested values and limits of the initiator
  * @req: the Request, filled in
  *
  * If @me requests the peer-to-peer model, the Request announces every RTR type that the
  * initiator supports.  Otherwise all four flags are 0 (RFC 6581 9.2).
  */
-void neg_build_request(const struct neg_local *me, struct neg_side *req)
+void negotiation_build_request(const struct negotiation_local *me, struct negotiation_side *req)
 {
 	u8 types = get_rtr_types(me->rtr);
 
-	*req = (struct neg_side){ .enhanced = me->enhanced };
+	*req = (struct negotiation_side){ .enhanced = me->enhanced };
 	if (!me->enhanced)
 		return;
 	req->ird = min(me->ird, me->max);
@@ -68,8 +68,8 @@ void neg_build_request(const struct neg_local *me, struct neg_side *req)
  * result is never empty: if no other type is left, it is the zero-length Write, which
  * needs no resources at the responder.
  */
-static u8 choose_rtr_types(const struct neg_local *me,
-			   const struct neg_side *req, u16 ird)
+static u8 choose_rtr_types(const struct negotiation_local *me,
+			   const struct negotiation_side *req, u16 ird)
 {
 	u8 mine = me->rtr & NEG_RTR_TYPES;
 	u8 both;
@@ -83,7 +83,7 @@ static u8 choose_rtr_types(const struct neg_local *me,
 }
 
 /**
- * neg_build_reply - build the responder's Reply and compute the responder's result
+ * negotiation_build_reply - build the responder's Reply and compute the responder's result
  * @me: requested values and limits of the responder
  * @req: the initiator's Request
  * @rep: the Reply, filled in
@@ -100,13 +100,13 @@ static u8 choose_rtr_types(const struct neg_local *me,
  *   ORD, and the Reply has NEG_DEPTH_NONE as ORD.  If the initiator does not negotiate
  *   its ORD, the same holds for the responder's IRD.
  */
-void neg_build_reply(const struct neg_local *me, const struct neg_side *req,
-		     struct neg_side *rep, struct neg_result *r)
+void negotiation_build_reply(const struct negotiation_local *me, const struct negotiation_side *req,
+			     struct negotiation_side *rep, struct negotiation_result *r)
 {
 	u8 types;
 
 	init_result(me, r);
-	*rep = (struct neg_side){ .enhanced = req->enhanced };
+	*rep = (struct negotiation_side){ .enhanced = req->enhanced };
 	if (!req->enhanced)
 		return;
 	if (req->rtr & NEG_RTR_P2P) {
@@ -126,8 +126,8 @@ void neg_build_reply(const struct neg_local *me, const struct neg_side *req,
  *
  * Return: IW_OK, or IW_MPA_IRD if the responder's ORD exceeds the device's limit.
  */
-static enum iw_reason raise_ird(const struct neg_local *me, u16 their_ord,
-				struct neg_result *r)
+static enum iw_reason raise_ird(const struct negotiation_local *me, u16 their_ord,
+				struct negotiation_result *r)
 {
 	if (their_ord == NEG_DEPTH_NONE || their_ord <= r->ird)
 		return IW_OK;
@@ -155,8 +155,8 @@ static bool can_send_rtr_read(u16 their_ird, u16 ord)
  * Return: IW_OK; IW_MPA_RTR if a side uses the peer-to-peer model, but the initiator can
  * send no common type.
  */
-static enum iw_reason choose_rtr(u8 req_rtr, const struct neg_side *rep,
-				 struct neg_result *r)
+static enum iw_reason choose_rtr(u8 req_rtr, const struct negotiation_side *rep,
+				 struct negotiation_result *r)
 {
 	u8 both = get_rtr_types(req_rtr) & get_rtr_types(rep->rtr);
 
@@ -176,7 +176,7 @@ static enum iw_reason choose_rtr(u8 req_rtr, const struct neg_side *rep,
 }
 
 /**
- * neg_process_reply - compute the initiator's result from the responder's Reply
+ * negotiation_process_reply - compute the initiator's result from the responder's Reply
  * @me: requested values and limits of the initiator
  * @req: the Request that was sent
  * @rep: the responder's Reply, which accepts the Request
@@ -197,8 +197,9 @@ static enum iw_reason choose_rtr(u8 req_rtr, const struct neg_side *rep,
  * IRD and ORD in @r are valid even on failure, because the initiator must then start the
  * stream in order to send a Terminate.
  */
-void neg_process_reply(const struct neg_local *me, const struct neg_side *req,
-		       const struct neg_side *rep, struct neg_result *r)
+void negotiation_process_reply(const struct negotiation_local *me,
+			       const struct negotiation_side *req,
+			       const struct negotiation_side *rep, struct negotiation_result *r)
 {
 	init_result(me, r);
 	if (!req->enhanced || !rep->enhanced)

@@ -3,8 +3,9 @@
  * Negotiation of IRD, ORD and the ready-to-receive message (RTR) between initiator and
  * responder (RFC 6581 section 9), for both LLPs.
  *
- * The initiator calls neg_build_request() to build its Request, and neg_process_reply() to process
- * the Reply.  The responder calls neg_build_reply() to process the Request and to build the Reply.
+ * The initiator calls negotiation_build_request() to build its Request, and
+ * negotiation_process_reply() to process the Reply.  The responder calls
+ * negotiation_build_reply() to process the Request and to build the Reply.
  */
 #ifndef _RNIC_SW_NEG_H
 #define _RNIC_SW_NEG_H
@@ -21,14 +22,14 @@
 #define NEG_RTR_TYPES	(NEG_RTR_SEND | NEG_RTR_WRITE | NEG_RTR_READ)
 
 /**
- * struct neg_side - values that one side announces on the wire
+ * struct negotiation_side - values that one side announces on the wire
  * @ird: IRD, or NEG_DEPTH_NONE
  * @ord: ORD, or NEG_DEPTH_NONE
  * @rtr: mask of NEG_RTR_*
  * @enhanced: true if the frame has the enhanced form; if false, the frame carries none of
  *	the other members
  */
-struct neg_side {
+struct negotiation_side {
 	u16	ird;
 	u16	ord;
 	u8	rtr;
@@ -36,7 +37,7 @@ struct neg_side {
 };
 
 /**
- * struct neg_local - requested values and limits of the local side
+ * struct negotiation_local - requested values and limits of the local side
  * @ird: IRD that the program requested
  * @ord: ORD that the program requested
  * @max: maximum IRD and ORD of the device, at least 1
@@ -45,7 +46,7 @@ struct neg_side {
  * @enhanced: true if the initiator sends its Request in the enhanced form; ignored for a
  *	responder
  */
-struct neg_local {
+struct negotiation_local {
 	u16	ird;
 	u16	ord;
 	u16	max;
@@ -54,7 +55,7 @@ struct neg_local {
 };
 
 /**
- * struct neg_result - outcome of the negotiation for the local side
+ * struct negotiation_result - outcome of the negotiation for the local side
  * @ird: local IRD
  * @ord: local ORD
  * @rtr: initiator: the one NEG_RTR_* type to send as first message, or 0 to send no RTR.
@@ -64,17 +65,18 @@ struct neg_local {
  * @why: IW_OK on success; for the initiator IW_MPA_IRD or IW_MPA_RTR on failure.  After a
  *	failure the initiator must send a Terminate with that reason as its only message.
  */
-struct neg_result {
+struct negotiation_result {
 	u16		ird;
 	u16		ord;
 	u8		rtr;
 	enum iw_reason	why;
 };
 
-void neg_build_request(const struct neg_local *me, struct neg_side *req);
-void neg_build_reply(const struct neg_local *me, const struct neg_side *req,
-		     struct neg_side *rep, struct neg_result *r);
-void neg_process_reply(const struct neg_local *me, const struct neg_side *req,
-		       const struct neg_side *rep, struct neg_result *r);
+void negotiation_build_request(const struct negotiation_local *me, struct negotiation_side *req);
+void negotiation_build_reply(const struct negotiation_local *me, const struct negotiation_side *req,
+			     struct negotiation_side *rep, struct negotiation_result *r);
+void negotiation_process_reply(const struct negotiation_local *me,
+			       const struct negotiation_side *req,
+			       const struct negotiation_side *rep, struct negotiation_result *r);
 
 #endif

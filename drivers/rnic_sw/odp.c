@@ -35,7 +35,7 @@ static void rnic_odp_release(struct rnic_unpinned *b)
 
 	rnic_odp_drop_chunks(o);
 	mem_cgroup_put(o->memcg);
-	rnic_pf_teardown(b);
+	rnic_unpinned_teardown(b);
 	kfree(o);
 }
 
@@ -43,7 +43,7 @@ static void rnic_odp_release(struct rnic_unpinned *b)
  * Fault in a range. If memory is short, sleep and try again, TRIES times in
  * total.
  */
-static int fault_in_range(struct rnic_odp *o, const struct rnic_pf_range *want)
+static int fault_in_range(struct rnic_odp *o, const struct rnic_fault_range *want)
 {
 	int err = -ENOMEM, n;
 
@@ -56,7 +56,7 @@ static int fault_in_range(struct rnic_odp *o, const struct rnic_pf_range *want)
 	return err;
 }
 
-static int rnic_odp_serve_fault(struct rnic_unpinned *b, const struct rnic_pf_range *want)
+static int rnic_odp_serve_fault(struct rnic_unpinned *b, const struct rnic_fault_range *want)
 {
 	struct rnic_odp *o = container_of(b, struct rnic_odp, b);
 	int err;
@@ -75,7 +75,7 @@ static int rnic_odp_serve_fault(struct rnic_unpinned *b, const struct rnic_pf_ra
  * Do nothing after a page fault for writing: entering a page for writing would
  * make it dirty, and so undo an MADV_FREE of the page.
  */
-static void rnic_odp_fault_ahead(struct rnic_unpinned *b, const struct rnic_pf_range *want)
+static void rnic_odp_fault_ahead(struct rnic_unpinned *b, const struct rnic_fault_range *want)
 {
 	struct rnic_odp *o = container_of(b, struct rnic_odp, b);
 
@@ -86,15 +86,15 @@ static void rnic_odp_fault_ahead(struct rnic_unpinned *b, const struct rnic_pf_r
 	mmput(b->mm);
 }
 
-static const struct rnic_pf_ops rnic_odp_ops = {
+static const struct rnic_unpinned_ops rnic_odp_ops = {
 	.name		= "on_demand",
-	.workers	= RNIC_PF_WORKERS,
+	.workers	= RNIC_FAULT_WORKERS,
 	.faults		= RNIC_ODP_FAULTS,
 	.failed		= RNIC_ODP_FAULTS_FAILED,
 	.mem		= {
 		.extent		= rnic_odp_get_extent,
-		.fault_in	= rnic_pf_queue_request,
-		.cancel		= rnic_pf_cancel_request,
+		.fault_in	= rnic_fault_queue_request,
+		.cancel		= rnic_fault_cancel_request,
 	},
 	.serve		= rnic_odp_serve_fault,
 	.post_fault	= rnic_odp_fault_ahead,
@@ -126,7 +126,7 @@ static bool is_user_memory(const struct rnic_odp *o)
  * sleep.
  *
  * Return: the memory object, with a reference that the caller must drop by
- * rnic_pf_shutdown(); or an error pointer: -EINVAL if the range is outside the
+ * rnic_unpinned_shutdown(); or an error pointer: -EINVAL if the range is outside the
  * user address space; -ENOMEM if memory is short, the quota is used up, or the
  * caller is killed.
  */
@@ -138,7 +138,7 @@ struct rnic_unpinned *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
 	if (!o)
 		return ERR_PTR(-ENOMEM);
 	o->addr_mask = odp_find_addr_mask(rnic_odp_untag_addr);
-	err = rnic_pf_setup(&o->b, &rnic_odp_ops, dev, start & o->addr_mask, length);
+	err = rnic_unpinned_init(&o->b, &rnic_odp_ops, dev, start & o->addr_mask, length);
 	if (err) {
 		kfree(o);
 		return ERR_PTR(err);
@@ -147,7 +147,7 @@ struct rnic_unpinned *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
 	xa_init_flags(&o->chunks, XA_FLAGS_ACCOUNT);
 	o->memcg = get_mem_cgroup_from_mm(o->b.mm);
 	if (!is_user_memory(o)) {
-		rnic_pf_put(&o->b);
+		rnic_unpinned_put(&o->b);
 		return ERR_PTR(-EINVAL);
 	}
 	return &o->b;
@@ -228,7 +228,7 @@ static int rnic_odp_prefetch(const struct advised_range *a, bool write, enum odp
 {
 	int err = -EFAULT;
 
-	rnic_pf_count_event(&a->o->b, RNIC_ODP_PREFETCHES);
+	rnic_unpinned_count_event(&a->o->b, RNIC_ODP_PREFETCHES);
 	if (mmget_not_zero(a->o->b.mm)) {
 		err = rnic_odp_fault_in(a->o, a->at, a->end, write, how);
 		mmput(a->o->b.mm);
@@ -247,7 +247,7 @@ static int prefetch_one(const struct ib_pd *pd, const struct ib_sge *sge,
 		return err;
 	possible = rnic_odp_is_user_range(a.o, a.at, a.end);
 	err = possible ? rnic_odp_prefetch(&a, write, how) : -EFAULT;
-	rnic_pf_put(&a.o->b);
+	rnic_unpinned_put(&a.o->b);
 	/*
 	 * Without the flag FLUSH, report only a range outside the user address
 	 * space and a kill of the caller. A failure to fault in memory is no

@@ -69,7 +69,7 @@ static unsigned long chunk_index(const struct rnic_odp *o, unsigned long number)
 }
 
 /* Check whether a table entry permits reading or, if @write is set, writing */
-static bool is_accessible(unsigned long page, bool write)
+static bool is_entry_accessible(unsigned long page, bool write)
 {
 	return page & (write ? ENTRY_WRITABLE : ENTRY_PRESENT);
 }
@@ -120,7 +120,7 @@ bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *exten
 	c = xa_load(&o->chunks, chunk_index(o, at >> CHUNK_SHIFT));
 	if (!c || !rnic_inval_read_trylock(&c->inval_lock))
 		return false;
-	if (!is_accessible(c->page[i], write)) {
+	if (!is_entry_accessible(c->page[i], write)) {
 		rnic_inval_read_unlock(&c->inval_lock);
 		return false;
 	}
@@ -172,7 +172,7 @@ static bool rnic_odp_invalidate(struct mmu_interval_notifier *notifier,
 	any = __clear_pages(c, &s);
 	rnic_inval_write_unlock(&c->inval_lock);
 	if (any && may_sleep)
-		rnic_pf_count_event(&c->o->b, RNIC_ODP_INVALIDATIONS);
+		rnic_unpinned_count_event(&c->o->b, RNIC_ODP_INVALIDATIONS);
 	return true;
 }
 
@@ -426,8 +426,8 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
  * Return: the number of pages entered; -EAGAIN if a page may have been
  * invalidated meanwhile; or another negative errno.
  */
-static long fault_in_some(struct rnic_odp *o, struct odp_chunk *c,
-			  const struct odp_span *s, bool write, enum odp_absent_action how)
+static long fault_in_pages(struct rnic_odp *o, struct odp_chunk *c,
+			   const struct odp_span *s, bool write, enum odp_absent_action how)
 {
 	struct page *page[ODP_BATCH];
 	unsigned long seq;
@@ -483,7 +483,7 @@ static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool wri
 	if (!c)
 		return -ENOMEM;
 	for (tries = 0; n == -EAGAIN && tries < TRIES; tries++) {
-		n = fault_in_some(o, c, s, write, how);
+		n = fault_in_pages(o, c, s, write, how);
 		cond_resched();
 	}
 	put_chunk(o, c);

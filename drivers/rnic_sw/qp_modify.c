@@ -80,7 +80,7 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 	}
 }
 
-static void apply_state(struct rnic_qp *qp, enum ib_qp_state to)
+static void apply_qp_state(struct rnic_qp *qp, enum ib_qp_state to)
 {
 	rnic_qp_update_authorization(qp, to);
 	if (to == IB_QPS_ERR)
@@ -152,7 +152,7 @@ static int check_rate(const struct rnic_qp *qp, u32 rate)
 
 static int set_rate(struct rnic_qp *qp, u32 rate)
 {
-	return ddp_stream_pace(&qp->rdmap.stream, (u64)rate * 1000 / 8);
+	return ddp_stream_set_tx_rate(&qp->rdmap.stream, (u64)rate * 1000 / 8);
 }
 
 /* Check whether @as is the current state.  QP_IDLE matches RESET, INIT and RTR. */
@@ -217,7 +217,7 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_ACCESS_FLAGS)
 		rnic_qp_set_rights(qp, attr->qp_access_flags, mask & IB_QP_STATE);
 	if (mask & IB_QP_STATE)
-		apply_state(qp, attr->qp_state);
+		apply_qp_state(qp, attr->qp_state);
 	return 0;
 }
 

@@ -482,7 +482,7 @@ static bool pick_message(struct rdmap *r, struct ddp_msg *m)
 	return !ddp_tx_has_pending_fault(&r->stream) && prepare_wr(r, m);
 }
 
-static void finish_pass(struct rdmap *r)
+static void finish_tx_pass(struct rdmap *r)
 {
 	if (is_budget_spent(r))
 		ddp_tx_resched(&r->stream);
@@ -493,7 +493,7 @@ static bool prepare_regular_message(struct rdmap *r, struct ddp_msg *m)
 {
 	commit_message(r);
 	if (is_budget_spent(r) || !pick_message(r, m)) {
-		finish_pass(r);
+		finish_tx_pass(r);
 		return false;
 	}
 	r->budget_used++;

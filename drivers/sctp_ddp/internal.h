@@ -481,7 +481,7 @@ enum sddp_sock_state {
 };
 
 /* sock.c: operations on a connected socket */
-int sddp_sock_probe(void);
+int sddp_sock_check_support(void);
 int sddp_sock_set_opt(struct socket *sock, int name, void *value, int len);
 int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens);
 void sddp_sock_copy_cookie_key(struct socket *child, const struct socket *listener);

@@ -9,7 +9,7 @@ struct workqueue_struct *sddp_wq;
 
 static int __init sddp_init(void)
 {
-	int err = sddp_sock_probe();
+	int err = sddp_sock_check_support();
 
 	if (err)
 		return err;

@@ -98,8 +98,8 @@ static void sddp_rx_report_initiate(struct sddp_stream *st, const struct ddp_off
 		sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
 }
 
-static void do_action(struct sddp_stream *st, enum sddp_do what,
-		      const struct sddp_control *c)
+static void perform_session_action(struct sddp_stream *st, enum sddp_do what,
+				   const struct sddp_control *c)
 {
 	switch (what) {
 	case SDDP_DO_REQUEST:
@@ -135,7 +135,7 @@ static void process_terminate(struct sddp_stream *st)
 	struct sddp_control c = { .what = SDDP_KIND_TERMINATE, .ssn = st->rx_next };
 
 	trace_sddp_control(st, &c, false);
-	do_action(st, sddp_session_receive(&st->s, c.what, false), &c);
+	perform_session_action(st, sddp_session_receive(&st->s, c.what, false), &c);
 }
 
 static bool is_terminate(struct sddp_assoc *a, u32 len)
@@ -172,8 +172,9 @@ static void process_control(struct sddp_stream *st, u32 len)
 		abort_session(st, why);
 	} else {
 		trace_sddp_control(st, c, false);
-		do_action(st, sddp_session_receive(&st->s, c->what,
-						   c->offer.enhanced), c);
+		perform_session_action(st,
+				       sddp_session_receive(&st->s, c->what, c->offer.enhanced),
+				       c);
 	}
 	kfree(raw);
 	kfree(c);
@@ -188,7 +189,7 @@ static bool process_segment(struct sddp_stream *st, u32 len,
 	what = sddp_session_receive(&st->s, SDDP_KIND_SEGMENT, false);
 	if (what == SDDP_DO_DELIVER)
 		return deliver_segment(st, len, p);
-	do_action(st, what, NULL);
+	perform_session_action(st, what, NULL);
 	return true;
 }
 

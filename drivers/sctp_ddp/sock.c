@@ -101,11 +101,11 @@ int sddp_sock_set_opt(struct socket *sock, int name, void *value, int len)
 }
 
 /**
- * sddp_sock_probe - check whether the kernel supports SCTP
+ * sddp_sock_check_support - check whether the kernel supports SCTP
  *
  * Return: 0 if SCTP is available; -EPROTONOSUPPORT or another negative errno if not.
  */
-int sddp_sock_probe(void)
+int sddp_sock_check_support(void)
 {
 	struct socket *sock;
 	int err = sock_create_kern(&init_net, AF_INET, SOCK_STREAM,

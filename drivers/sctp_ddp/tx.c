@@ -394,7 +394,7 @@ static struct sddp_stream *pick_next_stream(struct sddp_assoc *a)
  * Return: 0 if the stream has sent all, 1 if it may have more to send, or a negative
  * errno.
  */
-static int give_slot(struct sddp_stream *st)
+static int serve_stream(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
 	bool has_control = has_control_chunk(st);
@@ -422,7 +422,7 @@ static int give_slot(struct sddp_stream *st)
  * 0 if no stream can send more now; 1 if a stream can, and SCTP accepts more chunks;
  * -EAGAIN if SCTP accepts no more chunks; or another negative errno.
  */
-static int give_slots(struct sddp_assoc *a)
+static int serve_streams(struct sddp_assoc *a)
 {
 	struct sddp_stream *st;
 	int n, err = sddp_orphan_send_terminates(a);
@@ -438,7 +438,7 @@ static int give_slots(struct sddp_assoc *a)
 		 */
 		if (READ_ONCE(a->sndbuf_full))
 			return -EAGAIN;
-		err = give_slot(st);
+		err = serve_stream(st);
 	}
 	if (err < 0)
 		return err;
@@ -458,5 +458,5 @@ static int give_slots(struct sddp_assoc *a)
  */
 int sddp_tx_transmit(struct sddp_assoc *a)
 {
-	return READ_ONCE(a->sndbuf_full) ? 0 : give_slots(a);
+	return READ_ONCE(a->sndbuf_full) ? 0 : serve_streams(a);
 }

@@ -42,7 +42,7 @@ struct ddp_stream;
  * @query: fill in the fields of @q that the LLP knows; DDP has set defaults.
  *	Called under the RCU read lock, so it must not sleep. The connection may
  *	be closing at the same time.
- * @pace: limit the transmit rate to @rate bytes per second, LLP headers
+ * @set_tx_rate: limit the transmit rate to @rate bytes per second, LLP headers
  *	included; 0 means no limit. Called under the RCU read lock, so it must
  *	not sleep. NULL if the LLP cannot limit the rate.
  */
@@ -54,7 +54,7 @@ struct ddp_llp_ops {
 	void (*unbind)(struct ddp_llp *llp);
 	void (*resume)(struct ddp_llp *llp);
 	void (*query)(struct ddp_llp *llp, struct ddp_query *q);
-	void (*pace)(struct ddp_llp *llp, u64 rate);
+	void (*set_tx_rate)(struct ddp_llp *llp, u64 rate);
 };
 
 /**

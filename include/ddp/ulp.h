@@ -305,7 +305,7 @@ void ddp_push(struct ddp_stream *s);
 
 /* Get the state of the stream in its LLP, or limit its rate; process context */
 void ddp_stream_query(struct ddp_stream *s, struct ddp_query *q);
-int ddp_stream_pace(struct ddp_stream *s, u64 rate);
+int ddp_stream_set_tx_rate(struct ddp_stream *s, u64 rate);
 
 /*
  * Check whether @s may access [@to, @to + @len) of @stag with @rights now.

@@ -163,7 +163,7 @@ static int create_resize_ring(struct rnic_sw_cq *cq, int cqe, struct rnic_sw_que
 }
 
 /* Switch the kernel to the new ring, with the second of the two resize commands */
-static int switch_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key)
+static int switch_kernel_to_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key)
 {
 	struct rnic_sw_cmd_resize_cq_resp resp = {};
 	struct rnic_sw_cmd_resize_cq cmd = {
@@ -225,7 +225,7 @@ static int switch_to_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 	 * exchanged; litmus: arm
 	 */
 	armed = __atomic_load_n(&cq->q.hdr->flags, __ATOMIC_RELAXED);
-	ret = switch_ring(cq, cqe, key);
+	ret = switch_kernel_to_ring(cq, cqe, key);
 	if (!ret)
 		exchange_rings(cq, q, armed);
 	pthread_spin_unlock(&cq->arm_lock);

@@ -47,7 +47,7 @@ static enum ibv_wc_opcode to_wc_opcode(const struct rnic_sw_cqe *cqe)
  * Compute the flags of a completion. A failed work request has no immediate
  * data or STag
  */
-static unsigned int wc_flags(const struct rnic_sw_cqe *cqe)
+static unsigned int to_wc_flags(const struct rnic_sw_cqe *cqe)
 {
 	unsigned int flags = 0;
 
@@ -60,7 +60,7 @@ static unsigned int wc_flags(const struct rnic_sw_cqe *cqe)
 	return flags;
 }
 
-static uint32_t vendor_err(const struct rnic_sw_cqe *cqe)
+static uint32_t to_vendor_err(const struct rnic_sw_cqe *cqe)
 {
 	return cqe->status == IBV_WC_SUCCESS ? 0 : cqe->vendor_err;
 }
@@ -70,12 +70,12 @@ static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
 	wc->wr_id = cqe->wr_id;
 	wc->status = (enum ibv_wc_status)cqe->status;
 	wc->opcode = to_wc_opcode(cqe);
-	wc->vendor_err = vendor_err(cqe);
+	wc->vendor_err = to_vendor_err(cqe);
 	wc->byte_len = cqe->byte_len;
 	wc->imm_data = cqe->imm_data;	/* or the invalidated STag, which shares the union */
 	wc->qp_num = cqe->qp_num;
 	wc->src_qp = 0;
-	wc->wc_flags = wc_flags(cqe);
+	wc->wc_flags = to_wc_flags(cqe);
 	wc->pkey_index = 0;
 	wc->slid = 0;
 	wc->sl = 0;
@@ -224,7 +224,7 @@ static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ibcq)
 
 static uint32_t read_vendor_err(struct ibv_cq_ex *ibcq)
 {
-	return vendor_err(&to_cq_ex(ibcq)->cqe);
+	return to_vendor_err(&to_cq_ex(ibcq)->cqe);
 }
 
 static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
@@ -248,7 +248,7 @@ static uint32_t read_qp_num(struct ibv_cq_ex *ibcq)
 
 static unsigned int read_wc_flags(struct ibv_cq_ex *ibcq)
 {
-	return wc_flags(&to_cq_ex(ibcq)->cqe);
+	return to_wc_flags(&to_cq_ex(ibcq)->cqe);
 }
 
 static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)

@@ -209,7 +209,7 @@ static bool is_valid_ring(const struct rnic_sw_queue *q, size_t bytes)
 	       (bytes - RNIC_SW_RING_HDR) / q->slots >= q->stride;
 }
 
-static void set_ring(struct rnic_sw_queue *q, void *mem)
+static void set_ring_memory(struct rnic_sw_queue *q, void *mem)
 {
 	q->hdr = mem;
 	q->slot0 = (uint8_t *)mem + RNIC_SW_RING_HDR;
@@ -262,7 +262,7 @@ int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 		return errno;
 	q->page = page;
 	q->bytes = at->bytes - at->offset;
-	set_ring(q, (uint8_t *)mem + at->offset);
+	set_ring_memory(q, (uint8_t *)mem + at->offset);
 	return 0;
 }
 
@@ -289,7 +289,7 @@ int rnic_sw_share_queue(struct rnic_sw_queue *q,
 		errno = EINVAL;
 		return errno;
 	}
-	set_ring(q, (uint8_t *)first->hdr + offset);
+	set_ring_memory(q, (uint8_t *)first->hdr + offset);
 	return 0;
 }
 

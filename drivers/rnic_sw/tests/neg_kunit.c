@@ -31,17 +31,17 @@ static u32 pop_digit(u32 *x, u32 base)
 	return d;
 }
 
-static struct neg_local pop_local_config(u32 *x)
+static struct negotiation_local pop_local_config(u32 *x)
 {
-	return (struct neg_local){
+	return (struct negotiation_local){
 		.ird = local[pop_digit(x, LOCALS)], .ord = local[pop_digit(x, LOCALS)],
 		.max = LIMIT, .rtr = pop_digit(x, 16), .enhanced = true,
 	};
 }
 
-static struct neg_side pop_side_config(u32 *x)
+static struct negotiation_side pop_side_config(u32 *x)
 {
-	return (struct neg_side){
+	return (struct negotiation_side){
 		.ird = wire[pop_digit(x, WIRES)], .ord = wire[pop_digit(x, WIRES)],
 		.rtr = pop_digit(x, 16), .enhanced = true,
 	};
@@ -60,10 +60,10 @@ static bool is_single_bit(u8 bits)
 	return bits && !(bits & (bits - 1));
 }
 
-static const char *check_accept_depths(const struct neg_local *me,
-				       const struct neg_side *req,
-				       const struct neg_side *rep,
-				       const struct neg_result *r)
+static const char *check_accept_depths(const struct negotiation_local *me,
+				       const struct negotiation_side *req,
+				       const struct negotiation_side *rep,
+				       const struct negotiation_result *r)
 {
 	bool need = r->rtr & NEG_RTR_READ;
 	u16 ord = cap_depth(me->ord), ird = cap_depth(me->ird);
@@ -83,10 +83,10 @@ static const char *check_accept_depths(const struct neg_local *me,
 	return "ok";
 }
 
-static const char *check_accept_flags(const struct neg_local *me,
-				      const struct neg_side *req,
-				      const struct neg_side *rep,
-				      const struct neg_result *r)
+static const char *check_accept_flags(const struct negotiation_local *me,
+				      const struct negotiation_side *req,
+				      const struct negotiation_side *rep,
+				      const struct negotiation_result *r)
 {
 	u8 types = rep->rtr & NEG_RTR_TYPES;
 	u8 both = me->rtr & req->rtr & NEG_RTR_TYPES;
@@ -120,16 +120,16 @@ static const char *check_accept_flags(const struct neg_local *me,
  */
 static void every_request(struct kunit *test)
 {
-	struct neg_result r;
-	struct neg_local me;
-	struct neg_side req, rep;
+	struct negotiation_result r;
+	struct negotiation_local me;
+	struct negotiation_side req, rep;
 	u32 i, x;
 
 	for (i = 0; i < ALL_LOCALS * ALL_SIDES; i++) {
 		x = i;
 		me = pop_local_config(&x);
 		req = pop_side_config(&x);
-		neg_build_reply(&me, &req, &rep, &r);
+		negotiation_build_reply(&me, &req, &rep, &r);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok",
 				       check_accept_depths(&me, &req, &rep, &r),
 				       "case %u", i);
@@ -139,9 +139,9 @@ static void every_request(struct kunit *test)
 	}
 }
 
-static const char *check_final_ord(const struct neg_local *me,
-				   const struct neg_side *rep,
-				   const struct neg_result *r)
+static const char *check_final_ord(const struct negotiation_local *me,
+				   const struct negotiation_side *rep,
+				   const struct negotiation_result *r)
 {
 	bool need = r->rtr == NEG_RTR_READ;
 	u16 ord = cap_depth(me->ord);
@@ -159,9 +159,9 @@ static const char *check_final_ord(const struct neg_local *me,
 	return need && !r->ord ? "no ORD for the Read" : "ok";
 }
 
-static const char *check_final_ird(const struct neg_local *me,
-				   const struct neg_side *rep,
-				   const struct neg_result *r)
+static const char *check_final_ird(const struct negotiation_local *me,
+				   const struct negotiation_side *rep,
+				   const struct negotiation_result *r)
 {
 	bool too_much = rep->ord > LIMIT && rep->ord != NONE;
 	u16 ird = cap_depth(me->ird);
@@ -177,7 +177,7 @@ static const char *check_final_ird(const struct neg_local *me,
  * Compute the RTR types that an initiator can send according to RFC 6581 9.2; a Read also
  * needs an ORD of at least 1
  */
-static u8 usable_rtr_types(const struct neg_local *me, const struct neg_side *rep)
+static u8 usable_rtr_types(const struct negotiation_local *me, const struct negotiation_side *rep)
 {
 	u8 both = me->rtr & rep->rtr;
 
@@ -188,10 +188,10 @@ static u8 usable_rtr_types(const struct neg_local *me, const struct neg_side *re
 	return both & NEG_RTR_TYPES;
 }
 
-static const char *check_final_flags(const struct neg_local *me,
-				     const struct neg_side *req,
-				     const struct neg_side *rep,
-				     const struct neg_result *r)
+static const char *check_final_flags(const struct negotiation_local *me,
+				     const struct negotiation_side *req,
+				     const struct negotiation_side *rep,
+				     const struct negotiation_result *r)
 {
 	bool p2p = (req->rtr | rep->rtr) & NEG_RTR_P2P;
 	u8 can = usable_rtr_types(me, rep);
@@ -222,17 +222,17 @@ static const char *check_final_flags(const struct neg_local *me,
  */
 static void every_reply(struct kunit *test)
 {
-	struct neg_result r;
-	struct neg_local me;
-	struct neg_side req, rep;
+	struct negotiation_result r;
+	struct negotiation_local me;
+	struct negotiation_side req, rep;
 	u32 i, x;
 
 	for (i = 0; i < ALL_LOCALS * ALL_SIDES; i++) {
 		x = i;
 		me = pop_local_config(&x);
 		rep = pop_side_config(&x);
-		neg_build_request(&me, &req);
-		neg_process_reply(&me, &req, &rep, &r);
+		negotiation_build_request(&me, &req);
+		negotiation_process_reply(&me, &req, &rep, &r);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok",
 				       check_final_ord(&me, &rep, &r),
 				       "case %u", i);
@@ -245,8 +245,8 @@ static void every_reply(struct kunit *test)
 	}
 }
 
-static const char *check_request_word(const struct neg_local *me,
-				      const struct neg_side *req)
+static const char *check_request_word(const struct negotiation_local *me,
+				      const struct negotiation_side *req)
 {
 	u8 types = me->rtr & NEG_RTR_P2P ? me->rtr & NEG_RTR_TYPES : 0;
 
@@ -271,15 +271,15 @@ static const char *check_request_word(const struct neg_local *me,
  */
 static void every_own_request(struct kunit *test)
 {
-	struct neg_local me;
-	struct neg_side req;
+	struct negotiation_local me;
+	struct negotiation_side req;
 	u32 i, x;
 
 	for (i = 0; i < 2 * ALL_LOCALS; i++) {
 		x = i / 2;
 		me = pop_local_config(&x);
 		me.enhanced = i % 2;
-		neg_build_request(&me, &req);
+		negotiation_build_request(&me, &req);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok", check_request_word(&me, &req),
 				       "case %u", i);
 	}
@@ -289,15 +289,15 @@ static void every_own_request(struct kunit *test)
  * Let an initiator and a responder of this driver negotiate, and check that their results
  * match (RFC 6581 9.1)
  */
-static const char *check_both_ends(const struct neg_local *a,
-				   const struct neg_local *b)
+static const char *check_both_ends(const struct negotiation_local *a,
+				   const struct negotiation_local *b)
 {
-	struct neg_side req, rep;
-	struct neg_result ra, rb;
+	struct negotiation_side req, rep;
+	struct negotiation_result ra, rb;
 
-	neg_build_request(a, &req);
-	neg_build_reply(b, &req, &rep, &rb);
-	neg_process_reply(a, &req, &rep, &ra);
+	negotiation_build_request(a, &req);
+	negotiation_build_reply(b, &req, &rep, &rb);
+	negotiation_process_reply(a, &req, &rep, &ra);
 	if (ra.why != IW_OK && ra.why != IW_MPA_RTR)
 		return "why";
 	if (ra.ord > rb.ird)
@@ -316,7 +316,7 @@ static const char *check_both_ends(const struct neg_local *a,
 
 static void every_pair(struct kunit *test)
 {
-	struct neg_local a, b;
+	struct negotiation_local a, b;
 	u32 i, x;
 
 	for (i = 0; i < ALL_LOCALS * ALL_LOCALS; i++) {
@@ -336,22 +336,22 @@ static void every_pair(struct kunit *test)
  */
 static void plain_peers(struct kunit *test)
 {
-	const struct neg_local me = {
+	const struct negotiation_local me = {
 		.ird = 5, .ord = 200, .max = LIMIT, .rtr = 0xf, .enhanced = true,
 	};
-	const struct neg_side plain = { .ird = 1, .ord = 1, .rtr = 0xf };
-	struct neg_result r;
-	struct neg_side side;
+	const struct negotiation_side plain = { .ird = 1, .ord = 1, .rtr = 0xf };
+	struct negotiation_result r;
+	struct negotiation_side side;
 
-	neg_build_reply(&me, &plain, &side, &r);
+	negotiation_build_reply(&me, &plain, &side, &r);
 	KUNIT_EXPECT_FALSE(test, side.enhanced);
 	KUNIT_EXPECT_EQ(test, 0, side.ird | side.ord | side.rtr);
 	KUNIT_EXPECT_EQ(test, 5, (int)r.ird);
 	KUNIT_EXPECT_EQ(test, LIMIT, (int)r.ord);
 	KUNIT_EXPECT_EQ(test, 0, (int)r.rtr);
 
-	neg_build_request(&me, &side);
-	neg_process_reply(&me, &side, &plain, &r);
+	negotiation_build_request(&me, &side);
+	negotiation_process_reply(&me, &side, &plain, &r);
 	KUNIT_EXPECT_EQ(test, IW_OK, r.why);
 	KUNIT_EXPECT_EQ(test, 5, (int)r.ird);
 	KUNIT_EXPECT_EQ(test, LIMIT, (int)r.ord);
@@ -366,16 +366,16 @@ static void plain_peers(struct kunit *test)
  */
 static void read_without_depth(struct kunit *test)
 {
-	const struct neg_local a = {
+	const struct negotiation_local a = {
 		.max = LIMIT, .rtr = NEG_RTR_P2P | NEG_RTR_READ, .enhanced = true,
 	};
-	const struct neg_local b = { .max = LIMIT, .rtr = NEG_RTR_TYPES };
-	struct neg_result ra, rb;
-	struct neg_side req, rep;
+	const struct negotiation_local b = { .max = LIMIT, .rtr = NEG_RTR_TYPES };
+	struct negotiation_result ra, rb;
+	struct negotiation_side req, rep;
 
-	neg_build_request(&a, &req);
-	neg_build_reply(&b, &req, &rep, &rb);
-	neg_process_reply(&a, &req, &rep, &ra);
+	negotiation_build_request(&a, &req);
+	negotiation_build_reply(&b, &req, &rep, &rb);
+	negotiation_process_reply(&a, &req, &rep, &ra);
 	KUNIT_EXPECT_EQ(test, 1, (int)rep.ird);
 	KUNIT_EXPECT_EQ(test, 1, (int)rb.ird);
 	KUNIT_EXPECT_EQ(test, NEG_RTR_READ, (int)rb.rtr);

@@ -11,11 +11,11 @@
 #include "../../../drivers/rnic_sw/neg.h"
 #include "fuzz.h"
 
-static void read_local(struct neg_local *me, struct input *in)
+static void read_local(struct negotiation_local *me, struct input *in)
 {
 	u8 flags = in_u8(in);
 
-	*me = (struct neg_local) {
+	*me = (struct negotiation_local) {
 		.rtr = flags & 15,
 		.enhanced = flags & 16,
 		.ird = in_u16(in) & 0x3fff,
@@ -25,7 +25,7 @@ static void read_local(struct neg_local *me, struct input *in)
 	me->max = max_t(u16, me->max, 1);
 }
 
-static void read_side(struct neg_side *s, struct input *in)
+static void read_side(struct negotiation_side *s, struct input *in)
 {
 	struct ddp_offer o = {};
 
@@ -37,7 +37,7 @@ static void read_side(struct neg_side *s, struct input *in)
 }
 
 /* Encode and decode the word of a side: the values must not change */
-static void check_word_round_trip(struct neg_side *s)
+static void check_word_round_trip(struct negotiation_side *s)
 {
 	struct ddp_offer o = { .ird = s->ird, .ord = s->ord, .rtr = s->rtr };
 	struct ddp_offer got = {};
@@ -50,8 +50,8 @@ static void check_word_round_trip(struct neg_side *s)
 	     got.rtr == s->rtr);
 }
 
-static void check_request(const struct neg_local *me,
-			  const struct neg_side *req)
+static void check_request(const struct negotiation_local *me,
+			  const struct negotiation_side *req)
 {
 	MUST("neg-request-form", req->enhanced == me->enhanced);
 	if (!req->enhanced)
@@ -63,10 +63,10 @@ static void check_request(const struct neg_local *me,
 }
 
 /* Check a responder's reply: no depth exceeds the program's, except for one RTR Read */
-static void check_responder(const struct neg_local *me,
-			    const struct neg_side *req,
-			    const struct neg_side *rep,
-			    const struct neg_result *r)
+static void check_responder(const struct negotiation_local *me,
+			    const struct negotiation_side *req,
+			    const struct negotiation_side *rep,
+			    const struct negotiation_result *r)
 {
 	u16 least = r->rtr & NEG_RTR_READ ? 1 : 0;
 
@@ -95,10 +95,10 @@ static void check_responder(const struct neg_local *me,
 	     rep->rtr & NEG_RTR_TYPES);
 }
 
-static void check_initiator(const struct neg_local *me,
-			    const struct neg_side *req,
-			    const struct neg_side *rep,
-			    const struct neg_result *r)
+static void check_initiator(const struct negotiation_local *me,
+			    const struct negotiation_side *req,
+			    const struct negotiation_side *rep,
+			    const struct negotiation_result *r)
 {
 	u16 least = r->rtr == NEG_RTR_READ ? 1 : 0;
 
@@ -128,8 +128,8 @@ static void check_initiator(const struct neg_local *me,
  * Check the results of two ends of this implementation: neither end may send more
  * requests than the other end can hold
  */
-static void check_both(const struct neg_local *a, const struct neg_result *i,
-		       const struct neg_result *r)
+static void check_both(const struct negotiation_local *a, const struct negotiation_result *i,
+		       const struct negotiation_result *r)
 {
 	if (!a->enhanced || i->why)
 		return;
@@ -141,28 +141,28 @@ static void check_both(const struct neg_local *a, const struct neg_result *i,
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct input in = { data, size };
-	struct neg_side req, rep, other_req, other_rep;
-	struct neg_result ri, rr;
-	struct neg_local a, b;
+	struct negotiation_side req, rep, other_req, other_rep;
+	struct negotiation_result ri, rr;
+	struct negotiation_local a, b;
 
 	read_local(&a, &in);
 	read_local(&b, &in);
 	read_side(&other_req, &in);
 	read_side(&other_rep, &in);
 
-	neg_build_request(&a, &req);
+	negotiation_build_request(&a, &req);
 	check_request(&a, &req);
 	check_word_round_trip(&req);
-	neg_build_reply(&b, &req, &rep, &rr);
+	negotiation_build_reply(&b, &req, &rep, &rr);
 	check_responder(&b, &req, &rep, &rr);
 	check_word_round_trip(&rep);
-	neg_process_reply(&a, &req, &rep, &ri);
+	negotiation_process_reply(&a, &req, &rep, &ri);
 	check_initiator(&a, &req, &rep, &ri);
 	check_both(&a, &ri, &rr);
 
-	neg_build_reply(&b, &other_req, &rep, &rr);
+	negotiation_build_reply(&b, &other_req, &rep, &rr);
 	check_responder(&b, &other_req, &rep, &rr);
-	neg_process_reply(&a, &req, &other_rep, &ri);
+	negotiation_process_reply(&a, &req, &other_rep, &ri);
 	check_initiator(&a, &req, &other_rep, &ri);
 	return 0;
 }

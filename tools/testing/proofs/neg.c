@@ -20,9 +20,9 @@
 #define A	1
 #define TYPES	14
 
-static struct neg_local any_local(void)
+static struct negotiation_local any_local(void)
 {
-	struct neg_local me;
+	struct negotiation_local me;
 
 	me.enhanced = any_bool();
 	GIVEN(me.rtr <= (A | TYPES));
@@ -32,12 +32,12 @@ static struct neg_local any_local(void)
 }
 
 /* Decode an arbitrary IRD/ORD word of a peer */
-static struct neg_side any_side(void)
+static struct negotiation_side any_side(void)
 {
 	struct ddp_offer o;
 
 	ddp_offer_decode_word(&o, ANY(u32));
-	return (struct neg_side){ .enhanced = any_bool(), .ird = o.ird,
+	return (struct negotiation_side){ .enhanced = any_bool(), .ird = o.ird,
 				  .ord = o.ord, .rtr = o.rtr };
 }
 
@@ -68,10 +68,10 @@ void prove_word(void)
 
 void prove_request(void)
 {
-	struct neg_local me = any_local();
-	struct neg_side req;
+	struct negotiation_local me = any_local();
+	struct negotiation_side req;
 
-	neg_build_request(&me, &req);
+	negotiation_build_request(&me, &req);
 	MUST("MPA2-62: the Request is enhanced exactly if the policy is",
 	     req.enhanced == me.enhanced);
 	if (!req.enhanced)
@@ -84,9 +84,9 @@ void prove_request(void)
 }
 
 /* Assert that the RTR flags of a responder's reply are right (RFC 6581 9.2) */
-static void check_rtr_flags(const struct neg_side *req,
-			    const struct neg_side *rep,
-			    const struct neg_result *r)
+static void check_rtr_flags(const struct negotiation_side *req,
+			    const struct negotiation_side *rep,
+			    const struct negotiation_result *r)
 {
 	MUST("MPA2-44, MPA2-53: the responder keeps the initiator's model",
 	     (rep->rtr & A) == (req->rtr & A));
@@ -99,10 +99,10 @@ static void check_rtr_flags(const struct neg_side *req,
 		REACHED("both sides sent a type");
 }
 
-static void check_depths(const struct neg_local *me,
-			 const struct neg_side *req,
-			 const struct neg_side *rep,
-			 const struct neg_result *r)
+static void check_depths(const struct negotiation_local *me,
+			 const struct negotiation_side *req,
+			 const struct negotiation_side *rep,
+			 const struct negotiation_result *r)
 {
 	u16 ird = least(me->ird, me->max), ord = least(me->ord, me->max);
 
@@ -118,11 +118,11 @@ static void check_depths(const struct neg_local *me,
 
 void prove_accept(void)
 {
-	struct neg_local me = any_local();
-	struct neg_side req = any_side(), rep;
-	struct neg_result r;
+	struct negotiation_local me = any_local();
+	struct negotiation_side req = any_side(), rep;
+	struct negotiation_result r;
 
-	neg_build_reply(&me, &req, &rep, &r);
+	negotiation_build_reply(&me, &req, &rep, &r);
 	MUST("a responder never fails", r.why == IW_OK);
 	MUST("MPA2-60, MPA2-61, MPA2-64, MPA2-65: the reply is enhanced if the Request is",
 	     rep.enhanced == req.enhanced);
@@ -140,8 +140,8 @@ void prove_accept(void)
 	REACHED("enhanced");
 }
 
-static void check_agreed(const struct neg_local *me, const struct neg_side *req,
-			 const struct neg_side *rep, const struct neg_result *r)
+static void check_agreed(const struct negotiation_local *me, const struct negotiation_side *req,
+			 const struct negotiation_side *rep, const struct negotiation_result *r)
 {
 	u16 ird = least(me->ird, me->max), ord = least(me->ord, me->max);
 	bool first_read = r->rtr == NEG_RTR_READ;
@@ -175,12 +175,12 @@ static void check_agreed(const struct neg_local *me, const struct neg_side *req,
 
 void prove_complete(void)
 {
-	struct neg_local me = any_local();
-	struct neg_side req, rep = any_side();
-	struct neg_result r;
+	struct negotiation_local me = any_local();
+	struct negotiation_side req, rep = any_side();
+	struct negotiation_result r;
 
-	neg_build_request(&me, &req);
-	neg_process_reply(&me, &req, &rep, &r);
+	negotiation_build_request(&me, &req);
+	negotiation_process_reply(&me, &req, &rep, &r);
 	MUST("RDMAP-142: IRD and ORD do not exceed the device's maximum",
 	     r.ird <= me.max && r.ord <= me.max);
 	if (!req.enhanced || !rep.enhanced) {
@@ -202,13 +202,13 @@ void prove_complete(void)
  */
 void prove_both(void)
 {
-	struct neg_local a = any_local(), b = any_local();
-	struct neg_side req, rep;
-	struct neg_result i, r;
+	struct negotiation_local a = any_local(), b = any_local();
+	struct negotiation_side req, rep;
+	struct negotiation_result i, r;
 
-	neg_build_request(&a, &req);
-	neg_build_reply(&b, &req, &rep, &r);
-	neg_process_reply(&a, &req, &rep, &i);
+	negotiation_build_request(&a, &req);
+	negotiation_build_reply(&b, &req, &rep, &r);
+	negotiation_process_reply(&a, &req, &rep, &i);
 	if (!a.enhanced || i.why)
 		return;
 	MUST("RDMAP-142, RDMAP-143: the initiator's ORD fits the responder's IRD", i.ord <= r.ird);

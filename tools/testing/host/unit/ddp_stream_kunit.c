@@ -21,7 +21,7 @@ static void llp_unbind(struct ddp_llp *llp)
 static void pacing_is_passed_to_llp(struct kunit *test)
 {
 	static const struct ddp_llp_ops can = {
-		.pace = llp_pace, .unbind = llp_unbind,
+		.set_tx_rate = llp_pace, .unbind = llp_unbind,
 	};
 	static const struct ddp_ulp_ops ulp;
 	static struct ddp_stream s;
@@ -29,12 +29,12 @@ static void pacing_is_passed_to_llp(struct kunit *test)
 
 	paced = 0;
 	ddp_stream_init(&s, &ulp, NULL, NULL);
-	KUNIT_EXPECT_EQ(test, -ENOTCONN, ddp_stream_pace(&s, 1000));
+	KUNIT_EXPECT_EQ(test, -ENOTCONN, ddp_stream_set_tx_rate(&s, 1000));
 	ddp_stream_bind(&s, &llp);
-	KUNIT_EXPECT_EQ(test, 0, ddp_stream_pace(&s, 1000));
+	KUNIT_EXPECT_EQ(test, 0, ddp_stream_set_tx_rate(&s, 1000));
 	KUNIT_EXPECT_EQ(test, 1000ull, paced);
 	ddp_stream_unbind(&s);
-	KUNIT_EXPECT_EQ(test, -ENOTCONN, ddp_stream_pace(&s, 2000));
+	KUNIT_EXPECT_EQ(test, -ENOTCONN, ddp_stream_set_tx_rate(&s, 2000));
 	KUNIT_EXPECT_EQ(test, 1000ull, paced);
 }
 
@@ -47,7 +47,7 @@ static void pacing_needs_llp_support(struct kunit *test)
 
 	ddp_stream_init(&s, &ulp, NULL, NULL);
 	ddp_stream_bind(&s, &llp);
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, ddp_stream_pace(&s, 1000));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, ddp_stream_set_tx_rate(&s, 1000));
 	ddp_stream_unbind(&s);
 }
 

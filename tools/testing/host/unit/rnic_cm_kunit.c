@@ -218,7 +218,7 @@ static void depths_adjusted_before_rtr(struct kunit *test)
 		},
 	};
 
-	neg_build_request(&ep.me, &ep.request);
+	negotiation_build_request(&ep.me, &ep.request);
 	KUNIT_EXPECT_EQ(test, IW_OK, finish_connect(&ep, &reply));
 	KUNIT_EXPECT_EQ(test, 7, (int)stubs.start.ird);
 	KUNIT_EXPECT_EQ(test, 3, (int)stubs.start.ord);

@@ -159,7 +159,7 @@ void ddp_fault_complete(struct ddp_fault *w, bool denied) {}
 
 /* Cases ------------------------------------------------------------------------- */
 
-static const struct rnic_pf_ops kind;
+static const struct rnic_unpinned_ops kind;
 
 static void become_user(u32 uid)
 {
@@ -182,7 +182,7 @@ static int create_mr(int i)
 	int err;
 
 	stubs.mm = &stubs.mms[i];
-	err = rnic_pf_setup(&stubs.b[i], &kind, NULL, 0x1000, 0x1000);
+	err = rnic_unpinned_init(&stubs.b[i], &kind, NULL, 0x1000, 0x1000);
 	run_end_work();
 	return err;
 }
@@ -190,7 +190,7 @@ static int create_mr(int i)
 static void destroy_mr(int i)
 {
 	if (stubs.b[i].owner)
-		rnic_pf_teardown(&stubs.b[i]);
+		rnic_unpinned_teardown(&stubs.b[i]);
 	stubs.b[i].owner = NULL;
 	run_end_work();
 }
@@ -239,8 +239,8 @@ static void user_has_process_quota(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, EACH, create_mrs(0, EACH + 1));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, create_mr(EACH));
 	stubs.mm = &stubs.mms[3];
-	KUNIT_EXPECT_EQ(test, 0, rnic_pf_setup(&more, &kind, NULL, 0, 1));
-	rnic_pf_teardown(&more);
+	KUNIT_EXPECT_EQ(test, 0, rnic_unpinned_init(&more, &kind, NULL, 0, 1));
+	rnic_unpinned_teardown(&more);
 	become_user(1001);
 	KUNIT_EXPECT_EQ(test, 0, create_mr(EACH));
 	become_user(1000);
@@ -369,7 +369,7 @@ static void overall_limit_admits_one_of_two(struct kunit *test)
 static void create_second_mr(void)
 {
 	stubs.mm = &stubs.mms[0];
-	rnic_pf_setup(&stubs.b[1], &kind, NULL, 0, 1);
+	rnic_unpinned_init(&stubs.b[1], &kind, NULL, 0, 1);
 }
 
 /* If only one process is left in the quota, two threads of that process can both create MRs */
@@ -438,7 +438,7 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "rnic_pf",
+	.name = "rnic_fault",
 	.init = test_init,
 	.exit = test_exit,
 	.test_cases = cases,

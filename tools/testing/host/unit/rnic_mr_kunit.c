@@ -125,8 +125,8 @@ int rnic_charge_object(struct rnic_dev *dev, enum rnic_kind kind)
 
 void rnic_uncharge_object(struct rnic_dev *dev, enum rnic_kind kind) {}
 
-void rnic_pf_shutdown(struct rnic_unpinned *b) {}
-void rnic_pf_set_region_mem(struct ddp_region *r, struct rnic_unpinned *b) {}
+void rnic_unpinned_shutdown(struct rnic_unpinned *b) {}
+void rnic_unpinned_set_region_mem(struct ddp_region *r, struct rnic_unpinned *b) {}
 
 struct rnic_unpinned *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
 				      u64 length, int access)

@@ -114,8 +114,9 @@ static struct rnic_ep *connecting_ep(struct kunit *test)
 	ep = rnic_ep_new(&stubs.dev);
 	KUNIT_ASSERT_NOT_NULL(test, ep);
 	ep->state = EP_CONNECTING;
-	ep->me = (struct neg_local){ .ird = 1, .ord = 1, .max = RDMAP_DEPTH_MAX, .enhanced = true };
-	neg_build_request(&ep->me, &ep->request);
+	ep->me = (struct negotiation_local){ .ird = 1, .ord = 1, .max = RDMAP_DEPTH_MAX,
+					     .enhanced = true };
+	negotiation_build_request(&ep->me, &ep->request);
 	rnic_ep_attach(ep, &stubs.id, &stubs.qp[0]);
 	kref_init(&stubs.ss.ref);
 	stubs.ss.ctx = ep;

@@ -358,10 +358,10 @@ static void socket_is_created_in_vrf(struct kunit *test)
 /* Checking for SCTP leaks no socket */
 static void probe_leaks_no_socket(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, sddp_sock_probe());
+	KUNIT_EXPECT_EQ(test, 0, sddp_sock_check_support());
 	KUNIT_EXPECT_NULL(test, made);
 	stubs.result = -EPROTONOSUPPORT;
-	KUNIT_EXPECT_NE(test, 0, sddp_sock_probe());
+	KUNIT_EXPECT_NE(test, 0, sddp_sock_check_support());
 }
 
 /*
