@@ -27,7 +27,7 @@
 
 /*
  * Check whether the CPU can read the fragments of an skb. In kernels without
- * skb_frags_readable() it always can. Tests make an skb unreadable with
+ * skb_frags_readable() the CPU always can. Tests make an skb unreadable with
  * compat_skb_hide_frags().
  */
 #ifdef HAVE_SKB_FRAGS_READABLE
@@ -84,9 +84,9 @@
 
 /*
  * Check whether rdma_cm also gives the addresses of interface @has to the device of
- * interface @mine, except if @has is a VLAN on @mine. Without fill_res_srq_entry (see
- * COMPAT_GIDS in compat/verbs.h), rdma_cm compares only the MAC addresses of the interfaces;
- * interfaces without a MAC address are not related.
+ * interface @mine, except if @has is a VLAN on @mine. In kernels without
+ * fill_res_srq_entry (see COMPAT_GIDS in compat/verbs.h), rdma_cm compares only the MAC
+ * addresses of the interfaces; interfaces without a MAC address are not related.
  */
 #ifdef HAVE_FILL_RES_SRQ
 #define compat_also_related(mine, has)	is_vlan_on(mine, has)

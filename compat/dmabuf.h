@@ -11,8 +11,8 @@
 #include <linux/module.h>
 
 /*
- * Let MODULE_IMPORT_NS() take a string: in older kernels it takes a name without
- * quotes and makes that a string
+ * Let MODULE_IMPORT_NS() take a string: in older kernels the macro takes a name
+ * without quotes and converts the name to a string
  */
 #ifndef HAVE_IMPORT_NS_STRING
 #undef MODULE_IMPORT_NS

@@ -30,7 +30,7 @@ static int compat_check_admin(struct ib_device *ib)
 	return may ? 0 : -EPERM;
 }
 
-/* Find the entry of rnic_params for a file; each file has an entry */
+/* Find the setting that a sysfs file shows; rnic_params has an entry for each file */
 static const struct ib_device_param *compat_find_param(const struct device_attribute *attr)
 {
 	const struct ib_device_param *param = rnic_params;
@@ -71,8 +71,8 @@ static ssize_t compat_store_param(struct device *device,
 COMPAT_SETTING(connect);
 COMPAT_SETTING(listen);
 /*
- * the SCTP settings are in llp/ too, because ib->groups has no free entry for a
- * directory of their own
+ * the SCTP settings are in llp/ too, because ib->groups has no free entry for
+ * another directory
  */
 COMPAT_SETTING(streams);
 COMPAT_SETTING(paths);

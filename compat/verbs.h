@@ -127,8 +127,8 @@ static int compat_counter_unbind(struct ib_qp *qp)
 /*
  * Fill in GID 1 with the hardware address of the network interface, for which the
  * connection manager of older kernels searches the GID table. Newer kernels need
- * only GID 0. No header shows which of both a kernel does, so Kbuild.probe
- * searches for fill_res_srq_entry, which is newer than the change.
+ * only GID 0. No header shows which GID a kernel searches for, so Kbuild.probe
+ * checks for fill_res_srq_entry, which was added after this change.
  */
 #ifdef HAVE_FILL_RES_SRQ
 #define COMPAT_GIDS	1

@@ -28,10 +28,11 @@ bool ddp_addr_is_wildcard(const struct sockaddr_storage *a)
 EXPORT_SYMBOL_GPL(ddp_addr_is_wildcard);
 
 /**
- * ddp_addr_is_wildcard_or_loopback - check whether a listener on an address is for all devices
+ * ddp_addr_is_wildcard_or_loopback - check whether all devices may listen on an address
  * @a: the address
  *
- * rdma_cm starts a listener on a wildcard or loopback address on each device, in the same way.
+ * If a program listens on a wildcard or loopback address, rdma_cm starts a listener with this
+ * address on each device.
  *
  * Return: true if @a is the wildcard or a loopback address, false otherwise.
  */
@@ -214,9 +215,9 @@ EXPORT_SYMBOL_GPL(ddp_addr_is_related);
  * @mine: ifindex of the device's interface
  * @has: ifindex of the interface with the addresses
  *
- * For listeners on all addresses. A device serves the addresses of its own interface. It may
- * also serve those that rdma_cm gives it, see ddp_addr_is_related(), if they are in the
- * VRF of the device.
+ * Called for listeners on all addresses. A device serves the addresses of its own interface.
+ * It may also serve the addresses that rdma_cm gives it, see ddp_addr_is_related(), if these
+ * are in the device's VRF.
  *
  * Context: any.
  *

@@ -73,9 +73,9 @@ static enum iw_reason copy_llp_to_region_last(const struct ddp_region *r, u64 to
 	if (why)
 		return why;
 	/*
-	 * litmus: none, the other side is a program: write the data before the
-	 * last byte. A program that polls the last byte would otherwise read
-	 * old data.
+	 * Write the data before the last byte. A program that polls the last
+	 * byte would otherwise read old data. litmus: none, the other side is a
+	 * program
 	 */
 	smp_wmb();
 	return copy_llp_to_region(r, to + len - 1, 1, llp, w);
@@ -114,7 +114,10 @@ static enum iw_reason copy_flat_to_region_last(const struct ddp_region *r, u64 t
 		ddp_copy(p, src, most);
 	else
 		copy_flat_to_region(r, to, most, src, w);
-	/* litmus: none, write the data before the last byte: copy_llp_to_region_last() */
+	/*
+	 * Write the data before the last byte, see copy_llp_to_region_last().
+	 * litmus: none, the other side is a program
+	 */
 	smp_wmb();
 	if (likely(extent == len))
 		p[most] = src[most];

@@ -41,7 +41,7 @@ static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
 	return len == g->len && is_equal_before_to(head, g->raw);
 }
 
-/* Check whether the TO is the expected one after the last segment and @n more of its length */
+/* Check whether the TO continues the last segment and @n later segments of the same length */
 static bool is_tagged_contiguous(const struct ddp_stream *s, const u8 *head, u32 n)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
@@ -127,9 +127,9 @@ static enum iw_reason rx_repeated_write(struct ddp_stream *s, struct ddp_llp *ll
 }
 
 /*
- * Read the MO, which begins at @body, directly after the bytes at head. A
- * sender on this machine may still be writing the MO, so the barrier prevents
- * the compiler from reading it a second time.
+ * Read the MO of an untagged header. It begins at @body, which continues the first
+ * IW_DDP_T_HDR_LEN bytes of the header. A sender on this machine may still be writing
+ * the MO, so the barrier prevents the compiler from reading the MO a second time.
  */
 static u32 read_mo(const void *body)
 {

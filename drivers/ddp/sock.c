@@ -203,7 +203,7 @@ void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
 		ddp_addr_unmap_v4(local);
 	}
 	if (remote) {
-		/* 2, because 1 (getpeername()) requires a connected socket */
+		/* pass 2: 1, as for getpeername(), requires a connected socket */
 		sock->ops->getname(sock, (struct sockaddr *)remote, 2);
 		ddp_addr_unmap_v4(remote);
 	}

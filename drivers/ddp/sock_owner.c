@@ -117,8 +117,8 @@ static bool cgroups_equal(const struct sock_cgroup_data *a, const struct sock_cg
 /**
  * ddp_sock_owner_init - make the current task the owner
  * @o: the owner, to be released with ddp_sock_owner_exit()
- * @net: network namespace of the sockets; NULL for the owner of a listener:
- *	@o->privileged is then false
+ * @net: network namespace of the sockets; NULL for the owner of a listener, which is
+ *	never privileged
  *
  * Context: process.
  */
@@ -170,7 +170,7 @@ void ddp_sock_owner_exit(struct ddp_sock_owner *o)
 }
 EXPORT_SYMBOL_GPL(ddp_sock_owner_exit);
 
-/* Compare few groups only, unlike cred_fscmp(): callers hold spinlocks and compare many owners */
+/* Unlike cred_fscmp(), compare only short lists: callers hold spinlocks, and owners are many */
 static bool groups_equal(const struct group_info *a, const struct group_info *b)
 {
 	return a == b ||
@@ -186,14 +186,14 @@ static bool fs_creds_equal(const struct cred *a, const struct cred *b)
 
 /**
  * ddp_sock_owner_equal - check whether two owners may share a socket
- * @a: the one owner
- * @b: the other owner
+ * @a: first owner
+ * @b: second owner
  *
  * Context: any.
  *
  * Return: true if firewalls and control groups cannot tell the owners apart, and both
- * may use the same local ports; false otherwise. Lists of more than GROUPS_MAX
- * supplementary groups are not compared: they count as different, unless shared.
+ * may use the same local ports; false otherwise. Two lists of more than GROUPS_MAX
+ * supplementary groups count as different, unless both owners share one list.
  */
 bool ddp_sock_owner_equal(const struct ddp_sock_owner *a, const struct ddp_sock_owner *b)
 {
@@ -224,7 +224,7 @@ EXPORT_SYMBOL_GPL(ddp_sock_owner_hash);
 /* Sockets ------------------------------------------------------------------ */
 
 /*
- * Convert errors of the kernel that mean a lack of memory; -ENFILE also means that
+ * Convert the kernel's errors for a lack of memory to -ENOMEM; -ENFILE also means that
  * the system has too many files.
  */
 static int convert_memory_error(int err)

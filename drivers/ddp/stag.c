@@ -178,7 +178,7 @@ static void region_wait_unused(struct ddp_region *r)
 {
 	assert_no_access();
 	/*
-	 * Valid was cleared before users is read; pairs with region_try_get().
+	 * r->valid was cleared before r->users is read; pairs with region_try_get().
 	 * So a path whose reference is not counted in the value of users read
 	 * below finds @r invalid, and does not access the memory.
 	 */
@@ -524,8 +524,8 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 
 	rcu_read_lock();
 	/*
-	 * otherwise a softirq on this CPU that revokes the MR would spin
-	 * forever, because this context holds a reference
+	 * Disable BH. Otherwise a softirq on this CPU that revokes the MR would
+	 * spin forever, because this context holds a reference.
 	 */
 	local_bh_disable();
 	r = region_lookup(s->stags, stag);

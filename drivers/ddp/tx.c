@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Transmit path: cut messages into segments when the LLP pulls them, one
+ * Transmit path: split messages into segments when the LLP pulls them, one
  * message after the other.
  */
 #include <linux/export.h>

@@ -58,8 +58,7 @@ struct rnic_fault_owner {
 	struct completion	setup_done;	/* set-up is over; it failed if @idle_wq is NULL */
 	struct workqueue_struct	*wq;	/* for page-fault workers */
 	struct workqueue_struct	*idle_wq;	/* for idle checks, which workers must not delay */
-	/* rnic_unpinned_wait_released() has timed out */
-	bool			timed_out;
+	bool			timed_out;	/* a wait for the release of memory has timed out */
 	struct work_struct	free_work;	/* frees this struct, on owner_free_wq */
 };
 
@@ -447,8 +446,7 @@ void rnic_fault_queue_request(void *mem, struct ddp_fault *w)
  * rnic_fault_cancel_request - cancel the page-fault request of a stream that ends
  * @w: the request; on return no worker accesses it
  *
- * Implements ddp_mem_ops.cancel. Does not sleep, and does not wait for a worker that is
- * faulting in the range.
+ * Implements ddp_mem_ops.cancel. Neither sleeps nor waits for a worker that uses the range.
  */
 void rnic_fault_cancel_request(struct ddp_fault *w)
 {

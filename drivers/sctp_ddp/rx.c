@@ -172,9 +172,8 @@ static void process_control(struct sddp_stream *st, u32 len)
 		abort_session(st, why);
 	} else {
 		trace_sddp_control(st, c, false);
-		perform_session_action(st,
-				       sddp_session_receive(&st->s, c->what, c->offer.enhanced),
-				       c);
+		perform_session_action(st, sddp_session_receive(&st->s, c->what,
+								c->offer.enhanced), c);
 	}
 	kfree(raw);
 	kfree(c);

@@ -35,7 +35,7 @@ static inline int ddp_addr_len(const struct sockaddr_storage *a)
 
 bool ddp_addr_is_wildcard(const struct sockaddr_storage *a);
 
-/* Check whether rdma_cm starts a listener on @a on each device */
+/* Check whether @a is a wildcard or loopback address, on which rdma_cm listens on each device */
 bool ddp_addr_is_wildcard_or_loopback(const struct sockaddr_storage *a);
 /* Check whether two addresses are equal: family, address, IPv6 scope and port */
 bool ddp_addr_equal(const struct sockaddr_storage *a,
@@ -60,7 +60,10 @@ const struct net_device *ddp_addr_find_dev(struct net *net, const struct sockadd
  * interface @mine
  */
 bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has);
-/* Likewise, and both interfaces must be in the same VRF: for listeners on all addresses */
+/*
+ * Check whether a listener of interface @mine on all addresses may serve the addresses of
+ * interface @has: the interfaces are related, and are in the same VRF
+ */
 bool ddp_addr_may_serve(struct net *net, int mine, int has);
 /* Get the VRF in which the device of interface @mine binds sockets to the address @local */
 int ddp_addr_get_vrf(struct net *net, int mine, const struct sockaddr_storage *local);

@@ -40,8 +40,8 @@ static inline void ddp_copy_pages(void *dst, const void *src, size_t len)
  * @len: number of bytes
  *
  * Copies whole pages with copy_page() if @dst and @src have the same page
- * offset. On x86 CPUs without fast short REP MOVSB, memcpy() is slower than
- * copy_page(), because it copies word by word.
+ * offset. On x86 CPUs without fast short REP MOVSB, memcpy() copies word by
+ * word, so it is slower than copy_page().
  */
 static inline void ddp_copy(void *dst, const void *src, size_t len)
 {

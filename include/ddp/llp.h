@@ -215,7 +215,7 @@ struct ddp_placed {
  * @p: filled in if the segment is placed
  *
  * Messages must be delivered in order, but segments may be placed in any order
- * (5; RFC 5041 5.3). So a tagged segment that passes all checks is placed now.
+ * (LLP 5; RFC 5041 5.3). So a tagged segment that passes all checks is placed now.
  * If a check fails, nothing is reported now: the segment is checked again when
  * it is next in order, and then fails the stream.
  *
@@ -297,8 +297,8 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
  * @s: stream; none of the segment's payload may have been fetched
  *
  * An LLP calls this function if it has no space for the segment. The next
- * ddp_tx_next() returns the same bytes again, and only the ddp_tx_report_sent() after
- * that reports them as sent.
+ * ddp_tx_next() returns the same bytes again, and only the ddp_tx_report_sent()
+ * after that call reports them as sent.
  */
 void ddp_tx_unpull(struct ddp_stream *s);
 

@@ -32,8 +32,8 @@
  * @ird: Inbound RDMA Read Queue Depth, 14 bits
  * @ord: Outbound RDMA Read Queue Depth, 14 bits
  * @rtr: DDP_RTR_* flags
- * @revision: received message: its MPA revision; 0 over SCTP, whose messages have
- *	no revision. Ignored in an offer to send
+ * @revision: MPA revision of a received message; 0 over SCTP, whose messages have
+ *	no revision. Ignored in an offer to send.
  * @pd_len: length of Private Data in bytes, without the IRD/ORD word
  * @pd: Private Data
  */

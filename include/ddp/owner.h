@@ -11,15 +11,15 @@ struct net;
 
 /**
  * struct ddp_sock_owner - the task on whose behalf a socket is created
- * @cred: credentials of the task, referenced; a firewall's rules by user or group
- *	match the packets of the socket by these
- * @cgroups: control groups of the task, referenced; network policies of a control
- *	group apply to the socket by these
+ * @cred: credentials of the task, referenced; firewall rules compare their user or
+ *	group with that of the packets of the socket
+ * @cgroups: control groups of the task, referenced; their network policies apply to
+ *	the socket
  * @privileged: true if the task may bind to privileged ports (CAP_NET_BIND_SERVICE);
  *	always false for the owner of a listener and for an owner taken from a socket
  *
  * A worker has other credentials and control groups than the task for which it
- * creates a socket, so the task's are saved.
+ * creates a socket, so this structure saves those of the task.
  */
 struct ddp_sock_owner {
 	const struct cred		*cred;

@@ -39,8 +39,8 @@ struct socket;
  * @seed: random seed of the hash of source addresses
  * @ref: reference count; each attached request holds a reference
  * @rcu: RCU head for freeing the listener
- * @lock: protects the fields below. A lock may be taken under it only if
- *	ddp_port_ops.evict() takes it.
+ * @lock: protects the fields below. While it is held, no other lock may be taken
+ *	except those that ddp_port_ops.evict() takes.
  * @dead: true if the listener is being removed, so it accepts no more requests
  * @upcalls: number of upcalls in progress
  * @nattached: number of attached requests, pending or not

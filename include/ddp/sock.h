@@ -26,7 +26,7 @@ struct ddp_sock_callbacks {
 	void (*write_space)(struct sock *sk);
 };
 
-/* Check whether the operation may succeed when retried: no space or memory was free */
+/* Check whether @err is a temporary lack of space or memory, so that a retry may succeed */
 static inline bool ddp_sock_is_transient(int err)
 {
 	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS;

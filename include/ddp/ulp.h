@@ -159,7 +159,7 @@ struct ddp_ulp_ops {
 	void (*down)(struct ddp_stream *s, enum iw_reason why);
 };
 
-/* Position in a ddp_buf, up to which a copy has proceeded */
+/* Position in a ddp_buf of the next byte to copy */
 struct ddp_cursor {
 	const struct ddp_buf	*buf;
 	u32			sge;
@@ -205,7 +205,7 @@ struct ddp_stream {
 	/* set by ddp_stream_set_rights(); read before each copy */
 	u8			denied;	/* DDP_REMOTE_* rights that the QP forbids */
 
-	/* set once by ddp_stream_bind(), and for the last time by ddp_stream_unbind(); RCU */
+	/* set once by ddp_stream_bind(), replaced by ddp_stream_unbind(); read under RCU */
 	struct ddp_llp __rcu	*llp;
 
 	unsigned long		failed;	/* bit 0: the stream has failed; never cleared */
@@ -226,7 +226,7 @@ struct ddp_stream {
 	u32			writes_unreported;	/* Writes to pass to writes_placed() */
 	/* receive state of the untagged queues, indexed by the queue number */
 	struct ddp_untagged_queue uq[DDP_QUEUES];
-	struct ddp_cursor	sink[DDP_QUEUES];	/* per queue: where the next payload goes */
+	struct ddp_cursor	sink[DDP_QUEUES];	/* per queue: position of the next payload */
 	struct ddp_deferred	deferred;	/* deferred segment, if any */
 
 	/* page-fault request of the transmit path; ownership: see struct ddp_fault */
@@ -280,7 +280,7 @@ void ddp_stream_settle(struct ddp_stream *s);
 
 /* Report that there is nothing to send now, but that the ULP will kick later */
 void ddp_tx_set_expects_kick(struct ddp_stream *s);
-/* Let other streams transmit, and kick, because there is more to send */
+/* Let other streams transmit now, and schedule this stream again, which has more to send */
 void ddp_tx_resched(struct ddp_stream *s);
 /* Drop the cached MR reference, see ddp_ulp_ops.next */
 void ddp_tx_put_mr(struct ddp_stream *s);
