@@ -34,7 +34,7 @@ static void enter_full_operation(struct mpa_conn *c)
 	WRITE_ONCE(c->crc, su->crc);
 	WRITE_ONCE(c->tx_markers, su->tx_markers);
 	WRITE_ONCE(c->rx_markers, su->rx_markers);
-	/* see session.h: the stream starts even if the user refuses the Reply */
+	/* the stream starts even if the user refuses the Reply, see struct ddp_session_user */
 	if (su->initiator)
 		ddp_session_report_established(&c->ss, &su->peer);
 	mpa_conn_set_deadline(c, 0);
@@ -61,7 +61,7 @@ static void enter_full_operation(struct mpa_conn *c)
 	mpa_tx_kick(c, false);
 }
 
-/* Check whether the peer's TCP has acknowledged our whole frame; also valid after a reset */
+/* Check whether the peer's TCP has acknowledged our whole frame; works even after a reset */
 static bool is_frame_acked(struct mpa_conn *c)
 {
 	bool all;

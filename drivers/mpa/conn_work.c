@@ -31,9 +31,9 @@ static bool has_deadline_passed(const struct mpa_conn *c, unsigned int grace)
 }
 
 /*
- * Tear down the connection if its deadline has passed. @more: true if the socket has
- * received data that is not processed yet. This data may contain what the deadline
- * waits for, so allow MPA_DEADLINE_CLOSE seconds more.
+ * Tear down the connection if its deadline has passed, or arm the timer for the deadline.
+ * @more: true if the socket has received data that is not processed yet. This data may
+ * contain what the deadline waits for, so allow MPA_DEADLINE_CLOSE seconds more.
  */
 static void enforce_deadline(struct mpa_conn *c, bool more)
 {

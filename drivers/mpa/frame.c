@@ -368,7 +368,7 @@ static void mpa_frame_put_trailer(const struct mpa_conn *c, u8 *p, u32 at, u32 w
 {
 	u32 end = wire - MPA_CRC_SIZE;
 
-	/* 4 bytes cover the PAD of up to 3; the CRC field overwrites the others */
+	/* write 4 zeros for the PAD of at most 3 bytes; the CRC field overwrites the rest */
 	put_unaligned_le32(0, p + at);
 	if (c->crc)
 		mpa_crc_final(mpa_crc_update(mpa_crc_init(), p, end), p + end);

@@ -109,8 +109,8 @@ static void mpa_llp_query(struct ddp_llp *llp, struct ddp_query *q)
 static void set_pacing_rate(struct sock *sk, unsigned long rate)
 {
 	/*
-	 * cmpxchg, because the fq queueing discipline may set sk_pacing_status to
-	 * SK_PACING_FQ concurrently; litmus: none, TCP reads no other data with it
+	 * Use cmpxchg(), because the fq queueing discipline may set sk_pacing_status
+	 * to SK_PACING_FQ concurrently. litmus: none, TCP reads no other data with it
 	 */
 	if (rate != ~0UL)
 		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
@@ -215,7 +215,7 @@ static int queue_reply(struct mpa_conn *c, struct ddp_stream *s,
 		err = s ? mpa_conn_bind(c, s) : mpa_startup_reject(c->su, o);
 	if (!err && s)
 		err = mpa_startup_set_offer(c->su, o);
-	/* do not clear it if a second reply fails: the first one remains valid */
+	/* a second reply that fails must not clear accepted: the first reply remains valid */
 	if (!err && s)
 		c->ss.accepted = true;
 	if (!err)

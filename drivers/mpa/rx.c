@@ -359,7 +359,7 @@ static enum mpa_rx_result mpa_rx_verify_one_batch(struct mpa_conn *c,
 
 /*
  * Receive batches of FPDUs that continue the message of @f, on the CRC fast path.
- * noinline, so that messages of one segment do not pay for this code. Parameters
+ * noinline keeps this code out of the path of single-segment messages. Parameters
  * and result are those of mpa_rx_fast_path().
  */
 static noinline enum mpa_rx_result
@@ -381,8 +381,9 @@ mpa_rx_verify_batches(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget,
 
 /*
  * Receive the FPDUs after @f on a fast path, as long as they are contiguous in the
- * queue, have the length of @f, and either continue the message of @f or, if @f contains
- * a complete Write, each contain one. Add the length of the consumed FPDUs to *@used.
+ * queue and have the length of @f. If @f contains a complete Write, each of them must
+ * contain a complete Write; otherwise they must continue the message of @f. Add the
+ * length of the consumed FPDUs to *@used.
  * Return: MPA_RX_NEXT if the next FPDU may be received on the slow path; otherwise the
  * result of the last FPDU.
  */

@@ -78,7 +78,7 @@ void mpa_sock_prepare(struct socket *sock)
 	/* TCP must not sleep for memory, because callers of mpa_sock_send() have BH off */
 	sk->sk_allocation = GFP_ATOMIC;
 	sk->sk_use_task_frag = false;
-	/* otherwise a peer's urgent pointer would remove a byte from the stream */
+	/* without this flag, a peer's urgent pointer would remove a byte from the stream */
 	sock_set_flag(sk, SOCK_URGINLINE);
 	release_sock(sk);
 }
@@ -87,8 +87,9 @@ void mpa_sock_prepare(struct socket *sock)
  * mpa_sock_attach - install our callbacks on the connection's socket
  * @c: the connection; mpa_conn_new() has taken a reference for the callbacks
  *
- * TCP does not call them for data or changes of state that came before this call. If TCP
- * is connected, the caller must call mpa_sock_is_established_and_empty() to detect these.
+ * TCP does not call the callbacks for data or changes of state that came before this call.
+ * If TCP is connected, the caller must call mpa_sock_is_established_and_empty() to detect
+ * these.
  */
 void mpa_sock_attach(struct mpa_conn *c)
 {
@@ -342,12 +343,12 @@ bool mpa_sock_is_established_and_empty(struct mpa_conn *c)
 bool mpa_sock_has_partial_fpdu(struct mpa_conn *c)
 {
 	struct sock *sk = c->sock->sk;
-	bool cut;
+	bool partial;
 
 	lock_as_softirq(sk);
-	cut = !c->rx_stopped && tcp_inq(sk);
+	partial = !c->rx_stopped && tcp_inq(sk);
 	unlock_as_softirq(sk);
-	return cut;
+	return partial;
 }
 
 /**

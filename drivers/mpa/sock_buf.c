@@ -60,7 +60,7 @@ void __mpa_sock_set_full_rcvbuf(struct sock *sk)
 
 	sk->sk_userlocks &= ~SOCK_RCVBUF_LOCK;
 	WRITE_ONCE(sk->sk_rcvbuf, max(usual, RCVBUF_FULL));
-	/* TCP may have lowered the clamp to the small buffer, and only raises it with the buffer */
+	/* TCP may have lowered the clamp to the small buffer, and raises only both together */
 	WRITE_ONCE(tp->window_clamp, max_t(u32, tp->window_clamp, tcp_full_space(sk)));
 }
 

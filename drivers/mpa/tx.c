@@ -114,9 +114,9 @@ static bool tx_request_pass_or_own(struct mpa_conn *c)
  */
 static bool mpa_tx_become_owner(struct mpa_conn *c)
 {
-	int txq = MPA_TX_PENDING;
+	int old = MPA_TX_PENDING;
 
-	return atomic_try_cmpxchg_acquire(&c->tx, &txq, MPA_TX_OWNED);
+	return atomic_try_cmpxchg_acquire(&c->tx, &old, MPA_TX_OWNED);
 }
 
 /*
@@ -292,7 +292,7 @@ static enum tx_verdict send_one_batch(struct mpa_conn *c)
 	/* the FIN comes next, so even a request of the peer gets no response */
 	if (c->drained)
 		return TX_IDLE;
-	/* not valid for the rest of an earlier batch: DDP may have more segments by now */
+	/* clear the flag of an earlier batch, because DDP may have more segments by now */
 	c->out.last = false;
 	if (!c->out.len)
 		v = build_batch(c, closing);
