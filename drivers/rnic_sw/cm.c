@@ -159,7 +159,7 @@ static void report_closed(struct rnic_ep *ep, enum iw_reason why,
 
 	switch (ep->state) {
 	case EP_CONNECTING:
-		/* without memory the event is all that the program gets of the reject */
+		/* if memory is short, the program gets the event but cannot query the reject */
 		if (o && !rnic_ep_keep_peer_msg(ep, o, RNIC_SW_CONN_REJECTED))
 			rnic_ep_pass_peer_msg(ep);
 		rnic_ep_report_failure(ep, status, o);

@@ -82,9 +82,11 @@ struct rnic_ep {
 
 	/* active side: program that connects; see cm_watch.c */
 	struct {
-		struct list_head	list;	/* in rnic_llps.connects; rnic_llps.lock */
+		/* entry in rnic_llps.connects, protected by rnic_llps.lock */
+		struct list_head	list;
 		struct pid		*pid;	/* thread group, referenced */
-		struct mm_struct	*mm;	/* grabbed; NULL if the program is not watched */
+		/* address space, with an mmgrab() reference; NULL if the program is not watched */
+		struct mm_struct	*mm;
 	} connector;
 };
 

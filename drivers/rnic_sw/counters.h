@@ -16,7 +16,7 @@ struct rnic_qp_counter {
 	struct rdma_counter	ib;
 };
 
-/* Indices of the counters in a set.  After these a set has a counter for each enum iw_reason */
+/* Indices of the counters in a set.  A counter for each enum iw_reason follows them. */
 enum rnic_counter {
 	RNIC_RX_WRITES,
 	RNIC_RX_SENDS,
@@ -42,8 +42,8 @@ enum rnic_counter {
 	RNIC_TX_RETRANSMITS,	/* TCP segments retransmitted */
 	RNIC_TX_COALESCED,	/* coalescing periods, see db_moderation.h */
 	RNIC_CONNECTS,		/* sessions that rnic_iw_connect() started */
-	RNIC_CONNECTS_SCTP,	/* those of RNIC_CONNECTS that use SCTP */
-	RNIC_CONNECTS_PLAIN,	/* those of RNIC_CONNECTS that fell back to MPA revision 1 */
+	RNIC_CONNECTS_SCTP,	/* sessions in RNIC_CONNECTS that use SCTP */
+	RNIC_CONNECTS_PLAIN,	/* sessions in RNIC_CONNECTS that fell back to MPA revision 1 */
 	RNIC_ACCEPTS,		/* connection requests accepted */
 	RNIC_REJECTS,		/* connection requests rejected */
 	RNIC_ODP_FAULTS,	/* page faults of streams on ODP memory */

@@ -3,8 +3,8 @@
  * Driver-specific entries of "rdma -dd resource show".
  *
  * The core calls the rnic_show_*() functions in process context, possibly while the object is
- * about to be destroyed.  Therefore they use no other objects than those that exist longer than
- * the shown object, and read a ring only under the lock under which it is freed.  Any user may
+ * about to be destroyed.  Therefore they use only objects that exist at least as long as the
+ * shown object, and read a ring only under the lock under which it is freed.  Any user may
  * read the entries, so they must not contain keys or addresses.
  */
 #include <linux/string_helpers.h>
@@ -170,8 +170,8 @@ static const char *mr_kind_name(const struct rnic_mr *mr)
 {
 	if (mr->max_blocks)
 		return "fast";
-	if (mr->pf)
-		return mr->pf->ops->name;
+	if (mr->unpinned)
+		return mr->unpinned->ops->name;
 	return mr->umem ? "user" : "dma";
 }
 

@@ -243,7 +243,7 @@ static void rnic_dmabuf_unmap(struct rnic_dmabuf *d)
 static void schedule_idle_check(struct rnic_dmabuf *d)
 {
 	kref_get(&d->b.ref);
-	/* drop the reference again if a check was queued already, because it has its own */
+	/* drop the reference if a check was queued already: that check has its own reference */
 	if (!queue_delayed_work(rnic_unpinned_get_idle_wq(&d->b), &d->idle_check, IDLE_INTERVAL))
 		rnic_unpinned_put(&d->b);
 }

@@ -256,7 +256,7 @@ static struct rnic_fault_owner *find_or_create_owner(struct mm_struct *mm)
 	return own;
 }
 
-/* Return: the owner of @mm with a reference; NULL if set-up failed or the task is being killed */
+/* Get the owner of @mm, referenced. Return: NULL if set-up failed or the task is being killed */
 static struct rnic_fault_owner *get_owner(struct mm_struct *mm)
 {
 	struct rnic_fault_owner *own = find_or_create_owner(mm);

@@ -63,8 +63,8 @@ static struct rnic_mr *new_mr(struct ib_pd *pd)
 static void free_mr(struct rnic_mr *mr)
 {
 	ib_umem_release(mr->umem);
-	if (mr->pf)
-		rnic_unpinned_shutdown(mr->pf);
+	if (mr->unpinned)
+		rnic_unpinned_shutdown(mr->unpinned);
 	kvfree(mr->max_blocks ? mr->map[0].block : mr->region.block);
 	rnic_uncharge_object(mr->dev, RNIC_MRS);
 	kfree_rcu(mr, rcu);
@@ -145,7 +145,7 @@ static int attach_unpinned(struct rnic_mr *mr, struct rnic_unpinned *b)
 {
 	if (IS_ERR(b))
 		return PTR_ERR(b);
-	mr->pf = b;
+	mr->unpinned = b;
 	mr->denied_rights = b->no_atomics ? DDP_REMOTE_ATOMIC : 0;
 	rnic_unpinned_set_region_mem(&mr->region, b);
 	return 0;
@@ -328,7 +328,7 @@ static bool rnic_mr_can_grant(const struct rnic_mr *mr, int access)
 		return true;
 	if (rnic_to_ddp_rights(access) & mr->denied_rights)
 		return false;
-	return mr->pf ? !mr->pf->read_only : mr->umem->writable;
+	return mr->unpinned ? !mr->unpinned->read_only : mr->umem->writable;
 }
 
 /* Check whether the memory has a user address, by which it can be registered again */
@@ -360,7 +360,7 @@ static u64 get_registered_addr(const struct rnic_mr *mr)
 static bool is_registered_by_caller(const struct rnic_mr *mr)
 {
 	return current->mm ==
-	       (mr->umem ? mr->umem->owning_mm : mr->pf->mm);
+	       (mr->umem ? mr->umem->owning_mm : mr->unpinned->mm);
 }
 
 /*

@@ -78,8 +78,8 @@ int rnic_qp_set_peer_msg(struct rnic_qp *qp, const struct rnic_peer_msg *msg)
 }
 
 /*
- * Get the message that a QP keeps, or NULL.  The message does not change and is not freed
- * before the QP is destroyed, for which the core waits until the method has returned.
+ * Get the message that a QP keeps, or NULL.  The message does not change, and is not freed
+ * before the QP is destroyed.  The core destroys the QP only after the method has returned.
  */
 static const struct rnic_peer_msg *get_peer_msg(struct rnic_qp *qp)
 {
@@ -92,7 +92,7 @@ static const struct rnic_peer_msg *get_peer_msg(struct rnic_qp *qp)
 	return msg;
 }
 
-/* Copy as much of the Private Data as the program's buffer takes, and zero the rest of it */
+/* Copy as much Private Data as fits into the program's buffer, and zero the rest of the buffer */
 static int copy_private_data(const struct uverbs_attr_bundle *attrs,
 			     const struct rnic_peer_msg *msg)
 {

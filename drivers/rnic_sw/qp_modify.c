@@ -48,7 +48,7 @@ static bool has_nothing_posted(const struct rnic_qp *qp)
 /*
  * Check whether a modify to state @to is valid: @to must be the current state, a state
  * that a modify can enter, or INIT or RTR before the QP is connected.  After the stream
- * has ended, SQD is accepted without effect, because iw_cm may disconnect then.
+ * has ended, SQD is accepted but changes nothing, because iw_cm may disconnect then.
  */
 static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 {
@@ -64,8 +64,8 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
 		/*
-		 * accepted, but the QP stays in QP_IDLE, which stands for these states;
-		 * RTR also authorizes the calling thread to connect the QP of a kernel
+		 * accept these states, but stay in QP_IDLE, which represents both; RTR
+		 * also authorizes the calling thread to connect the QP of a kernel
 		 * consumer, see qp_owner.c
 		 */
 		return now == QP_IDLE ? 0 : -EINVAL;

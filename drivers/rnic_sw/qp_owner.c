@@ -150,7 +150,7 @@ bool rnic_qp_may_connect(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_claim_connect - use the current task's right to connect a queue pair
+ * rnic_qp_claim_connect - check and use up the current task's right to connect a queue pair
  * @qp: queue pair whose number was passed in a connect or accept
  *
  * If the queue pair belongs to a kernel consumer, consumes the authorization that

@@ -10,7 +10,7 @@
 #include "rdmap.h"
 
 /**
- * rdmap_refusal_reason - get the reason for which an access is refused only now
+ * rdmap_refusal_reason - get the reason for which an access that was allowed is now refused
  * @r: the stream
  * @right: DDP_REMOTE_* right that the access needs
  *

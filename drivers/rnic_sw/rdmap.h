@@ -268,8 +268,8 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr);
 /* Record that all segments of the WR at @slot have been pulled */
 void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot);
 /*
- * The LLP has accepted all pulled segments: complete the WRs that need no
- * response
+ * Complete the WRs that need no response, because the LLP has accepted all
+ * pulled segments
  */
 void rdmap_sq_complete_sent(struct rdmap *r);
 /* Complete the WR at @slot after its response has been placed */
@@ -316,13 +316,13 @@ void rdmap_count_early_segment(struct rdmap *r);
 
 /* qp_error.c: failure of the queue pair */
 /*
- * The stream has failed: change the QP state, and schedule the notification of
- * the consumer and the flush
+ * Change the QP state after the stream has failed, and schedule the notification
+ * of the consumer and the flush
  */
 void rdmap_report_failure(struct rdmap *r, const struct iw_failure *f);
 /*
- * The LLP stream has ended: move the QP to ERROR. Unless the stream has failed
- * before, also schedule the notification of the consumer and the flush.
+ * Move the QP to ERROR after the LLP stream has ended. Unless the stream has
+ * failed before, also schedule the notification of the consumer and the flush.
  */
 void rdmap_report_down(struct rdmap *r, enum iw_reason why);
 

@@ -311,7 +311,7 @@ static enum iw_reason deliver_send(struct rdmap *r, const struct ddp_hdr *h,
 	};
 	enum iw_reason why;
 
-	/* the RTR Send, which consumes no receive */
+	/* the RTR Send consumes no receive, so there is nothing to complete */
 	if (!r->in_recv)
 		return IW_OK;
 	if (row->invalidates) {

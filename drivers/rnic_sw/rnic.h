@@ -188,7 +188,7 @@ struct rnic_mr {
 	struct list_head	windows;	/* bound MWs; protected by dev->windows_lock */
 	bool			bind_forbidden;		/* binding an MW to this MR fails */
 	struct ib_umem		*umem;		/* pinned user memory, or NULL */
-	struct rnic_unpinned	*pf;	/* ODP or dma-buf memory, or NULL */
+	struct rnic_unpinned	*unpinned;	/* ODP or dma-buf memory, or NULL */
 	int			access;		/* user memory: IB_ACCESS_* */
 	u8			denied_rights;	/* DDP_* rights that the memory cannot grant */
 	u32			max_blocks;	/* fast registration: capacity in pages */
@@ -280,9 +280,11 @@ struct rnic_qp {
 	spinlock_t		lock;
 	enum qp_state		state;
 	enum iw_reason		why;		/* first reason why the stream ended, or IW_OK */
-	bool			error_reported;		/* error event raised; for err_work only */
-	bool			last_wqe_reported;	/* LAST_WQE_REACHED raised; rq.flush_lock */
-	struct rnic_peer_msg	*peer_msg;	/* see qp_conn.c; NULL: none yet; set once */
+	bool			error_reported;	/* error event was raised; used by err_work only */
+	/* LAST_WQE_REACHED was raised; protected by rq.flush_lock */
+	bool			last_wqe_reported;
+	/* the peer's start-up message, see qp_conn.c; set once; NULL before */
+	struct rnic_peer_msg	*peer_msg;
 
 	/* see qp_owner.c; constant after creation, except @authorized, which @lock protects */
 	struct {
@@ -291,7 +293,8 @@ struct rnic_qp {
 		struct mem_cgroup	*memcg;	/* control group to charge */
 		union {
 			struct pid_namespace	*pid_ns;	/* program's QP */
-			struct pid		*authorized;	/* kernel's QP: may connect it */
+			/* kernel consumer's QP: thread that may connect the QP, or NULL */
+			struct pid		*authorized;
 		};
 	} owner;
 
