@@ -477,10 +477,7 @@ enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
  * consumer closes the connection, or if the peer has half-closed it.
  */
 void rnic_qp_close(struct rnic_qp *qp);
-/*
- * Set the peer's access rights; if @with_state is set, only remove rights, see
- * narrow_access()
- */
+/* Set the peer's access rights; with @with_state only remove rights, see narrow_access() */
 void rnic_qp_set_rights(struct rnic_qp *qp, int access, bool with_state);
 void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why);
 void rnic_kernel_qps_fail_and_flush(struct rnic_dev *dev, enum iw_reason why);

@@ -34,8 +34,9 @@ static int sddp_inet6addr_event(struct notifier_block *nb, unsigned long event,
 }
 
 /*
- * Handle the notification that an interface has joined or left a VRF: a listener of a device
- * on another interface may not use its addresses any more, or may use them now.
+ * Handle the notification that an interface has joined or left a VRF. Afterwards, a listener
+ * of a device on another interface may no longer use the interface's addresses, or may use
+ * them now.
  */
 static int sddp_netdev_event(struct notifier_block *nb, unsigned long event, void *info)
 {
@@ -78,7 +79,7 @@ int sddp_addr_events_init(void)
 }
 
 /**
- * sddp_addr_events_exit - unregister from these notifications
+ * sddp_addr_events_exit - unregister from notifications about addresses and interfaces
  * All listeners must have ended.
  */
 void sddp_addr_events_exit(void)

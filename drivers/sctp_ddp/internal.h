@@ -51,7 +51,7 @@ struct socket;
 enum sddp_phase {
 	SDDP_NEW,		/* active side: the socket is not connected yet */
 	SDDP_CONNECTING,	/* active side: SCTP handshake */
-	SDDP_UP,
+	SDDP_UP,		/* established */
 	SDDP_ENDED,		/* ended; the socket is released */
 };
 
@@ -144,7 +144,7 @@ struct sddp_src {
 
 struct sddp_assoc {
 	/* constant after creation */
-	bool			active;
+	bool			active;	/* this side has created the association */
 	struct net		*net;	/* referenced */
 	netns_tracker		net_tracker;
 	/* active side: interface that has the local address */
@@ -247,11 +247,11 @@ struct sddp_assoc {
 	bool			stop;	/* the module is being unloaded */
 	/* the last reservation was cancelled: the worker must check the idle timeout */
 	bool			unreserved;
-	bool			idle_due;	/* set when the timer idle has expired */
-	bool			stall_due;	/* set when stall_timer has expired */
+	bool			idle_due;	/* the idle timer has expired */
+	bool			stall_due;	/* stall_timer has expired */
 	struct work_struct	work;	/* the worker */
 	struct delayed_work	idle;	/* idle timer */
-	struct delayed_work	stall_timer;	/* of the check for unacknowledged data, path.c */
+	struct delayed_work	stall_timer;	/* timer of the next check for a stall, path.c */
 	struct delayed_work	retry;	/* timer of the next retry to send or receive */
 	struct kref		ref;
 	struct rcu_head		rcu;

@@ -82,7 +82,7 @@ static void sddp_rx_enter_full(struct sddp_stream *st, const struct ddp_offer *o
 	sddp_stream_set_deadline(st, 0);
 	st->accepted = true;
 	sddp_assoc_count_accepted(st->a);
-	/* this also starts a DDP stream that has failed already, see ddp/session.h */
+	/* continue even if the ULP refuses the reply: the stream then sends only a Terminate */
 	ddp_session_report_established(&st->ss, o);
 }
 
@@ -408,7 +408,7 @@ static bool process_by_ssn(struct sddp_stream *st, const struct sddp_chunk_desc 
 		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
 		return true;
 	}
-	/* a duplicate if a deferred chunk with this DDP-SSN is already kept */
+	/* the chunk is a duplicate if a deferred chunk with this DDP-SSN is already kept */
 	if (order == SDDP_SSN_NEXT && !sddp_early_has_ssn(st, h->ssn))
 		return process_next_chunk(st, in);
 	if (order == SDDP_SSN_EARLY)

@@ -3,7 +3,7 @@
 #include "session.h"
 
 /**
- * sddp_session_init - initialise a session
+ * sddp_session_init - initialize a session
  * @s: the session
  * @active: true if this side sends the Initiate
  */

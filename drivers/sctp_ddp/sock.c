@@ -536,8 +536,8 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		info->snd_flags |= SCTP_SACK_IMMEDIATELY;
 
 	/*
-	 * set before the call, so that sddp_sock_wakeup() schedules the worker for space
-	 * that SCTP frees after the call
+	 * set the flag before the call, so that sddp_sock_wakeup() schedules the worker
+	 * for space that SCTP frees after the call
 	 */
 	WRITE_ONCE(a->sndbuf_full, true);
 	n = kernel_sendmsg(a->sock, &msg, &vec, 1, len);

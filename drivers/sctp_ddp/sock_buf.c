@@ -171,7 +171,7 @@ void sddp_sock_get_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget
 	struct sctp_association *asoc;
 	u32 len = 0, unsent = 0;
 
-	/* set before the check, so that an acknowledgment after the check schedules the worker */
+	/* set the flag first, so that an acknowledgment after the check schedules the worker */
 	WRITE_ONCE(a->unsent_full, true);
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);

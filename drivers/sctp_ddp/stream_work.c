@@ -83,8 +83,8 @@ static bool change_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 	list_del_init(&st->ready);
 	WRITE_ONCE(st->id, id);
 	/*
-	 * Store a after list_del_init(). sddp_stream_set_event() reads a, then takes only
-	 * the lock of @to for its list_add_tail() of st->ready. Without the order,
+	 * Store st->a after list_del_init(). sddp_stream_set_event() reads st->a, and takes
+	 * only the lock of @to for its list_add_tail() of st->ready. Without the order,
 	 * list_del_init() could overwrite the links that list_add_tail() sets. Pairs
 	 * with the lock of @to. litmus: home
 	 */
@@ -114,7 +114,10 @@ static bool sddp_stream_move_to_other_assoc(struct sddp_stream *st)
 	xa_erase(&from->streams, st->id);
 	list_del_init(&st->queue_entry);
 	list_del_init(&st->late);
-	/* after change_assoc(), the other worker may change st->accepted */
+	/*
+	 * account before change_assoc(), after which the other worker may change
+	 * st->accepted
+	 */
 	sddp_assoc_account_session_end(from, st);
 	if (change_assoc(st, to, id))
 		ddp_session_put(&st->ss);

@@ -68,7 +68,7 @@ static int send_control(struct sddp_stream *st, struct sddp_control *c)
 	/* cannot happen: alloc_control() has rejected an offer that does not fit */
 	if (WARN_ON_ONCE(!len))
 		return -EINVAL;
-	/* set before the send, so that the acknowledgment schedules the worker */
+	/* set the flag before the send, so that the acknowledgment schedules the worker */
 	WRITE_ONCE(st->a->watch_acks, true);
 	err = sddp_sock_send(st->a, st->id, SDDP_PPID_CONTROL, buf, len);
 	if (err)
@@ -390,7 +390,7 @@ static struct sddp_stream *pick_next_stream(struct sddp_assoc *a)
 }
 
 /*
- * Give a slot to a stream, and queue the stream again if it may have more to send.
+ * Let a stream send in a transmit slot, and queue it again if it may have more to send.
  * Return: 0 if the stream has sent all, 1 if it may have more to send, or a negative
  * errno.
  */

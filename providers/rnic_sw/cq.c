@@ -235,8 +235,8 @@ static int switch_to_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 }
 
 /*
- * Replace the ring of a CQ; on failure the CQ keeps the old ring. To create, map or
- * unmap a ring may take long, so do not hold q.lock and arm_lock meanwhile: other
+ * Replace the ring of a CQ; on failure the CQ keeps the old ring. Creating, mapping or
+ * unmapping a ring may take long, so do not hold q.lock and arm_lock meanwhile: other
  * threads must be able to poll and arm the CQ.
  */
 static int replace_ring(struct rnic_sw_cq *cq, int cqe)

@@ -19,7 +19,7 @@ struct rnic_sw_page {
 	struct rnic_sw_context	*ctx;
 	void			*mem;	/* address of the mapping */
 	size_t			bytes;	/* length of the mapping, in bytes */
-	unsigned int		refs;	/* number of rings that use it; under pages_lock */
+	unsigned int		refs;	/* number of rings in use; protected by pages_lock */
 };
 
 static int compare_page_numbers(const void *a, const void *b)

@@ -44,8 +44,8 @@ static enum ibv_wc_opcode to_wc_opcode(const struct rnic_sw_cqe *cqe)
 }
 
 /*
- * Compute the flags of a completion. A failed work request has no immediate
- * data or STag
+ * Compute the flags of a completion. The completion of a failed work request has
+ * neither immediate data nor an STag.
  */
 static unsigned int to_wc_flags(const struct rnic_sw_cqe *cqe)
 {

@@ -83,7 +83,7 @@ static void fill_remote(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
 
 /**
  * rnic_sw_fill_bind - fill in the bind part of a send work request
- * @sqe: the work request, initialised by rnic_sw_begin_sqe()
+ * @sqe: the work request, initialized by rnic_sw_begin_sqe()
  * @rkey: rkey that the window has after the bind
  * @info: memory and access rights; if it has no MR or length 0, the request
  *	unbinds the window
@@ -329,7 +329,7 @@ void rnic_sw_wait_posts(struct rnic_sw_queue *q, bool locked)
  * rnic_sw_ring_sq_doorbell - ring the doorbell of a send queue
  * @qp: the queue pair, its send queue unlocked
  *
- * To be called if rnic_sw_publish_requests() has returned true.
+ * Must be called if rnic_sw_publish_requests() has returned true.
  */
 void rnic_sw_ring_sq_doorbell(struct rnic_sw_qp *qp)
 {

@@ -111,7 +111,7 @@ static int read_env_llp(void)
 }
 
 /**
- * rnic_sw_init_context - initialise the provider's part of a context
+ * rnic_sw_init_context - initialize the provider's part of a context
  * @ctx: the context; the provider's part must be zeroed
  *
  * Reads the environment only here: a later read could race with a thread that

@@ -48,7 +48,8 @@ struct rnic_sw_td {
 /* Protection domain, or parent domain if @domain is set */
 struct rnic_sw_pd {
 	struct ibv_pd		ibpd;
-	atomic_int		refs;	/* program: 1; each object or parent domain in it: 1 */
+	/* reference count: 1 for the program, 1 for each object or parent domain in the domain */
+	atomic_int		refs;
 	atomic_int		parents;	/* number of parent domains created on this one */
 	struct rnic_sw_pd	*domain;	/* protection domain of a parent domain, or NULL */
 	struct rnic_sw_td	*td;	/* thread domain of a parent domain, or NULL */
@@ -167,7 +168,7 @@ static inline struct rnic_sw_qp *to_qp_ex(struct ibv_qp_ex *qp)
 	return container_of(qp, struct rnic_sw_qp, vqp.qp_ex);
 }
 
-/* Initialise the fields that every send work request has; zero the others */
+/* Initialize the fields that every send work request has; zero the others */
 static inline void rnic_sw_begin_sqe(struct rnic_sw_sqe *sqe, uint64_t wr_id,
 				     enum rnic_sw_opcode opcode,
 				     unsigned int flags)
