@@ -11,7 +11,7 @@
  */
 #include "admission.h"
 
-#define SHARE	4	/* share of one source: the limit divided by this number */
+#define SHARE	4	/* a source's share is the limit divided by this number */
 
 /**
  * ddp_may_admit - decide whether an LLP that cannot evict may attach a request

@@ -18,8 +18,8 @@
 
 /*
  * State of a copy between an MR without blocks and either the LLP or buffers.
- * The starts of the buffers are equally far apart. Most copies use only one
- * buffer.
+ * Most copies use only one buffer. If there are several, the distance between
+ * the starts of adjacent buffers is constant.
  */
 struct paged_copy {
 	struct ddp_llp	*llp;	/* LLP to read from, or NULL */

@@ -27,7 +27,7 @@ static enum iw_reason ddp_rx_read_header(struct ddp_llp *llp, const u8 *head,
 
 	g->len = len;
 	g->placed = false;
-	/* @head has the length of a tagged header; read the other bytes of an untagged one */
+	/* @head has only the length of a tagged header, so read the rest of an untagged header */
 	g->raw_len = min_t(u32, g->len, DDP_T_HDR_LEN);
 	memcpy(g->raw, head, g->raw_len);
 	if (g->len >= DDP_U_HDR_LEN && !(g->raw[0] & DDP_TAGGED)) {
@@ -206,7 +206,7 @@ static bool rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *
 	if (ddp_rx_read_header(llp, head, len, &g) || !g.h.tagged ||
 	    !s->ulp->may_place_early(s, &g.h, g.payload, &grant))
 		return false;
-	/* the path has one page-fault request: keep it for the segment that is next in order */
+	/* keep the only page-fault request of the path for the segment that is next in order */
 	s->rx_fault.suppressed = true;
 	why = g.payload ? ddp_place_tagged(s, llp, &g.h, g.payload, grant.rights)
 			: IW_OK;

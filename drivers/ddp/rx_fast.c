@@ -33,7 +33,7 @@ static bool is_equal_before_to(const u8 *a, const u8 *b)
 	       get_unaligned_be32(a + DDP_T_STAG) == get_unaligned_be32(b + DDP_T_STAG);
 }
 
-/* Check whether length, and header up to the TO or QN, equal those of the last segment */
+/* Check whether the length, and the header up to the TO or QN, equal those of the last segment */
 static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;

@@ -145,7 +145,8 @@ void ddp_sock_set_tos(struct sock *sk, u8 tos)
 	ip_sock_set_tos(sk, tos);
 	/*
 	 * ip_sock_set_tos() does not set the priority if the type of service is
-	 * unchanged: an accepted TCP socket inherits the latter, but not the former
+	 * unchanged. An accepted TCP socket inherits the type of service, but not the
+	 * priority.
 	 */
 	sock_set_priority(sk, rt_tos2priority(tos));
 }

@@ -48,7 +48,7 @@ static struct cgroup *get_current_cgroup(void)
 	struct cgroup *cgroup;
 
 	rcu_read_lock();
-	/* if the group is being removed, the task has moved to another group: try that one */
+	/* repeat if the group is being removed: the task has then moved to another group */
 	while (!cgroup_tryget(cgroup = task_dfl_cgroup(current)))
 		cpu_relax();
 	cgroup_bpf_get(cgroup);

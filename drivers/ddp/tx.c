@@ -169,8 +169,8 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	if (unlikely(ddp_tx_has_pending_fault(s))) {
 		/*
 		 * Nothing can be pulled now, so the LLP calls ddp_tx_expects_kick()
-		 * next. It must return true even if the page fault has been
-		 * resolved by then.
+		 * next. That function must return true even if the page fault has
+		 * been resolved by then.
 		 */
 		s->tx_expects_kick = true;
 		return false;

@@ -60,7 +60,7 @@ static bool mpa_conn_poll_once(struct mpa_conn *c)
 		enough = mpa_conn_handle_events(c, events);
 	if (c->phase != MPA_ENDED)
 		enforce_deadline(c, enough);
-	/* never skip this: no other context is scheduled to transmit, see tx.c */
+	/* always handle this event: no other context is scheduled to transmit, see tx.c */
 	if (test_bit(MPA_EV_TX, &events)) {
 		mpa_tx_work(c);
 		enough = true;
@@ -96,7 +96,7 @@ static void mpa_conn_trylock_and_poll(struct mpa_conn *c, bool in_connq)
 
 	if (!mutex_trylock(&c->mutex))
 		return;
-	/* no I/O in reclaim, which would deadlock on storage reached through this device */
+	/* forbid I/O in reclaim, which could wait for storage reached through this device */
 	noio = memalloc_noio_save();
 	if (c->phase != MPA_NEW)
 		mpa_conn_poll(c, in_connq);

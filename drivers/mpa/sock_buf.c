@@ -41,7 +41,7 @@ void mpa_sock_limit_rcvbuf(struct mpa_conn *c)
 	struct sock *sk = c->sock->sk;
 
 	lock_sock(sk);
-	/* otherwise TCP grows the buffer if a peer sends many short segments */
+	/* lock the size: otherwise TCP grows the buffer if a peer sends many short segments */
 	sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
 	WRITE_ONCE(sk->sk_rcvbuf, RCVBUF_STARTUP);
 	release_sock(sk);

@@ -221,7 +221,7 @@ static int rnic_cm_handle_request(struct ddp_listener *l, struct ddp_session *ss
 		if (rnic_pending_remove(ep))
 			rnic_ep_put(ep);
 	}
-	/* the LLP keeps its reference after an error, but rnic_ep_free() drops one */
+	/* rnic_ep_free() drops a reference, but after an error the LLP keeps its own: take one */
 	ddp_session_get(ss);
 	rnic_ep_put(ep);
 	return err;
@@ -486,7 +486,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
 		qp = get_qp_to_connect(dev, p->qpn);
 	if (qp) {
-		/* is_rejected() reads provider_data in upcalls, so set it before they can start */
+		/* set provider_data before upcalls, in which is_rejected() reads it, can start */
 		id->provider_data = qp;
 		err = accept_or_report_peer_gone(ep, id, qp, p);
 		rnic_qp_put(qp);

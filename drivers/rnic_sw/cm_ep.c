@@ -63,8 +63,8 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev)
 }
 
 /*
- * Take a reference to an endpoint.  The caller must have a reference to it, or hold the lock
- * of the table while the table has one.
+ * Take a reference to an endpoint.  The caller must have a reference already, or hold the lock
+ * of the table while the table has a reference.
  */
 static void rnic_ep_get(struct rnic_ep *ep)
 {

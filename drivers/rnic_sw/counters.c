@@ -298,7 +298,7 @@ static struct rnic_counter_set *new_set(struct rnic_dev *dev, u32 *id)
 static int bind_qp_to_set(struct rnic_counter_set *set, struct rdma_counter *counter,
 			  struct rnic_qp *qp)
 {
-	/* error if the queue pair is being destroyed, or a concurrent caller has bound it */
+	/* returned if the queue pair is being destroyed, or a concurrent caller has bound it */
 	int err = -EINVAL;
 
 	spin_lock(&qp->dev->count_lock);

@@ -15,7 +15,7 @@
 /* A doorbell is quick if it rings less than this many ns after db_mod.last */
 #define DB_MOD_QUICK_NS	5000u
 
-/* Length of a coalescing period in ns; from DB_MOD_LATE_NS on its timer counts as late */
+/* Length of a coalescing period, and delay from which its timer counts as late, in ns */
 #define DB_MOD_PERIOD_NS	10000u
 #define DB_MOD_LATE_NS	20000u
 

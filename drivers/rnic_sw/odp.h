@@ -39,9 +39,9 @@ struct rnic_odp {
  * tables
  */
 enum odp_absent_action {
-	ODP_FAULT,	/* fault them in; fail if that is impossible */
-	ODP_SKIP_ABSENT,	/* skip them */
-	ODP_STOP_ABSENT,	/* stop at the first of them */
+	ODP_FAULT,	/* fault these pages in; fail if that is impossible */
+	ODP_SKIP_ABSENT,	/* skip these pages */
+	ODP_STOP_ABSENT,	/* stop at the first of these pages */
 };
 
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING

@@ -90,8 +90,8 @@ enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 	int err;
 
 	/*
-	 * charge the owner's control group, because a worker belongs to none that could
-	 * be charged
+	 * charge the owner's control group, because this worker has no control group
+	 * that could be charged
 	 */
 	old = set_active_memcg(qp->owner.memcg);
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);

@@ -544,7 +544,7 @@ enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 	/* only the first message can be the RTR Send */
 	if (unlikely(r->rtr_send_expected))
 		r->rtr_send_expected = false;
-	/* deliver_atomic_response() counts the message, as it may defer it */
+	/* do not count an Atomic Response here: deliver_atomic_response() may defer it */
 	if (row->opcode == RDMAP_OP_ATOMIC_RESP)
 		return deliver_atomic_response(r, total);
 	rdmap_count_messages(r, row->opcode, 1, false);

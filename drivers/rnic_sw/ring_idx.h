@@ -19,8 +19,8 @@
 
 /*
  * Maximum number of slots that a loop processes before it releases its lock or
- * enables BH or interrupts again. A ring has up to 2^20 slots, which would take
- * too long.
+ * enables BH or interrupts again. A ring has up to 2^20 slots; to process all of
+ * them at once would take too long.
  */
 #define RING_IDX_STEPS	64
 

@@ -79,7 +79,7 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 	if (qp->srq) {
 		rq->srq_recv_in_use = false;
 	} else {
-		/* rnic_rq_post_kernel() may read tail now; this path does not hold rq->lock */
+		/* use WRITE_ONCE(), because rnic_rq_post_kernel() may read tail concurrently */
 		WRITE_ONCE(rq->tail, rq->tail + 1);
 		rnic_ring_set_cons(&rq->ring, rq->tail);
 	}

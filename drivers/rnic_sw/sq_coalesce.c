@@ -23,7 +23,8 @@
 
 struct rnic_coalesce {
 	struct rnic_qp	*qp;
-	struct hrtimer	timer;		/* armed, or its handler is running, while sq.coalescing */
+	/* armed, or its handler is running, while sq.coalescing is set */
+	struct hrtimer	timer;
 
 	/* protected by the lock of the send queue */
 	struct db_mod	db_mod;
@@ -126,7 +127,7 @@ static bool __sq_try_coalesce(struct rnic_sq *sq)
 	return true;
 }
 
-/* Call __sq_try_coalesce() with sq->lock held. Return: its return value */
+/* Call __sq_try_coalesce() with sq->lock held. Return: the result of that function */
 static bool rnic_sq_try_coalesce(struct rnic_sq *sq)
 {
 	unsigned long flags;

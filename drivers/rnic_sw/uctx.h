@@ -85,7 +85,7 @@ int rnic_ring_set_sizes(struct rnic_ring *ring, u32 want, u32 stride);
 int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *second,
 		    struct ib_ucontext *uctx, bool packed);
 void rnic_ring_free(struct rnic_ring *ring);
-/* Free a ring that other contexts read under @lock; they find hdr NULL after this returns */
+/* Free a ring that other contexts read under @lock; from then on they find hdr NULL */
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock);
 u64 rnic_ring_mmap_offset(const struct rnic_ring *ring);	/* file offset for mmap() */
 u32 rnic_ring_map_len(const struct rnic_ring *ring);	/* length for mmap(), in bytes */

@@ -14,7 +14,7 @@
 
 #include "internal.h"
 
-#define BATCH		16	/* chunks that one walk of the queue collects */
+#define BATCH		16	/* maximum number of chunks to collect in one walk of the queue */
 /* maximum number of chunks that one call of sddp_recv() processes */
 #define RX_BUDGET	512
 

@@ -179,7 +179,7 @@ static void process_control(struct sddp_stream *st, u32 len)
 	kfree(c);
 }
 
-/* Process a segment that is next in order. Return: false if it must be deferred, else true. */
+/* Process a segment that is next in order. Return: false if the segment must be deferred. */
 static bool process_segment(struct sddp_stream *st, u32 len,
 			    const struct ddp_placed *p)
 {
@@ -192,7 +192,7 @@ static bool process_segment(struct sddp_stream *st, u32 len,
 	return true;
 }
 
-/* Process a kept chunk that is next in order. Return: false if it must be deferred, else true. */
+/* Process a kept chunk that is next in order. Return: false if the chunk must be deferred. */
 static bool process_kept_chunk(struct sddp_stream *st, struct sddp_kept *k)
 {
 	st->a->src = (struct sddp_src) { .flat = k->data, .len = k->len };
@@ -292,7 +292,7 @@ static bool may_be_out_of_order(const struct sddp_stream *st)
 	return st->s.state != SDDP_IDLE && st->s.state != SDDP_REQUESTED;
 }
 
-/* Keep a segment that waits for a page fault. Return: false if it must stay in SCTP's queue. */
+/* Keep a segment that waits for a page fault. Return: false if the segment stays in SCTP's queue. */
 static bool keep_deferred_segment(struct sddp_stream *st, u32 len)
 {
 	struct sddp_kept *k = NULL;
@@ -312,7 +312,7 @@ static bool keep_deferred_segment(struct sddp_stream *st, u32 len)
 	return true;
 }
 
-/* Process the next chunk in order. Return: false if it must stay in SCTP's queue, else true. */
+/* Process the next chunk in order. Return: false if the chunk stays in SCTP's queue. */
 static bool process_next_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 {
 	if (in->ppid == SDDP_PPID_CONTROL)
@@ -376,7 +376,7 @@ static void refuse_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *i
 	count_chunk(st, in, h);
 }
 
-/* Process an out-of-order chunk. Return: false if it must stay in SCTP's queue, else true. */
+/* Process an out-of-order chunk. Return: false if the chunk stays in SCTP's queue. */
 static bool process_early_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 				const struct sddp_head *h)
 {
@@ -398,7 +398,7 @@ static bool process_early_chunk(struct sddp_stream *st, const struct sddp_chunk_
 	return true;
 }
 
-/* Process a chunk by its DDP-SSN. Return: false if it must stay in SCTP's queue, else true. */
+/* Process a chunk by its DDP-SSN. Return: false if the chunk stays in SCTP's queue. */
 static bool process_by_ssn(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 			   const struct sddp_head *h)
 {
@@ -452,7 +452,7 @@ static struct sddp_stream *add_stream(struct sddp_assoc *a, u16 id)
 	return st;
 }
 
-/* Process or count a chunk. Return: false if it must stay in SCTP's queue, else true. */
+/* Process or count a chunk. Return: false if the chunk stays in SCTP's queue. */
 static bool process_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 			  const struct sddp_head *h)
 {

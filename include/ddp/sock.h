@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Socket helpers for the lower layers that do not depend on the protocol. */
+/* Socket helpers that do not depend on the protocol, for the lower layers. */
 #ifndef _DDP_SOCK_H
 #define _DDP_SOCK_H
 

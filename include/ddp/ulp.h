@@ -172,7 +172,7 @@ struct ddp_untagged_queue {
 	u32	mo;		/* MO of the next expected segment */
 };
 
-/* Last received segment: a Terminate may quote it, and the fast paths compare with it */
+/* Last received segment: a Terminate may quote it, and fast paths compare later ones with it */
 struct ddp_rx_seg {
 	struct ddp_hdr	h;
 	u32		len;		/* segment length in bytes, header included */
@@ -180,7 +180,7 @@ struct ddp_rx_seg {
 	u8		raw[IW_DDP_HDR_MAX];	/* header as received */
 	u8		raw_len;	/* number of valid bytes in raw */
 	u8		rights;		/* rights that the STag needs; tagged only */
-	bool		placed;		/* true if it was placed before, out of order */
+	bool		placed;		/* true if the segment was placed out of order before */
 };
 
 /* Segment that was admitted, but is deferred until its page fault is resolved */
@@ -238,7 +238,7 @@ struct ddp_stream {
 	bool			tx_blocked;		/* next message waits for a response */
 	/*
 	 * True while segments of msg are left to pull. The transmit path sets
-	 * it before next() takes a message, and the receive path also reads it.
+	 * in_msg before next() takes a message. The receive path also reads in_msg.
 	 */
 	bool			in_msg;
 	struct ddp_msg		msg;	/* message that is being sent */

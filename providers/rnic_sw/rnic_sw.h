@@ -50,7 +50,7 @@ struct rnic_sw_pd {
 	struct ibv_pd		ibpd;
 	/* reference count: 1 for the program, 1 for each object or parent domain in the domain */
 	atomic_int		refs;
-	atomic_int		parents;	/* number of parent domains created on this one */
+	atomic_int		parents;	/* number of parent domains of this domain */
 	struct rnic_sw_pd	*domain;	/* protection domain of a parent domain, or NULL */
 	struct rnic_sw_td	*td;	/* thread domain of a parent domain, or NULL */
 };
