@@ -292,7 +292,7 @@ static bool may_be_out_of_order(const struct sddp_stream *st)
 	return st->s.state != SDDP_IDLE && st->s.state != SDDP_REQUESTED;
 }
 
-/* Keep a segment that waits for a page fault. Return: false if the segment stays in SCTP's queue. */
+/* Keep a segment that waits for a page fault. Return: false if it stays in SCTP's queue. */
 static bool keep_deferred_segment(struct sddp_stream *st, u32 len)
 {
 	struct sddp_kept *k = NULL;
