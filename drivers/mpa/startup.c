@@ -275,7 +275,7 @@ static enum iw_reason parse_header(struct mpa_startup *su)
 }
 
 /* Decode the IRD/ORD word, if the peer's frame has one, and remove it from the Private Data */
-static void parse_data(struct mpa_startup *su)
+static void parse_private_data(struct mpa_startup *su)
 {
 	struct ddp_offer *o = &su->peer;
 
@@ -305,7 +305,7 @@ static bool is_request_misunderstood(const struct mpa_startup *su)
 /* Evaluate the complete frame of the peer and set the next state */
 static void process_frame(struct mpa_startup *su)
 {
-	parse_data(su);
+	parse_private_data(su);
 	if (is_request_misunderstood(su)) {
 		su->why = IW_MPA_STARTUP;
 		su->state = MPA_SU_RETRY;

@@ -92,7 +92,7 @@ struct rnic_dmabuf {
  * Return: true with @extent->lock held for reading; false if the buffer is not mapped, or a
  * writer waits for the lock because it is going to change the mapping.
  */
-static bool rnic_dmabuf_get_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
+static bool rnic_dmabuf_lock_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
 {
 	struct rnic_dmabuf *d = container_of(mem, struct rnic_dmabuf, b);
 
@@ -401,7 +401,7 @@ static const struct rnic_unpinned_ops dmabuf_ops = {
 	.faults		= RNIC_DMABUF_WAITS,
 	.failed		= RNIC_DMABUF_WAITS_FAILED,
 	.mem		= {
-		.extent	= rnic_dmabuf_get_extent,
+		.extent	= rnic_dmabuf_lock_extent,
 		.fault_in	= rnic_fault_queue_request,
 		.cancel	= rnic_fault_cancel_request,
 	},

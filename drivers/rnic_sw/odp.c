@@ -92,7 +92,7 @@ static const struct rnic_unpinned_ops rnic_odp_ops = {
 	.faults		= RNIC_ODP_FAULTS,
 	.failed		= RNIC_ODP_FAULTS_FAILED,
 	.mem		= {
-		.extent		= rnic_odp_get_extent,
+		.extent		= rnic_odp_lock_extent,
 		.fault_in	= rnic_fault_queue_request,
 		.cancel		= rnic_fault_cancel_request,
 	},

@@ -67,7 +67,7 @@ static inline struct rnic_unpinned *rnic_odp_new(struct rnic_dev *dev, u64 start
 
 /* odp_pages.c */
 bool rnic_odp_is_user_range(const struct rnic_odp *o, u64 at, u64 end);
-bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *extent);
+bool rnic_odp_lock_extent(void *mem, u64 at, bool write, struct ddp_extent *extent);
 int rnic_odp_fault_in(struct rnic_odp *o, u64 at, u64 end, bool write,
 		      enum odp_absent_action how);
 void rnic_odp_drop_chunks(struct rnic_odp *o);

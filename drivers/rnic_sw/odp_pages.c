@@ -93,7 +93,7 @@ static u32 count_contiguous_bytes(const struct odp_chunk *c, u32 i, u32 len, u32
 }
 
 /**
- * rnic_odp_get_extent - find the contiguous present memory at an address
+ * rnic_odp_lock_extent - find contiguous present memory and take its lock
  * @mem: memory of the MR (struct rnic_unpinned)
  * @at: address of the first byte
  * @write: true if the memory is going to be written
@@ -106,7 +106,7 @@ static u32 count_contiguous_bytes(const struct odp_chunk *c, u32 i, u32 len, u32
  * is present. False if that page is not present; if @write is set, but the page is
  * not writable; or if another context waits to take the lock for writing.
  */
-bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
+bool rnic_odp_lock_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
 {
 	u32 i = (at >> PAGE_SHIFT) % ODP_CHUNK_PAGES;
 	struct rnic_odp *o = container_of(mem, struct rnic_odp, b);

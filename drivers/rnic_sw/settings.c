@@ -90,7 +90,7 @@ static void rnic_show_named_value(struct ib_device *ib,
 	strscpy(text, name_of_value(c->values, READ_ONCE(*choice_ptr(ib, c))), size);
 }
 
-static int rnic_set_connect(struct rnic_dev *dev, u8 *at, u8 value)
+static int rnic_set_connect_setting(struct rnic_dev *dev, u8 *at, u8 value)
 {
 	int err = rnic_require_llp(dev, value);
 
@@ -99,7 +99,7 @@ static int rnic_set_connect(struct rnic_dev *dev, u8 *at, u8 value)
 	return err;
 }
 
-static int rnic_set_listen(struct rnic_dev *dev, u8 *at, u8 value)
+static int rnic_set_listen_setting(struct rnic_dev *dev, u8 *at, u8 value)
 {
 	int err = 0;
 
@@ -322,9 +322,9 @@ static int rnic_set_paths(struct ib_device *ib,
 
 const struct ib_device_param rnic_params[] = {
 	{ "connect", rnic_show_named_value, rnic_set_named_value,
-	  CHOICE(connect_values, "tcp or sctp", llp_connect, rnic_set_connect) },
+	  CHOICE(connect_values, "tcp or sctp", llp_connect, rnic_set_connect_setting) },
 	{ "listen", rnic_show_named_value, rnic_set_named_value,
-	  CHOICE(listen_values, "one of tcp, sctp, both", llp_listen, rnic_set_listen) },
+	  CHOICE(listen_values, "one of tcp, sctp, both", llp_listen, rnic_set_listen_setting) },
 	{ "streams", rnic_show_streams, rnic_set_streams },
 	{ "paths", rnic_show_paths, rnic_set_paths },
 	{ "revision", rnic_show_named_value, rnic_set_named_value,

@@ -234,7 +234,7 @@ static void connect_new_assoc(struct sddp_assoc *a)
 		sddp_assoc_set_phase(a, SDDP_CONNECTING);
 }
 
-static void sddp_assoc_enter_up(struct sddp_assoc *a)
+static void sddp_assoc_handle_established(struct sddp_assoc *a)
 {
 	enum iw_reason why = sddp_sock_read_established(a);
 
@@ -257,7 +257,7 @@ static void sddp_assoc_handle_handshake(struct sddp_assoc *a)
 		sddp_assoc_handle_events(a, false, false);
 		return;
 	case SDDP_SOCK_OPEN:
-		sddp_assoc_enter_up(a);
+		sddp_assoc_handle_established(a);
 		return;
 	default:
 		sddp_assoc_tear_down(a, sddp_err_to_lost_reason(err), true);

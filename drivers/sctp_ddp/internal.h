@@ -503,7 +503,7 @@ void sddp_sock_init_buffers(struct socket *sock, bool unaccepted);
 void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk);
 void sddp_sock_grow_buffers(struct sddp_assoc *a);
 bool sddp_sock_shrink_buffers(struct sddp_assoc *a);
-void sddp_sock_get_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget);
+void sddp_sock_prepare_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget);
 bool sddp_sock_cork(struct sddp_assoc *a, u32 len);
 void sddp_sock_uncork(struct sddp_assoc *a);
 void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q);

@@ -155,7 +155,7 @@ static u32 max_chunk_len(u32 len)
 }
 
 /**
- * sddp_sock_get_tx_budget - get the limits for the next segments
+ * sddp_sock_prepare_tx_budget - get the limits for the next segments
  * @a: the association
  * @budget: set to the limits
  *
@@ -165,7 +165,7 @@ static u32 max_chunk_len(u32 len)
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_sock_get_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
+void sddp_sock_prepare_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;

@@ -279,7 +279,7 @@ static int send_segments(struct sddp_stream *st, u32 most)
 	u32 sent = 0;
 	int err;
 
-	sddp_sock_get_tx_budget(a, &budget);
+	sddp_sock_prepare_tx_budget(a, &budget);
 	if (!budget.bytes)
 		return -EAGAIN;
 	err = grow_out_buf(a, budget.fragment);

@@ -122,7 +122,7 @@ static struct sddp_tx_budget budget_with_unsent(u32 unsent)
 
 	stubs.asoc.frag_point = 1400;
 	stubs.asoc.outqueue.out_qlen = unsent;
-	sddp_sock_get_tx_budget(&stubs.a, &budget);
+	sddp_sock_prepare_tx_budget(&stubs.a, &budget);
 	return budget;
 }
 

@@ -54,7 +54,7 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 	return 0;
 }
 
-void sddp_sock_get_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
+void sddp_sock_prepare_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 {
 	*budget = stubs.budget;
 }
