@@ -197,8 +197,8 @@ static u32 refill_contiguous(struct mpa_cursor *cur, u32 len)
  * @dst: destination
  * @len: number of bytes
  *
- * Return: true if @len bytes were copied. False if fewer bytes are left or no
- * CPU can read the bytes; @dst then has zeros for the missing bytes.
+ * Return: true if @len bytes were copied. False if fewer bytes are left or a byte is in
+ * device memory, which no CPU can read; @dst then has zeros for the missing bytes.
  */
 bool mpa_cursor_copy_extents(struct mpa_cursor *cur, void *dst, u32 len)
 {

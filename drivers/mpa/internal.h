@@ -159,7 +159,7 @@ struct mpa_conn {
 	bool			reported;	/* ULP knows the session: closed upcall required */
 	bool			established;	/* responder only: established upcall was made */
 	u16			startup_written; /* bytes of our start-up frame accepted by TCP */
-	bool			peer_closed;	/* peer's FIN and all its data were processed */
+	bool			peer_closed;	/* the peer's data and FIN were processed */
 	bool			peer_closed_first;	/* @peer_closed was set before @closing */
 	bool			fin_sent;	/* TCP has accepted our FIN */
 	bool			all_acked;	/* FIN sent, and all our data acknowledged */
@@ -378,8 +378,8 @@ static inline void mpa_cursor_copy_contiguous(struct mpa_cursor *cur, void *dst,
  * @dst: destination
  * @len: number of bytes
  *
- * Return: true if @len bytes were copied. False if fewer bytes are left or no
- * CPU can read the bytes; @dst then has zeros for the missing bytes.
+ * Return: true if @len bytes were copied. False if fewer bytes are left or a byte is in
+ * device memory, which no CPU can read; @dst then has zeros for the missing bytes.
  */
 static inline bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 {

@@ -79,8 +79,8 @@ static DEFINE_PER_CPU(struct copy, copies) = {
  * @len: number of bytes
  *
  * Return: true if @len bytes were read. False if the segment has fewer bytes
- * left, and @dst is then all zeros; or if no CPU can read all the bytes, and @dst
- * then has zeros for the missing bytes.
+ * left, and @dst is then all zeros; or if a byte is in device memory, which no CPU
+ * can read, and @dst then has zeros for the missing bytes.
  */
 bool mpa_rx_read(struct mpa_conn *c, void *dst, u32 len)
 {
@@ -130,8 +130,8 @@ static enum iw_reason pass_segment_to_ddp(struct mpa_conn *c, const struct mpa_f
 
 /*
  * Copy an FPDU to @fpdu, leaving out markers, and verify the copy. Return: IW_OK if
- * the FPDU is valid; IW_UNREADABLE if no CPU can read the bytes in the queue; or
- * the reason that mpa_verify_result() returns.
+ * the FPDU is valid; IW_UNREADABLE if a byte is in device memory, which no CPU can
+ * read; or the reason that mpa_verify_result() returns.
  */
 static enum iw_reason mpa_rx_copy_fpdu(struct mpa_conn *c,
 				       const struct mpa_fpdu *f,

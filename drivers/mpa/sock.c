@@ -437,7 +437,7 @@ u32 mpa_sock_get_acked(struct mpa_conn *c, bool *all)
 }
 
 /**
- * mpa_sock_enable_rx - let the callback receive FPDUs from now on, of any size
+ * mpa_sock_enable_rx - enlarge the receive buffer, and let the callback receive FPDUs
  * @c: the connection, in Full Operation; its stream is set
  */
 void mpa_sock_enable_rx(struct mpa_conn *c)

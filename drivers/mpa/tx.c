@@ -86,8 +86,8 @@ enum tx_verdict {
  * Request a pass for work that the caller has made pending. The atomic operation
  * is a full barrier even if the state does not change, so that the context that
  * clears PENDING afterwards sees this work. Pairs with mpa_tx_become_owner() and
- * mpa_tx_try_release(). Return: true if the caller must schedule a runner;
- * false if a runner is scheduled, the owner will check again, or DEAD is set.
+ * mpa_tx_try_release(). Return: true if the caller must schedule a context for the
+ * pass; false if one is scheduled, the owner will check again, or DEAD is set.
  */
 static bool tx_request_pass(struct mpa_conn *c)
 {
@@ -109,8 +109,8 @@ static bool tx_request_pass_or_own(struct mpa_conn *c)
 }
 
 /*
- * Become the owner. The caller must be the scheduled runner. Return: true if the
- * caller is the owner now, false if DEAD is set.
+ * Become the owner. The caller must be the context that was scheduled for the pass.
+ * Return: true if the caller is the owner now, false if DEAD is set.
  */
 static bool mpa_tx_become_owner(struct mpa_conn *c)
 {
@@ -140,8 +140,8 @@ static bool mpa_tx_try_release(struct mpa_conn *c)
 
 /*
  * Release ownership while work is pending. Return: true if the caller must
- * schedule a runner, because no context can become the owner until one is
- * scheduled; false if DEAD is set, so that no pass can follow.
+ * schedule a context for the next pass, because no other context can become the
+ * owner; false if DEAD is set, so that no pass can follow.
  */
 static bool tx_release_pending(struct mpa_conn *c)
 {
@@ -171,11 +171,10 @@ static bool may_send_fpdus(const struct mpa_conn *c)
 }
 
 /*
- * Check whether a responder will never be permitted to send FPDUs. This is so if
- * no valid FPDU has arrived, and none will be accepted, because receiving was
- * stopped, the stream has failed or the peer has closed. tx_permitted must be read after
- * the fields that show this: the last FPDU before the stop may have set tx_permitted,
- * see permit_tx().
+ * Check whether a responder will never be permitted to send FPDUs: no valid FPDU has
+ * arrived, and none will be accepted, because receiving was stopped, the stream has
+ * failed or the peer has closed. tx_permitted must be read after the fields that show
+ * this, because the last FPDU before the stop may have set tx_permitted, see permit_tx().
  */
 static bool is_tx_never_permitted(const struct mpa_conn *c)
 {
@@ -307,8 +306,8 @@ static enum tx_verdict send_one_batch(struct mpa_conn *c)
 }
 
 /*
- * Check whether the owner may release ownership without scheduling a runner. This
- * is so if another context will request a pass as soon as there is something to do.
+ * Check whether the owner may release ownership without scheduling a pass. It may if
+ * another context will request a pass as soon as there is something to do.
  * mpa_tx_try_release() detects a request that was made before the release.
  */
 static bool may_release_now(enum tx_verdict v)
@@ -379,7 +378,7 @@ static void mpa_txq_add(struct mpa_conn *c)
 	local_bh_enable();
 }
 
-/* Choice of the next runner ------------------------------------------------ */
+/* Choice of the context for the next pass ---------------------------------- */
 
 /* Handle the expiry of the retry timer: make the worker transmit */
 static void mpa_tx_retry_work(struct work_struct *work)
@@ -405,8 +404,8 @@ static void schedule_retry(struct mpa_conn *c)
 }
 
 /*
- * Release ownership and schedule the next runner, if the pass has left work
- * pending. @v: result of run_pass(); @who: context of the caller. Return: true if
+ * Release ownership. If the pass has left work pending, also schedule a context for
+ * the next pass. @v: result of run_pass(); @who: context of the caller. Return: true if
  * the caller is the worker and may run the next pass itself, false otherwise.
  *
  * Never run two successive passes in softirq. A softirq that is raised in
@@ -419,7 +418,7 @@ static bool release_and_reschedule(struct mpa_conn *c, enum tx_verdict v, enum r
 	if (may_release_now(v) || !tx_release_pending(c))
 		return false;
 	if (v == TX_LOST) {
-		/* schedule no runner, since the worker tears down the connection */
+		/* schedule no pass, because the worker tears down the connection */
 		mpa_conn_set_event(c, MPA_EV_STATE);
 		return false;
 	}
