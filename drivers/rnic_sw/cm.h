@@ -22,7 +22,7 @@ struct rnic_llps {
 	const struct ddp_session_type	*type[RNIC_LLPS];
 	/* serializes changes of the device's "listen" setting */
 	struct mutex			setting_lock;
-	spinlock_t			lock;	/* leaf; protects the members below */
+	spinlock_t			lock;	/* leaf lock; protects the members below */
 	struct list_head		listeners;	/* struct rnic_listener.list */
 	u32				pass;	/* latest pass, see get_next_listener() */
 	struct list_head		connects;	/* struct rnic_ep.connector.list */

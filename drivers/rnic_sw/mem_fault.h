@@ -113,7 +113,7 @@ void rnic_unpinned_count_event(struct rnic_unpinned *b, enum rnic_counter c);
 struct workqueue_struct *rnic_unpinned_get_idle_wq(struct rnic_unpinned *b);
 void rnic_unpinned_wait_released(struct rnic_unpinned *b, struct completion *done);
 
-/* Functions for the member mem of struct rnic_unpinned_ops, the same for ODP and dma-buf memory */
+/* Members fault_in and cancel of struct ddp_mem_ops, for ODP memory and for dma-buf memory */
 void rnic_fault_queue_request(void *mem, struct ddp_fault *w);
 void rnic_fault_cancel_request(struct ddp_fault *w);
 

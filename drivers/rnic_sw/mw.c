@@ -187,8 +187,8 @@ int rnic_mr_check_unbound(struct rnic_mr *mr)
  * rnic_mr_forbid_bind - forbid binds of windows to an MR that is to be changed or destroyed
  * @mr: the MR
  *
- * Unlinks the windows that have been invalidated. Forbids binds before, so that the number
- * of windows cannot grow meanwhile. May sleep.
+ * First forbids binds, so that the number of windows cannot grow. Then unlinks the windows
+ * that have been invalidated. May sleep.
  *
  * Return: 0 if no window is bound to the MR, and binds fail from now on; -EBUSY if a valid window
  * is bound, in which case binds are still permitted.

@@ -51,7 +51,7 @@ struct odp_chunk {
 	struct mmu_interval_notifier notifier;
 	struct rnic_odp		*o;
 	unsigned long		number;	/* address of the chunk >> CHUNK_SHIFT */
-	u32			users;	/* page faults and prefetches in progress; rnic_odp.lock */
+	u32			users;	/* faults and prefetches in progress, under rnic_odp.lock */
 	struct rnic_inval_lock	inval_lock;	/* protects the entries of @page */
 	unsigned long		*page;	/* ODP_CHUNK_PAGES entries: kernel address and flags */
 	struct rcu_head		rcu;

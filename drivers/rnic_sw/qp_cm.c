@@ -22,7 +22,7 @@
  */
 struct rnic_qp_cm {
 	struct ib_qp	ib;
-	spinlock_t	lock;	/* leaf; protects the members below */
+	spinlock_t	lock;	/* leaf lock; protects the members below */
 	struct rnic_qp	*qp;	/* NULL after rnic_qp_cm_revoke() */
 	unsigned int	refs;	/* number of iw_cm's references, plus one for the QP */
 	/*

@@ -26,7 +26,7 @@
 /*
  * Numbers to try before creation of a QP fails.  Each failed try leads to another random
  * block.  RNIC_QPS limits the QPs so that at most one block in four has its first number in
- * use, so that practically no creation fails for this reason.
+ * use.  So practically no creation fails for lack of a number.
  */
 #define QPN_TRIES	64
 

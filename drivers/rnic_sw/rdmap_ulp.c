@@ -11,8 +11,8 @@
 /*
  * Set the reason in @f, and the header to quote, after the transmit path could
  * not read local memory. If the message was a Read Response, quote the part of
- * the peer's request that is not answered (RFC 5040 7.2). If it was a work
- * request, set the request to an error status.
+ * the peer's request that is not answered (RFC 5040 7.2). If the message belonged
+ * to a work request, set the request to an error status.
  */
 static void set_out_msg_failure(struct rdmap *r, struct iw_failure *f)
 {

@@ -66,8 +66,8 @@ static void fill_swqe(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
 }
 
 /*
- * Count the WQEs that are posted and not pulled; RING_IDX_INVALID if prod is
- * invalid
+ * Count the WQEs that are posted and not pulled. Return: their number;
+ * RING_IDX_INVALID if prod is invalid.
  */
 static u32 __rnic_sq_count_posted(struct rnic_sq *sq)
 {
