@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Notifications about addresses and VRFs of interfaces: have the wildcard listeners updated,
- * see listen_addrs.c.
+ * Notifications about addresses and VRFs of interfaces. Each of them schedules updates of
+ * the wildcard listeners, see listen_addrs.c.
  */
 #include <linux/inetdevice.h>
 #include <linux/netdevice.h>

@@ -56,9 +56,9 @@ void sddp_assoc_start_idle_timer(struct sddp_assoc *a)
 
 /*
  * Compute the idle timeout, in seconds, that starts at the end of a session. Return: the
- * timeout; 0 if the session does not prolong the idle timeout. This is so if no local
- * program has requested the session or was notified of it, or if the peer has begun the
- * session on an association of the active side and no program has accepted it.
+ * timeout, or 0 if the session does not prolong the idle timeout: no local program has
+ * requested the session or was notified of it, or the peer has begun the session on an
+ * association of the active side and no program has accepted it.
  */
 static unsigned int sddp_assoc_idle_seconds(const struct sddp_assoc *a,
 					    const struct sddp_stream *st)

@@ -301,8 +301,8 @@ struct sddp_stream {
 	u32			early_cost;	/* memory of kept chunks, bytes */
 	bool			deferred;	/* the segment with DDP-SSN rx_next is deferred */
 	/*
-	 * stream of the next session with this number, while this session is not
-	 * released; referenced
+	 * stream of the next session with this number, if that session has begun before
+	 * this stream was removed; referenced
 	 */
 	struct sddp_stream	*next;
 	struct sddp_tally	tally;	/* count of received chunks; valid if counting is set */

@@ -140,7 +140,7 @@ static int set_timers(struct socket *sock)
 		.spp_sackdelay = 20,
 		.spp_flags = SPP_HB_ENABLE | SPP_SACKDELAY_ENABLE,
 	};
-	/* use another path, if the peer has several addresses, after the first timeout */
+	/* after the first timeout use another path, if the peer has several addresses */
 	struct sctp_paddrthlds thresholds = { .spt_pathpfthld = 0 };
 
 	path.spp_address.ss_family = sock->sk->sk_family;

@@ -155,7 +155,7 @@ static u32 max_chunk_len(u32 len)
 }
 
 /**
- * sddp_sock_prepare_tx_budget - get the limits for the next segments
+ * sddp_sock_prepare_tx_budget - compute the limits for the next segments
  * @a: the association
  * @budget: set to the limits
  *
@@ -231,7 +231,7 @@ bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
  * sddp_sock_uncork - make SCTP stop holding back chunks
  * @a: the association
  *
- * SCTP sends the chunks that it held back together with the next chunk.
+ * SCTP sends the held-back chunks together with the next chunk.
  *
  * Context: worker, with the association's mutex held.
  */

@@ -352,8 +352,7 @@ static int send_stream_chunks(struct sddp_stream *st, u32 most)
 
 /*
  * Check whether a stream has a control chunk that must be sent before all segments. The
- * Terminate of a graceful end does not count: it is sent in the slot that finds no more
- * segments.
+ * Terminate of a graceful end does not count, because it follows the last segment.
  */
 static bool has_control_chunk(const struct sddp_stream *st)
 {

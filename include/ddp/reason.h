@@ -142,7 +142,7 @@ struct iw_failure {
  * enum iw_event - async event for the consumer when a stream ends
  * @IW_EVENT_NONE: no async event; only the connection manager reports the end
  * @IW_EVENT_FATAL: fatal error of the stream
- * @IW_EVENT_ACCESS: access of the peer that is not allowed
+ * @IW_EVENT_ACCESS: the peer has attempted an access that is not allowed
  * @IW_EVENT_REQUEST: error that the peer has reported with a Terminate
  */
 enum iw_event {
