@@ -47,7 +47,7 @@ static bool is_sound(const struct mpa_verify *t)
 	u32 lead = t->f.head_len - 2, markers = t->pos - t->f.start - t->got;
 
 	return t->f.ulpdu_len <= MPA_ULPDU_MAX && t->f.start % 4 == 0 &&
-	       t->f.head == mpa_fpdu_head_len(t->f.start, t->markers) &&
+	       t->f.head_len == mpa_fpdu_head_len(t->f.start, t->markers) &&
 	       t->got >= 2 && t->got <= content_len(t) &&
 	       t->pos - t->f.start >= t->got &&
 	       markers >= lead && markers <= lead + 4 * 130 && markers % 4 == 0 &&

@@ -244,9 +244,9 @@ static void earlier_retry_wins(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, jiffies + 10, stubs.due);
 	/* the delay grows when the timer expires, not with each run of the worker */
 	run_worker();
-	KUNIT_EXPECT_EQ(test, 10u, stubs.a->delay);
+	KUNIT_EXPECT_EQ(test, 10u, stubs.a->retry_delay);
 	advance_until(jiffies + 11, 1000000);
-	KUNIT_EXPECT_EQ(test, 20u, stubs.a->delay);
+	KUNIT_EXPECT_EQ(test, 20u, stubs.a->retry_delay);
 	WRITE_ONCE(stubs.a->stop, true);
 	run_worker();
 }
