@@ -58,6 +58,16 @@
 #define COMPAT_DECLARE_PORT(name)	enum ib_port_state name
 #endif
 
+/*
+ * Declare a member of struct rnic_gid_table for compat_keep_gid() in compat/verbs.h: the task
+ * in which the core is reading an entry that has not changed. Written by this task only.
+ */
+#ifdef HAVE_GID_KEPT
+#define COMPAT_DECLARE_READER(name)
+#else
+#define COMPAT_DECLARE_READER(name)	struct task_struct *name
+#endif
+
 #ifndef HAVE_TRACE_SK_DATA_READY
 #define trace_sk_data_ready(sk)	((void)(sk))
 #endif
@@ -83,15 +93,16 @@
 #endif
 
 /*
- * Check whether rdma_cm also gives the addresses of interface @has to the device of
- * interface @mine, except if @has is a VLAN on @mine. In kernels without
+ * Check whether rdma_cm gives the addresses of interface @has to the device of another
+ * interface @mine, which is not below @has. rdma_cm does so if @mine is a VLAN and @has the
+ * lowest interface below it; the caller says by @is_vlan whether this is so. Without
  * fill_res_srq_entry (see COMPAT_GIDS in compat/verbs.h), rdma_cm compares only the MAC
  * addresses of the interfaces; interfaces without a MAC address are not related.
  */
 #ifdef HAVE_FILL_RES_SRQ
-#define compat_also_related(mine, has)	is_vlan_on(mine, has)
+#define compat_also_related(mine, has, is_vlan)	(is_vlan)
 #else
-#define compat_also_related(mine, has)					\
+#define compat_also_related(mine, has, is_vlan)				\
 	((mine)->addr_len && (mine)->addr_len == (has)->addr_len &&	\
 	 !memcmp((mine)->dev_addr, (has)->dev_addr, (mine)->addr_len))
 #endif

@@ -227,20 +227,37 @@ struct ib_device_param {
 #endif
 
 /*
- * Warn if rdma_cm will not be able to tell the device of @netdev from the device of @lower,
- * which has the same MAC address: rdma_cm of older kernels compares nothing else. See
- * COMPAT_GIDS in compat/verbs.h for the probe.
+ * rdma_cm of older kernels compares only MAC addresses. See COMPAT_GIDS in compat/verbs.h for the
+ * probe.
+ *
+ * compat_report_link_gid() has the core read the GID table after the MAC address of the interface
+ * has changed. compat_warn_same_address() warns if rdma_cm will not be able to tell the device of
+ * @netdev from the device of @other, which has the same MAC address.
  */
 #ifdef HAVE_FILL_RES_SRQ
-#define compat_warn_same_address(netdev, lower, id)	((void)(lower))
+#define compat_report_link_gid(ib)			((void)(ib))
+#define compat_warn_same_address(netdev, other, id)	((void)(other))
 #else
-#define compat_warn_same_address(netdev, lower, id) do {		\
-	struct ib_device *__ib = ib_device_get_by_netdev(lower, id);	\
+#include <rdma/ib_verbs.h>
+
+static inline void compat_report_link_gid(struct ib_device *ib)
+{
+	struct ib_event event = {
+		.device = ib,
+		.element.port_num = 1,
+		.event = IB_EVENT_GID_CHANGE,
+	};
+
+	ib_dispatch_event(&event);
+}
+
+#define compat_warn_same_address(netdev, other, id) do {		\
+	struct ib_device *__ib = ib_device_get_by_netdev(other, id);	\
 									\
 	if (__ib) {							\
 		netdev_warn(netdev,					\
 			    "rdma_cm cannot tell this device from that of %s: same MAC address\n", \
-			    netdev_name(lower));			\
+			    netdev_name(other));			\
 		ib_device_put(__ib);					\
 	}								\
 } while (0)

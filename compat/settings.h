@@ -80,12 +80,14 @@ COMPAT_SETTING(revision);
 COMPAT_SETTING(crc);
 COMPAT_SETTING(markers);
 COMPAT_SETTING(rtr);
+COMPAT_SETTING(rendezvous);
 
 static struct attribute *compat_llp_attrs[] = {
 	&compat_connect.attr,
 	&compat_listen.attr,
 	&compat_streams.attr,
 	&compat_paths.attr,
+	&compat_rendezvous.attr,
 	NULL
 };
 

@@ -143,7 +143,7 @@ static void compat_fill_mac_gid(struct ib_device *ib, u32 port, int index,
 {
 	struct net_device *netdev;
 
-	if (!index)
+	if (index != 1)
 		return;
 	memset(gid, 0, sizeof(*gid));
 	netdev = ib_device_get_netdev(ib, port);
@@ -156,11 +156,65 @@ static void compat_fill_mac_gid(struct ib_device *ib, u32 port, int index,
 #endif
 
 /*
+ * When the core reads the GID table of a device, it deletes and adds each entry of its copy,
+ * also if the entry has not changed. Until GID 0 is added again, rdma_cm does not find the
+ * device, and cma_validate_port() of the connection manager may use a NULL pointer as the
+ * network interface. The core skips an entry if the port has no interface at that moment. So
+ * compat_keep_gid() records the task that reads an entry which has not changed, and
+ * compat_get_netdev(), which the core calls next in the same task, returns no interface.
+ * Kernels without fill_res_srq_entry do not all call it then, so they get no such operation.
+ */
+#ifdef HAVE_GID_KEPT
+#define compat_keep_gid(ib, port, index, gid)
+#define COMPAT_GET_NETDEV
+#else
+#ifndef HAVE_FILL_RES_SRQ
+#define compat_keep_gid(ib, port, index, gid)
+#define COMPAT_GET_NETDEV
+#else
+#include <linux/netdevice.h>
+#include <linux/sched.h>
+#include <rdma/ib_cache.h>
+
+static void compat_keep_gid(struct ib_device *ib, u32 port, int index,
+			    const union ib_gid *gid)
+{
+	struct rnic_dev *dev = to_rnic_dev(ib);
+	union ib_gid core;
+
+	if (!rdma_query_gid(ib, port, index, &core) &&
+	    !memcmp(&core, gid, sizeof(core)))
+		WRITE_ONCE(dev->gids.reader, current);
+}
+
+static struct net_device *compat_get_netdev(struct ib_device *ib, u32 port)
+{
+	struct ib_port_data *pdata = &ib->port_data[port];
+	struct rnic_dev *dev = to_rnic_dev(ib);
+	struct net_device *netdev;
+
+	if (READ_ONCE(dev->gids.reader) == current) {
+		WRITE_ONCE(dev->gids.reader, NULL);
+		return NULL;
+	}
+	spin_lock(&pdata->netdev_lock);
+	netdev = rcu_dereference_protected(pdata->netdev, 1);
+	dev_hold(netdev);
+	spin_unlock(&pdata->netdev_lock);
+	return netdev;
+}
+
+#define COMPAT_GET_NETDEV	.get_netdev = compat_get_netdev,
+#endif
+#endif
+
+/*
  * Initializers of the members that not every kernel has; each ends with a comma
  */
 #define COMPAT_VERBS_OPS	\
 	COMPAT_CREATE_USER_CQ	\
 	COMPAT_FILL_RES_SRQ	\
+	COMPAT_GET_NETDEV	\
 	COMPAT_PARAMS		\
 	COMPAT_RESIZE_CQ	\
 	COMPAT_ROBUST_UDATA	\

@@ -13,6 +13,8 @@
 
 #include <ddp/addr.h>
 
+#include "internal.h"
+
 /**
  * ddp_addr_is_wildcard - check whether an address is the wildcard address
  * @a: the address
@@ -135,6 +137,7 @@ void ddp_addr_unmap_v4(struct sockaddr_storage *a)
 	memset(a, 0, sizeof(*a));
 	memcpy(a, &a4, sizeof(a4));
 }
+EXPORT_SYMBOL_GPL(ddp_addr_unmap_v4);
 
 /*
  * Find the first interface that has the address. rdma_cm looks up a device by address
@@ -182,7 +185,8 @@ static bool is_vlan_on(const struct net_device *vlan, const struct net_device *r
  */
 static bool are_ifaces_related(const struct net_device *mine, const struct net_device *has)
 {
-	return mine == has || is_vlan_on(has, mine) || compat_also_related(mine, has);
+	return mine == has || is_vlan_on(has, mine) ||
+	       compat_also_related(mine, has, is_vlan_on(mine, has));
 }
 
 /**

@@ -159,6 +159,39 @@ enum iw_reason ddp_fault_request(struct ddp_fault *w, const struct ddp_region *r
 }
 
 /**
+ * ddp_rx_begin_wait - let the receive path wait for the ULP as for a page fault
+ * @s: the stream
+ * @ops: operations of the ULP, of which only cancel is called
+ * @owner: ddp_fault.mem for @ops
+ *
+ * The ULP calls this function in the admit upcall, and then either returns IW_AGAIN from the upcall
+ * and calls ddp_fault_complete() later, or calls ddp_rx_cancel_wait() in the upcall.
+ *
+ * Context: the admit upcall.
+ */
+void ddp_rx_begin_wait(struct ddp_stream *s, const struct ddp_mem_ops *ops, void *owner)
+{
+	struct ddp_fault *w = &s->rx_fault;
+
+	w->ops = ops;
+	w->mem = owner;
+	w->len = 0;
+	w->fault_failed = false;
+	WRITE_ONCE(w->pending, true);
+}
+EXPORT_SYMBOL_GPL(ddp_rx_begin_wait);
+
+/**
+ * ddp_rx_cancel_wait - undo ddp_rx_begin_wait() in the same upcall
+ * @s: the stream
+ */
+void ddp_rx_cancel_wait(struct ddp_stream *s)
+{
+	WRITE_ONCE(s->rx_fault.pending, false);
+}
+EXPORT_SYMBOL_GPL(ddp_rx_cancel_wait);
+
+/**
  * ddp_fault_complete - complete a page-fault request, and resume the waiting path
  * @w: the request; the caller must ensure that ddp_mem_ops.cancel() for @w does
  *	not return before this function does

@@ -8,6 +8,12 @@
 #include <ddp/ulp.h>
 
 struct ddp_rx_seg;
+struct ddp_sock_callbacks;
+struct net;
+struct net_device;
+struct sock;
+struct sockaddr_storage;
+struct socket;
 
 /* rx.c: steps of the general receive path that rx_fast.c also uses */
 enum iw_reason ddp_rx_admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
@@ -40,6 +46,16 @@ u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 
 /* sock.c: check whether the current process can create a socket */
 bool ddp_sock_can_create(int protocol);
+/* Set the lock classes of a socket that was created, or accepted */
+void ddp_sock_init_lock_class(struct sock *sk);
+void ddp_sock_set_lock_class(struct sock *sk);
+
+/* sock_owner.c: accept a connection on behalf of the owner of the listening socket */
+int ddp_sock_accept(struct socket *listener, const struct ddp_sock_callbacks *orig_callbacks,
+		    struct socket **sock);
+
+/* addr.c: find the interface that rdma_cm would find by the address @a, under RCU; NULL if none */
+const struct net_device *ddp_addr_find_dev(struct net *net, const struct sockaddr_storage *a);
 
 /* paged.c: copying from and to MRs without blocks */
 enum iw_reason ddp_paged_copy_from_llp(const struct ddp_region *r, u64 to, u32 len,

@@ -31,6 +31,7 @@
 #include <ddp/sock.h>
 
 #include "backlog.h"
+#include "internal.h"
 
 /*
  * Bounds of a listener's limit of pending requests. Many programs listen with a

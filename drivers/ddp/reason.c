@@ -137,6 +137,7 @@ static const struct iw_reason_row rows[IW_REASON_NR] = {
 [IW_NO_MEMORY] = LOCAL(END, "no-memory", "none"),
 [IW_UNREADABLE] = LOCAL(FATAL, "unreadable", "none"),
 [IW_SCTP_ADDRESSES] = LOCAL(FATAL, "sctp-addresses", "RFC 5043 7.2"),
+[IW_RETRY_EXCEEDED] = LOCAL(END, "retry-exceeded", "none"),
 };
 
 /**

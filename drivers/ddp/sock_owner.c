@@ -25,6 +25,8 @@
 #include <ddp/owner.h>
 #include <ddp/sock.h>
 
+#include "internal.h"
+
 #define GROUPS_MAX	32	/* maximum number of supplementary groups to compare */
 
 /* Control groups ----------------------------------------------------------- */

@@ -24,7 +24,10 @@ static enum iw_reason err_to_lost_reason(int err)
 	return ddp_sock_err_to_reason(err, IW_MPA_LOST);
 }
 
-/* Enter Full Operation with the parameters that start-up has negotiated */
+/*
+ * Enter Full Operation with the parameters that start-up has negotiated, or tear down the
+ * connection if it has no stream then
+ */
 static void enter_full_operation(struct mpa_conn *c)
 {
 	struct mpa_startup *su = c->su;
@@ -37,6 +40,11 @@ static void enter_full_operation(struct mpa_conn *c)
 	/* the stream starts even if the user refuses the Reply, see struct ddp_session_user */
 	if (su->initiator)
 		ddp_session_report_established(&c->ss, &su->peer);
+	if (!c->bound_stream) {
+		/* connected without a stream, and the user has bound none */
+		mpa_conn_tear_down(c, IW_LOCAL_ABORT, NULL);
+		return;
+	}
 	mpa_conn_set_deadline(c, 0);
 	mpa_conn_set_phase(c, MPA_FULL);
 	c->stream = c->bound_stream;

@@ -146,7 +146,7 @@ const struct ddp_llp_ops mpa_llp_ops = {
 };
 
 /*
- * Create the socket, start the TCP handshake and bind the stream. The mutex is not
+ * Create the socket, start the TCP handshake and bind the stream, if any. The mutex is not
  * held while the socket is created and connects, because that may take long, and
  * other contexts that need the mutex would have to wait.
  */
@@ -162,7 +162,7 @@ static int begin_connect(struct mpa_conn *c, const struct ddp_connect *args)
 	if (err)
 		return err;
 	mpa_conn_lock(c);
-	err = mpa_conn_bind(c, args->stream);
+	err = args->stream ? mpa_conn_bind(c, args->stream) : 0;
 	if (!err)
 		mpa_conn_enter_first_phase(c);
 	/* queues the worker if the socket's callbacks have already set an event */
@@ -236,6 +236,15 @@ static int mpa_reject(struct ddp_session *ss, const struct ddp_offer *o)
 	return queue_reply(ss_to_conn(ss), NULL, o);
 }
 
+/* Bind the stream in the established upcall, which the worker makes with the mutex held */
+static int mpa_bind(struct ddp_session *ss, struct ddp_stream *s)
+{
+	struct mpa_conn *c = ss_to_conn(ss);
+
+	lockdep_assert_held(&c->mutex);
+	return mpa_conn_bind(c, s);
+}
+
 static void mpa_stop(struct ddp_session *ss, bool abort)
 {
 	mpa_conn_request_close(ss_to_conn(ss), abort ? IW_LOCAL_ABORT : IW_LOCAL_CLOSE);
@@ -248,6 +257,7 @@ struct ddp_session_type mpa_session_type = {
 	.unlisten	= ddp_port_unlisten,
 	.accept		= mpa_accept,
 	.reject		= mpa_reject,
+	.bind		= mpa_bind,
 	.stop		= mpa_stop,
 	.release	= mpa_conn_release,
 };

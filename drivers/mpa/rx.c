@@ -395,7 +395,8 @@ static enum mpa_rx_result mpa_rx_fast_path(struct mpa_conn *c,
 	enum iw_reason why;
 	u8 head[MPA_HEADS_MAX];
 
-	if (c->rx_markers || f->wire_len < sizeof(head) || mpa_cursor_bytes_left(&c->cur) < f->wire_len)
+	if (c->rx_markers || f->wire_len < sizeof(head) ||
+	    mpa_cursor_bytes_left(&c->cur) < f->wire_len)
 		return MPA_RX_NEXT;
 	/* with CRC, leave long FPDUs to the slow path, which copies whole pages */
 	if (c->crc)

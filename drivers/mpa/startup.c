@@ -316,10 +316,14 @@ static void process_frame(struct mpa_startup *su)
 	su->enhanced = su->peer.enhanced;
 	su->tx_markers = get_peer_flags(su) & MPA_FLAG_M;
 	su->crc = su->want_crc || get_peer_flags(su) & MPA_FLAG_C;
-	if (peer_has_rejected(su))
+	if (peer_has_rejected(su)) {
 		end_startup(su, IW_PEER_REJECT);
-	else
-		su->state = su->initiator ? MPA_SU_ENTER : MPA_SU_OFFER;
+		return;
+	}
+	su->peer.crc = su->crc;
+	su->peer.tx_markers = su->tx_markers;
+	su->peer.rx_markers = su->rx_markers;
+	su->state = su->initiator ? MPA_SU_ENTER : MPA_SU_OFFER;
 }
 
 /*

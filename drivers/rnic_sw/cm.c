@@ -17,6 +17,7 @@
 #include "cm.h"
 #include "counters.h"
 #include "neg.h"
+#include "rdv_qp.h"
 #include "rnic.h"
 
 static_assert(NEG_RTR_P2P == DDP_RTR_P2P && NEG_RTR_SEND == DDP_RTR_SEND &&
@@ -319,12 +320,12 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 	return PTR_ERR_OR_ZERO(ss);
 }
 
-/* Find a QP that the current task may connect.  Return: the QP with a reference, or NULL. */
+/* Find a QP that the current task may connect by rdma_cm.  Return: it with a reference, or NULL. */
 static struct rnic_qp *get_qp_to_connect(struct rnic_dev *dev, u32 qpn)
 {
 	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
 
-	if (qp && !rnic_qp_claim_connect(qp)) {
+	if (qp && (rnic_qp_rdv(qp) || !rnic_qp_claim_connect(qp))) {
 		rnic_qp_put(qp);
 		qp = NULL;
 	}

@@ -61,6 +61,7 @@ static struct rdma_stat_desc descs[REASON_STAT(IW_REASON_NR)] = {
 	[RNIC_CONNECTS_PLAIN].name	= "connects_plain",
 	[RNIC_ACCEPTS].name		= "accepts",
 	[RNIC_REJECTS].name		= "rejects",
+	[RNIC_RDV_REFUSED].name		= "peers_refused",
 	[RNIC_ODP_FAULTS].name		= "odp_faults",
 	[RNIC_ODP_FAULTS_FAILED].name	= "odp_faults_failed",
 	[RNIC_ODP_INVALIDATIONS].name	= "odp_invalidations",

@@ -41,11 +41,13 @@ enum rnic_counter {
 	RNIC_TX_BYTES,		/* payload bytes */
 	RNIC_TX_RETRANSMITS,	/* TCP segments retransmitted */
 	RNIC_TX_COALESCED,	/* coalescing periods, see db_moderation.h */
-	RNIC_CONNECTS,		/* sessions that rnic_iw_connect() started */
+	/* sessions that rnic_iw_connect() started, and streams that rdv_session.c connected */
+	RNIC_CONNECTS,
 	RNIC_CONNECTS_SCTP,	/* sessions in RNIC_CONNECTS that use SCTP */
 	RNIC_CONNECTS_PLAIN,	/* sessions in RNIC_CONNECTS that fell back to MPA revision 1 */
 	RNIC_ACCEPTS,		/* connection requests accepted */
 	RNIC_REJECTS,		/* connection requests rejected */
+	RNIC_RDV_REFUSED,	/* requests at the rendezvous port that no QP waited for */
 	RNIC_ODP_FAULTS,	/* page faults of streams on ODP memory */
 	RNIC_ODP_FAULTS_FAILED,	/* failed page faults on ODP memory */
 	RNIC_ODP_INVALIDATIONS,	/* MMU notifications that invalidated ODP pages */

@@ -135,7 +135,7 @@ static int rnic_query_port(struct ib_device *ib, u32 port,
 		.phys_state = IB_PORT_PHYS_STATE_DISABLED,
 		.max_mtu = IB_MTU_4096,
 		.active_mtu = IB_MTU_4096,
-		.gid_tbl_len = COMPAT_GIDS,
+		.gid_tbl_len = GIDS_MAX,
 		.max_msg_sz = RNIC_MAX_MSG,
 		.active_speed = speeds[0].speed,
 		.active_width = speeds[0].width,
@@ -150,19 +150,21 @@ static int rnic_query_port(struct ib_device *ib, u32 port,
 static int rnic_get_port_immutable(struct ib_device *ib, u32 port,
 				   struct ib_port_immutable *fixed)
 {
-	fixed->gid_tbl_len = COMPAT_GIDS;
+	fixed->gid_tbl_len = GIDS_MAX;
 	fixed->core_cap_flags = RDMA_CORE_PORT_IWARP;
 	return 0;
 }
 
+/*
+ * Get an entry of the GID table; zero if the entry is empty.  Return: 0; after an error the core
+ * would not read the entries after @index.
+ */
 static int rnic_query_gid(struct ib_device *ib, u32 port, int index,
 			  union ib_gid *gid)
 {
-	struct rnic_dev *dev = to_rnic_dev(ib);
-
-	gid->global.subnet_prefix = dev->gid_half[0];
-	gid->global.interface_id = dev->gid_half[1];
+	rnic_gids_get(to_rnic_dev(ib), index, gid);
 	compat_fill_mac_gid(ib, port, index, gid);
+	compat_keep_gid(ib, port, index, gid);
 	return 0;
 }
 
@@ -205,6 +207,7 @@ static void rnic_dealloc_driver(struct ib_device *ib)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib);
 
+	rnic_gids_exit(dev);
 	rnic_cm_exit(dev);
 	WARN_ON_ONCE(!xa_empty(&dev->qps));
 	xa_destroy(&dev->qps);
@@ -300,6 +303,9 @@ int rnic_device_init(struct rnic_dev *dev)
 	spin_lock_init(&dev->windows_lock);
 	rnic_qp_table_init(dev);
 	rnic_policy_init(&dev->policy);
+	rnic_gids_init(dev, COMPAT_GIDS);
+	mutex_init(&dev->rdv_lock);
+	INIT_LIST_HEAD(&dev->rdv_ports);
 
 	ib_set_device_ops(ib, &rnic_device_ops);
 	ib->node_type = RDMA_NODE_RNIC;

@@ -22,13 +22,22 @@ int __init rnic_init(void)
 		return -ENOMEM;
 	rnic_init_counter_names();
 	err = rnic_fault_init();
-	if (!err) {
-		err = rnic_netdev_init();
-		if (err)
-			rnic_fault_exit();
-	}
 	if (err)
-		destroy_workqueue(rnic_wq);
+		goto destroy_wq;
+	err = rnic_gid_events_init();
+	if (err)
+		goto exit_pf;
+	err = rnic_netdev_init();
+	if (err)
+		goto exit_gid_events;
+	return 0;
+
+exit_gid_events:
+	rnic_gid_events_exit();
+exit_pf:
+	rnic_fault_exit();
+destroy_wq:
+	destroy_workqueue(rnic_wq);
 	return err;
 }
 
@@ -38,6 +47,7 @@ int __init rnic_init(void)
 void rnic_exit(void)
 {
 	rnic_netdev_exit();
+	rnic_gid_events_exit();
 	rnic_cm_wait_upcalls();
 	rnic_fault_exit();
 	destroy_workqueue(rnic_wq);

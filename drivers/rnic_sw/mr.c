@@ -366,7 +366,8 @@ static bool is_registered_by_caller(const struct rnic_mr *mr)
 /*
  * Publish @mr, which replaces @old. The core deregisters @old afterwards and cannot handle a
  * failure of that deregistration. So check here that no valid window is bound to @old, and forbid
- * further binds. Frees @mr on error; @mr may be an error pointer, which is returned.
+ * further binds. The caller does not forbid them before it creates @mr, because pinning memory
+ * takes long and can fail. Frees @mr on error; @mr may be an error pointer, which is returned.
  */
 static struct ib_mr *publish_replacement_mr(struct rnic_mr *old, struct rnic_mr *mr)
 {
@@ -411,8 +412,6 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	access = compute_rereg_access(mr, flags, access);
 	if (!err)
 		err = check_access(access);
-	if (!err)
-		err = rnic_mr_check_unbound(mr);
 	if (err)
 		return ERR_PTR(err);
 	if (!moves && rnic_mr_can_grant(mr, access)) {
@@ -429,7 +428,6 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 		length = mr->region.length;
 		iova = mr->ib.iova;
 	}
-	/* a window may be bound while new_user_mr() runs; publish_replacement_mr() checks again */
 	return publish_replacement_mr(mr, new_user_mr(pd, start, length, iova, access));
 }
 

@@ -166,24 +166,6 @@ static void set_bind_forbidden(struct rnic_mr *mr, bool forbidden)
 }
 
 /**
- * rnic_mr_check_unbound - check that no valid window is bound to an MR
- * @mr: the MR
- *
- * Concurrent binds to the MR may fail. A window may be bound again before this function
- * returns. May sleep.
- *
- * Return: 0, or -EBUSY if a valid window is bound.
- */
-int rnic_mr_check_unbound(struct rnic_mr *mr)
-{
-	int err = rnic_mr_forbid_bind(mr);
-
-	if (!err)
-		rnic_mr_permit_bind(mr);
-	return err;
-}
-
-/**
  * rnic_mr_forbid_bind - forbid binds of windows to an MR that is to be changed or destroyed
  * @mr: the MR
  *

@@ -95,8 +95,8 @@ static bool is_suitable_in(struct net_device *netdev, const struct net *net)
 }
 
 /*
- * Make the GUID of an interface differ from that of the interface below it, whose MAC address
- * is the same: librdmacm finds devices by their GUID.  Replace bytes 3 and 4, which are ff:fe in
+ * Make the GUID of an interface differ from that of another interface, whose MAC address is
+ * the same: librdmacm finds devices by their GUID.  Replace bytes 3 and 4, which are ff:fe in
  * every GUID that is made of a MAC address only, by other values.  In the initial network
  * namespace the GUID is the same after a reboot, unless the interface gets another name.
  */
@@ -117,21 +117,36 @@ static bool has_same_mac(const struct net_device *a, const struct net_device *b)
 }
 
 /*
- * Make the GUID unique if an interface below has the same MAC address, as below VLANs, ipvlans,
- * bonds and bridges.  Also warn if rdma_cm cannot tell devices on the two interfaces apart.
+ * Make the GUID unique if another interface below @upper has the same MAC address.  Also warn if
+ * rdma_cm cannot tell devices on the two interfaces apart.
  */
-static void distinguish_guid_from_lower(u8 *guid, struct net_device *netdev)
+static void distinguish_guid_from_lower(u8 *guid, struct net_device *netdev,
+					struct net_device *upper)
 {
 	struct net_device *lower;
 	struct list_head *iter;
 
-	rtnl_lock();
-	netdev_for_each_lower_dev(netdev, lower, iter) {
-		if (!has_same_mac(lower, netdev))
+	netdev_for_each_lower_dev(upper, lower, iter) {
+		if (lower == netdev || !has_same_mac(lower, netdev))
 			continue;
 		make_guid_unique(guid, netdev);
 		compat_warn_same_address(netdev, lower, DRIVER_ID);
 	}
+}
+
+/*
+ * Two kinds of interfaces have the MAC address of another one: VLANs, ipvlans, bonds and bridges
+ * that of an interface below them, and ports of a bond or team that of the other ports.
+ */
+static void distinguish_guid(u8 *guid, struct net_device *netdev)
+{
+	struct net_device *master;
+
+	rtnl_lock();
+	distinguish_guid_from_lower(guid, netdev, netdev);
+	master = netdev_master_upper_dev_get(netdev);
+	if (master && netif_is_lag_master(master))
+		distinguish_guid_from_lower(guid, netdev, master);
 	rtnl_unlock();
 }
 
@@ -143,16 +158,16 @@ static void distinguish_guid_from_lower(u8 *guid, struct net_device *netdev)
 static void set_guid_and_gid(struct rnic_dev *dev, struct net_device *netdev)
 {
 	u8 mac[ETH_ALEN] __aligned(2) = {};
-	u8 *gid = (u8 *)dev->gid_half;
+	struct gid *gid = &dev->gids.gid[0];
 
 	if (netdev->addr_len >= ETH_ALEN)
 		memcpy(mac, netdev->dev_addr, ETH_ALEN);
 	if (is_zero_ether_addr(mac))
 		eth_random_addr(mac);
 	addrconf_addr_eui48_base((u8 *)&dev->ib.node_guid, mac);
-	distinguish_guid_from_lower((u8 *)&dev->ib.node_guid, netdev);
+	distinguish_guid((u8 *)&dev->ib.node_guid, netdev);
 	memcpy(gid, mac, ETH_ALEN);
-	dev->gid_half[1] = dev->ib.node_guid;
+	gid->half[1] = dev->ib.node_guid;
 }
 
 static struct rnic_dev *create_device(struct net_device *netdev, struct net *net)
@@ -174,6 +189,7 @@ static struct rnic_dev *create_device(struct net_device *netdev, struct net *net
 	INIT_WORK(&dev->unregister_work, rnic_netdev_unregister_work);
 	init_completion(&dev->unregister_queued);
 	set_guid_and_gid(dev, netdev);
+	rnic_gids_fill(dev, netdev);
 	strscpy(dev->ib.iw_ifname, netdev->name, sizeof(dev->ib.iw_ifname));
 	strscpy(dev->ib.node_desc, "rnic_sw", sizeof(dev->ib.node_desc));
 	return dev;
@@ -219,6 +235,7 @@ static int rnic_device_add(const char *name, struct net_device *netdev,
 		ib_dealloc_device(&dev->ib);
 		return err;
 	}
+	rnic_gids_follow(netdev);
 	return unregister_if_unsuitable(netdev, net);
 }
 
@@ -240,17 +257,6 @@ static struct rdma_link_ops link_ops = {
 	.type = "rnic_sw",
 	.newlink = rnic_newlink,
 };
-
-static void report_gid_change(struct ib_device *ib)
-{
-	struct ib_event event = {
-		.device = ib,
-		.element.port_num = 1,
-		.event = IB_EVENT_GID_CHANGE,
-	};
-
-	ib_dispatch_event(&event);
-}
 
 /*
  * Begin to remove a device whose interface is being removed or moved to another network
@@ -293,9 +299,11 @@ static int rnic_netdev_event(struct notifier_block *nb, unsigned long event,
 		 * not changed, so no event is duplicated.
 		 */
 		ib_dispatch_port_state_event(ib, netdev);
+		/* the link can start duplicate address detection */
+		rnic_gids_request_check(to_rnic_dev(ib));
 		break;
 	case NETDEV_CHANGEADDR:
-		report_gid_change(ib);
+		compat_report_link_gid(ib);
 		break;
 	}
 	ib_device_put(ib);

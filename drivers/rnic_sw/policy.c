@@ -13,6 +13,12 @@
 #include "policy.h"
 #include "rnic.h"
 
+/*
+ * Default rendezvous port.  Only a privileged program can use a number below 1024, so no other
+ * program can answer in place of a queue pair.  The number belongs to no registered service.
+ */
+#define RENDEZVOUS_PORT	291
+
 /**
  * rnic_policy_init - initialize the settings of a new device with the defaults
  * @p: the settings
@@ -27,6 +33,7 @@ void rnic_policy_init(struct rnic_policy *p)
 	p->mpa_markers = false;
 	p->mpa_rtr = DDP_RTR_WRITE | DDP_RTR_READ;
 	p->streams = 0;
+	p->rendezvous = RENDEZVOUS_PORT;
 	seqlock_init(&p->lock);
 	memset(p->paths, 0, sizeof(p->paths));
 }

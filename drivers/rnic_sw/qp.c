@@ -13,6 +13,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "counters.h"
+#include "rdv_qp.h"
 #include "rnic.h"
 #include "trace.h"
 
@@ -52,11 +53,13 @@ static void rnic_qp_handle_error(struct work_struct *work)
 {
 	struct rnic_qp *qp = container_of(work, struct rnic_qp, err_work);
 
+	rnic_rdv_stop(qp);
 	ddp_stream_settle(&qp->rdmap.stream);
 	rnic_qp_set_state(qp, QP_ERROR);
 	rnic_qp_report_error(qp);
 	rnic_sq_flush(qp);
-	rnic_rq_flush(qp);
+	if (!rnic_qp_keeps_recvs(qp))
+		rnic_rq_flush(qp);
 	rnic_qp_put(qp);
 }
 
@@ -274,6 +277,7 @@ static void free_qp(struct rnic_qp *qp)
 	kvfree(qp->sq.swqe);
 	kfree(qp->sq.coalesce);
 	kfree(qp->peer_msg);
+	rnic_rdv_free(qp);
 	rnic_qp_cm_exit(qp);
 	rnic_ring_free(&qp->rq.ring);
 	rnic_ring_free(&qp->sq.ring);
@@ -401,6 +405,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	 */
 	WRITE_ONCE(qp->dying, true);
 	rnic_qp_fail(qp, IW_LOCAL_ABORT);
+	rnic_rdv_stop(qp);
 	rnic_qp_counters_detach(qp);
 	ddp_stream_unbind(&qp->rdmap.stream);
 	rnic_qp_put(qp);

@@ -17,9 +17,17 @@
 #define UVERBS_MODULE_NAME rnic_sw
 #include <rdma/uverbs_named_ioctl.h>
 
+/* Get the flags for what MPA start-up has agreed on */
+static u8 get_mpa_flags(const struct ddp_offer *o)
+{
+	return (o->crc ? RNIC_SW_CONN_CRC : 0) |
+	       (o->tx_markers ? RNIC_SW_CONN_TX_MARKERS : 0) |
+	       (o->rx_markers ? RNIC_SW_CONN_RX_MARKERS : 0);
+}
+
 /**
  * rnic_peer_msg_new - allocate a copy of a peer's start-up message
- * @o: IRD, ORD, revision and Private Data of the message
+ * @o: contents of the message
  * @llp: lower layer of the connection, enum rnic_sw_llp
  * @flags: RNIC_SW_CONN_REJECTED if the message is a reject, else 0
  *
@@ -35,7 +43,7 @@ struct rnic_peer_msg *rnic_peer_msg_new(const struct ddp_offer *o, u8 llp, u8 fl
 	if (!msg)
 		return NULL;
 	*msg = (struct rnic_peer_msg) {
-		.flags = flags | (o->enhanced ? RNIC_SW_CONN_DEPTHS : 0),
+		.flags = flags | (o->enhanced ? RNIC_SW_CONN_DEPTHS : 0) | get_mpa_flags(o),
 		.llp = llp,
 		.revision = o->revision,
 		.ird = o->enhanced ? o->ird : 0,

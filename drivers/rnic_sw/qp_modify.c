@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Modify and query queue pairs. */
+#include <linux/sched/mm.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "rdv_qp.h"
 #include "rnic.h"
 
 /*
@@ -16,7 +18,8 @@
 /*
  * Attributes that rnic_modify_qp() ignores.  They belong to InfiniBand's transport and
  * paths, and have no meaning for iWARP.  But programs and connection managers that
- * support both InfiniBand and iWARP set them.
+ * support both InfiniBand and iWARP set them.  rdv.c uses most of them if a program
+ * connects the queue pair without rdma_cm.
  */
 #define IGNORED (IB_QP_AV | IB_QP_PATH_MTU | IB_QP_TIMEOUT |		\
 		 IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MIN_RNR_TIMER | \
@@ -33,6 +36,20 @@ static enum ib_qp_state to_ib_state(enum qp_state s)
 	};
 
 	return map[s];
+}
+
+/*
+ * Get the state to report.  Without rdma_cm, RTR and RTS are what the program has entered, whether
+ * the stream has started or not.
+ */
+static enum ib_qp_state get_ib_state(const struct rnic_qp *qp)
+{
+	enum qp_state now = READ_ONCE(qp->state);
+	struct rnic_rdv_qp *rdv = rnic_qp_rdv(qp);
+
+	if (rdv && (now == QP_IDLE || now == QP_RTS || rnic_qp_keeps_recvs(qp)))
+		return rnic_rdv_state(rdv);
+	return to_ib_state(now);
 }
 
 /*
@@ -60,7 +77,7 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 	case IB_QPS_SQD:
 		return now == QP_IDLE ? -EINVAL : 0;
 	case IB_QPS_RESET:
-		return now == QP_IDLE && has_nothing_posted(qp) ? 0 : -EINVAL;
+		return now == QP_IDLE && !rnic_qp_rdv(qp) && has_nothing_posted(qp) ? 0 : -EINVAL;
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
 		/*
@@ -68,43 +85,58 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 		 * also authorizes the calling thread to connect the QP of a kernel
 		 * consumer, see qp_owner.c
 		 */
-		return now == QP_IDLE ? 0 : -EINVAL;
+		return now == QP_IDLE && !rnic_qp_rdv(qp) ? 0 : -EINVAL;
 	case IB_QPS_RTS:
 		/*
-		 * only establishing a connection enters RTS, so a modify must not change
-		 * the state
+		 * without a rendezvous, only establishing a connection enters RTS, so a
+		 * modify must not change the state
 		 */
-		return now == QP_RTS ? 0 : -EINVAL;
+		return now == QP_RTS || (now == QP_IDLE && rnic_qp_rdv(qp)) ||
+		       rnic_qp_keeps_recvs(qp) ? 0 : -EINVAL;
 	default:
 		return -EINVAL;
 	}
+}
+
+/* Move to the error state, and flush receives that stayed posted after the end of the stream */
+static void fail_and_flush(struct rnic_qp *qp)
+{
+	bool kept = rnic_qp_keeps_recvs(qp);
+
+	WRITE_ONCE(qp->error_requested, true);
+	rnic_qp_fail(qp, IW_LOCAL_ABORT);
+	if (kept)
+		rnic_qp_schedule_flush(qp);
 }
 
 static void apply_qp_state(struct rnic_qp *qp, enum ib_qp_state to)
 {
 	rnic_qp_update_authorization(qp, to);
 	if (to == IB_QPS_ERR)
-		rnic_qp_fail(qp, IW_LOCAL_ABORT);
+		fail_and_flush(qp);
 	else if (to == IB_QPS_SQD)
 		rnic_qp_close(qp);
 }
 
 /*
- * Check the requested IRD or ORD @want.  If @idle is set, the QP is not connected yet,
+ * Check the requested IRD or ORD @want.  If @free is set, the QP is not connected yet,
  * and @want becomes the limit for the negotiation.  After the connection is established,
  * @want must equal the negotiated value @now.
  */
-static bool is_valid_depth(bool idle, u8 want, u16 now)
+static bool is_valid_depth(bool free, u8 want, u16 now)
 {
-	if (idle)
+	if (free)
 		return want <= RDMAP_DEPTH_MAX;
 	return want == min_t(u16, now, U8_MAX);
 }
 
-/* Get the negotiated IRD and ORD, or in IDLE the limits for their negotiation */
+/*
+ * Get the negotiated IRD and ORD, or in IDLE the limits for their negotiation.  A program that does
+ * not use rdma_cm gets what it has set.
+ */
 static void get_depths_or_limits(struct rnic_qp *qp, u16 *ird, u16 *ord)
 {
-	if (READ_ONCE(qp->state) != QP_IDLE) {
+	if (READ_ONCE(qp->state) != QP_IDLE && !rnic_qp_rdv(qp)) {
 		rdmap_get_depths(&qp->rdmap, ird, ord);
 		return;
 	}
@@ -115,15 +147,16 @@ static void get_depths_or_limits(struct rnic_qp *qp, u16 *ird, u16 *ord)
 static int check_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 			int mask)
 {
-	bool idle = READ_ONCE(qp->state) == QP_IDLE;
+	/* the stream of a rendezvous may start before the program enters RTS */
+	bool free = READ_ONCE(qp->state) == QP_IDLE || rnic_qp_rdv(qp);
 	u16 ird, ord;
 
 	get_depths_or_limits(qp, &ird, &ord);
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC &&
-	    !is_valid_depth(idle, attr->max_rd_atomic, ord))
+	    !is_valid_depth(free, attr->max_rd_atomic, ord))
 		return -EINVAL;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
-	    !is_valid_depth(idle, attr->max_dest_rd_atomic, ird))
+	    !is_valid_depth(free, attr->max_dest_rd_atomic, ird))
 		return -EINVAL;
 	return 0;
 }
@@ -140,29 +173,42 @@ static void set_depth_limits(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 		WRITE_ONCE(qp->ird_max, attr->max_dest_rd_atomic);
 }
 
-/*
- * Check the rate limit @rate in kbit/s, where 0 means no limit.  The QP must be in RTS.
- */
-static int check_rate(const struct rnic_qp *qp, u32 rate)
+/* Check whether a modify enters RTS without rdma_cm */
+static bool is_rendezvous_rts(const struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
+	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS && rnic_qp_rdv(qp);
+}
+
+/*
+ * Check the rate limit in kbit/s, where 0 means no limit.  The QP must be in RTS, or enter RTS
+ * without rdma_cm.
+ */
+static int check_rate(const struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	u32 rate = attr->rate_limit;
+
 	if (rate && rate < RNIC_SW_RATE_MIN)
 		return -EINVAL;
-	return READ_ONCE(qp->state) == QP_RTS ? 0 : -EINVAL;
+	return get_ib_state(qp) == IB_QPS_RTS || is_rendezvous_rts(qp, attr, mask) ? 0 : -EINVAL;
 }
 
 static int set_rate(struct rnic_qp *qp, u32 rate)
 {
-	return ddp_stream_set_tx_rate(&qp->rdmap.stream, (u64)rate * 1000 / 8);
+	u64 bytes = (u64)rate * 1000 / 8;
+	struct rnic_rdv_qp *rdv = rnic_qp_rdv(qp);
+
+	return rdv ? rnic_rdv_set_rate(rdv, bytes)
+		   : ddp_stream_set_tx_rate(&qp->rdmap.stream, bytes);
 }
 
-/* Check whether @as is the current state.  QP_IDLE matches RESET, INIT and RTR. */
+/* Check whether @as is the current state.  Without a rendezvous INIT matches RESET and RTR, too. */
 static bool is_current_state(const struct rnic_qp *qp, enum ib_qp_state as)
 {
-	enum qp_state now = READ_ONCE(qp->state);
+	enum ib_qp_state now = get_ib_state(qp);
 
-	if (now == QP_IDLE && (as == IB_QPS_RESET || as == IB_QPS_RTR))
+	if (now == IB_QPS_INIT && (as == IB_QPS_RESET || as == IB_QPS_RTR))
 		return true;
-	return as == to_ib_state(now);
+	return as == now;
 }
 
 /* Check whether the device can apply or ignore all attributes of a modify */
@@ -180,9 +226,67 @@ static int check_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 		return -EINVAL;
 	err = check_depths(qp, attr, mask);
 	if (!err && mask & IB_QP_RATE_LIMIT)
-		err = check_rate(qp, attr->rate_limit);
+		err = check_rate(qp, attr, mask);
 	if (!err && mask & IB_QP_STATE)
 		err = check_state(qp, attr->qp_state);
+	return err;
+}
+
+/*
+ * Set the peer's rights.  A modify that also changes the state only removes rights, because
+ * connection managers name rights that the program has not chosen.  Remember those that a modify to
+ * INIT names, for a program that does not use rdma_cm.
+ */
+static void set_rights(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_INIT)
+		qp->init_access = attr->qp_access_flags & U8_MAX;
+	rnic_qp_set_rights(qp, attr->qp_access_flags, mask & IB_QP_STATE);
+}
+
+/* Check whether a modify enters RTR or RTS without rdma_cm */
+static bool is_rendezvous(const struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	return rnic_rdv_is_requested(attr, mask) || is_rendezvous_rts(qp, attr, mask);
+}
+
+/*
+ * Enter RTR or RTS.  The peer gets exactly the rights that the program has named, as in InfiniBand.
+ * The depths and rights must be set before the stream can start.
+ */
+static int __modify_rendezvous(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	u8 ird = qp->ird_max, ord = qp->ord_max;
+	int access = qp->access, err;
+
+	lockdep_assert_held(&qp->dev->rdv_lock);
+	set_depth_limits(qp, attr, mask);
+	if (mask & IB_QP_ACCESS_FLAGS)
+		rnic_qp_set_rights(qp, attr->qp_access_flags, false);
+	else if (attr->qp_state == IB_QPS_RTR)
+		rnic_qp_set_rights(qp, qp->init_access, false);
+	err = rnic_rdv_modify(qp, attr, mask);
+	if (!err && mask & IB_QP_RATE_LIMIT)
+		/* cannot fail: rnic_rdv_modify() has checked that the LLP can limit the rate */
+		set_rate(qp, attr->rate_limit);
+	if (!err)
+		return 0;
+	WRITE_ONCE(qp->ird_max, ird);
+	WRITE_ONCE(qp->ord_max, ord);
+	rnic_qp_set_rights(qp, access, false);
+	return err;
+}
+
+/* Enter RTR or RTS without rdma_cm; one modify after the other, because a failed one is undone */
+static int modify_rendezvous(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	unsigned int noio = memalloc_noio_save();
+	int err;
+
+	mutex_lock(&qp->dev->rdv_lock);
+	err = __modify_rendezvous(qp, attr, mask);
+	mutex_unlock(&qp->dev->rdv_lock);
+	memalloc_noio_restore(noio);
 	return err;
 }
 
@@ -198,7 +302,7 @@ static int check_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr,
  *
  * Return: 0; -EOPNOTSUPP for an attribute that the device does not support, or for a rate
  * if the LLP cannot limit it; -EINVAL for a value that is invalid in the current state;
- * -ENOTCONN if the connection ended before its rate was set.
+ * -ENOTCONN if the connection ended before its rate was set; or an error of rnic_rdv_modify().
  */
 int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
@@ -208,14 +312,18 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 
 	if (!err)
 		err = check_modify(qp, attr, mask);
+	if (err)
+		return err;
+	if (is_rendezvous(qp, attr, mask))
+		return modify_rendezvous(qp, attr, mask);
 	/* set the rate first, because it is the only step that can fail */
-	if (!err && mask & IB_QP_RATE_LIMIT)
+	if (mask & IB_QP_RATE_LIMIT)
 		err = set_rate(qp, attr->rate_limit);
 	if (err)
 		return err;
 	set_depth_limits(qp, attr, mask);
 	if (mask & IB_QP_ACCESS_FLAGS)
-		rnic_qp_set_rights(qp, attr->qp_access_flags, mask & IB_QP_STATE);
+		set_rights(qp, attr, mask);
 	if (mask & IB_QP_STATE)
 		apply_qp_state(qp, attr->qp_state);
 	return 0;
@@ -234,11 +342,12 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
+	struct rnic_rdv_qp *rdv = rnic_qp_rdv(qp);
 	u16 ird, ord;
 
 	memset(attr, 0, sizeof(*attr));
 	get_depths_or_limits(qp, &ird, &ord);
-	attr->qp_state = to_ib_state(READ_ONCE(qp->state));
+	attr->qp_state = get_ib_state(qp);
 	attr->cur_qp_state = attr->qp_state;
 	attr->path_mtu = IB_MTU_4096;
 	attr->qp_access_flags = READ_ONCE(qp->access);
@@ -246,6 +355,8 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	attr->port_num = 1;
 	attr->max_rd_atomic = min_t(u16, ord, U8_MAX);
 	attr->max_dest_rd_atomic = min_t(u16, ird, U8_MAX);
+	if (rdv)
+		rnic_rdv_query(rdv, attr);
 	*init = (struct ib_qp_init_attr) {
 		.qp_context = ib->qp_context,
 		.qp_type = ib->qp_type,

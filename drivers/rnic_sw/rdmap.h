@@ -293,6 +293,11 @@ bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr);
  * producer index is invalid
  */
 enum iw_reason rdmap_rq_dequeue(struct rdmap *r);
+/*
+ * Let the message wait for a receive, after rdmap_rq_dequeue() has found none, if the queue pair
+ * permits it. Return: IW_AGAIN if the message waits; else as rdmap_rq_dequeue()
+ */
+enum iw_reason rdmap_rq_wait(struct rdmap *r);
 /* Complete the receive that rdmap_rq_dequeue() has dequeued */
 void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc);
 

@@ -109,6 +109,8 @@ static enum iw_reason dequeue_recv(struct rdmap *r)
 {
 	enum iw_reason why = rdmap_rq_dequeue(r);
 
+	if (unlikely(why == IW_DDP_U_NO_BUFFER))
+		why = rdmap_rq_wait(r);
 	r->in_recv = !why;
 	return why;
 }
@@ -154,36 +156,26 @@ static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
 /*
  * Check whether an untagged segment has the same opcode as the first segment of
  * its message. The opcode of the first segment has selected the buffer, so it
- * must not change. Record the opcode of a first segment until the last segment.
+ * must not change.
  *
- * Return: true if the segment is tagged, or if @opcode is the opcode of the
- * first segment; false otherwise.
+ * Return: true if the segment is tagged, if it is the first one, or if @opcode is
+ * the opcode of the first segment; false otherwise.
  */
-static bool check_and_record_opcode(struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
+static bool is_opcode_of_msg(const struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
 {
-	u8 *begun;
-
-	if (h->tagged)
-		return true;
-	begun = &r->opcode[h->qn];
-	if (*begun && *begun != opcode)
-		return false;
-	*begun = h->last ? 0 : opcode;
-	return true;
+	return h->tagged || !r->opcode[h->qn] || r->opcode[h->qn] == opcode;
 }
 
-enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
-			   u32 payload, struct ddp_grant *g)
+/* Record the opcode of an untagged message until its last segment */
+static void record_opcode(struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
 {
-	struct rdmap *r = to_rdmap(s);
-	const struct rdmap_op_row *row;
-	enum iw_reason why = rdmap_op_check(h, &row);
+	if (!h->tagged)
+		r->opcode[h->qn] = h->last ? 0 : opcode;
+}
 
-	if (!why && !check_and_record_opcode(r, h, row->opcode))
-		why = IW_RDMAP_OPCODE;
-	if (why)
-		return why;
-	rdmap_count_segments(r, 1, payload, false);
+static enum iw_reason admit_by_opcode(struct rdmap *r, const struct ddp_hdr *h, u32 payload,
+				      const struct rdmap_op_row *row, struct ddp_grant *g)
+{
 	switch (row->opcode) {
 	case RDMAP_OP_WRITE:
 		g->rights = DDP_REMOTE_WRITE;
@@ -204,6 +196,26 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 	default:
 		return admit_send(r, h, payload, g);
 	}
+}
+
+enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
+			   u32 payload, struct ddp_grant *g)
+{
+	struct rdmap *r = to_rdmap(s);
+	const struct rdmap_op_row *row;
+	enum iw_reason why = rdmap_op_check(h, &row);
+
+	if (!why && !is_opcode_of_msg(r, h, row->opcode))
+		why = IW_RDMAP_OPCODE;
+	if (why)
+		return why;
+	why = admit_by_opcode(r, h, payload, row, g);
+	/* DDP admits the segment again when a receive has been posted, so change nothing */
+	if (unlikely(why == IW_AGAIN))
+		return why;
+	record_opcode(r, h, row->opcode);
+	rdmap_count_segments(r, 1, payload, false);
+	return why;
 }
 
 enum iw_reason rdmap_admit_more(struct ddp_stream *s, const struct ddp_hdr *h,

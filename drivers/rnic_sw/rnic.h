@@ -19,6 +19,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rnic_sw-abi.h>
 
+#include "dev_policy.h"
+#include "gid_table.h"
 #include "qp_state.h"
 #include "rdmap.h"
 #include "uctx.h"
@@ -33,31 +35,9 @@
 #define RNIC_OP_REG_MR		0x40
 #define RNIC_OP_READ_INV	0x41
 
-#define RNIC_PATHS	4	/* maximum number of further interfaces for SCTP */
-
-/*
- * Settings of a device.  @lock protects @paths.  Each other member is independent of the
- * rest, and is accessed with READ_ONCE() and WRITE_ONCE().
- */
-struct rnic_policy {
-	u8	llp_connect;	/* LLP of outgoing connections: enum rnic_sw_llp */
-	/* LLPs that listeners use: mask of 1 << enum rnic_sw_llp */
-	u8	llp_listen;
-	u8	mpa_revision;	/* MPA revision 1 or 2; 0: 2 with fallback to 1 */
-	u8	mpa_crc;	/* 1: request the CRC; 0: do not */
-	u8	mpa_markers;	/* 1: request MPA markers; 0: do not */
-	u8	mpa_rtr;	/* RTR types to offer: mask of DDP_RTR_* */
-	u16	streams;	/* SCTP streams to request in each direction; 0: the default */
-	seqlock_t lock;		/* so that readers get a consistent copy of @paths */
-	/*
-	 * ifindexes of further interfaces, whose addresses SCTP may use in addition to
-	 * those of the device's interface; a 0 ends the list
-	 */
-	int	paths[RNIC_PATHS];
-};
-
 struct ib_dmah;
 struct rnic_coalesce;
+struct rnic_rdv_qp;
 struct rnic_llps;
 struct rnic_unpinned;
 
@@ -85,8 +65,7 @@ struct rnic_dev {
 	struct ddp_stags	stags;
 	spinlock_t		windows_lock;	/* protects bindings of MWs to MRs; leaf lock */
 	struct xarray		qps;		/* queue pairs by number, see qp_table.c */
-	/* unaccepted connection requests by number, see cm_ep.c */
-	struct xarray		pending;
+	struct xarray		pending;	/* unaccepted requests by number, see cm_ep.c */
 	u32			pending_next;	/* next number to try in @pending */
 	atomic_t		nr_objects[RNIC_KINDS];	/* number of objects, see limits.c */
 	struct rnic_policy	policy;
@@ -94,13 +73,15 @@ struct rnic_dev {
 	struct rnic_counter_set	default_set;	/* counter set of QPs without an rdma_counter */
 	struct xarray		sets;		/* struct rnic_counter_set by rdma_counter id */
 	struct rnic_llps	*llps;		/* LLPs and listeners, see cm.h */
+	struct mutex		rdv_lock;	/* serializes modifies to RTR and RTS, see rdv.c */
+	struct list_head	rdv_ports;	/* listeners of rdv_port.c; under @rdv_lock */
 	/* task that called rnic_enable_driver() last; see rnic_is_adding_clients() */
 	const struct task_struct *enable_task;
 	u64			enable_start_time;	/* start_time of @enable_task */
 	bool			removing;		/* the interface is being removed */
 	struct work_struct	unregister_work;	/* unregisters the device, see netdev.c */
 	struct completion	unregister_queued;	/* unregistration is queued */
-	__be64			gid_half[2];	/* GID 0, fixed at creation */
+	struct rnic_gid_table	gids;
 	COMPAT_DECLARE_PORT(port_reported);
 };
 
@@ -215,12 +196,11 @@ struct rnic_sq {
 	struct rnic_swqe	*swqe;
 	u32			max_sge;
 	u32			max_inline;
-	bool			sig_all;	/* every WR gets a CQE */
 
 	/* index after the last WR whose messages are completely segmented; transmit path only */
 	u32			segmented_end;
 
-	spinlock_t		lock;		/* protects the members below, except @coalesce */
+	spinlock_t		lock;		/* protects the members below, not the last two */
 	u32			head;		/* index of the next WR to dequeue */
 	u32			prod_seen;	/* prod as read last by the transmit path */
 	/* index after the last WR whose messages the LLP has accepted */
@@ -236,8 +216,9 @@ struct rnic_sq {
 	/* a WR has been completed with the error that the peer's Terminate reported */
 	bool			remote_err_reported;
 	bool			coalescing;	/* posts are coalesced until a timer expires */
-	/* constant after creation; NULL for a kernel consumer; see sq_coalesce.c */
-	struct rnic_coalesce	*coalesce;
+	/* constant after creation */
+	bool			sig_all;	/* every WR gets a CQE */
+	struct rnic_coalesce	*coalesce;	/* NULL for a kernel consumer; see sq_coalesce.c */
 };
 
 struct rnic_rq {
@@ -283,6 +264,8 @@ struct rnic_qp {
 	bool			error_reported;	/* error event was raised; used by err_work only */
 	/* LAST_WQE_REACHED was raised; protected by rq.flush_lock */
 	bool			last_wqe_reported;
+	bool			error_requested;	/* the consumer has moved the QP to ERR */
+	u8			init_access;	/* low byte of the rights that INIT has named */
 	/* the peer's start-up message, see qp_conn.c; set once; NULL before */
 	struct rnic_peer_msg	*peer_msg;
 
@@ -305,6 +288,7 @@ struct rnic_qp {
 
 	struct kref		ref;
 	struct rnic_qp_cm	*cm;		/* iw_cm's handle of the QP, see qp_cm.c */
+	struct rnic_rdv_qp	*rdv;		/* see rnic_qp_rdv(); NULL if rdma_cm connects */
 	struct completion	released;	/* completed when the last reference is dropped */
 	struct work_struct	err_work;	/* settles the stream and flushes both queues */
 	struct work_struct	complete_work;	/* writes remaining send completions */
@@ -373,7 +357,7 @@ extern const struct ib_device_ops rnic_device_ops;
 int rnic_device_init(struct rnic_dev *dev);
 
 /* main.c */
-extern struct workqueue_struct *rnic_wq;	/* for flushes, remaining completions, SRQ events */
+extern struct workqueue_struct *rnic_wq;	/* flushes, completions, SRQ events, GIDs */
 int rnic_init(void);
 void rnic_exit(void);
 
@@ -461,7 +445,6 @@ u8 rnic_to_ddp_rights(int ib_access);
 /* mw.c */
 int rnic_alloc_mw(struct ib_mw *ib, struct ib_udata *udata);
 int rnic_dealloc_mw(struct ib_mw *ib);
-int rnic_mr_check_unbound(struct rnic_mr *mr);
 int rnic_mr_forbid_bind(struct rnic_mr *mr);
 void rnic_mr_permit_bind(struct rnic_mr *mr);
 bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,

@@ -4,7 +4,9 @@
  * the oldest WQE. A queue pair with a shared receive queue (SRQ) consumes WQEs
  * of the SRQ instead.
  */
+#include "rdv_qp.h"
 #include "rnic.h"
+#include "rnr.h"
 
 /*
  * Dequeue the oldest receive. The caller must hold rq->lock.
@@ -249,11 +251,90 @@ static int rnic_rq_post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
 }
 
 /**
+ * rnic_rq_has_recv - check whether a receive is posted and not dequeued
+ * @qp: the queue pair; its SRQ is checked if it has one
+ *
+ * Context: any.
+ *
+ * Return: true if one is posted, or if rdmap_rq_dequeue() fails for another reason: the program has
+ * written an invalid producer index, or a flush has begun; false otherwise.
+ */
+bool rnic_rq_has_recv(struct rnic_qp *qp)
+{
+	struct rnic_rq *rq = &qp->rq;
+	unsigned long flags;
+	bool has;
+
+	if (qp->srq)
+		return rnic_srq_has_recv(qp->srq);
+	spin_lock_irqsave(&rq->lock, flags);
+	has = rq->flushing || rnic_ring_count_posted(&rq->ring, rq->head, rq->tail);
+	spin_unlock_irqrestore(&rq->lock, flags);
+	return has;
+}
+
+/**
+ * rnic_rq_set_wakeup - make a program that posts a receive enter the kernel
+ * @qp: the queue pair, without SRQ
+ *
+ * The caller must check for receives afterwards: those that were posted before cause no call.
+ *
+ * Context: any.
+ *
+ * Return: true; false if a flush has begun, which needs the flag itself.
+ */
+bool rnic_rq_set_wakeup(struct rnic_qp *qp)
+{
+	struct rnic_rq *rq = &qp->rq;
+	unsigned long flags;
+	bool ok;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	ok = !rq->flushing;
+	if (ok)
+		WRITE_ONCE(rq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
+	spin_unlock_irqrestore(&rq->lock, flags);
+	/*
+	 * Write flags before the caller reads prod. Pairs with ring_publish_prod() of the
+	 * provider, as in begin_rq_flush(); litmus: wakeup
+	 */
+	smp_mb();
+	return ok;
+}
+
+/**
+ * rnic_rq_clear_wakeup - undo rnic_rq_set_wakeup(), unless a flush has begun
+ * @qp: the queue pair, without SRQ
+ *
+ * Context: any.
+ */
+void rnic_rq_clear_wakeup(struct rnic_qp *qp)
+{
+	struct rnic_rq *rq = &qp->rq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	if (!rq->flushing)
+		WRITE_ONCE(rq->ring.hdr->flags, 0);
+	spin_unlock_irqrestore(&rq->lock, flags);
+}
+
+/* End the wait of a message for a receive, after a receive has been posted */
+static void check_rnr(struct rnic_qp *qp)
+{
+	struct rnic_rdv_qp *rdv = rnic_qp_rdv(qp);
+
+	if (rdv)
+		rnic_rnr_check(rdv->rnr);
+}
+
+/**
  * rnic_post_recv - verbs: post receive work requests
  * @ib: the queue pair
  * @wr: list of requests of a kernel consumer. A program writes its requests to
  *	the ring itself, and passes NULL. If a flush of the queue has begun,
- *	the function then flushes these requests.
+ *	the function then flushes these requests; if a message waits for a
+ *	receive, it ends the wait.
  * @bad: set to the first request that was not posted
  *
  * Return: 0 or a negative errno.
@@ -262,18 +343,20 @@ int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad)
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
+	int err = 0;
 
 	if (qp->srq) {
 		*bad = wr;
 		return -EINVAL;
 	}
-	if (!rnic_qp_is_user(qp))
-		return rnic_rq_post_kernel(qp, wr, bad);
-	if (wr) {
+	if (!rnic_qp_is_user(qp)) {
+		err = rnic_rq_post_kernel(qp, wr, bad);
+	} else if (wr) {
 		*bad = wr;
 		return -EINVAL;
-	}
-	if (READ_ONCE(qp->rq.flushing))
+	} else if (READ_ONCE(qp->rq.flushing)) {
 		rnic_rq_flush(qp);
-	return 0;
+	}
+	check_rnr(qp);
+	return err;
 }

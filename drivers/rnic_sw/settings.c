@@ -137,24 +137,28 @@ static int rnic_set_named_value(struct ib_device *ib,
 	return err;
 }
 
-static void rnic_show_streams(struct ib_device *ib,
-			      const struct ib_device_param *param, char *text,
-			      size_t size)
+/* Settings whose values are numbers; param->arg is the offset of a u16 in struct rnic_policy */
+static u16 *number_ptr(struct ib_device *ib, const struct ib_device_param *param)
 {
-	scnprintf(text, size, "%u", READ_ONCE(to_rnic_dev(ib)->policy.streams));
+	return (void *)&to_rnic_dev(ib)->policy + (uintptr_t)param->arg;
 }
 
-static int rnic_set_streams(struct ib_device *ib,
-			    const struct ib_device_param *param,
-			    const char *text, struct netlink_ext_ack *extack)
+static void rnic_show_number(struct ib_device *ib, const struct ib_device_param *param,
+			     char *text, size_t size)
 {
-	u16 streams;
-	int err = kstrtou16(text, 10, &streams);
+	scnprintf(text, size, "%u", READ_ONCE(*number_ptr(ib, param)));
+}
+
+static int rnic_set_number(struct ib_device *ib, const struct ib_device_param *param,
+			   const char *text, struct netlink_ext_ack *extack)
+{
+	u16 value;
+	int err = kstrtou16(text, 10, &value);
 
 	if (err)
 		NL_SET_ERR_MSG_MOD(extack, "value must be 0 to 65535");
 	else
-		WRITE_ONCE(to_rnic_dev(ib)->policy.streams, streams);
+		WRITE_ONCE(*number_ptr(ib, param), value);
 	return err;
 }
 
@@ -325,7 +329,8 @@ const struct ib_device_param rnic_params[] = {
 	  CHOICE(connect_values, "tcp or sctp", llp_connect, rnic_set_connect_setting) },
 	{ "listen", rnic_show_named_value, rnic_set_named_value,
 	  CHOICE(listen_values, "one of tcp, sctp, both", llp_listen, rnic_set_listen_setting) },
-	{ "streams", rnic_show_streams, rnic_set_streams },
+	{ "streams", rnic_show_number, rnic_set_number,
+	  (void *)offsetof(struct rnic_policy, streams) },
 	{ "paths", rnic_show_paths, rnic_set_paths },
 	{ "revision", rnic_show_named_value, rnic_set_named_value,
 	  CHOICE(revision_values, "one of auto, 1, 2", mpa_revision, rnic_store_value) },
@@ -334,5 +339,7 @@ const struct ib_device_param rnic_params[] = {
 	{ "markers", rnic_show_named_value, rnic_set_named_value,
 	  CHOICE(switch_values, "0 or 1", mpa_markers, rnic_store_value) },
 	{ "rtr", rnic_show_rtr, rnic_set_mpa_rtr },
+	{ "rendezvous", rnic_show_number, rnic_set_number,
+	  (void *)offsetof(struct rnic_policy, rendezvous) },
 	{}
 };

@@ -18,6 +18,7 @@
 #include <linux/delay.h>
 
 #include "counters.h"
+#include "rdv_qp.h"
 #include "rnic.h"
 
 /*
@@ -38,6 +39,8 @@ static_assert((int)IB_WC_WR_FLUSH_ERR == RNIC_SW_WR_FLUSH_ERR);
 static_assert((int)IB_WC_MW_BIND_ERR == RNIC_SW_MW_BIND_ERR);
 static_assert((int)IB_WC_REM_ACCESS_ERR == RNIC_SW_REM_ACCESS_ERR);
 static_assert((int)IB_WC_REM_OP_ERR == RNIC_SW_REM_OP_ERR);
+static_assert((int)IB_WC_RETRY_EXC_ERR == RNIC_SW_RETRY_EXC_ERR);
+static_assert((int)IB_WC_RNR_RETRY_EXC_ERR == RNIC_SW_RNR_RETRY_EXC_ERR);
 
 enum swqe_state {
 	SWQE_PULLED,		/* done once the LLP has accepted the message */
@@ -224,17 +227,45 @@ static void fill_cqe(const struct rnic_qp *qp, const struct rnic_swqe *n,
 	};
 }
 
+/* Check whether the peer's Terminate says that it has no receive for a message */
+static bool is_no_receive(const struct rdmap *r)
+{
+	const struct iw_reason_row *row = iw_reason_row(IW_DDP_U_NO_BUFFER);
+
+	return r->peer_layer == row->layer && r->peer_type == row->type &&
+	       r->peer_code == row->code;
+}
+
+/*
+ * Get the status by which InfiniBand reports the loss of the peer to a program that does not use
+ * rdma_cm. Return: the status, or IB_WC_SUCCESS if the stream has ended for another reason.
+ */
+static u8 get_loss_status(const struct rnic_qp *qp)
+{
+	if (rnic_qp_has_lost_peer(qp))
+		return IB_WC_RETRY_EXC_ERR;
+	if (rnic_qp_rdv(qp) && qp->why == IW_PEER_TERMINATE && is_no_receive(&qp->rdmap))
+		return IB_WC_RNR_RETRY_EXC_ERR;
+	return IB_WC_SUCCESS;
+}
+
 /*
  * Get the status with which a request is flushed. If the RDMAP layer of the
  * peer has sent a Terminate, the oldest request that awaits a response gets a
- * remote error.
+ * remote error. If a queue pair that does not use rdma_cm has lost its peer, the
+ * oldest request gets a retry error.
  */
 static u8 choose_flush_status(struct rnic_qp *qp, const struct rnic_swqe *n)
 {
 	const struct rdmap *r = &qp->rdmap;
+	u8 loss = get_loss_status(qp);
 
 	if (n->status)
 		return n->status;
+	if (loss && !qp->sq.remote_err_reported) {
+		qp->sq.remote_err_reported = true;
+		return loss;
+	}
 	if (qp->why != IW_PEER_TERMINATE || qp->sq.remote_err_reported ||
 	    n->state != SWQE_AWAITS_RESPONSE || r->peer_layer)
 		return IB_WC_WR_FLUSH_ERR;

@@ -11,6 +11,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "rnic.h"
+#include "rnr.h"
 
 static int rnic_srq_check_attr(const struct ib_srq_init_attr *a)
 {
@@ -179,6 +180,26 @@ static u32 __rnic_srq_count_posted(struct rnic_srq *srq)
 	n = rnic_ring_count_posted(&srq->ring, srq->head, srq->head);
 	srq->prod_invalid = n == RING_IDX_INVALID;
 	return srq->prod_invalid ? 0 : n;
+}
+
+/**
+ * rnic_srq_has_recv - check whether a WQE is posted and not dequeued
+ * @srq: the queue
+ *
+ * Context: any.
+ *
+ * Return: true if one is posted, or if the producer index is invalid, so that dequeuing fails for
+ * that reason; false otherwise.
+ */
+bool rnic_srq_has_recv(struct rnic_srq *srq)
+{
+	unsigned long flags;
+	bool has;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	has = __rnic_srq_count_posted(srq) || srq->prod_invalid;
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return has;
 }
 
 /*

@@ -412,6 +412,7 @@ void sddp_stream_release(struct kref *ref);
 void sddp_stream_set_event(struct sddp_stream *st, enum sddp_event ev);
 void sddp_stream_set_deadline(struct sddp_stream *st, unsigned int seconds);
 void sddp_stream_end_if_late(struct sddp_stream *st, bool more);
+int sddp_stream_bind(struct sddp_stream *st, struct ddp_stream *s);
 int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s);
 int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
 			  struct ddp_stream *s);

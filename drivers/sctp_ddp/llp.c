@@ -178,6 +178,11 @@ static int sddp_reject(struct ddp_session *ss, const struct ddp_offer *o)
 	return sddp_llp_queue_reply(ss_to_stream(ss), NULL, o);
 }
 
+static int sddp_llp_bind(struct ddp_session *ss, struct ddp_stream *s)
+{
+	return sddp_stream_bind(ss_to_stream(ss), s);
+}
+
 static void sddp_stop(struct ddp_session *ss, bool abort)
 {
 	sddp_stream_request_end(ss_to_stream(ss), abort ? IW_LOCAL_ABORT
@@ -192,6 +197,7 @@ struct ddp_session_type sddp_session_type = {
 	.unlisten	= sddp_unlisten,
 	.accept		= sddp_accept,
 	.reject		= sddp_reject,
+	.bind		= sddp_llp_bind,
 	.stop		= sddp_stop,
 	.release	= sddp_stream_release,
 };

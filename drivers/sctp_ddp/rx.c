@@ -4,11 +4,9 @@
  *
  * A chunk that is next in order is passed to the session or to DDP without delay. DDP places the
  * payload of an out-of-order tagged segment without delay, and the stream keeps only the header;
- * any other out-of-order chunk is kept as a whole. The DDP-SSN is checked against the window (RFC
- * 5043 10) before memory is allocated. Chunks of a session that has ended are only counted.
- *
- * A segment that must wait for a page fault is deferred: the stream keeps it, and treats all later
- * chunks as out of order until the segment is delivered.
+ * any other out-of-order chunk is kept as a whole. The DDP-SSN is checked against the window (RFC 5043
+ * 10) before memory is allocated. Chunks of a session that has ended are only counted. A segment
+ * that must wait is deferred: later chunks are out of order until it is delivered.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -74,7 +72,7 @@ static bool deliver_segment(struct sddp_stream *st, u32 len, const struct ddp_pl
 	return true;
 }
 
-/* Enter Full Operation after the peer has accepted the session */
+/* Enter Full Operation after the peer has accepted; end a session without a DDP stream */
 static void sddp_rx_enter_full(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	if (st->ended)
@@ -84,6 +82,8 @@ static void sddp_rx_enter_full(struct sddp_stream *st, const struct ddp_offer *o
 	sddp_assoc_count_accepted(st->a);
 	/* continue even if the ULP refuses the reply: the stream then sends only a Terminate */
 	ddp_session_report_established(&st->ss, o);
+	if (!st->stream)
+		sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
 }
 
 /* Report the peer's Initiate to the listener's ULP, and set a deadline for the ULP's reply */

@@ -168,10 +168,34 @@ void sddp_stream_release(struct kref *ref)
 /* Requests of the ULP -------------------------------------------------------- */
 
 /**
+ * sddp_stream_bind - bind the DDP stream of a session that this side initiates
+ * @st: the stream
+ * @s: the DDP stream to start; holds a reference on @st until sddp_stream_unbind()
+ *
+ * Context: before the worker can find @st, or in the worker's established upcall.
+ *
+ * Return: 0; -EISCONN if @s is bound already; -ENOTCONN if @s has been unbound.
+ */
+int sddp_stream_bind(struct sddp_stream *st, struct ddp_stream *s)
+{
+	int err;
+
+	/* take the DDP stream's reference */
+	ddp_session_get(&st->ss);
+	st->stream = s;
+	err = ddp_stream_bind(s, &st->llp);
+	if (!err)
+		return 0;
+	st->stream = NULL;
+	ddp_session_put(&st->ss);
+	return err;
+}
+
+/**
  * sddp_stream_begin - begin a session on reserved streams
  * @st: the stream; no other context may use it yet
  * @s: the DDP stream to start after the peer has accepted the session; holds a reference
- *	on @st until sddp_stream_unbind()
+ *	on @st until sddp_stream_unbind(). NULL if sddp_stream_bind() follows.
  *
  * This function does not check whether the association has failed or has too few
  * streams: the worker does.
@@ -181,17 +205,10 @@ void sddp_stream_release(struct kref *ref)
  */
 int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
 {
-	int err;
+	int err = s ? sddp_stream_bind(st, s) : 0;
 
-	/* take the DDP stream's reference */
-	ddp_session_get(&st->ss);
-	st->stream = s;
-	err = ddp_stream_bind(s, &st->llp);
-	if (err) {
-		st->stream = NULL;
-		ddp_session_put(&st->ss);
+	if (err)
 		return err;
-	}
 	sddp_stream_set_deadline(st, SDDP_DEADLINE_SEND);
 	/* cannot fail: the reservation has allocated the entry */
 	xa_store(&st->a->streams, st->id, st, GFP_KERNEL);

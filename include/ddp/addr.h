@@ -53,8 +53,6 @@ void ddp_addr_unmap_v4(struct sockaddr_storage *a);
  */
 int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
 			    struct sockaddr_storage *at, int room);
-/* Find the interface that rdma_cm would find by the address @a, under RCU; NULL if none */
-const struct net_device *ddp_addr_find_dev(struct net *net, const struct sockaddr_storage *a);
 /*
  * Check whether rdma_cm may give the addresses of interface @has to the device of
  * interface @mine

@@ -216,4 +216,10 @@ void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r);
  */
 void ddp_fault_complete(struct ddp_fault *w, bool fault_failed);
 
+struct ddp_stream;
+
+/* Let the receive path wait for the ULP, and undo it; only in the admit upcall */
+void ddp_rx_begin_wait(struct ddp_stream *s, const struct ddp_mem_ops *ops, void *owner);
+void ddp_rx_cancel_wait(struct ddp_stream *s);
+
 #endif

@@ -34,6 +34,10 @@
  * @rtr: DDP_RTR_* flags
  * @revision: MPA revision of a received message; 0 over SCTP, whose messages have
  *	no revision. Ignored in an offer to send.
+ * @crc: received message that does not reject: true if the segments of both
+ *	directions will carry an MPA CRC. Ignored in an offer to send
+ * @tx_markers: as @crc; true if this side will send MPA markers
+ * @rx_markers: as @crc; true if the peer will send MPA markers
  * @pd_len: length of Private Data in bytes, without the IRD/ORD word
  * @pd: Private Data
  */
@@ -43,6 +47,9 @@ struct ddp_offer {
 	u16	ord;
 	u8	rtr;
 	u8	revision;
+	bool	crc;
+	bool	tx_markers;
+	bool	rx_markers;
 	u16	pd_len;
 	u8	pd[DDP_PD_MAX];
 };

@@ -84,6 +84,7 @@ enum iw_reason {
 	IW_NO_MEMORY = 50,	/* allocation failed */
 	IW_UNREADABLE = 51,	/* the CPU cannot read the received data */
 	IW_SCTP_ADDRESSES = 52,	/* association has too many addresses */
+	IW_RETRY_EXCEEDED = 53,	/* no stream within timeout and retry count of a QP */
 
 	IW_REASON_NR
 };

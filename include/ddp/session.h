@@ -129,7 +129,9 @@ struct ddp_listener {
  * @remote: destination address and port
  * @offer: IRD, ORD, RTR types and Private Data to send
  * @policy: settings of the device
- * @stream: stream that the LLP starts after the established upcall
+ * @stream: stream that the LLP starts after the established upcall; NULL if the user calls
+ *	ddp_session_type.bind in that upcall. A stream can be bound only once, so a user that
+ *	may have to connect again after a failure binds the stream late.
  */
 struct ddp_connect {
 	struct net			*net;
@@ -188,6 +190,9 @@ struct ddp_listen {
  *	follows, at the latest when a timeout of the LLP expires.
  * @reject: reject a request. If it returns 0, the closed upcall follows, at the
  *	latest when a timeout of the LLP expires.
+ * @bind: bind the stream of a session that was connected without one. Called only in the
+ *	established upcall. Returns 0, or an errno of ddp_stream_bind(), after which the LLP
+ *	ends the session.
  * @stop: end a session, abortively if @abort is set, else gracefully. The
  *	closed upcall follows, unless it has been made before. Any context.
  * @release: free the session; called when its last reference is dropped
@@ -209,6 +214,7 @@ struct ddp_session_type {
 	int (*accept)(struct ddp_session *ss, struct ddp_stream *s,
 		      const struct ddp_offer *o);
 	int (*reject)(struct ddp_session *ss, const struct ddp_offer *o);
+	int (*bind)(struct ddp_session *ss, struct ddp_stream *s);
 	void (*stop)(struct ddp_session *ss, bool abort);
 	void (*release)(struct kref *ref);
 };

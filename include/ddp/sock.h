@@ -38,13 +38,9 @@ int ddp_ifindex_to_vrf(struct net *net, int ifindex);
 void ddp_sock_owner_init_from_sock(struct ddp_sock_owner *o, const struct socket *sock);
 int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
 		    const struct ddp_sock_owner *owner, struct socket **sock);
-int ddp_sock_accept(struct socket *listener, const struct ddp_sock_callbacks *orig_callbacks,
-		    struct socket **sock);
 void ddp_sock_release(struct socket *sock);
 
 /* sock.c */
-void ddp_sock_init_lock_class(struct sock *sk);
-void ddp_sock_set_lock_class(struct sock *sk);
 void ddp_sock_set_tos(struct sock *sk, u8 tos);
 int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at);
 int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to);

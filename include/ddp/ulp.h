@@ -98,7 +98,9 @@ struct ddp_msg {
  *	@admit and that has failed or needs a page fault. For a tagged segment,
  *	set the rights that its STag needs. For an untagged segment, set the
  *	buffer of its message, or return IW_DDP_U_NO_BUFFER if there is no
- *	buffer for this MSN.
+ *	buffer for this MSN. After ddp_rx_begin_wait() it may return IW_AGAIN for
+ *	an untagged segment, and leave its state unchanged; DDP calls it again
+ *	after the wait.
  * @admit_more: admit @n segments that continue the previous segment: their headers
  *	differ from its header only in the TO or the MO. DDP keeps using the
  *	rights or the buffer that @admit has set. @h is the header of the first
@@ -226,7 +228,7 @@ struct ddp_stream {
 	u32			writes_unreported;	/* Writes to pass to writes_placed() */
 	/* receive state of the untagged queues, indexed by the queue number */
 	struct ddp_untagged_queue uq[DDP_QUEUES];
-	struct ddp_cursor	sink[DDP_QUEUES];	/* per queue: position of the next payload */
+	struct ddp_cursor	sink[DDP_QUEUES];	/* where the next payload goes */
 	struct ddp_deferred	deferred;	/* deferred segment, if any */
 
 	/* page-fault request of the transmit path; ownership: see struct ddp_fault */

@@ -12,8 +12,15 @@ static_assert((int)RNIC_SW_DV_LLP_DEFAULT == RNIC_SW_LLP_DEFAULT &&
 	      (int)RNIC_SW_DV_LLP_SCTP == RNIC_SW_LLP_SCTP,
 	      "enum rnic_sw_dv_llp must have the values of enum rnic_sw_llp");
 static_assert((int)RNIC_SW_DV_CONN_DEPTHS == RNIC_SW_CONN_DEPTHS &&
-	      (int)RNIC_SW_DV_CONN_REJECTED == RNIC_SW_CONN_REJECTED,
+	      (int)RNIC_SW_DV_CONN_REJECTED == RNIC_SW_CONN_REJECTED &&
+	      (int)RNIC_SW_DV_CONN_CRC == RNIC_SW_CONN_CRC &&
+	      (int)RNIC_SW_DV_CONN_TX_MARKERS == RNIC_SW_CONN_TX_MARKERS &&
+	      (int)RNIC_SW_DV_CONN_RX_MARKERS == RNIC_SW_CONN_RX_MARKERS,
 	      "enum rnic_sw_dv_conn_flags must have the values of RNIC_SW_CONN_*");
+
+/* Flags that this version knows */
+#define CONN_FLAGS	(RNIC_SW_DV_CONN_DEPTHS | RNIC_SW_DV_CONN_REJECTED | RNIC_SW_DV_CONN_CRC | \
+			 RNIC_SW_DV_CONN_TX_MARKERS | RNIC_SW_DV_CONN_RX_MARKERS)
 
 bool rnic_sw_dv_is_supported(struct ibv_device *device)
 {
@@ -62,7 +69,7 @@ int rnic_sw_dv_query_conn(struct ibv_qp *qp, struct rnic_sw_dv_conn *conn)
 	ret = query_conn(qp, &resp, conn->private_data);
 	if (ret)
 		return ret;
-	conn->flags = resp.flags & (RNIC_SW_DV_CONN_DEPTHS | RNIC_SW_DV_CONN_REJECTED);
+	conn->flags = resp.flags & CONN_FLAGS;
 	conn->llp = resp.llp;
 	conn->revision = resp.revision;
 	conn->ird = resp.ird;

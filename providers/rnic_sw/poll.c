@@ -17,7 +17,9 @@ static_assert((int)IBV_WC_SUCCESS == RNIC_SW_OK &&
 	      (int)IBV_WC_WR_FLUSH_ERR == RNIC_SW_WR_FLUSH_ERR &&
 	      (int)IBV_WC_MW_BIND_ERR == RNIC_SW_MW_BIND_ERR &&
 	      (int)IBV_WC_REM_ACCESS_ERR == RNIC_SW_REM_ACCESS_ERR &&
-	      (int)IBV_WC_REM_OP_ERR == RNIC_SW_REM_OP_ERR,
+	      (int)IBV_WC_REM_OP_ERR == RNIC_SW_REM_OP_ERR &&
+	      (int)IBV_WC_RETRY_EXC_ERR == RNIC_SW_RETRY_EXC_ERR &&
+	      (int)IBV_WC_RNR_RETRY_EXC_ERR == RNIC_SW_RNR_RETRY_EXC_ERR,
 	      "statuses are passed as they are");
 
 static const enum ibv_wc_opcode wc_opcodes[] = {

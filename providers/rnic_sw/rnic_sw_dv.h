@@ -59,10 +59,16 @@ int rnic_sw_dv_set_llp(struct ibv_context *context, enum rnic_sw_dv_llp llp);
  * enum rnic_sw_dv_conn_flags - flags of struct rnic_sw_dv_conn
  * @RNIC_SW_DV_CONN_DEPTHS: the peer has sent IRD and ORD (RFC 6581)
  * @RNIC_SW_DV_CONN_REJECTED: the peer has rejected the connection
+ * @RNIC_SW_DV_CONN_CRC: FPDUs of both directions have an MPA CRC
+ * @RNIC_SW_DV_CONN_TX_MARKERS: the FPDUs that this side sends have MPA markers
+ * @RNIC_SW_DV_CONN_RX_MARKERS: the FPDUs that the peer sends have MPA markers
  */
 enum rnic_sw_dv_conn_flags {
 	RNIC_SW_DV_CONN_DEPTHS = 1 << 0,
 	RNIC_SW_DV_CONN_REJECTED = 1 << 1,
+	RNIC_SW_DV_CONN_CRC = 1 << 2,
+	RNIC_SW_DV_CONN_TX_MARKERS = 1 << 3,
+	RNIC_SW_DV_CONN_RX_MARKERS = 1 << 4,
 };
 
 /**

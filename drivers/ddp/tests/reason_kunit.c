@@ -142,7 +142,7 @@ static const u8 events[IW_REASON_NR] = {
 static const u8 ends[] = {
 	IW_OK, IW_PEER_CLOSED, IW_PEER_RESET, IW_PEER_REJECT, IW_PEER_REFUSED,
 	IW_UNREACHABLE, IW_TIMEOUT, IW_LOCAL_CLOSE, IW_LOCAL_ABORT,
-	IW_NO_MEMORY,
+	IW_NO_MEMORY, IW_RETRY_EXCEEDED,
 };
 
 /* Each reason has the expected event for the consumer. */
@@ -269,6 +269,7 @@ static const char * const numbers[] = {
 	[50]	= "no-memory",
 	[51]	= "unreadable",
 	[52]	= "sctp-addresses",
+	[53]	= "retry-exceeded",
 };
 
 /* Each reason has the number that numbers[] gives it. */

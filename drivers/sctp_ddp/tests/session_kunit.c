@@ -217,7 +217,8 @@ static void send_and_check(struct sddp_session s, struct sequence t, const struc
 	next.chunks[t.n] = *c;
 	next.chunks[t.n].ours = true;
 	next.n++;
-	expect_rule(&next, may == may_send_next(&t, &next), may ? "must not be sent" : "may be sent");
+	expect_rule(&next, may == may_send_next(&t, &next),
+		    may ? "must not be sent" : "may be sent");
 	if (!may)
 		return;
 	sddp_session_record_sent(&s, c->what, c->enhanced);

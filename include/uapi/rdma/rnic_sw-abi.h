@@ -156,6 +156,8 @@ enum rnic_sw_status {
 	RNIC_SW_MW_BIND_ERR		= 6,	/* MW cannot be bound */
 	RNIC_SW_REM_ACCESS_ERR		= 10,	/* remote memory access error */
 	RNIC_SW_REM_OP_ERR		= 11,	/* remote operation failed */
+	RNIC_SW_RETRY_EXC_ERR		= 12,	/* peer did not reply, or is gone */
+	RNIC_SW_RNR_RETRY_EXC_ERR	= 13,	/* peer has posted no receive */
 };
 
 /*
@@ -382,11 +384,15 @@ enum rnic_sw_query_conn_attrs {
 
 #define RNIC_SW_CONN_DEPTHS	0x1	/* the message has IRD and ORD */
 #define RNIC_SW_CONN_REJECTED	0x2	/* the message rejects the connection */
+#define RNIC_SW_CONN_CRC	0x4	/* FPDUs of both directions have an MPA CRC */
+#define RNIC_SW_CONN_TX_MARKERS	0x8	/* this side sends MPA markers */
+#define RNIC_SW_CONN_RX_MARKERS	0x10	/* the peer sends MPA markers */
 
 /**
  * struct rnic_sw_query_conn_resp - start-up message of a peer
  * @comp_mask: zero
- * @flags: RNIC_SW_CONN_*
+ * @flags: RNIC_SW_CONN_*. CRC and markers are what both messages together have
+ *	agreed on; they are never set over SCTP or after a reject
  * @ird: IRD as the peer has sent it, 14 bits; 0x3fff if the peer does not
  *	negotiate it. Zero without RNIC_SW_CONN_DEPTHS
  * @ord: ORD, in the same way as @ird

@@ -499,7 +499,7 @@ static void check_query(struct ibv_qp *qp, uint16_t len)
 	conn.resp.private_data_len = len;
 	CHECK(!rnic_sw_dv_query_conn(qp, &got.conn));
 	CHECK(conn.handle == qp->handle);
-	CHECK(got.conn.flags == (RNIC_SW_DV_CONN_DEPTHS | RNIC_SW_DV_CONN_REJECTED));
+	CHECK(got.conn.flags == 0x1f);
 	CHECK(got.conn.llp == RNIC_SW_DV_LLP_SCTP && got.conn.revision == 2);
 	CHECK(got.conn.ird == RNIC_SW_DV_NOT_NEGOTIATED && got.conn.ord == 0x1234);
 	CHECK(got.conn.private_data_len == len);

@@ -91,7 +91,7 @@ static bool has_ipv6(const struct in6_addr *addr, const struct net_device *dev)
 #define __in_dev_get_rcu(d)	(stubs.no_ip ? NULL : stubs.a4[(d)->ifindex - FIRST])
 #define __in6_dev_get(d)	(stubs.no_ip ? NULL : &stubs.in6[(d)->ifindex - FIRST])
 /* new kernels have this function */
-#define compat_also_related(mine, has)	is_vlan_on(mine, has)
+#define compat_also_related(mine, has, is_vlan)	(is_vlan)
 #define in_dev_for_each_ifa_rcu(i, in)	for (i = in; i->there; i++)
 
 /* Hash in which each bit of both arguments changes the result */

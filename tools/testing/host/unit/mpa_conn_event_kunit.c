@@ -116,6 +116,7 @@ static struct mpa_conn *open_replied(struct kunit *test)
 {
 	static const char key[] = "MPA ID Rep Frame\x40\x01";
 	static const struct ddp_offer offer;
+	static int stream;
 	struct mpa_conn *c = open_passive();
 
 	memcpy(stubs.octets, key, sizeof(key) - 1);
@@ -123,6 +124,7 @@ static struct mpa_conn *open_replied(struct kunit *test)
 	c->su = kzalloc(sizeof(*c->su), GFP_KERNEL);
 	c->conn_req.listener = NULL;
 	c->reported = true;
+	c->bound_stream = (void *)&stream;
 	mpa_startup_init(c->su, true, 1, true, false);
 	KUNIT_EXPECT_EQ(test, 0, mpa_startup_set_offer(c->su, &offer));
 	return c;
@@ -151,6 +153,20 @@ static void first_rx_pass_follows_startup(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	run_worker(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.received);
+}
+
+/* If the user has bound no stream in the established upcall, the connection is torn down */
+static void conn_without_stream_is_torn_down(struct kunit *test)
+{
+	struct mpa_conn *c = open_replied(test);
+
+	c->bound_stream = NULL;
+	poll_events(c);
+	KUNIT_EXPECT_EQ(test, MPA_ENDED, c->phase);
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_ABORT, stubs.why);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.received);
+	/* freed with the connection */
+	kfree(c->su);
 }
 
 /* A worker that finds the mutex held is queued again when the mutex is released */
@@ -224,6 +240,7 @@ static struct kunit_case mpa_turn_cases[] = {
 	KUNIT_CASE(worker_repeats_passes_up_to_limit),
 	KUNIT_CASE(queued_work_holds_one_ref),
 	KUNIT_CASE(first_rx_pass_follows_startup),
+	KUNIT_CASE(conn_without_stream_is_torn_down),
 	KUNIT_CASE(held_mutex_postpones_events),
 	KUNIT_CASE(new_conn_is_queued_at_unlock),
 	{}

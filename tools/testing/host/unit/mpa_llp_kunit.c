@@ -145,7 +145,7 @@ static void test_exit(struct kunit *test)
 	mpa_conn_wait_all_released();
 }
 
-static struct ddp_session *connect_with(u16 private_data)
+static struct ddp_session *connect_stream(struct ddp_stream *stream, u16 private_data)
 {
 	static const struct sockaddr_storage at;
 	static const struct ddp_policy policy;
@@ -154,10 +154,15 @@ static struct ddp_session *connect_with(u16 private_data)
 	};
 	const struct ddp_connect args = {
 		.net = &stubs.net, .local = &at, .remote = &at, .offer = &offer,
-		.policy = &policy, .stream = (void *)&dont_care,
+		.policy = &policy, .stream = stream,
 	};
 
 	return mpa_session_type.connect(&args, NULL, NULL);
+}
+
+static struct ddp_session *connect_with(u16 private_data)
+{
+	return connect_stream((void *)&dont_care, private_data);
 }
 
 /*
@@ -212,6 +217,28 @@ static void connect_takes_three_refs(struct kunit *test)
 	drop_worker_ref();
 	/* references of the program, the stream and the socket's callbacks */
 	KUNIT_EXPECT_EQ(test, 3, ss->ref.refs);
+	mpa_sock_release(c, false);
+	ddp_session_put(ss);
+	ddp_session_put(ss);
+	ddp_session_put(ss);
+}
+
+/* The user may connect without a stream, and bind the stream in the established upcall */
+static void stream_is_bound_later(struct kunit *test)
+{
+	struct ddp_session *ss = connect_stream(NULL, 0);
+	struct mpa_conn *c = ss_to_conn(ss);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ss));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.begun);
+	KUNIT_EXPECT_NULL(test, c->bound_stream);
+	drop_worker_ref();
+	/* references of the program and the socket's callbacks */
+	KUNIT_EXPECT_EQ(test, 2, ss->ref.refs);
+	mpa_conn_lock(c);
+	KUNIT_EXPECT_EQ(test, 0, mpa_session_type.bind(ss, (void *)&dont_care));
+	mpa_conn_unlock(c);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)&dont_care, (void *)c->bound_stream);
 	mpa_sock_release(c, false);
 	ddp_session_put(ss);
 	ddp_session_put(ss);
@@ -340,6 +367,7 @@ static struct kunit_case mpa_llp_cases[] = {
 	KUNIT_CASE(connect_without_route_fails),
 	KUNIT_CASE(failed_bind_releases_socket),
 	KUNIT_CASE(connect_takes_three_refs),
+	KUNIT_CASE(stream_is_bound_later),
 	KUNIT_CASE(accept_and_reject_queue_worker),
 	KUNIT_CASE(accept_and_reject_fail),
 	KUNIT_CASE(accepted_session_stays_accepted),

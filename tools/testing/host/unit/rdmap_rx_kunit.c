@@ -16,14 +16,23 @@ static struct {
 	u32			taken, done;	/* receives consumed and completed */
 	u32			invalidations, stag;	/* number of invalidations; last STag */
 	u32			answered;
+	bool			empty;		/* no receive is posted */
+	bool			waits;		/* a message may wait for a receive */
 	struct rdmap_recv	recv;		/* receive completed last */
 	enum iw_reason	sink;	/* result of storing the response of an atomic */
 } stubs;
 
 enum iw_reason rdmap_rq_dequeue(struct rdmap *r)
 {
+	if (stubs.empty)
+		return IW_DDP_U_NO_BUFFER;
 	stubs.taken++;
 	return IW_OK;
+}
+
+enum iw_reason rdmap_rq_wait(struct rdmap *r)
+{
+	return stubs.waits ? IW_AGAIN : IW_DDP_U_NO_BUFFER;
 }
 
 void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)

@@ -232,6 +232,22 @@ static void depths_adjusted_before_rtr(struct kunit *test)
 	expect_all_released(test);
 }
 
+/* rdma_cm can neither connect nor accept with a QP that the program connects without rdma_cm */
+static void qp_with_rendezvous_is_refused(struct kunit *test)
+{
+	struct iw_cm_conn_param p = { .qpn = 1, .ird = 1, .ord = 1 };
+	struct ib_qp *held;
+
+	stubs.qp[0].rdv = (void *)&stubs;
+	stubs.qp[1].rdv = (void *)&stubs;
+	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_iw_connect(&stubs.id, &p));
+	KUNIT_EXPECT_EQ(test, 1, stubs.qp[1].ref.refs);
+	KUNIT_EXPECT_EQ(test, -EINVAL, accept_with(0, &held));
+	KUNIT_EXPECT_TRUE(test, stubs.rejected);
+	rnic_session_user.closed(&stubs.ss, IW_LOCAL_CLOSE, NULL);
+	release_all(test, held);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(accepted_conn_closes),
 	KUNIT_CASE(reject_gives_no_event),
@@ -244,6 +260,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(accept_after_session_end),
 	KUNIT_CASE(failed_accept_rejects),
 	KUNIT_CASE(depths_adjusted_before_rtr),
+	KUNIT_CASE(qp_with_rendezvous_is_refused),
 	{}
 };
 

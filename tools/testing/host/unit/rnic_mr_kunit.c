@@ -399,6 +399,21 @@ static void repin_fails_on_bind(struct kunit *test)
 	free_window_and_known(test);
 }
 
+/* An MR with a bound window is neither changed nor replaced */
+static void bound_window_blocks_rereg(struct kunit *test)
+{
+	register_known(test, RIGHTS);
+	bind_window_to_known();
+	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EBUSY), (void *)rereg_known(IB_MR_REREG_ACCESS, 0));
+	KUNIT_EXPECT_EQ(test, RIGHTS, to_rnic_mr(known)->access);
+	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EBUSY), (void *)rereg_known(IB_MR_REREG_TRANS, 0));
+	KUNIT_EXPECT_EQ(test, 1, umems);
+	KUNIT_EXPECT_TRUE(test, to_rnic_mr(known)->region.valid && table[0]->valid);
+	ddp_region_revoke(table[0]);
+	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg_known(IB_MR_REREG_ACCESS, 0));
+	free_window_and_known(test);
+}
+
 /* If no STag is free for the new MR, the old MR remains, and windows can be bound to it */
 static void old_mr_stays_without_free_stag(struct kunit *test)
 {
@@ -514,6 +529,7 @@ static struct kunit_case rnic_mr_cases[] = {
 	KUNIT_CASE(user_blocks_cover_a_page),
 	KUNIT_CASE(memory_change_fails_on_bind),
 	KUNIT_CASE(repin_fails_on_bind),
+	KUNIT_CASE(bound_window_blocks_rereg),
 	KUNIT_CASE(dereg_of_replaced_mr),
 	KUNIT_CASE(old_mr_stays_without_free_stag),
 	KUNIT_CASE(foreign_memory_is_not_pinned),

@@ -20,6 +20,7 @@ static struct {
 	struct net		*new_net;	/* move the interface to this namespace */
 	bool			notified;	/* let the notifier remove the device */
 	u32			unregistered;
+	bool			filled, followed;	/* the GID table */
 } stubs;
 
 static struct rdma_link_ops *link;
@@ -36,6 +37,8 @@ int register_netdevice_notifier(struct notifier_block *nb)
 	notifier = nb;
 	return 0;
 }
+
+void unregister_netdevice_notifier(struct notifier_block *nb) {}
 
 struct workqueue_struct *host_new_queue(void)
 {
@@ -138,8 +141,6 @@ int ib_register_device(struct ib_device *ib, const char *name, void *dma)
 	return 0;
 }
 
-void ib_dispatch_event(struct ib_event *event) {}
-
 /* Other functions of rnic_sw ----------------------------------------------------- */
 
 int rnic_device_init(struct rnic_dev *dev)
@@ -150,6 +151,21 @@ int rnic_device_init(struct rnic_dev *dev)
 int rnic_cm_init(struct rnic_dev *dev)
 {
 	return 0;
+}
+
+void rnic_gids_fill(struct rnic_dev *dev, const struct net_device *netdev)
+{
+	/* the core reads the table when the device is registered */
+	WARN_ON(stubs.registered || netdev != &stubs.netdev);
+	stubs.filled = true;
+}
+
+void rnic_gids_request_check(struct rnic_dev *dev) {}
+
+void rnic_gids_follow(struct net_device *netdev)
+{
+	WARN_ON(!stubs.filled || netdev != &stubs.netdev);
+	stubs.followed = true;
 }
 
 void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why) {}
@@ -187,6 +203,7 @@ static void interface_has_one_device(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, create_device());
 	KUNIT_EXPECT_TRUE(test, stubs.registered);
+	KUNIT_EXPECT_TRUE(test, stubs.followed);
 	KUNIT_EXPECT_EQ(test, -EEXIST, create_device());
 	KUNIT_EXPECT_TRUE(test, stubs.registered);
 }
@@ -257,6 +274,46 @@ static void guid_of_a_stacked_interface(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, guid[3] == 0xff && guid[4] == 0xfe);
 }
 
+/* Create and delete the device; check whether its GUID is made of the MAC address only */
+static bool has_plain_guid(struct kunit *test)
+{
+	const u8 *guid;
+	bool plain;
+
+	KUNIT_EXPECT_EQ(test, 0, create_device());
+	guid = (const u8 *)&stubs.dev->ib.node_guid;
+	plain = guid[3] == 0xff && guid[4] == 0xfe;
+	ib_dealloc_device(&stubs.dev->ib);
+	stubs.registered = false;
+	return plain;
+}
+
+/* The ports of a bond have the same MAC address, but get different GUIDs */
+static void guid_of_a_bond_port(struct kunit *test)
+{
+	static const u8 mac[ETH_ALEN] = { 2, 3, 4, 5, 6, 7 }, other[ETH_ALEN] = { 2, 9 };
+	struct net_device port = { .addr_len = ETH_ALEN, .dev_addr = mac };
+	struct net_device bond = { .addr_len = ETH_ALEN, .dev_addr = mac,
+				   .lower = &port, .is_lag_master = true };
+
+	strcpy(stubs.netdev.name, "eth1");
+	stubs.netdev.addr_len = ETH_ALEN;
+	stubs.netdev.dev_addr = mac;
+	stubs.netdev.master = &bond;
+	port.next_lower = &stubs.netdev;
+	KUNIT_EXPECT_FALSE(test, has_plain_guid(test));
+	port.dev_addr = other;
+	KUNIT_EXPECT_TRUE(test, has_plain_guid(test));
+	/* ports of a VRF can be a VLAN and the interface below; only the VLAN's GUID is made unique */
+	port.dev_addr = mac;
+	bond.is_lag_master = false;
+	KUNIT_EXPECT_TRUE(test, has_plain_guid(test));
+	/* the only port */
+	bond.is_lag_master = true;
+	bond.lower = &stubs.netdev;
+	KUNIT_EXPECT_TRUE(test, has_plain_guid(test));
+}
+
 static struct kunit_case rnic_netdev_cases[] = {
 	KUNIT_CASE(interface_has_one_device),
 	KUNIT_CASE(interface_without_ip_is_refused),
@@ -264,6 +321,7 @@ static struct kunit_case rnic_netdev_cases[] = {
 	KUNIT_CASE(interface_moved_during_create),
 	KUNIT_CASE(notifier_removes_during_create),
 	KUNIT_CASE(guid_of_a_stacked_interface),
+	KUNIT_CASE(guid_of_a_bond_port),
 	{}
 };
 

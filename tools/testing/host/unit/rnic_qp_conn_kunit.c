@@ -169,6 +169,30 @@ static void reply_can_be_queried(struct kunit *test)
 	end_connecting(test, IW_PEER_CLOSED, NULL);
 }
 
+/* A program can query whether FPDUs have a CRC, and in which direction markers are sent */
+static void crc_and_markers_can_be_queried(struct kunit *test)
+{
+	static const u32 want[] = {
+		RNIC_SW_CONN_CRC, RNIC_SW_CONN_TX_MARKERS, RNIC_SW_CONN_RX_MARKERS,
+	};
+	struct ddp_offer reply;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		if (i)
+			KUNIT_ASSERT_EQ(test, 0, test_init(test));
+		connecting_ep(test);
+		fill_longest(&reply);
+		reply.ord = 1;
+		reply.crc = i == 0;
+		reply.tx_markers = i == 1;
+		reply.rx_markers = i == 2;
+		KUNIT_EXPECT_EQ(test, IW_OK, rnic_session_user.established(&stubs.ss, &reply));
+		expect_longest(test, &reply, RNIC_SW_CONN_DEPTHS | want[i]);
+		end_connecting(test, IW_PEER_CLOSED, NULL);
+	}
+}
+
 /* MPA2-35: after a reject the initiator's program can query the peer's IRD and ORD */
 static void reject_can_be_queried(struct kunit *test)
 {
@@ -252,6 +276,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(query_without_data),
 	KUNIT_CASE(kernel_qp_keeps_no_message),
 	KUNIT_CASE(reply_can_be_queried),
+	KUNIT_CASE(crc_and_markers_can_be_queried),
 	KUNIT_CASE(reject_can_be_queried),
 	KUNIT_CASE(plain_message_has_no_depths),
 	KUNIT_CASE(no_message_without_reject),

@@ -72,6 +72,10 @@ int register_inet6addr_notifier(struct notifier_block *nb)
 	return 0;
 }
 
+void unregister_netdevice_notifier(struct notifier_block *nb) {}
+void unregister_inetaddr_notifier(struct notifier_block *nb) {}
+void unregister_inet6addr_notifier(struct notifier_block *nb) {}
+
 /* Queue delayed work, unless it is pending already */
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
 {

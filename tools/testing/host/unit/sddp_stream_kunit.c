@@ -13,6 +13,7 @@
 static struct {
 	struct sddp_assoc	a, other;
 	int			another;	/* result of reserving another association */
+	int			bind_err;	/* error of ddp_stream_bind(); 0: none */
 	u32			requests;		/* number of such reservations */
 	struct ddp_stream	stream;		/* the program's stream */
 	u32			bound, up, downs, closed, refused;
@@ -44,8 +45,8 @@ void host_cancel_delayed(struct delayed_work *d)
 
 int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 {
-	stubs.bound++;
-	return 0;
+	stubs.bound += !stubs.bind_err;
+	return stubs.bind_err;
 }
 
 void ddp_llp_report_down(struct ddp_stream *s, enum iw_reason why)
@@ -298,6 +299,44 @@ static void move_without_assoc_fails(struct kunit *test)
 	expect_over(test, st, IW_NO_MEMORY);
 }
 
+/* A session may begin without a DDP stream, which is bound later and then has a reference */
+static void stream_is_bound_later(struct kunit *test)
+{
+	struct sddp_stream *st = open_session(1, true);
+
+	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, NULL));
+	KUNIT_EXPECT_EQ(test, 0u, stubs.bound);
+	KUNIT_EXPECT_NOT_NULL(test, stubs.timer);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)st, xa_load(&stubs.a.streams, 1));
+	KUNIT_EXPECT_EQ(test, 2, st->ss.ref.refs);
+	/* without success nothing changes */
+	stubs.bind_err = -ENOTCONN;
+	KUNIT_EXPECT_EQ(test, -ENOTCONN, sddp_stream_bind(st, &stubs.stream));
+	KUNIT_EXPECT_NULL(test, st->stream);
+	KUNIT_EXPECT_EQ(test, 2, st->ss.ref.refs);
+	stubs.bind_err = 0;
+	KUNIT_EXPECT_EQ(test, 0, sddp_stream_bind(st, &stubs.stream));
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.stream, st->stream);
+	KUNIT_EXPECT_EQ(test, 3, st->ss.ref.refs);
+	sddp_stream_end(st, IW_TIMEOUT, NULL);
+	run_worker(&stubs.a);
+	expect_over(test, st, IW_TIMEOUT);
+}
+
+/* A session that ends before its DDP stream is bound reports its end only to the program */
+static void session_ends_without_stream(struct kunit *test)
+{
+	struct sddp_stream *st = open_session(1, true);
+
+	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, NULL));
+	sddp_stream_request_end(st, IW_LOCAL_ABORT);
+	run_worker(&stubs.a);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.downs);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_ABORT, stubs.why);
+	ddp_session_put(&st->ss);
+}
+
 static void aborted_session_moves_nowhere(struct kunit *test)
 {
 	struct sddp_stream *st = open_session(6, true);
@@ -428,6 +467,8 @@ static struct kunit_case sddp_stream_cases[] = {
 	KUNIT_CASE(moved_session_counts_once),
 	KUNIT_CASE(last_stream_does_not_move),
 	KUNIT_CASE(move_without_assoc_fails),
+	KUNIT_CASE(stream_is_bound_later),
+	KUNIT_CASE(session_ends_without_stream),
 	KUNIT_CASE(aborted_session_moves_nowhere),
 	KUNIT_CASE(unsent_reject_ends_session),
 	KUNIT_CASE(unsent_accept_is_up_until_timeout),

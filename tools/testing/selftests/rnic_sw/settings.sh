@@ -174,7 +174,8 @@ rdma_sets_values() {
 		import json, sys
 		assert json.load(open(sys.argv[1]))[0]["params"] == {
 		    "connect": "tcp", "listen": "tcp", "streams": "0", "paths": "none",
-		    "revision": "auto", "crc": "1", "markers": "0", "rtr": "write read"}
+		    "revision": "auto", "crc": "1", "markers": "0", "rtr": "write read",
+		    "rendezvous": "291"}
 	END
 	rdma_dev dev show iw0 >"$T_CASE/short"
 	grep '^[0-9]*: iw0: ' "$T_CASE/short"

@@ -179,6 +179,22 @@ vlan_has_own_guid() {
 	t_check "the GUIDs differ" [ "$(cat /sys/class/infiniband/iw[07]/node_guid | sort -u | wc -l)" = 2 ]
 }
 
+# Ports of a bond have the same MAC address.
+port_guids() {
+	modprobe -q bonding || true
+	ip link add d6 type bond mode active-backup || t_skip "this kernel has no bonding"
+	t_defer ip link del d6
+	for n in 7 8; do
+		ip link add "d$n" type dummy
+		t_defer ip link del "d$n"
+		ip link set "d$n" master d6
+		t_new_device "iw$n" "d$n"
+	done
+	t_check "the MAC addresses are equal" cmp /sys/class/net/d7/address /sys/class/net/d8/address
+	t_new_device iw6 d6
+	t_check "the GUIDs differ" [ "$(cat /sys/class/infiniband/iw[678]/node_guid | sort -u | wc -l)" = 3 ]
+}
+
 # rdma_cm gives a VLAN's address to the device of the interface below. See also addresses.sh.
 lower_device_serves_vlan() {
 	ip link add link t0 name t0.7 type vlan id 7
@@ -228,6 +244,7 @@ t_case "a client in another VRF than the device" "" one_socket_serves_vrfs
 t_case "a link-local address on two interfaces" "" link_local_on_two_interfaces
 t_case "a device in a container" "" container_device_is_visible
 t_case "a device on a VLAN has a GUID of its own" "" vlan_has_own_guid
+t_case "devices on the ports of a bond have different GUIDs" "" port_guids
 t_case "a VLAN's address, and the device below" "" lower_device_serves_vlan
 t_case "a listener on 127.0.0.1, with two devices" "" loopback_listener_on_each_device 127.0.0.1
 t_case "a listener on ::1, with two devices" "" loopback_listener_on_each_device ::1

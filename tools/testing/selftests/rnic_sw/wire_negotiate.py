@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Test IRD, ORD and the ready-to-receive message (RFC 6581 section 9)."""
 
-from lib.wire import (CM, DEPTHS, PEER, SUCCESS, WC, Peer, add, case, check, mpa,
+from lib.wire import (CM, CRC, DEPTHS, PEER, SUCCESS, WC, Peer, add, case, check, mpa,
                       rdmap, run, same, setting)
 from lib.wire_kernel import failing_allocations_of
 
@@ -58,7 +58,7 @@ def depths_of(w, link):
 def same_depths_sent(link, ird, ord_):
     """Check that the program's direct verb returns the depths that the peer has sent."""
     got = link.query_peer()
-    same("flags, IRD, ORD of the peer", (got.flags, got.ird, got.ord), (DEPTHS, ird, ord_))
+    same("flags, IRD, ORD of the peer", (got.flags, got.ird, got.ord), (CRC | DEPTHS, ird, ord_))
 
 
 def reported_limits(ird, ord_):

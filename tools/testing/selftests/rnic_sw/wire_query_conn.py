@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Test rnic_sw_dv_query_conn() over TCP: a program gets all of the peer's Private Data (RFC 5044
-section 7.1.1), its depths (RFC 6581 section 9.1) and the MPA revision. wire_sctp_startup.py tests
-the same over SCTP."""
+section 7.1.1), its depths (RFC 6581 section 9.1) and the MPA revision, and whether CRC and markers
+are in use. wire_sctp_startup.py tests the same over SCTP."""
 
 import errno
+import itertools
 
-from lib.wire import (CM, DEPTHS, LLP_TCP, PEER, REJECTED, Peer, PeerSent, Refused, case, check,
-                      mpa, run, same)
+from lib.wire import (CM, CRC, DEPTHS, LLP_TCP, PEER, REJECTED, RX_MARKERS, TX_MARKERS, Peer,
+                      PeerSent, Refused, case, check, mpa, run, same)
 
 ENHANCED = mpa.C | mpa.S
 MOST = mpa.PD_MAX
@@ -49,13 +50,13 @@ def calling(w, sock, port):
       "MPA-95 MPA-121 MPA-122 MPA-123 MPA2-18 MPA2-26")
 def of_request(w):
     for request, *sent in (
-            (mpa.request(pd=octets(MOST)), 0, 1, (0, 0), octets(MOST)),
-            (mpa.request(), 0, 1, (0, 0), b""),
-            (mpa.request(rev=2, pd=octets(MOST)), 0, 2, (0, 0), octets(MOST)),
+            (mpa.request(pd=octets(MOST)), CRC, 1, (0, 0), octets(MOST)),
+            (mpa.request(), CRC, 1, (0, 0), b""),
+            (mpa.request(rev=2, pd=octets(MOST)), CRC, 2, (0, 0), octets(MOST)),
             (mpa.request(rev=2, flags=ENHANCED, pd=WORD + octets(MOST - 4)),
-             DEPTHS, 2, (0x1234, 0x3FFE), octets(MOST - 4)),
+             CRC | DEPTHS, 2, (0x1234, 0x3FFE), octets(MOST - 4)),
             (mpa.request(rev=2, flags=ENHANCED, pd=WORD + octets(256)),
-             DEPTHS, 2, (0x1234, 0x3FFE), octets(256))):
+             CRC | DEPTHS, 2, (0x1234, 0x3FFE), octets(256))):
         link = w.add_link(w.dial())
         link.peer.put(request.pack())
         link.conn = w.expect_request().conn
@@ -75,13 +76,26 @@ def of_reply(w):
     for size in 0, 255, 256, MOST - 4:
         link = w.respond(lambda request, size=size: mpa.reply(
             rev=2, flags=ENHANCED, pd=mpa.word(0x3FFE, 128, request.rtr) + octets(size)))
-        same_sent(link, DEPTHS, 2, (0x3FFE, 128), octets(size))
+        same_sent(link, CRC | DEPTHS, 2, (0x3FFE, 128), octets(size))
         link.peer.close()
         link.expect_cm("DISCONNECTED")
-        same_sent(link, DEPTHS, 2, (0x3FFE, 128), octets(size))
+        same_sent(link, CRC | DEPTHS, 2, (0x3FFE, 128), octets(size))
     with w.policy(revision=1):
         link = w.respond(lambda _: mpa.reply(pd=octets(MOST)))
-        same_sent(link, 0, 1, (0, 0), octets(MOST))
+        same_sent(link, CRC, 1, (0, 0), octets(MOST))
+
+
+@case("both: CRC and markers in each direction", "MPA-83 MPA-84 MPA-86")
+def of_agreement(w):
+    for crc, markers in itertools.product((0, 1), repeat=2):
+        with w.policy(revision=1, crc=crc, markers=markers) as port:
+            for flags in 0, mpa.C, mpa.M, mpa.C | mpa.M:
+                agreed = (CRC * bool(crc or flags & mpa.C) | RX_MARKERS * markers |
+                          TX_MARKERS * bool(flags & mpa.M))
+                link = w.initiate(mpa.request(flags=flags), peer=w.dial(port), opened=False)
+                same_sent(link, agreed, 1, (0, 0), b"")
+                link = w.respond(lambda _, flags=flags: mpa.reply(flags=flags))
+                same_sent(link, agreed, 1, (0, 0), b"")
 
 
 @case("initiator: a reject with Private Data, and with depths",
@@ -108,7 +122,7 @@ def of_fall_back(w):
         same("revision of the second Request", link.peer.get_frame().rev, 1)
         link.peer.put(mpa.reply(pd=octets(300)).pack())
     link.expect_cm("ESTABLISHED", status=0)
-    same_sent(link, 0, 1, (0, 0), octets(300))
+    same_sent(link, CRC, 1, (0, 0), octets(300))
 
 
 @case("initiator: no message if the peer has sent no Reply")

@@ -13,7 +13,8 @@ extern void (*host_at_wmb)(void);
 #define smp_mb__after_atomic()		smp_mb()
 #define smp_acquire__after_ctrl_dep()	smp_rmb()
 
-#define xchg(p, v)	__atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
+/* a statement expression, because callers may ignore the value */
+#define xchg(p, v)	({ __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST); })
 #define cmpxchg(p, old, new) ({						\
 	typeof(*(p)) _old = (old);					\
 	__atomic_compare_exchange_n(p, &_old, new, false,		\

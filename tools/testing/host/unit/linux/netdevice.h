@@ -21,13 +21,18 @@ struct net_device {
 	int		ifindex;
 	bool		has_ip;
 	struct net	*net;
-	struct net_device *lower;	/* the interface below, or NULL */
+	struct net_device *lower;	/* the first interface below, or NULL */
+	struct net_device *next_lower;	/* another interface below the same interface, or NULL */
+	struct net_device *master;
+	bool		is_lag_master;
 	struct net_device *vlan_on;	/* the interface below a VLAN, or NULL */
 	int		vrf;
 };
 
 #define netdev_for_each_lower_dev(netdev, low, iter)	\
-	for ((void)(iter), (low) = (netdev)->lower; (low); (low) = NULL)
+	for ((void)(iter), (low) = (netdev)->lower; (low); (low) = (low)->next_lower)
+#define netdev_master_upper_dev_get(netdev)	((netdev)->master)
+#define netif_is_lag_master(netdev)	((netdev)->is_lag_master)
 
 enum { NETDEV_UP = 1, NETDEV_DOWN, NETDEV_CHANGE, NETDEV_UNREGISTER, NETDEV_CHANGEADDR,
 	NETDEV_CHANGEUPPER };
@@ -38,6 +43,7 @@ enum { NETDEV_UP = 1, NETDEV_DOWN, NETDEV_CHANGE, NETDEV_UNREGISTER, NETDEV_CHAN
 #define __in6_dev_get(netdev)		((netdev)->has_ip)
 #define dev_net(netdev)			((netdev)->net)
 #define compat_warn_same_address(netdev, low, id)	((void)(low))
+#define compat_report_link_gid(ib)	((void)(ib))
 #define dev_put(netdev)			((void)(netdev))
 #define is_zero_ether_addr(mac)		(!memcmp(mac, "\0\0\0\0\0", ETH_ALEN))
 #define eth_random_addr(mac)		((void)memset(mac, 2, ETH_ALEN))
@@ -66,7 +72,7 @@ struct notifier_block {
 
 /* each test defines this function */
 int register_netdevice_notifier(struct notifier_block *nb);
-#define unregister_netdevice_notifier(nb)	((void)(nb))
+void unregister_netdevice_notifier(struct notifier_block *nb);
 #define netdev_notifier_info_to_dev(info)	((struct net_device *)(info))
 
 /* Addresses of interfaces, and their notifiers; the test defines the functions */
@@ -77,7 +83,7 @@ struct inet6_ifaddr { struct inet6_dev *idev; };
 
 int register_inetaddr_notifier(struct notifier_block *nb);
 int register_inet6addr_notifier(struct notifier_block *nb);
-#define unregister_inetaddr_notifier(nb)	((void)(nb))
-#define unregister_inet6addr_notifier(nb)	((void)(nb))
+void unregister_inetaddr_notifier(struct notifier_block *nb);
+void unregister_inet6addr_notifier(struct notifier_block *nb);
 
 #endif

@@ -17,6 +17,7 @@ struct rcu_head { int unused; };
 #define rcu_read_lock()		((void)host_reads++)
 #define rcu_read_unlock()	((void)WARN_ON(host_reads-- <= 0))
 #define rcu_dereference(p)	READ_ONCE(p)
+#define rcu_access_pointer(p)	READ_ONCE(p)
 #define rcu_read_lock_bh_held()	true
 #define RCU_LOCKDEP_WARN(cond, what)	WARN_ON(cond)
 #define unrcu_pointer(p)	(p)

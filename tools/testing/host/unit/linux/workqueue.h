@@ -10,10 +10,16 @@ struct workqueue_struct;
 struct work_struct;
 typedef void (*work_func_t)(struct work_struct *w);
 struct work_struct { work_func_t func; };
-struct delayed_work { struct work_struct work; };
+struct timer_list { unsigned long expires; };
+struct delayed_work { struct work_struct work; struct timer_list timer; };
 
 #define to_delayed_work(w)	container_of(w, struct delayed_work, work)
 #define INIT_WORK(w, f)		((w)->func = (f))
+/* Work on the stack runs at once */
+#define INIT_WORK_ONSTACK(w, f)	INIT_WORK(w, f)
+#define schedule_work(w)	(w)->func(w)
+#define flush_work(w)		((void)(w))
+#define destroy_work_on_stack(w)	((void)(w))
 #define INIT_DELAYED_WORK(d, f)	((d)->work.func = (f))
 
 /*
@@ -33,11 +39,14 @@ void host_flush_delayed(struct delayed_work *d);
 #define flush_delayed_work(d)		host_flush_delayed(d)
 bool host_mod_delayed(struct delayed_work *d, unsigned long ms);
 #define mod_delayed_work(q, d, j)	((void)(q), host_mod_delayed(d, j))
+bool host_is_pending(const struct delayed_work *d);
+#define delayed_work_pending(d)		host_is_pending(d)
 #define WQ_UNBOUND			1
 #define WQ_MEM_RECLAIM			2
 struct workqueue_struct *host_new_queue(void);
 #define alloc_workqueue(name, flags, n)	host_new_queue()
 #define destroy_workqueue(q)		((void)(q))
 #define msecs_to_jiffies(ms)		(ms)
+#define jiffies_to_msecs(j)		(j)
 
 #endif

@@ -25,6 +25,8 @@ enum ib_wc_status {
 	IB_WC_MW_BIND_ERR	= 6,
 	IB_WC_REM_ACCESS_ERR	= 10,
 	IB_WC_REM_OP_ERR	= 11,
+	IB_WC_RETRY_EXC_ERR	= 12,
+	IB_WC_RNR_RETRY_EXC_ERR	= 13,
 };
 
 enum ib_wr_opcode {
@@ -89,13 +91,37 @@ enum ib_event_type {
 enum ib_mr_type { IB_MR_TYPE_MEM_REG };
 enum ib_srq_attr_mask { IB_SRQ_MAX_WR = 1 << 0, IB_SRQ_LIMIT = 1 << 1 };
 enum ib_srq_type { IB_SRQT_BASIC };
-enum ib_qp_state { IB_QPS_ERR };
+enum ib_qp_state {
+	IB_QPS_RESET, IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS, IB_QPS_SQD, IB_QPS_SQE, IB_QPS_ERR,
+};
+enum ib_qp_type { IB_QPT_RC = 2 };
+enum ib_mtu { IB_MTU_1024 = 3, IB_MTU_4096 = 5 };
+enum ib_sig_type { IB_SIGNAL_ALL_WR, IB_SIGNAL_REQ_WR };
+
+enum {
+	IB_QP_STATE			= 1 << 0,
+	IB_QP_CUR_STATE			= 1 << 1,
+	IB_QP_ACCESS_FLAGS		= 1 << 3,
+	IB_QP_PKEY_INDEX		= 1 << 4,
+	IB_QP_PORT			= 1 << 5,
+	IB_QP_QKEY			= 1 << 6,
+	IB_QP_AV			= 1 << 7,
+	IB_QP_PATH_MTU			= 1 << 8,
+	IB_QP_TIMEOUT			= 1 << 9,
+	IB_QP_RETRY_CNT			= 1 << 10,
+	IB_QP_RNR_RETRY			= 1 << 11,
+	IB_QP_RQ_PSN			= 1 << 12,
+	IB_QP_MAX_QP_RD_ATOMIC		= 1 << 13,
+	IB_QP_MIN_RNR_TIMER		= 1 << 15,
+	IB_QP_SQ_PSN			= 1 << 16,
+	IB_QP_MAX_DEST_RD_ATOMIC	= 1 << 17,
+	IB_QP_DEST_QPN			= 1 << 20,
+	IB_QP_RATE_LIMIT		= 1 << 25,
+};
 
 /* Types of which the files under test use at most one field */
 struct vm_area_struct;
 struct scatterlist;
-struct ib_qp_init_attr;
-struct ib_qp_attr;
 struct rdma_counter { u32 id; };
 struct rdma_hw_stats;
 struct iw_cm_id;
@@ -108,6 +134,8 @@ struct iw_cm_conn_param;
 struct ib_udata { int unused; };
 struct uverbs_attr_bundle { struct ib_udata driver_udata; };
 struct rdma_user_mmap_entry { struct ib_ucontext *ucontext; };
+union ib_gid { u8 raw[16]; };
+
 struct ib_device {
 	int	num_comp_vectors;
 	__be64	node_guid;
@@ -141,11 +169,52 @@ struct ib_recv_wr {
 };
 
 struct ib_qp_cap { int unused; };
+struct ib_cq;
+
+struct ib_gid_attr { union ib_gid gid; };
+
+struct rdma_ah_attr {
+	struct {
+		union ib_gid			dgid;
+		const struct ib_gid_attr	*sgid_attr;
+		u8				traffic_class;
+	} grh;
+};
+
+struct ib_qp_attr {
+	enum ib_qp_state	qp_state, cur_qp_state;
+	enum ib_mtu		path_mtu;
+	u32			rq_psn, sq_psn, dest_qp_num;
+	int			qp_access_flags;
+	struct ib_qp_cap	cap;
+	struct rdma_ah_attr	ah_attr;
+	u16			pkey_index;
+	u8			max_rd_atomic, max_dest_rd_atomic, min_rnr_timer, port_num;
+	u8			timeout, retry_cnt, rnr_retry;
+	u32			rate_limit;
+};
+
+struct ib_qp_init_attr {
+	void			*qp_context;
+	struct ib_cq		*send_cq, *recv_cq;
+	struct ib_srq		*srq;
+	struct ib_qp_cap	cap;
+	enum ib_sig_type	sq_sig_type;
+	enum ib_qp_type		qp_type;
+};
+
+/* Defined by the test */
+bool ib_modify_qp_is_ok(enum ib_qp_state from, enum ib_qp_state to, enum ib_qp_type type,
+			int mask);
 
 struct ib_qp {
 	struct ib_device	*device;
 	struct ib_qp		*real_qp;
 	struct ib_uqp_object	*uobject;
+	void			*qp_context;
+	struct ib_cq		*send_cq, *recv_cq;
+	struct ib_srq		*srq;
+	enum ib_qp_type		qp_type;
 	u32			qp_num;
 };
 
@@ -185,8 +254,10 @@ void ib_unregister_device_and_put(struct ib_device *ib);
 void ib_unregister_device_queued(struct ib_device *ib);
 bool ib_device_try_get(struct ib_device *ib);
 void ib_device_put(struct ib_device *ib);
+int rdma_query_gid(struct ib_device *ib, u32 port, int index, union ib_gid *gid);
 #define ib_mark_name_assigned_by_user(ib)	((void)(ib))
 #define COMPAT_DECLARE_PORT(name)
+#define COMPAT_DECLARE_READER(name)
 #define ib_dispatch_port_state_event(ib, netdev)	((void)(ib), (void)(netdev))
 #define ib_unregister_driver(driver)		do { } while (0)
 

@@ -51,7 +51,7 @@ REM_ACCESS_ERR, REM_OP_ERR = 10, 11
 QPS_ERR = 6
 # enum rnic_sw_dv_llp and enum rnic_sw_dv_conn_flags
 LLP_TCP, LLP_SCTP = 1, 2
-DEPTHS, REJECTED = 1, 2
+DEPTHS, REJECTED, CRC, TX_MARKERS, RX_MARKERS = 1, 2, 4, 8, 16
 
 
 def shell(command, may_fail=False):

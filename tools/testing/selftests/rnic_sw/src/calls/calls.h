@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Common code of going.c, ports.c, race.c and stopped.c: connections of
- * rdma_cm.
+/* Common code of binds.c, going.c, ports.c, race.c and stopped.c: connections
+ * of rdma_cm.
  */
 #ifndef _CALLS_H
 #define _CALLS_H

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Rendezvous of a queue pair: the modify to RTR and RTS, queries, and the work item that connects
+ * or accepts.
+ *
+ * The modify to RTR chooses the role.  The passive side listens on the rendezvous port before the
+ * modify returns; the active side connects in the background, again and again until the peer is
+ * in RTR, too.  A program may post requests in RTS at once; they are sent when the stream starts.
+ * If they wait for longer than the queue pair's timeout and retry count permit, the queue pair
+ * fails.
+ */
+#include <linux/err.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include <ddp/addr.h>
+
+#include "cm.h"
+#include "rdv.h"
+#include "rdv_time.h"
+#include "rnr.h"
+
+#define TICK_MS		100	/* interval in which the work item checks the limit */
+
+/* The work item ---------------------------------------------------------------------------- */
+
+/**
+ * __rdv_queue_work - run the work item in @ms milliseconds, or earlier if it is queued already
+ * @rdv: the rendezvous; the caller must hold its lock
+ * @ms: delay
+ *
+ * Does nothing if the rendezvous has ended.
+ */
+void __rdv_queue_work(struct rnic_rdv *rdv, u32 ms)
+{
+	unsigned long delay = msecs_to_jiffies(ms);
+
+	lockdep_assert_held(&rdv->lock);
+	if (rdv->state == RDV_ENDED)
+		return;
+	if (!delayed_work_pending(&rdv->work) ||
+	    time_before(jiffies + delay, rdv->work.timer.expires))
+		mod_delayed_work(rnic_wq, &rdv->work, delay);
+}
+
+/* Check whether a program has posted requests that the transmit path has not completed */
+static bool has_posted(const struct rnic_qp *qp)
+{
+	return rnic_ring_prod(&qp->sq.ring) != READ_ONCE(qp->sq.tail);
+}
+
+/* Check whether requests have waited for the stream for too long */
+static bool __is_limit_over(struct rnic_rdv *rdv)
+{
+	u32 limit = rdv_limit_ms(rdv->timeout, rdv->retry_cnt);
+
+	if (!rdv->msg.has_sq_psn || limit == RDV_FOREVER || !has_posted(rdv->qp)) {
+		rdv->posted = false;
+		return false;
+	}
+	if (!rdv->posted) {
+		rdv->posted = true;
+		rdv->posted_at = jiffies;
+	}
+	return time_after_eq(jiffies, rdv->posted_at + msecs_to_jiffies(limit));
+}
+
+enum rdv_step { RDV_DO_NOTHING, RDV_DO_CONNECT, RDV_DO_ACCEPT, RDV_DO_FAIL };
+
+/* Choose what the work item does now, and change the state if it connects */
+static enum rdv_step __choose_step(struct rnic_rdv *rdv)
+{
+	if (rdv->state == RDV_CONNECTED || rdv->state == RDV_ENDED)
+		return RDV_DO_NOTHING;
+	if (__is_limit_over(rdv))
+		return RDV_DO_FAIL;
+	if (rdv->state == RDV_REQUESTED && !rdv->accepted)
+		return RDV_DO_ACCEPT;
+	if (rdv->state != RDV_WAITING || !rdv->active || time_before(jiffies, rdv->next_try))
+		return RDV_DO_NOTHING;
+	rdv->state = RDV_CONNECTING;
+	return RDV_DO_CONNECT;
+}
+
+/* Queue the work item for the next attempt, and for the next check of the limit */
+static void __queue_next(struct rnic_rdv *rdv)
+{
+	if (rdv->state == RDV_CONNECTED || rdv->state == RDV_ENDED)
+		return;
+	if (rdv->state == RDV_WAITING && rdv->active)
+		__rdv_queue_work(rdv, jiffies_to_msecs(max_t(long, rdv->next_try - jiffies, 0)));
+	if (rdv->msg.has_sq_psn && rdv_limit_ms(rdv->timeout, rdv->retry_cnt) != RDV_FOREVER)
+		__rdv_queue_work(rdv, TICK_MS);
+}
+
+static void connect_once(struct rnic_rdv *rdv)
+{
+	int err = rdv_connect(rdv);
+
+	if (!err)
+		return;
+	/* no memory, or no such address: try again later */
+	spin_lock_bh(&rdv->lock);
+	if (rdv->state == RDV_CONNECTING)
+		rdv->state = RDV_WAITING;
+	rdv->pause_ms = rdv_pause_ms(rdv->pause_ms);
+	rdv->next_try = jiffies + msecs_to_jiffies(rdv->pause_ms);
+	spin_unlock_bh(&rdv->lock);
+}
+
+static void do_step(struct rnic_rdv *rdv, enum rdv_step step)
+{
+	switch (step) {
+	case RDV_DO_CONNECT:
+		connect_once(rdv);
+		return;
+	case RDV_DO_ACCEPT:
+		/* the listener is not needed any more; after a failure the next Request needs it */
+		if (!rdv_accept(rdv))
+			rdv_port_put(rdv);
+		return;
+	case RDV_DO_FAIL:
+		rnic_qp_fail(rdv->qp, IW_RETRY_EXCEEDED);
+		return;
+	default:
+		return;
+	}
+}
+
+static void rnic_rdv_work(struct work_struct *work)
+{
+	struct rnic_rdv *rdv = container_of(to_delayed_work(work), struct rnic_rdv, work);
+	/* charge the program for sockets and messages, and wait for no storage over this device */
+	struct mem_cgroup *old = set_active_memcg(rdv->qp->owner.memcg);
+	unsigned int noio = memalloc_noio_save();
+	enum rdv_step step;
+
+	spin_lock_bh(&rdv->lock);
+	step = __choose_step(rdv);
+	spin_unlock_bh(&rdv->lock);
+	do_step(rdv, step);
+	spin_lock_bh(&rdv->lock);
+	__queue_next(rdv);
+	spin_unlock_bh(&rdv->lock);
+	memalloc_noio_restore(noio);
+	set_active_memcg(old);
+}
+
+/* Verbs ---------------------------------------------------------------------------------------- */
+
+/**
+ * rnic_rdv_is_requested - check whether a modify connects a queue pair without rdma_cm
+ * @attr: new values
+ * @mask: IB_QP_*: which values of @attr are valid
+ *
+ * Return: true if the modify enters RTR and names the peer by address and number, which rdma_cm
+ * never does for iWARP; false otherwise.
+ */
+bool rnic_rdv_is_requested(const struct ib_qp_attr *attr, int mask)
+{
+	const int peer = IB_QP_AV | IB_QP_DEST_QPN;
+
+	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTR && (mask & peer) == peer;
+}
+
+static struct rnic_rdv *new_rdv(struct rnic_qp *qp, const struct ib_qp_attr *attr)
+{
+	struct rnic_rdv *rdv = kzalloc(sizeof(*rdv), GFP_KERNEL_ACCOUNT);
+
+	if (!rdv)
+		return NULL;
+	rdv->qp = qp;
+	rdv->base.rnr = rnic_rnr_new(qp);
+	rdv->ah = attr->ah_attr;
+	rdv->ah.grh.sgid_attr = NULL;
+	rdv->path_mtu = attr->path_mtu;
+	rdv->min_rnr_timer = attr->min_rnr_timer;
+	rdv->msg = (struct rdv_msg){
+		.qpn = qp->ib.qp_num,
+		.dest_qpn = attr->dest_qp_num & 0xffffff,
+		.rq_psn = attr->rq_psn & 0xffffff,
+	};
+	spin_lock_init(&rdv->lock);
+	INIT_DELAYED_WORK(&rdv->work, rnic_rdv_work);
+	return rdv;
+}
+
+/* Choose the LLP, the addresses and the role.  Return: 0 or a negative errno. */
+static int choose_peer(struct rnic_rdv *rdv, const struct ib_qp_attr *attr)
+{
+	struct rnic_dev *dev = rdv->qp->dev;
+	u16 port = READ_ONCE(dev->policy.rendezvous);
+	enum rdv_role role;
+	int err;
+
+	rdv->type = rnic_get_llp(dev, rdv->qp->llp);
+	if (!rdv->type || !port)
+		return -EOPNOTSUPP;
+	err = rdv_resolve_addrs(dev, &attr->ah_attr, &rdv->local, &rdv->remote);
+	if (err)
+		return err;
+	ddp_addr_set_port(&rdv->remote, htons(port));
+	role = rdv_choose_role(rdv->msg.qpn, attr->ah_attr.grh.sgid_attr->gid.raw,
+			       rdv->msg.dest_qpn, attr->ah_attr.grh.dgid.raw);
+	rdv->active = role == RDV_ACTIVE;
+	return role == RDV_SELF ? -EOPNOTSUPP : 0;
+}
+
+/* Make the rendezvous visible to upcalls, and begin to connect */
+static void rdv_publish(struct rnic_rdv *rdv)
+{
+	struct rnic_qp *qp = rdv->qp;
+
+	rdv->next_try = jiffies;
+	/*
+	 * Publish before reading the state: either this function sees that the queue pair has
+	 * failed, or err_work, which is queued after the failure, sees the rendezvous and stops it.
+	 * Also pairs with the acquire in rnic_qp_rdv(); litmus: failed, publish
+	 */
+	xchg(&qp->rdv, &rdv->base);
+	if (READ_ONCE(qp->state) == QP_ERROR)
+		rnic_qp_schedule_flush(qp);
+	spin_lock_bh(&rdv->lock);
+	if (rdv->active)
+		__rdv_queue_work(rdv, 0);
+	spin_unlock_bh(&rdv->lock);
+}
+
+static int enter_rtr(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct rnic_rdv *rdv;
+	int err;
+
+	/* rdma_cm may have bound the stream already */
+	if (rnic_qp_rdv(qp) || READ_ONCE(qp->state) != QP_IDLE ||
+	    rcu_access_pointer(qp->rdmap.stream.llp) ||
+	    !ib_modify_qp_is_ok(IB_QPS_INIT, IB_QPS_RTR, IB_QPT_RC, mask))
+		return -EINVAL;
+	rdv = new_rdv(qp, attr);
+	if (!rdv)
+		return -ENOMEM;
+	err = rdv->base.rnr ? choose_peer(rdv, attr) : -ENOMEM;
+	if (!err && !rdv->active)
+		err = rdv_port_get(rdv);
+	if (err) {
+		rnic_rnr_free(rdv->base.rnr);
+		kfree(rdv);
+		return err;
+	}
+	ddp_sock_owner_init(&rdv->owner, NULL);
+	rdv_publish(rdv);
+	return 0;
+}
+
+/* Check whether the LLP can limit the rate */
+static bool may_set_rate(const struct rnic_rdv *rdv)
+{
+	return rdv->type != rnic_get_llp(rdv->qp->dev, RNIC_SW_LLP_SCTP);
+}
+
+/*
+ * Enter RTS.  If a stream exists already, its peer has said which PSN it expects.  In InfiniBand
+ * another PSN would make the peer drop every packet, so report the error at once.
+ */
+static int enter_rts(struct rnic_rdv *rdv, const struct ib_qp_attr *attr, int mask)
+{
+	u32 psn = attr->sq_psn & 0xffffff;
+	int err = 0;
+
+	if (!ib_modify_qp_is_ok(IB_QPS_RTR, IB_QPS_RTS, IB_QPT_RC, mask & ~IB_QP_RATE_LIMIT))
+		return -EINVAL;
+	if (mask & IB_QP_RATE_LIMIT && !may_set_rate(rdv))
+		return -EOPNOTSUPP;
+	spin_lock_bh(&rdv->lock);
+	if (rdv->msg.has_sq_psn || (rdv->has_peer && rdv->peer_rq_psn != psn)) {
+		err = -EINVAL;
+	} else {
+		rdv->msg.sq_psn = psn;
+		rdv->msg.has_sq_psn = true;
+		rdv->timeout = attr->timeout;
+		rdv->retry_cnt = attr->retry_cnt;
+		rdv->msg.rnr_retry = attr->rnr_retry & 7;
+		if (mask & IB_QP_MIN_RNR_TIMER)
+			rdv->min_rnr_timer = attr->min_rnr_timer;
+		__queue_next(rdv);
+	}
+	spin_unlock_bh(&rdv->lock);
+	return err;
+}
+
+/**
+ * rnic_rdv_modify - enter RTR or RTS without rdma_cm
+ * @qp: the queue pair
+ * @attr: new values; the state is RTR and rnic_rdv_is_requested() is true, or the state is RTS and
+ *	the queue pair has entered RTR by this function
+ * @mask: IB_QP_*: which values of @attr are valid
+ *
+ * The caller must hold rnic_dev.rdv_lock, in a memalloc_noio scope: workers wait for the lock, and
+ * memory reclaim may wait for the workers.
+ *
+ * May sleep, but does not wait for the peer.  Changes nothing if it fails.
+ *
+ * Return: 0; -EOPNOTSUPP if the device's setting forbids it, the peer is the queue pair itself, or
+ * the LLP cannot limit the rate;
+ * an error of rdv_resolve_addrs(); -EADDRINUSE if another program uses the rendezvous port; -EINVAL
+ * for a value that is missing, or invalid in the current state; or another negative errno.
+ */
+int rnic_rdv_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct rnic_rdv *rdv = to_rnic_rdv(rnic_qp_rdv(qp));
+
+	lockdep_assert_held(&qp->dev->rdv_lock);
+	if (attr->qp_state == IB_QPS_RTR)
+		return enter_rtr(qp, attr, mask);
+	return rdv ? enter_rts(rdv, attr, mask) : -EINVAL;
+}
+
+/**
+ * rnic_rdv_set_rate - limit the transmit rate, now or when the stream starts
+ * @base: the rendezvous
+ * @rate: bytes per second; 0 for no limit
+ *
+ * Return: 0; -EOPNOTSUPP if the LLP cannot limit the rate.
+ */
+int rnic_rdv_set_rate(struct rnic_rdv_qp *base, u64 rate)
+{
+	struct rnic_rdv *rdv = to_rnic_rdv(base);
+	int err;
+
+	if (!may_set_rate(rdv))
+		return -EOPNOTSUPP;
+	/* start_stream() reads the rate after the stream was bound */
+	spin_lock_bh(&rdv->lock);
+	rdv->rate = rate;
+	spin_unlock_bh(&rdv->lock);
+	err = ddp_stream_set_tx_rate(&rdv->qp->rdmap.stream, rate);
+	return err == -ENOTCONN ? 0 : err;
+}
+
+/**
+ * rnic_rdv_state - get the state that a program has entered
+ * @base: the rendezvous
+ *
+ * Return: RTR or RTS, also if the queue pair has failed since.
+ */
+enum ib_qp_state rnic_rdv_state(struct rnic_rdv_qp *base)
+{
+	struct rnic_rdv *rdv = to_rnic_rdv(base);
+	bool rts;
+
+	spin_lock_bh(&rdv->lock);
+	rts = rdv->msg.has_sq_psn;
+	spin_unlock_bh(&rdv->lock);
+	return rts ? IB_QPS_RTS : IB_QPS_RTR;
+}
+
+/**
+ * rnic_rdv_query - fill in what a program has set in RTR and RTS
+ * @base: the rendezvous
+ * @attr: filled in, except the state
+ */
+void rnic_rdv_query(struct rnic_rdv_qp *base, struct ib_qp_attr *attr)
+{
+	struct rnic_rdv *rdv = to_rnic_rdv(base);
+
+	spin_lock_bh(&rdv->lock);
+	attr->ah_attr = rdv->ah;
+	attr->path_mtu = rdv->path_mtu;
+	attr->dest_qp_num = rdv->msg.dest_qpn;
+	attr->rq_psn = rdv->msg.rq_psn;
+	attr->sq_psn = rdv->msg.sq_psn;
+	attr->min_rnr_timer = rdv->min_rnr_timer;
+	attr->timeout = rdv->timeout;
+	attr->retry_cnt = rdv->retry_cnt;
+	attr->rnr_retry = rdv->msg.rnr_retry;
+	spin_unlock_bh(&rdv->lock);
+}
+
+/**
+ * rnic_rdv_stop - end the rendezvous of a queue pair that has failed
+ * @qp: the queue pair; the function does nothing if it has no rendezvous
+ *
+ * Stops to connect or to listen.  Does not end a session whose stream has started, because the
+ * stream may still have to send a Terminate.  On return the work item neither runs nor will run,
+ * and the LLP makes the closed upcall of a session in progress soon.
+ *
+ * Context: process, not in an upcall; may sleep, but does not wait for the peer.
+ */
+void rnic_rdv_stop(struct rnic_qp *qp)
+{
+	struct rnic_rdv *rdv = to_rnic_rdv(rnic_qp_rdv(qp));
+	bool connected;
+
+	if (!rdv)
+		return;
+	spin_lock_bh(&rdv->lock);
+	connected = rdv->state == RDV_CONNECTED;
+	if (!connected)
+		rdv->state = RDV_ENDED;
+	spin_unlock_bh(&rdv->lock);
+	cancel_delayed_work_sync(&rdv->work);
+	/* no other context changes the session any more */
+	if (!connected && rdv->ss)
+		rdv->type->stop(rdv->ss, true);
+	rdv_port_put(rdv);
+}
+
+/**
+ * rnic_rdv_free - free the rendezvous of a queue pair that is being destroyed
+ * @qp: the queue pair, without sessions; rnic_rdv_stop() must have been called
+ */
+void rnic_rdv_free(struct rnic_qp *qp)
+{
+	struct rnic_rdv *rdv = to_rnic_rdv(qp->rdv);
+
+	if (!rdv)
+		return;
+	if (rdv->ss)
+		ddp_session_put(rdv->ss);
+	ddp_sock_owner_exit(&rdv->owner);
+	rnic_rnr_free(rdv->base.rnr);
+	kfree(rdv);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Rendezvous: set up the stream of a queue pair that a program connects by ibv_modify_qp()
+ * instead of rdma_cm.  See Documentation/rendezvous.rst.
+ */
+#ifndef _RNIC_SW_RDV_H
+#define _RNIC_SW_RDV_H
+
+#include <linux/socket.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include <ddp/owner.h>
+#include <ddp/session.h>
+
+#include "neg.h"
+#include "rdv_msg.h"
+#include "rdv_qp.h"
+#include "rnic.h"
+
+struct rdv_port;
+
+/**
+ * enum rdv_state - state of a rendezvous
+ * @RDV_WAITING: no session exists; an active side tries again later, a passive side waits for a
+ *	Request
+ * @RDV_CONNECTING: active side: a session is being set up
+ * @RDV_REQUESTED: passive side: a Request has come; it is accepted or about to be
+ * @RDV_CONNECTED: the stream has started
+ * @RDV_ENDED: the queue pair has failed or is being destroyed
+ */
+enum rdv_state {
+	RDV_WAITING,
+	RDV_CONNECTING,
+	RDV_REQUESTED,
+	RDV_CONNECTED,
+	RDV_ENDED,
+};
+
+/*
+ * Rendezvous of a queue pair, from its modify to RTR until it is destroyed.  While a session
+ * exists, the session has a reference to the queue pair.
+ */
+struct rnic_rdv {
+	struct rnic_rdv_qp		base;
+	/* constant after RTR */
+	struct rnic_qp			*qp;
+	const struct ddp_session_type	*type;	/* LLP */
+	struct sockaddr_storage		local;	/* own address, without port */
+	struct sockaddr_storage		remote;	/* the peer's address and rendezvous port */
+	struct ddp_sock_owner		owner;	/* task that has called ibv_modify_qp() */
+	struct rdma_ah_attr		ah;	/* as set by the program; without sgid_attr */
+	u8				path_mtu;
+	bool				active;	/* this side connects */
+
+	/* protected by rnic_dev.rdv_lock */
+	struct rdv_port			*port;	/* passive side that still waits; else NULL */
+
+	spinlock_t			lock;	/* leaf; protects the members below */
+	enum rdv_state			state;
+	struct rdv_msg			msg;	/* message that this side sends */
+	u8				timeout, retry_cnt;	/* valid in RTS */
+	u8				min_rnr_timer;
+	u64				rate;	/* limit in bytes per second; 0: none */
+	struct ddp_session		*ss;	/* last session, referenced; or NULL */
+	bool				accepted;	/* rdv_accept() has handled @ss */
+	bool				has_peer;	/* @peer_rq_psn is valid */
+	u32				peer_rq_psn;	/* PSN that the peer expects */
+	u32				pause_ms;	/* before the next attempt */
+	unsigned long			next_try;	/* jiffies */
+	bool				posted;		/* requests wait for the stream */
+	unsigned long			posted_at;	/* since when, jiffies */
+
+	/* owned by the work item, and by the established upcall, which runs after it */
+	struct negotiation_side		request;	/* values in the Request */
+	struct negotiation_local	me;
+	struct negotiation_result	result;
+
+	struct delayed_work		work;	/* queued only if @state is not RDV_ENDED */
+};
+
+static inline struct rnic_rdv *to_rnic_rdv(struct rnic_rdv_qp *base)
+{
+	return base ? container_of(base, struct rnic_rdv, base) : NULL;
+}
+
+/* rdv.c: the work item */
+void __rdv_queue_work(struct rnic_rdv *rdv, u32 ms);
+
+/* rdv_addr.c: addresses of an address vector */
+int rdv_resolve_addrs(struct rnic_dev *dev, const struct rdma_ah_attr *ah,
+		      struct sockaddr_storage *local, struct sockaddr_storage *remote);
+bool rdv_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
+
+/* rdv_session.c: sessions */
+extern const struct ddp_session_user rdv_session_user;
+int rdv_connect(struct rnic_rdv *rdv);
+int rdv_accept(struct rnic_rdv *rdv);
+
+/* rdv_port.c: listeners on the rendezvous port */
+int rdv_port_get(struct rnic_rdv *rdv);
+void rdv_port_put(struct rnic_rdv *rdv);
+struct rnic_dev *rdv_port_dev(const struct ddp_listener *l);
+
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Find the addresses of an address vector, which names both sides by GIDs.
+ *
+ * A GID is an IPv4-mapped or an IPv6 address, or GID 0 of a device, which is made of the MAC
+ * address.  GID 0 of this device stands for the first address of its interface.  GID 0 of another
+ * host cannot be resolved.
+ */
+#include <linux/etherdevice.h>
+#include <linux/nsproxy.h>
+#include <net/ipv6.h>
+#include <net/net_namespace.h>
+
+#include <ddp/addr.h>
+
+#include "rdv.h"
+
+/*
+ * Check whether @gid is GID 0 of some device, as netdev.c makes it: the MAC address, two zero
+ * bytes, and the two halves of the MAC address again with two bytes between them
+ */
+static bool is_mac_gid(const union ib_gid *gid)
+{
+	const u8 *g = gid->raw;
+
+	return !is_zero_ether_addr(g) && !g[6] && !g[7] && !memcmp(g, g + 8, 3) &&
+	       !memcmp(g + 3, g + 13, 3);
+}
+
+static bool is_own_mac_gid(const struct rnic_dev *dev, const union ib_gid *gid)
+{
+	return !memcmp(gid->raw, &dev->gids.gid[0], sizeof(gid->raw));
+}
+
+/*
+ * Convert a GID to an address on the interface @ifindex.  Return: 0; -EINVAL if no host can have
+ * the address.
+ */
+static int gid_to_addr(const union ib_gid *gid, int ifindex, struct sockaddr_storage *a)
+{
+	struct sockaddr_in6 *a6 = (void *)a;
+	int type;
+
+	memset(a, 0, sizeof(*a));
+	a6->sin6_family = AF_INET6;
+	memcpy(&a6->sin6_addr, gid->raw, sizeof(a6->sin6_addr));
+	type = ipv6_addr_type(&a6->sin6_addr);
+	if (type == IPV6_ADDR_ANY || type & (IPV6_ADDR_MULTICAST | IPV6_ADDR_LOOPBACK))
+		return -EINVAL;
+	if (type & IPV6_ADDR_LINKLOCAL)
+		a6->sin6_scope_id = ifindex;
+	ddp_addr_unmap_v4(a);
+	return 0;
+}
+
+/* Get the first address of the device's interface.  Return: 0 or -EADDRNOTAVAIL. */
+static int get_first_addr(struct net *net, int ifindex, struct sockaddr_storage *a)
+{
+	if (ddp_addr_list_interface(net, ifindex, AF_INET, a, 1) ||
+	    ddp_addr_list_interface(net, ifindex, AF_INET6, a, 1))
+		return 0;
+	return -EADDRNOTAVAIL;
+}
+
+static int resolve_one(struct rnic_dev *dev, struct net *net, const union ib_gid *gid,
+		       struct sockaddr_storage *a)
+{
+	int ifindex = rnic_get_ifindex(dev);
+
+	if (is_own_mac_gid(dev, gid))
+		return get_first_addr(net, ifindex, a);
+	return is_mac_gid(gid) ? -EHOSTUNREACH : gid_to_addr(gid, ifindex, a);
+}
+
+/*
+ * Check whether the current task may open sockets in the network namespace of a device.  The RDMA
+ * core may show a device to programs of all namespaces.
+ */
+static bool may_use_net(const struct net *net)
+{
+	return net_eq(current->nsproxy->net_ns, net);
+}
+
+/**
+ * rdv_resolve_addrs - find the addresses of an address vector
+ * @dev: the device
+ * @ah: the address vector; its sgid_attr is valid if it has a GRH
+ * @local: filled in with the own address, port 0
+ * @remote: filled in with the peer's address, port 0
+ *
+ * Context: the task that modifies the queue pair; may sleep.
+ *
+ * Return: 0; -EINVAL if @ah has no GRH, or if the GIDs are no addresses of one family;
+ * -EHOSTUNREACH if the peer's GID is GID 0 of another device; -EADDRNOTAVAIL if the own interface
+ * has no address; -ENODEV if it is being removed; -ENETUNREACH if the device is in another network
+ * namespace than the current task.
+ */
+int rdv_resolve_addrs(struct rnic_dev *dev, const struct rdma_ah_attr *ah,
+		      struct sockaddr_storage *local, struct sockaddr_storage *remote)
+{
+	struct net *net;
+	int err;
+
+	if (!(rdma_ah_get_ah_flags(ah) & IB_AH_GRH) || !ah->grh.sgid_attr)
+		return -EINVAL;
+	net = rnic_get_net(dev);
+	if (!net)
+		return -ENODEV;
+	err = may_use_net(net) ? resolve_one(dev, net, &ah->grh.sgid_attr->gid, local) :
+				 -ENETUNREACH;
+	if (!err)
+		err = resolve_one(dev, net, &ah->grh.dgid, remote);
+	put_net(net);
+	return err ?: local->ss_family == remote->ss_family ? 0 : -EINVAL;
+}
+
+/**
+ * rdv_addr_same_host - compare two addresses without their ports
+ * @a: first address
+ * @b: second address
+ *
+ * Return: true if family, address and IPv6 scope are equal; false otherwise.
+ */
+bool rdv_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	struct sockaddr_storage c = *b;
+
+	ddp_addr_set_port(&c, ddp_addr_port(a));
+	return ddp_addr_equal(a, &c);
+}

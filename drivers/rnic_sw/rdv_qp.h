@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What the verbs call for a queue pair that a program connects without rdma_cm; see rdv.h. */
+#ifndef _RNIC_SW_RDV_QP_H
+#define _RNIC_SW_RDV_QP_H
+
+#include "rnic.h"
+
+struct rnic_rnr;
+
+/*
+ * The part of a rendezvous that the receive queue uses; rdv.h has the rest.
+ * @rnr: lets messages wait for receives; constant
+ */
+struct rnic_rdv_qp {
+	struct rnic_rnr	*rnr;
+};
+
+/* Get the rendezvous of a queue pair; NULL if the queue pair has none */
+static inline struct rnic_rdv_qp *rnic_qp_rdv(const struct rnic_qp *qp)
+{
+	/* pairs with the xchg() in rdv_publish(); litmus: publish */
+	return smp_load_acquire(&qp->rdv);
+}
+
+bool rnic_rdv_is_requested(const struct ib_qp_attr *attr, int mask);
+int rnic_rdv_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask);
+int rnic_rdv_set_rate(struct rnic_rdv_qp *rdv, u64 rate);
+enum ib_qp_state rnic_rdv_state(struct rnic_rdv_qp *rdv);
+void rnic_rdv_query(struct rnic_rdv_qp *rdv, struct ib_qp_attr *attr);
+void rnic_rdv_stop(struct rnic_qp *qp);
+void rnic_rdv_free(struct rnic_qp *qp);
+
+/**
+ * rnic_qp_has_lost_peer - check whether a program that does not use rdma_cm has lost its peer
+ * @qp: the queue pair
+ *
+ * Context: any.
+ *
+ * Return: true if the queue pair has a rendezvous, and the peer has closed the stream, is
+ * unreachable or has never answered; false otherwise.
+ */
+static inline bool rnic_qp_has_lost_peer(const struct rnic_qp *qp)
+{
+	if (!rnic_qp_rdv(qp))
+		return false;
+	switch (READ_ONCE(qp->why)) {
+	case IW_RETRY_EXCEEDED:
+	case IW_PEER_CLOSED:
+	case IW_PEER_RESET:
+	case IW_MPA_LOST:
+	case IW_UNREACHABLE:
+	case IW_TIMEOUT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/**
+ * rnic_qp_keeps_recvs - check whether receives stay posted although the stream has ended
+ * @qp: the queue pair
+ *
+ * In InfiniBand a queue pair does not notice that its peer is gone before it sends something.
+ * Programs rely on this: one that has got all its messages may poll its completion queue again, and
+ * does not expect flushed receives.  So these stay posted until a request fails, or the program
+ * moves the queue pair to the error state.
+ *
+ * Context: any.
+ *
+ * Return: true if the receives must not be flushed; false otherwise.
+ */
+static inline bool rnic_qp_keeps_recvs(const struct rnic_qp *qp)
+{
+	return rnic_qp_has_lost_peer(qp) && !READ_ONCE(qp->error_requested) &&
+	       !READ_ONCE(qp->sq.error_completed);
+}
+
+#endif

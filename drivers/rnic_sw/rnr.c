@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Receiver not ready (RNR): a message for which no receive is posted waits in the LLP's queue.
+ *
+ * The receive path of the stream waits in the same way as for a page fault: the LLP keeps the
+ * segment, and passes it again after ddp_fault_complete().  While a message waits, the receive ring
+ * has NEED_WAKEUP set, so a program that posts a receive then enters the kernel.  Programs post to
+ * an SRQ without entering the kernel, so the work item checks the SRQ at intervals.
+ *
+ * If the time limit has passed, the message is admitted again without a receive, and DDP ends the
+ * stream with the Terminate for a missing buffer.
+ */
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "rdv_qp.h"
+#include "rdv_time.h"
+#include "rnic.h"
+#include "rnr.h"
+
+#define POLL_MS		5	/* interval in which the work item checks an SRQ */
+
+struct rnic_rnr {
+	struct rnic_qp		*qp;
+	spinlock_t		lock;		/* outside the locks of RQ and SRQ */
+	u32			limit_ms;	/* RDV_FOREVER: no limit */
+	bool			waiting;	/* a message waits */
+	bool			expired;	/* the limit has passed once: never wait again */
+	unsigned long		since;		/* begin of the wait, in jiffies */
+	struct delayed_work	work;
+};
+
+static bool is_over(const struct rnic_rnr *rnr)
+{
+	return rnr->limit_ms != RDV_FOREVER &&
+	       time_after_eq(jiffies, rnr->since + msecs_to_jiffies(rnr->limit_ms));
+}
+
+/* Queue the work item for the next check of the SRQ or for the end of the limit, if necessary */
+static void __queue_check(struct rnic_rnr *rnr)
+{
+	lockdep_assert_held(&rnr->lock);
+	if (rnr->qp->srq)
+		queue_delayed_work(rnic_wq, &rnr->work, msecs_to_jiffies(POLL_MS));
+	else if (rnr->limit_ms != RDV_FOREVER)
+		queue_delayed_work(rnic_wq, &rnr->work,
+				   max_t(long, rnr->since + msecs_to_jiffies(rnr->limit_ms) -
+					       jiffies, 1));
+}
+
+/* End the wait: the LLP passes the segment again */
+static void __resume(struct rnic_rnr *rnr)
+{
+	lockdep_assert_held(&rnr->lock);
+	rnr->waiting = false;
+	if (!rnr->qp->srq)
+		rnic_rq_clear_wakeup(rnr->qp);
+	ddp_fault_complete(&rnr->qp->rdmap.stream.rx_fault, false);
+}
+
+static void rnic_rnr_work(struct work_struct *work)
+{
+	struct rnic_rnr *rnr = container_of(to_delayed_work(work), struct rnic_rnr, work);
+	unsigned long flags;
+
+	spin_lock_irqsave(&rnr->lock, flags);
+	if (rnr->waiting) {
+		rnr->expired = is_over(rnr);
+		if (rnr->expired || rnic_rq_has_recv(rnr->qp))
+			__resume(rnr);
+		else
+			__queue_check(rnr);
+	}
+	spin_unlock_irqrestore(&rnr->lock, flags);
+}
+
+/* DDP unbinds the stream.  On return __resume() does not run and will not run. */
+static void rnic_rnr_cancel(struct ddp_fault *w)
+{
+	struct rnic_rnr *rnr = w->mem;
+	unsigned long flags;
+
+	spin_lock_irqsave(&rnr->lock, flags);
+	rnr->waiting = false;
+	w->pending = false;
+	spin_unlock_irqrestore(&rnr->lock, flags);
+}
+
+static const struct ddp_mem_ops rnr_ops = { .cancel = rnic_rnr_cancel };
+
+enum iw_reason rdmap_rq_wait(struct rdmap *r)
+{
+	struct rnic_qp *qp = rdmap_to_qp(r);
+	struct rnic_rdv_qp *rdv = rnic_qp_rdv(qp);
+	struct rnic_rnr *rnr = rdv ? rdv->rnr : NULL;
+	enum iw_reason why = IW_AGAIN;
+	unsigned long flags;
+
+	if (!rnr || !rnr->limit_ms || rnr->expired || (!qp->srq && !qp->rq.ring.slots))
+		return IW_DDP_U_NO_BUFFER;
+	spin_lock_irqsave(&rnr->lock, flags);
+	ddp_rx_begin_wait(&r->stream, &rnr_ops, rnr);
+	rnr->waiting = true;
+	rnr->since = jiffies;
+	/* a receive that is posted from now on is noticed; check those before */
+	if ((!qp->srq && !rnic_rq_set_wakeup(qp)) || rnic_rq_has_recv(qp)) {
+		rnr->waiting = false;
+		if (!qp->srq)
+			rnic_rq_clear_wakeup(qp);
+		ddp_rx_cancel_wait(&r->stream);
+		why = IW_OK;
+	} else {
+		__queue_check(rnr);
+	}
+	spin_unlock_irqrestore(&rnr->lock, flags);
+	return why ?: rdmap_rq_dequeue(r);
+}
+
+/**
+ * rnic_rnr_check - end the wait of a message if a receive has been posted
+ * @rnr: from rnic_rnr_new()
+ *
+ * Called after a program or kernel consumer has posted a receive to the queue pair.
+ *
+ * Context: any.
+ */
+void rnic_rnr_check(struct rnic_rnr *rnr)
+{
+	unsigned long flags;
+
+	if (!READ_ONCE(rnr->waiting))
+		return;
+	spin_lock_irqsave(&rnr->lock, flags);
+	if (rnr->waiting && rnic_rq_has_recv(rnr->qp))
+		__resume(rnr);
+	spin_unlock_irqrestore(&rnr->lock, flags);
+}
+
+/**
+ * rnic_rnr_set_limit - set how long a message may wait for a receive
+ * @rnr: from rnic_rnr_new(); the stream must not have started
+ * @ms: milliseconds; 0 to send a Terminate at once; RDV_FOREVER for no limit
+ */
+void rnic_rnr_set_limit(struct rnic_rnr *rnr, u32 ms)
+{
+	rnr->limit_ms = ms;
+}
+
+/**
+ * rnic_rnr_new - let messages to a queue pair wait for receives
+ * @qp: the queue pair, before its stream starts
+ *
+ * Return: the state, without a limit; NULL if memory is short.
+ */
+struct rnic_rnr *rnic_rnr_new(struct rnic_qp *qp)
+{
+	struct rnic_rnr *rnr = kzalloc(sizeof(*rnr), GFP_KERNEL_ACCOUNT);
+
+	if (!rnr)
+		return NULL;
+	rnr->qp = qp;
+	rnr->limit_ms = RDV_FOREVER;
+	spin_lock_init(&rnr->lock);
+	INIT_DELAYED_WORK(&rnr->work, rnic_rnr_work);
+	return rnr;
+}
+
+/**
+ * rnic_rnr_free - free the state
+ * @rnr: from rnic_rnr_new(), or NULL; the stream must be unbound
+ */
+void rnic_rnr_free(struct rnic_rnr *rnr)
+{
+	if (!rnr)
+		return;
+	cancel_delayed_work_sync(&rnr->work);
+	kfree(rnr);
+}

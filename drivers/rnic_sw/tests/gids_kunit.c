@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Tests of the GID table: which address has which entry. */
+#include <kunit/test.h>
+
+#include "../gids.h"
+
+#define FIRST	2u
+#define PLACES	(GIDS_MAX - FIRST)
+
+static struct gid table[GIDS_MAX];
+static struct gids_update update;
+
+static struct gid gid_of(u32 address)
+{
+	struct gid gid = { { 0, (__force __be64)(u64)address } };
+
+	return gid;
+}
+
+/* Update the table for an interface with addresses @from to @to - 1 */
+static void update_range(u32 from, u32 to)
+{
+	struct gid gid;
+
+	gids_begin(&update, table, FIRST);
+	for (; from < to; from++) {
+		gid = gid_of(from);
+		gids_add(&update, &gid);
+	}
+	gids_end(&update);
+}
+
+/* Update the table for an interface with the addresses of a string, one letter each */
+static void update_letters(const char *addresses)
+{
+	struct gid gid;
+
+	gids_begin(&update, table, FIRST);
+	for (; *addresses; addresses++) {
+		gid = gid_of(*addresses);
+		gids_add(&update, &gid);
+	}
+	gids_end(&update);
+}
+
+/* Check whether the entries for addresses have the addresses of a string; '-' is an empty entry */
+static bool has_letters(const char *addresses)
+{
+	struct gid gid;
+	u32 i;
+
+	for (i = FIRST; i < GIDS_MAX; i++) {
+		gid = gid_of(*addresses && *addresses != '-' ? *addresses : 0);
+		if (memcmp(&table[i], &gid, sizeof(gid)))
+			return false;
+		if (*addresses)
+			addresses++;
+	}
+	return true;
+}
+
+static int gids_init(struct kunit *test)
+{
+	u32 i;
+
+	memset(table, 0, sizeof(table));
+	for (i = 0; i < FIRST; i++)
+		table[i] = gid_of(1000 + i);
+	return 0;
+}
+
+static void gids_exit(struct kunit *test)
+{
+	struct gid gid;
+	u32 i;
+
+	for (i = 0; i < FIRST; i++) {
+		gid = gid_of(1000 + i);
+		KUNIT_EXPECT_TRUE(test, !memcmp(&table[i], &gid, sizeof(gid)));
+	}
+}
+
+static void new_addresses_get_the_lowest_entries(struct kunit *test)
+{
+	update_letters("abc");
+	KUNIT_EXPECT_TRUE(test, has_letters("abc"));
+	update_letters("abcd");
+	KUNIT_EXPECT_TRUE(test, has_letters("abcd"));
+	update_letters("");
+	KUNIT_EXPECT_TRUE(test, has_letters(""));
+}
+
+static void other_entries_keep_their_index(struct kunit *test)
+{
+	update_letters("abcd");
+	update_letters("acd");
+	KUNIT_EXPECT_TRUE(test, has_letters("a-cd"));
+	/* the order of the list does not matter for addresses that have an entry */
+	update_letters("dca");
+	KUNIT_EXPECT_TRUE(test, has_letters("a-cd"));
+	update_letters("efdca");
+	KUNIT_EXPECT_TRUE(test, has_letters("aecdf"));
+	update_letters("efdcb");
+	KUNIT_EXPECT_TRUE(test, has_letters("becdf"));
+}
+
+/* An interface can have an address twice, with two prefix lengths */
+static void same_address_has_one_entry(struct kunit *test)
+{
+	update_letters("aabab");
+	KUNIT_EXPECT_TRUE(test, has_letters("ab"));
+	update_letters("bbb");
+	KUNIT_EXPECT_TRUE(test, has_letters("-b"));
+}
+
+static void full_table_keeps_its_entries(struct kunit *test)
+{
+	u32 i;
+
+	update_range(100, 200);
+	for (i = FIRST; i < GIDS_MAX; i++)
+		KUNIT_EXPECT_EQ(test, 100 + i - FIRST, (u32)(__force u64)table[i].half[1]);
+	/* addresses that are listed before the others get no entry */
+	update_range(50, 200);
+	KUNIT_EXPECT_EQ(test, 100u, (u32)(__force u64)table[FIRST].half[1]);
+	KUNIT_EXPECT_EQ(test, 100 + PLACES - 1, (u32)(__force u64)table[GIDS_MAX - 1].half[1]);
+	/* when one entry becomes free, one of the other addresses gets it */
+	update_range(101, 200);
+	KUNIT_EXPECT_EQ(test, 100 + PLACES, (u32)(__force u64)table[FIRST].half[1]);
+	KUNIT_EXPECT_EQ(test, 101u, (u32)(__force u64)table[FIRST + 1].half[1]);
+}
+
+/* Both halves of a GID distinguish it */
+static void halves_are_compared(struct kunit *test)
+{
+	struct gid a = { { (__force __be64)1ull, (__force __be64)2ull } };
+	struct gid b = { { (__force __be64)1ull, (__force __be64)3ull } };
+	struct gid c = { { (__force __be64)4ull, (__force __be64)2ull } };
+
+	gids_begin(&update, table, FIRST);
+	gids_add(&update, &a);
+	gids_add(&update, &b);
+	gids_add(&update, &c);
+	gids_end(&update);
+	KUNIT_EXPECT_TRUE(test, !memcmp(&table[FIRST], &a, sizeof(a)));
+	KUNIT_EXPECT_TRUE(test, !memcmp(&table[FIRST + 1], &b, sizeof(b)));
+	KUNIT_EXPECT_TRUE(test, !memcmp(&table[FIRST + 2], &c, sizeof(c)));
+}
+
+/* Checks become rarer, and end within two minutes */
+static void checks_end(struct kunit *test)
+{
+	u32 delay = GIDS_DELAY_MIN, sum = 0;
+
+	while (delay) {
+		KUNIT_ASSERT_LE(test, delay, GIDS_DELAY_MAX);
+		sum += delay;
+		delay = gids_next_delay(delay);
+	}
+	KUNIT_EXPECT_GT(test, sum, 30000u);
+	KUNIT_EXPECT_LT(test, sum, 120000u);
+}
+
+static struct kunit_case gids_cases[] = {
+	KUNIT_CASE(new_addresses_get_the_lowest_entries),
+	KUNIT_CASE(other_entries_keep_their_index),
+	KUNIT_CASE(same_address_has_one_entry),
+	KUNIT_CASE(full_table_keeps_its_entries),
+	KUNIT_CASE(halves_are_compared),
+	KUNIT_CASE(checks_end),
+	{}
+};
+
+static struct kunit_suite gids_suite = {
+	.name = "rnic_sw_gids",
+	.init = gids_init,
+	.exit = gids_exit,
+	.test_cases = gids_cases,
+};
+
+kunit_test_suite(gids_suite);

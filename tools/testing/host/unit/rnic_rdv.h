@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The files drivers/rnic_sw/rdv*.c and qp_modify.c for unit tests, with stubs of the lower layer,
+ * the workqueue and the other files of the driver.  Time passes only in run_for().
+ */
+#ifndef _HOST_UNIT_RNIC_RDV_H
+#define _HOST_UNIT_RNIC_RDV_H
+
+#include <kunit/test.h>
+#include <linux/container_of.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/in.h>
+#include <linux/socket.h>
+
+/* Leave out compat/rdma.h, and define what the driver needs of it */
+#define _COMPAT_RDMA_H
+struct ib_device_param { const char *name; };
+struct ib_udata;
+static inline int ib_no_udata_io(struct ib_udata *udata) { return 0; }
+
+#include "../../../../drivers/rnic_sw/rdv.c"
+#include "../../../../drivers/rnic_sw/rdv_session.c"
+#include "../../../../drivers/rnic_sw/rdv_port.c"
+#include "../../../../drivers/rnic_sw/qp_modify.c"
+
+#define QPS		2
+#define SESSIONS	64
+#define ACTIVE		100	/* number of stubs.qp[0]; its peers have larger numbers */
+#define PASSIVE		900	/* number of stubs.qp[1]; its peers have smaller numbers */
+#define PEER		500	/* number of each peer's queue pair */
+#define PORT		291
+
+/* A session of the lower layer; it has a reference of its own until it ends */
+struct session {
+	struct ddp_session	ss;
+	struct ddp_stream	*bound;
+	struct ddp_offer	said;		/* our Request or Reply */
+	unsigned long		at;		/* time of connect */
+	bool			accepted, stopped, ended, freed;
+};
+
+static struct {
+	struct rnic_dev		dev;
+	struct rnic_qp		qp[QPS];
+	struct rnic_sw_ring	ring[QPS];
+	enum iw_reason		failed[QPS];	/* first reason */
+	int			flushes;	/* number of times err_work was queued */
+	struct net		net;
+	u64			counters[RNIC_COUNTERS_ALL];
+	struct session		ss[SESSIONS];
+	int			sessions;	/* number of sessions ever made */
+	struct ddp_listener	listener;	/* of the rendezvous port */
+	int			listening, owners;
+	int			listen_err, connect_err, accept_err, bind_err;
+	u64			rate;		/* last call of ddp_stream_set_tx_rate() */
+	struct { u16 ird, ord; } start;		/* last call of rnic_qp_start() */
+	bool			plain;		/* the peer's Reply has revision 1 */
+	u32			sq_closed;	/* calls of rnic_sq_close() */
+	u32			rnr_limit;	/* last call of rnic_rnr_set_limit() */
+	enum iw_reason		terminated;	/* last call of rdmap_fail() */
+	struct { struct delayed_work *d; bool pending; } work[QPS];
+} stubs;
+
+unsigned long jiffies;
+struct workqueue_struct *rnic_wq;
+
+static int to_index(const struct rnic_qp *qp)
+{
+	return qp - stubs.qp;
+}
+
+/* The workqueue -------------------------------------------------------------------------- */
+
+static bool *to_pending(const struct delayed_work *d)
+{
+	const struct rnic_rdv *rdv = container_of(d, struct rnic_rdv, work);
+	int i = to_index(rdv->qp);
+
+	stubs.work[i].d = (struct delayed_work *)d;
+	return &stubs.work[i].pending;
+}
+
+bool host_is_pending(const struct delayed_work *d)
+{
+	return *to_pending(d);
+}
+
+bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
+{
+	*to_pending(d) = true;
+	d->timer.expires = jiffies + ms;
+	return true;
+}
+
+void host_cancel_delayed(struct delayed_work *d)
+{
+	*to_pending(d) = false;
+}
+
+/* Run all work that is due within @ms milliseconds; then that time has passed */
+static void run_for(unsigned long ms)
+{
+	unsigned long end = jiffies + ms;
+	int i, next;
+
+	for (;;) {
+		for (i = 0, next = -1; i < QPS; i++)
+			if (stubs.work[i].pending &&
+			    !time_after(stubs.work[i].d->timer.expires, end) &&
+			    (next < 0 || time_before(stubs.work[i].d->timer.expires,
+						     stubs.work[next].d->timer.expires)))
+				next = i;
+		if (next < 0)
+			break;
+		jiffies = max(jiffies, stubs.work[next].d->timer.expires);
+		stubs.work[next].pending = false;
+		stubs.work[next].d->work.func(&stubs.work[next].d->work);
+	}
+	jiffies = end;
+}
+
+/* The lower layer ------------------------------------------------------------------------- */
+
+static const struct ddp_session_type type, sctp_type;
+
+static struct session *to_session(struct ddp_session *ss)
+{
+	return container_of(ss, struct session, ss);
+}
+
+static void set_addr(struct sockaddr_storage *a, u32 host)
+{
+	struct sockaddr_in *in = (void *)a;
+
+	memset(a, 0, sizeof(*a));
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(0x0a000000 + host);
+}
+
+static struct session *new_session(void)
+{
+	struct session *s = &stubs.ss[stubs.sessions++];
+
+	s->ss.type = &type;
+	s->ss.user = &rdv_session_user;
+	kref_init(&s->ss.ref);
+	s->at = jiffies;
+	return s;
+}
+
+static struct ddp_session *connect_stub(const struct ddp_connect *c,
+					const struct ddp_session_user *user, void *ctx)
+{
+	struct session *s;
+
+	if (stubs.connect_err)
+		return ERR_PTR(stubs.connect_err);
+	WARN_ON(c->stream || user != &rdv_session_user || !c->policy->revision);
+	s = new_session();
+	s->ss.ctx = ctx;
+	s->said = *c->offer;
+	/* the user's reference */
+	ddp_session_get(&s->ss);
+	return &s->ss;
+}
+
+static struct ddp_listener *listen_stub(const struct ddp_listen *l,
+					const struct ddp_session_user *user, void *ctx)
+{
+	if (stubs.listen_err)
+		return ERR_PTR(stubs.listen_err);
+	stubs.listener = (struct ddp_listener){ .type = &type, .user = user, .ctx = ctx };
+	stubs.listening++;
+	WARN_ON(ddp_addr_port(l->local) != htons(PORT));
+	return &stubs.listener;
+}
+
+static void unlisten_stub(struct ddp_listener *l)
+{
+	stubs.listening--;
+}
+
+static int accept_stub(struct ddp_session *ss, struct ddp_stream *stream,
+		       const struct ddp_offer *o)
+{
+	struct session *s = to_session(ss);
+
+	WARN_ON(host_held > 0);
+	if (stubs.accept_err)
+		return stubs.accept_err;
+	if (s->ended)
+		return -ECONNRESET;
+	if (stream->llp)
+		return -EISCONN;
+	stream->llp = (void *)s;
+	s->bound = stream;
+	s->said = *o;
+	s->accepted = true;
+	return 0;
+}
+
+static int bind_stub(struct ddp_session *ss, struct ddp_stream *stream)
+{
+	if (stubs.bind_err)
+		return stubs.bind_err;
+	WARN_ON(stream->llp);
+	stream->llp = (void *)to_session(ss);
+	to_session(ss)->bound = stream;
+	return 0;
+}
+
+static void stop_stub(struct ddp_session *ss, bool abortive)
+{
+	to_session(ss)->stopped = true;
+}
+
+static void release_stub(struct kref *ref)
+{
+	to_session(container_of(ref, struct ddp_session, ref))->freed = true;
+}
+
+static const struct ddp_session_type type = {
+	.connect = connect_stub, .listen = listen_stub, .unlisten = unlisten_stub,
+	.accept = accept_stub, .bind = bind_stub, .stop = stop_stub, .release = release_stub,
+};
+
+static const struct ddp_session_type sctp_type = { .release = release_stub };
+
+static void fail_qp(struct rnic_qp *qp, enum iw_reason why)
+{
+	if (!stubs.failed[to_index(qp)])
+		stubs.failed[to_index(qp)] = why;
+	qp->state = QP_ERROR;
+}
+
+/* The session ends as in the lower layers: first for the stream, if it is bound */
+static void end(struct session *s, enum iw_reason why)
+{
+	struct rnic_rdv *rdv = s->ss.ctx;
+
+	if (s->ended)
+		return;
+	s->ended = true;
+	if (s->bound)
+		fail_qp(rdv->qp, why);
+	rdv_session_user.closed(&s->ss, why, NULL);
+	ddp_session_put(&s->ss);
+}
+
+/* The peer's Reply arrives */
+static void reply(struct session *s, const struct rdv_msg *m)
+{
+	struct ddp_offer o = {
+		.enhanced = true, .ird = 4, .ord = 3, .rtr = NEG_RTR_P2P | NEG_RTR_READ,
+	};
+
+	if (stubs.plain)
+		o = (struct ddp_offer){};
+	if (m) {
+		rdv_msg_encode(m, o.pd);
+		o.pd_len = RDV_MSG_LEN;
+	}
+	rdv_session_user.established(&s->ss, &o);
+	if (!s->bound)
+		end(s, IW_LOCAL_ABORT);
+}
+
+/*
+ * The Request of a peer arrives from 10.0.0.@host.  Return: result of the upcall, or -ECONNREFUSED if
+ * the port is closed.
+ */
+static int call_with(const struct rdv_msg *m, u16 len, u32 host, const struct ddp_session_type *via)
+{
+	struct ddp_offer o = {
+		.enhanced = true, .ird = 4, .ord = 4, .rtr = NEG_RTR_P2P | NEG_RTR_WRITE,
+		.pd_len = len,
+	};
+	struct session *s;
+	int err;
+
+	if (!stubs.listening)
+		return -ECONNREFUSED;
+	s = new_session();
+	s->ss.type = via;
+	set_addr(&s->ss.local, 1);
+	set_addr(&s->ss.remote, host);
+	rdv_msg_encode(m, o.pd);
+	ddp_session_get(&s->ss);
+	err = rdv_session_user.request(&stubs.listener, &s->ss, &o);
+	if (err) {
+		/* drop the references of the user and of the lower layer */
+		ddp_session_put(&s->ss);
+		ddp_session_put(&s->ss);
+	}
+	return err;
+}
+
+static int call(u32 to, u32 from, u32 rq_psn, u32 host)
+{
+	const struct rdv_msg m = { .qpn = from, .dest_qpn = to, .rq_psn = rq_psn };
+
+	return call_with(&m, RDV_MSG_LEN, host, &type);
+}
+
+static struct session *last_session(void)
+{
+	return &stubs.ss[stubs.sessions - 1];
+}
+
+void ddp_stream_close_if_failed(struct ddp_stream *s) {}
+
+int ddp_stream_set_tx_rate(struct ddp_stream *s, u64 rate)
+{
+	if (!s->llp)
+		return -ENOTCONN;
+	stubs.rate = rate;
+	return 0;
+}
+
+void ddp_sock_owner_init(struct ddp_sock_owner *o, const struct net *net)
+{
+	stubs.owners++;
+}
+
+void ddp_sock_owner_exit(struct ddp_sock_owner *o)
+{
+	stubs.owners--;
+}
+
+bool ddp_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	return !memcmp(a, b, sizeof(struct sockaddr_in));
+}
+
+/* Other functions of rnic_sw --------------------------------------------------------------- */
+
+/* GIDs end with the number of a host */
+int rdv_resolve_addrs(struct rnic_dev *dev, const struct rdma_ah_attr *ah,
+		      struct sockaddr_storage *local, struct sockaddr_storage *remote)
+{
+	if (!ah->grh.sgid_attr)
+		return -EINVAL;
+	set_addr(local, ah->grh.sgid_attr->gid.raw[15]);
+	set_addr(remote, ah->grh.dgid.raw[15]);
+	return 0;
+}
+
+bool rdv_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+}
+
+struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
+{
+	int i;
+
+	for (i = 0; i < QPS; i++) {
+		if (stubs.qp[i].ib.qp_num != qpn)
+			continue;
+		kref_get(&stubs.qp[i].ref);
+		return &stubs.qp[i];
+	}
+	return NULL;
+}
+
+static void destroyed(struct kref *ref) {}
+
+void rnic_qp_put(struct rnic_qp *qp)
+{
+	kref_put(&qp->ref, destroyed);
+}
+
+enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
+{
+	stubs.start.ird = ird;
+	stubs.start.ord = ord;
+	if (qp->state != QP_IDLE)
+		return IW_LOCAL_ABORT;
+	qp->state = QP_RTS;
+	return IW_OK;
+}
+
+void rnic_qp_fail(struct rnic_qp *qp, enum iw_reason why)
+{
+	fail_qp(qp, why);
+}
+
+void rnic_qp_close(struct rnic_qp *qp)
+{
+	qp->state = QP_CLOSING;
+}
+
+void rnic_sq_close(struct rnic_qp *qp)
+{
+	stubs.sq_closed++;
+}
+
+struct rnic_rnr *rnic_rnr_new(struct rnic_qp *qp)
+{
+	static int rnr;
+
+	return (void *)&rnr;
+}
+
+void rnic_rnr_free(struct rnic_rnr *rnr) {}
+
+void rnic_rnr_set_limit(struct rnic_rnr *rnr, u32 ms)
+{
+	stubs.rnr_limit = ms;
+}
+
+void rnic_qp_schedule_flush(struct rnic_qp *qp)
+{
+	stubs.flushes++;
+}
+
+void rdmap_fail(struct rdmap *r, enum iw_reason why)
+{
+	stubs.terminated = why;
+}
+
+void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord)
+{
+	*ird = 77;
+	*ord = 77;
+}
+
+void rnic_qp_set_rights(struct rnic_qp *qp, int access, bool with_state)
+{
+	qp->access = access;
+}
+
+void rnic_qp_update_authorization(struct rnic_qp *qp, enum ib_qp_state to) {}
+void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p) { memset(p, 0, sizeof(*p)); }
+struct net *rnic_get_net(struct rnic_dev *dev) { return maybe_get_net(&stubs.net); }
+int rnic_get_ifindex(struct rnic_dev *dev) { return 7; }
+
+const struct ddp_session_type *rnic_get_llp(const struct rnic_dev *dev, u8 llp)
+{
+	return llp == RNIC_SW_LLP_SCTP ? &sctp_type : &type;
+}
+
+/* The core ---------------------------------------------------------------------------------- */
+
+struct mem_cgroup *set_active_memcg(struct mem_cgroup *memcg)
+{
+	return NULL;
+}
+
+#define RTR_NEEDS	(IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |	\
+			 IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER)
+#define RTS_NEEDS	(IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_SQ_PSN |	\
+			 IB_QP_MAX_QP_RD_ATOMIC)
+
+bool ib_modify_qp_is_ok(enum ib_qp_state from, enum ib_qp_state to, enum ib_qp_type rc, int mask)
+{
+	const int need = to == IB_QPS_RTR ? RTR_NEEDS : RTS_NEEDS;
+	int may = IB_QP_ACCESS_FLAGS | (to == IB_QPS_RTR ? IB_QP_PKEY_INDEX :
+					IB_QP_CUR_STATE | IB_QP_MIN_RNR_TIMER);
+
+	return (mask & need) == need && !(mask & ~(need | may | IB_QP_STATE));
+}
+
+/* Helpers that act as a program --------------------------------------------------------------- */
+
+static const struct ib_gid_attr own_gid = { .gid.raw[15] = 1 };
+
+static struct ib_qp_attr rtr_attr(u32 peer, u8 host)
+{
+	return (struct ib_qp_attr){
+		.qp_state = IB_QPS_RTR, .path_mtu = IB_MTU_1024, .dest_qp_num = peer,
+		.rq_psn = 0x111, .max_dest_rd_atomic = 3, .min_rnr_timer = 12,
+		.ah_attr.grh = { .dgid.raw[15] = host, .sgid_attr = &own_gid },
+	};
+}
+
+static int enter_rtr_with(int i, struct ib_qp_attr a)
+{
+	return rnic_modify_qp(&stubs.qp[i].ib, &a, IB_QP_STATE | RTR_NEEDS, NULL);
+}
+
+/* Connect to queue pair PEER of 10.0.0.2 */
+static int to_rtr(int i)
+{
+	return enter_rtr_with(i, rtr_attr(PEER, 2));
+}
+
+static struct ib_qp_attr rts_attr(u32 sq_psn)
+{
+	/* the limit is 4 * 4.096 us * 2^14 * 8, about 2.1 s */
+	return (struct ib_qp_attr){
+		.qp_state = IB_QPS_RTS, .sq_psn = sq_psn, .timeout = 14, .retry_cnt = 7,
+		.rnr_retry = 6, .max_rd_atomic = 2,
+	};
+}
+
+static int to_rts_with(int i, u32 sq_psn, int mask, u32 rate)
+{
+	struct ib_qp_attr a = rts_attr(sq_psn);
+
+	a.rate_limit = rate;
+	a.cur_qp_state = IB_QPS_RTR;
+	a.min_rnr_timer = 5;
+	return rnic_modify_qp(&stubs.qp[i].ib, &a, IB_QP_STATE | RTS_NEEDS | mask, NULL);
+}
+
+static int to_rts(int i, u32 sq_psn)
+{
+	return to_rts_with(i, sq_psn, 0, 0);
+}
+
+static struct ib_qp_attr query(int i)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr a;
+
+	rnic_query_qp(&stubs.qp[i].ib, &a, 0, &init);
+	return a;
+}
+
+static int test_init(struct kunit *test)
+{
+	int i;
+
+	memset(&stubs, 0, sizeof(stubs));
+	jiffies = 1000;
+	stubs.dev.default_set.value = stubs.counters;
+	stubs.dev.policy.rendezvous = PORT;
+	stubs.dev.policy.mpa_rtr = DDP_RTR_WRITE | DDP_RTR_READ;
+	INIT_LIST_HEAD(&stubs.dev.rdv_ports);
+	for (i = 0; i < QPS; i++) {
+		stubs.qp[i].dev = &stubs.dev;
+		stubs.qp[i].ib.qp_num = i ? PASSIVE : ACTIVE;
+		stubs.qp[i].sq.ring.hdr = &stubs.ring[i];
+		stubs.qp[i].ird_max = RDMAP_DEPTH_MAX;
+		stubs.qp[i].ord_max = RDMAP_DEPTH_MAX;
+		stubs.qp[i].access = IB_ACCESS_REMOTE_READ;
+		spin_lock_init(&stubs.qp[i].lock);
+		kref_init(&stubs.qp[i].ref);
+	}
+	return 0;
+}
+
+/* err_work */
+static void flush_qp(int i)
+{
+	rnic_rdv_stop(&stubs.qp[i]);
+}
+
+/* Destroy all queue pairs, end all sessions, and expect that nothing is left */
+static void expect_all_released(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < QPS; i++) {
+		fail_qp(&stubs.qp[i], IW_LOCAL_ABORT);
+		rnic_rdv_stop(&stubs.qp[i]);
+	}
+	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
+	run_for(10000);
+	for (i = 0; i < stubs.sessions; i++)
+		if (!stubs.ss[i].freed && !stubs.ss[i].ended) {
+			/* a session without a stream ends only because it was stopped */
+			KUNIT_EXPECT_TRUE(test, stubs.ss[i].bound || stubs.ss[i].stopped);
+			end(&stubs.ss[i], IW_LOCAL_ABORT);
+		}
+	for (i = 0; i < QPS; i++) {
+		KUNIT_EXPECT_FALSE(test, stubs.work[i].pending);
+		KUNIT_EXPECT_EQ(test, 1, stubs.qp[i].ref.refs);
+		rnic_rdv_free(&stubs.qp[i]);
+	}
+	for (i = 0; i < stubs.sessions; i++)
+		KUNIT_EXPECT_TRUE(test, stubs.ss[i].freed);
+	KUNIT_EXPECT_EQ(test, 0, stubs.owners);
+	KUNIT_EXPECT_EQ(test, 0, stubs.net.held);
+	KUNIT_EXPECT_EQ(test, 0, host_allocations);
+}
+
+#endif

@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Unit tests of drivers/rnic_sw/rdv.c, rdv_session.c, rdv_port.c and qp_modify.c: queue pairs that a
+ * program connects by ibv_modify_qp().  stubs.qp[0] connects, stubs.qp[1] listens.
+ */
+#include "rnic_rdv.h"
+
+/* Message of the peer of stubs.qp[i], which is in RTS and expects PSN @rq_psn */
+static struct rdv_msg peer_msg(int i, u32 rq_psn)
+{
+	return (struct rdv_msg){
+		.qpn = PEER, .dest_qpn = stubs.qp[i].ib.qp_num, .rq_psn = rq_psn,
+		.sq_psn = 0x111, .has_sq_psn = true,
+	};
+}
+
+/* Active side --------------------------------------------------------------------------------- */
+
+/* The peer is not in RTR yet: each attempt is refused, and the pauses grow up to a limit */
+static void attempts_follow_each_other_with_pauses(struct kunit *test)
+{
+	static const u32 pauses[] = { 1, 2, 4, 8, 16, 32, 64, 128, 250, 250, 250 };
+	unsigned long at = jiffies;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
+	run_for(0);
+	for (i = 0; i < ARRAY_SIZE(pauses); i++) {
+		KUNIT_ASSERT_EQ(test, i + 1, stubs.sessions);
+		KUNIT_EXPECT_EQ(test, at, last_session()->at);
+		at += pauses[i];
+		end(last_session(), IW_PEER_RESET);
+		run_for(pauses[i]);
+	}
+	/* while one attempt is in progress, there is no other one */
+	run_for(100000);
+	KUNIT_EXPECT_EQ(test, ARRAY_SIZE(pauses) + 1, stubs.sessions);
+	KUNIT_EXPECT_EQ(test, 2, stubs.qp[0].ref.refs);
+	KUNIT_EXPECT_EQ(test, QP_IDLE, stubs.qp[0].state);
+	expect_all_released(test);
+}
+
+/* If no session can be made, for example for lack of memory, the next attempt follows */
+static void attempt_without_memory_is_repeated(struct kunit *test)
+{
+	stubs.connect_err = -ENOMEM;
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	run_for(10);
+	KUNIT_EXPECT_EQ(test, 0, stubs.sessions);
+	KUNIT_EXPECT_EQ(test, 1, stubs.qp[0].ref.refs);
+	stubs.connect_err = 0;
+	run_for(1000);
+	KUNIT_EXPECT_EQ(test, 1, stubs.sessions);
+	expect_all_released(test);
+}
+
+/* The stream is bound when the Reply has come, and starts with the negotiated depths and RTR */
+static void reply_binds_and_starts_stream(struct kunit *test)
+{
+	const struct rdv_msg m = peer_msg(0, 0);
+	struct rdv_msg said;
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	run_for(0);
+	KUNIT_EXPECT_NULL(test, last_session()->bound);
+	KUNIT_ASSERT_TRUE(test, rdv_msg_decode(&said, last_session()->said.pd,
+					       last_session()->said.pd_len));
+	KUNIT_EXPECT_EQ(test, ACTIVE, said.qpn);
+	KUNIT_EXPECT_EQ(test, PEER, said.dest_qpn);
+	KUNIT_EXPECT_EQ(test, 0x111u, said.rq_psn);
+	KUNIT_EXPECT_FALSE(test, said.has_sq_psn);
+	reply(last_session(), &m);
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.qp[0].rdmap.stream, last_session()->bound);
+	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[0].state);
+	KUNIT_EXPECT_EQ(test, 3, (int)stubs.start.ird);
+	KUNIT_EXPECT_EQ(test, 4, (int)stubs.start.ord);
+	KUNIT_EXPECT_EQ(test, NEG_RTR_READ, (int)stubs.qp[0].rdmap.rtr);
+	KUNIT_EXPECT_EQ(test, 1ull, stubs.counters[RNIC_CONNECTS]);
+	/* the program is still in RTR */
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTR, query(0).qp_state);
+	run_for(100000);
+	KUNIT_EXPECT_EQ(test, 1, stubs.sessions);
+	end(last_session(), IW_PEER_CLOSED);
+	run_for(100000);
+	KUNIT_EXPECT_EQ(test, 1, stubs.sessions);
+	expect_all_released(test);
+}
+
+/* If no RTR was negotiated, the first message is a Write of length 0, because the peer waits for one */
+static void first_message_is_sent_without_rtr(struct kunit *test)
+{
+	const struct rdv_msg m = peer_msg(0, 0);
+
+	stubs.plain = true;
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	run_for(0);
+	reply(last_session(), &m);
+	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[0].state);
+	KUNIT_EXPECT_EQ(test, NEG_RTR_WRITE, (int)stubs.qp[0].rdmap.rtr);
+	expect_all_released(test);
+}
+
+/* A Reply without the message, or with a wrong one, binds nothing, and the next attempt follows */
+static void wrong_reply_is_followed_by_next_attempt(struct kunit *test)
+{
+	struct rdv_msg m = peer_msg(0, 0);
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	run_for(0);
+	reply(last_session(), NULL);
+	run_for(1);
+	KUNIT_ASSERT_EQ(test, 2, stubs.sessions);
+	m.qpn++;
+	reply(last_session(), &m);
+	run_for(2);
+	KUNIT_ASSERT_EQ(test, 3, stubs.sessions);
+	m = peer_msg(0, 0);
+	m.sq_psn++;
+	reply(last_session(), &m);
+	run_for(4);
+	KUNIT_ASSERT_EQ(test, 4, stubs.sessions);
+	KUNIT_EXPECT_EQ(test, QP_IDLE, stubs.qp[0].state);
+	m = peer_msg(0, 0);
+	reply(last_session(), &m);
+	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[0].state);
+	expect_all_released(test);
+}
+
+/* A queue pair that has failed is not bound when the Reply comes */
+static void failed_qp_is_not_bound(struct kunit *test)
+{
+	const struct rdv_msg m = peer_msg(0, 0);
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	run_for(0);
+	fail_qp(&stubs.qp[0], IW_LOCAL_ABORT);
+	flush_qp(0);
+	KUNIT_EXPECT_TRUE(test, last_session()->stopped);
+	reply(last_session(), &m);
+	KUNIT_EXPECT_NULL(test, last_session()->bound);
+	KUNIT_EXPECT_EQ(test, 1, stubs.qp[0].ref.refs);
+	expect_all_released(test);
+}
+
+/* If the queue pair is destroyed just before the Reply comes, the stream cannot be bound */
+static void stream_that_cannot_be_bound_ends_session(struct kunit *test)
+{
+	const struct rdv_msg m = peer_msg(0, 0);
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	run_for(0);
+	stubs.bind_err = -ENOTCONN;
+	reply(last_session(), &m);
+	KUNIT_EXPECT_EQ(test, QP_IDLE, stubs.qp[0].state);
+	KUNIT_EXPECT_EQ(test, 1, stubs.qp[0].ref.refs);
+	expect_all_released(test);
+}
+
+/* If the queue pair fails after the stream has started, its session is left to the stream */
+static void started_stream_is_not_stopped(struct kunit *test)
+{
+	const struct rdv_msg m = peer_msg(0, 0);
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	run_for(0);
+	reply(last_session(), &m);
+	fail_qp(&stubs.qp[0], IW_LOCAL_ABORT);
+	flush_qp(0);
+	KUNIT_EXPECT_FALSE(test, last_session()->stopped);
+	expect_all_released(test);
+}
+
+/* Passive side ---------------------------------------------------------------------------------- */
+
+/* Check that a Request is refused and counted, and that no reference is left */
+static void expect_refused(struct kunit *test, int err, u64 count)
+{
+	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, err);
+	KUNIT_EXPECT_EQ(test, count, stubs.counters[RNIC_RDV_REFUSED]);
+	KUNIT_EXPECT_TRUE(test, last_session()->freed);
+	KUNIT_EXPECT_EQ(test, 1, stubs.qp[0].ref.refs);
+	KUNIT_EXPECT_EQ(test, 1, stubs.qp[1].ref.refs);
+}
+
+/* Requests with a wrong number, PSN, address, length or LLP, or for another role */
+static void wrong_requests_are_refused(struct kunit *test)
+{
+	struct rdv_msg m = peer_msg(1, 0x222);
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, to_rts(1, 0x222));
+	KUNIT_EXPECT_EQ(test, 1, stubs.listening);
+	expect_refused(test, call(PASSIVE + 1, PEER, 0x222, 2), 1);
+	expect_refused(test, call(PASSIVE, PEER + 1, 0x222, 2), 2);
+	expect_refused(test, call(PASSIVE, PEER, 0x223, 2), 3);
+	expect_refused(test, call(PASSIVE, PEER, 0x222, 3), 4);
+	expect_refused(test, call_with(&m, RDV_MSG_LEN - 1, 2, &type), 5);
+	expect_refused(test, call_with(&m, RDV_MSG_LEN, 2, &sctp_type), 6);
+	m.sq_psn++;
+	expect_refused(test, call_with(&m, RDV_MSG_LEN, 2, &type), 7);
+	/* no rendezvous, then a queue pair that connects itself */
+	expect_refused(test, call(ACTIVE, PEER, 0x222, 2), 8);
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	expect_refused(test, call(ACTIVE, PEER, 0x222, 2), 9);
+	KUNIT_EXPECT_EQ(test, 0, call(PASSIVE, PEER, 0x222, 2));
+	expect_all_released(test);
+}
+
+/* The first Request is accepted, a second one is refused, and the port is closed */
+static void request_is_accepted_once(struct kunit *test)
+{
+	struct rdv_msg said;
+	struct session *s;
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, call(PASSIVE, PEER, 0, 2));
+	s = last_session();
+	KUNIT_EXPECT_FALSE(test, s->accepted);
+	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, call(PASSIVE, PEER, 0, 2));
+	KUNIT_EXPECT_EQ(test, 2, stubs.qp[1].ref.refs);
+	run_for(0);
+	KUNIT_EXPECT_TRUE(test, s->accepted);
+	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
+	KUNIT_EXPECT_EQ(test, 1ull, stubs.counters[RNIC_ACCEPTS]);
+	KUNIT_ASSERT_TRUE(test, rdv_msg_decode(&said, s->said.pd, s->said.pd_len));
+	KUNIT_EXPECT_EQ(test, PASSIVE, said.qpn);
+	KUNIT_EXPECT_EQ(test, PEER, said.dest_qpn);
+	/* a second accept would abort the session */
+	KUNIT_EXPECT_EQ(test, -ECANCELED, rdv_accept(to_rnic_rdv(stubs.qp[1].rdv)));
+	KUNIT_EXPECT_FALSE(test, s->stopped);
+	rdv_session_user.established(&s->ss, NULL);
+	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[1].state);
+	/* the program does not notice that the peer has closed, but no later request is sent */
+	rdv_session_user.peer_closed(&s->ss);
+	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[1].state);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.sq_closed);
+	KUNIT_EXPECT_TRUE(test, s->stopped);
+	expect_all_released(test);
+}
+
+/* If the peer closes before its Request is accepted, the next Request is accepted */
+static void next_request_follows_closed_one(struct kunit *test)
+{
+	struct session *first, *second;
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, call(PASSIVE, PEER, 5, 2));
+	first = last_session();
+	end(first, IW_PEER_RESET);
+	KUNIT_ASSERT_EQ(test, 0, call(PASSIVE, PEER, 6, 2));
+	second = last_session();
+	KUNIT_EXPECT_TRUE(test, first->freed);
+	run_for(1000);
+	KUNIT_EXPECT_FALSE(test, first->accepted);
+	KUNIT_EXPECT_TRUE(test, second->accepted);
+	KUNIT_EXPECT_FALSE(test, second->stopped);
+	/* the PSN of the second peer counts */
+	KUNIT_EXPECT_EQ(test, -EINVAL, to_rts(1, 5));
+	KUNIT_EXPECT_EQ(test, 0, to_rts(1, 6));
+	expect_all_released(test);
+}
+
+/* If the session ends while it is being accepted, the port stays open for the next Request */
+static void failed_accept_keeps_port(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, call(PASSIVE, PEER, 0, 2));
+	stubs.accept_err = -ENOMEM;
+	run_for(0);
+	KUNIT_EXPECT_TRUE(test, last_session()->stopped);
+	end(last_session(), IW_LOCAL_ABORT);
+	KUNIT_EXPECT_EQ(test, 1, stubs.listening);
+	KUNIT_EXPECT_EQ(test, 1, stubs.qp[1].ref.refs);
+	stubs.accept_err = 0;
+	KUNIT_ASSERT_EQ(test, 0, call(PASSIVE, PEER, 0, 2));
+	run_for(0);
+	KUNIT_EXPECT_TRUE(test, last_session()->accepted);
+	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
+	expect_all_released(test);
+}
+
+/* A queue pair that fails while it waits, or after a Request, closes the port once */
+static void failed_qp_closes_port(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, call(PASSIVE, PEER, 0, 2));
+	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
+	flush_qp(1);
+	KUNIT_EXPECT_TRUE(test, last_session()->stopped);
+	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
+	flush_qp(1);
+	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
+	run_for(1000);
+	KUNIT_EXPECT_FALSE(test, last_session()->accepted);
+	expect_all_released(test);
+}
+
+static void waiting_qp_is_destroyed(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, to_rts(1, 1));
+	expect_all_released(test);
+}
+
+/* Two queue pairs on one address share the port; the last one closes it */
+static void port_is_shared(struct kunit *test)
+{
+	struct ib_qp_attr a = rtr_attr(PEER - 450, 2);
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, enter_rtr_with(0, a));
+	KUNIT_EXPECT_EQ(test, 1, stubs.listening);
+	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
+	flush_qp(1);
+	KUNIT_EXPECT_EQ(test, 1, stubs.listening);
+	KUNIT_EXPECT_EQ(test, 0, call(ACTIVE, PEER - 450, 0, 2));
+	run_for(0);
+	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
+	expect_all_released(test);
+}
+
+/* RTR fails if the port cannot be opened, and can be repeated */
+static void rtr_without_port_fails(struct kunit *test)
+{
+	stubs.listen_err = -EADDRINUSE;
+	KUNIT_EXPECT_EQ(test, -EADDRINUSE, to_rtr(1));
+	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, query(1).qp_state);
+	KUNIT_EXPECT_EQ(test, RDMAP_DEPTH_MAX, (int)query(1).max_dest_rd_atomic);
+	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_READ, query(1).qp_access_flags);
+	stubs.listen_err = 0;
+	KUNIT_EXPECT_EQ(test, 0, to_rtr(1));
+	expect_all_released(test);
+}
+
+/* The limit --------------------------------------------------------------------------------------- */
+
+/* Time counts only in RTS, and only while a request is posted */
+static void limit_counts_from_first_post(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	stubs.ring[1].prod = 1;
+	run_for(60000);
+	KUNIT_EXPECT_EQ(test, IW_OK, stubs.failed[1]);
+	stubs.ring[1].prod = 0;
+	KUNIT_ASSERT_EQ(test, 0, to_rts(1, 1));
+	run_for(60000);
+	KUNIT_EXPECT_EQ(test, IW_OK, stubs.failed[1]);
+	stubs.ring[1].prod = 1;
+	run_for(2000);
+	KUNIT_EXPECT_EQ(test, IW_OK, stubs.failed[1]);
+	run_for(300);
+	KUNIT_EXPECT_EQ(test, IW_RETRY_EXCEEDED, stubs.failed[1]);
+	expect_all_released(test);
+}
+
+/* The limit also applies while an attempt is in progress */
+static void limit_ends_attempt(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	KUNIT_ASSERT_EQ(test, 0, to_rts(0, 1));
+	stubs.ring[0].prod = 1;
+	run_for(2400);
+	KUNIT_EXPECT_EQ(test, 1, stubs.sessions);
+	KUNIT_EXPECT_EQ(test, IW_RETRY_EXCEEDED, stubs.failed[0]);
+	flush_qp(0);
+	KUNIT_EXPECT_TRUE(test, last_session()->stopped);
+	expect_all_released(test);
+}
+
+/* After the stream has started, the lower layer's limits apply */
+static void limit_ends_with_start(struct kunit *test)
+{
+	const struct rdv_msg m = peer_msg(0, 1);
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	KUNIT_ASSERT_EQ(test, 0, to_rts(0, 1));
+	stubs.ring[0].prod = 1;
+	run_for(1000);
+	reply(last_session(), &m);
+	run_for(100000);
+	KUNIT_EXPECT_EQ(test, IW_OK, stubs.failed[0]);
+	expect_all_released(test);
+}
+
+/* Modify and query ---------------------------------------------------------------------------------- */
+
+/* If the peer expects another PSN than that of RTS, RTS fails and can be repeated */
+static void rts_compares_psn(struct kunit *test)
+{
+	const struct rdv_msg m = peer_msg(0, 0x222);
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	run_for(0);
+	reply(last_session(), &m);
+	KUNIT_EXPECT_EQ(test, -EINVAL, to_rts(0, 0x223));
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTR, query(0).qp_state);
+	KUNIT_EXPECT_EQ(test, 0, to_rts(0, 0x222));
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, query(0).qp_state);
+	KUNIT_EXPECT_EQ(test, -EINVAL, to_rts(0, 0x222));
+	expect_all_released(test);
+}
+
+static void rtr_is_refused(struct kunit *test)
+{
+	struct ib_qp_attr a = rtr_attr(PEER, 2);
+
+	/* without GRH, and to itself */
+	a.ah_attr.grh.sgid_attr = NULL;
+	KUNIT_EXPECT_EQ(test, -EINVAL, enter_rtr_with(0, a));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, enter_rtr_with(0, rtr_attr(ACTIVE, 1)));
+	/* the setting forbids it */
+	stubs.dev.policy.rendezvous = 0;
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, to_rtr(0));
+	stubs.dev.policy.rendezvous = PORT;
+	/* an attribute is missing */
+	a = rtr_attr(PEER, 2);
+	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_STATE | IB_QP_AV |
+						      IB_QP_DEST_QPN, NULL));
+	/* rdma_cm has bound the stream */
+	stubs.qp[0].rdmap.stream.llp = (void *)&stubs;
+	KUNIT_EXPECT_EQ(test, -EINVAL, to_rtr(0));
+	stubs.qp[0].rdmap.stream.llp = NULL;
+	KUNIT_EXPECT_EQ(test, -EINVAL, to_rts(0, 0));
+	KUNIT_EXPECT_EQ(test, 0, to_rtr(0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, to_rtr(0));
+	expect_all_released(test);
+}
+
+/* No state before RTR can be entered again */
+static void no_way_back_from_rtr(struct kunit *test)
+{
+	struct ib_qp_attr a = { .qp_state = IB_QPS_INIT };
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_STATE, NULL));
+	a.qp_state = IB_QPS_RTR;
+	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_STATE, NULL));
+	a.qp_state = IB_QPS_RESET;
+	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_STATE, NULL));
+	expect_all_released(test);
+}
+
+/* The queue pair fails while RTR is in progress: its rendezvous must end */
+static void failure_during_rtr_is_noticed(struct kunit *test)
+{
+	struct rnic_rdv *rdv;
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_EXPECT_EQ(test, 0, stubs.flushes);
+	/* as if err_work had run before rdv_publish() */
+	rdv = to_rnic_rdv(stubs.qp[1].rdv);
+	stubs.qp[1].rdv = NULL;
+	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
+	rdv_publish(rdv);
+	KUNIT_EXPECT_EQ(test, 1, stubs.flushes);
+	expect_all_released(test);
+}
+
+/* The current state is the one that the program has entered, whether the stream has started or not */
+static void current_state_is_that_of_program(struct kunit *test)
+{
+	const struct rdv_msg m = peer_msg(0, 0);
+	struct ib_qp_attr a = { .cur_qp_state = IB_QPS_RTS };
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	run_for(0);
+	reply(last_session(), &m);
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTR, query(0).cur_qp_state);
+	KUNIT_EXPECT_EQ(test, 0, to_rts_with(0, 0, IB_QP_CUR_STATE, 0));
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[1].ib, &a, IB_QP_CUR_STATE, NULL));
+	KUNIT_ASSERT_EQ(test, 0, to_rts(1, 0));
+	KUNIT_EXPECT_EQ(test, 0, rnic_modify_qp(&stubs.qp[1].ib, &a, IB_QP_CUR_STATE, NULL));
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, query(1).cur_qp_state);
+	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
+	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, query(1).qp_state);
+	expect_all_released(test);
+}
+
+static void query_returns_what_was_set(struct kunit *test)
+{
+	struct ib_qp_attr a;
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	a = query(1);
+	KUNIT_EXPECT_EQ(test, IB_MTU_1024, a.path_mtu);
+	KUNIT_EXPECT_EQ(test, PEER, a.dest_qp_num);
+	KUNIT_EXPECT_EQ(test, 0x111u, a.rq_psn);
+	KUNIT_EXPECT_EQ(test, 3, (int)a.max_dest_rd_atomic);
+	KUNIT_EXPECT_EQ(test, 12, (int)a.min_rnr_timer);
+	KUNIT_EXPECT_EQ(test, 2, (int)a.ah_attr.grh.dgid.raw[15]);
+	KUNIT_EXPECT_NULL(test, a.ah_attr.grh.sgid_attr);
+	KUNIT_ASSERT_EQ(test, 0, to_rts_with(1, 0x1000222, IB_QP_MIN_RNR_TIMER, 0));
+	a = query(1);
+	KUNIT_EXPECT_EQ(test, 0x222u, a.sq_psn);
+	KUNIT_EXPECT_EQ(test, 14, (int)a.timeout);
+	KUNIT_EXPECT_EQ(test, 7, (int)a.retry_cnt);
+	KUNIT_EXPECT_EQ(test, 6, (int)a.rnr_retry);
+	KUNIT_EXPECT_EQ(test, 2, (int)a.max_rd_atomic);
+	KUNIT_EXPECT_EQ(test, 5, (int)a.min_rnr_timer);
+	expect_all_released(test);
+}
+
+/* The peer gets the rights that RTR names, or else those of INIT, and old ones after an error */
+static void rtr_sets_rights(struct kunit *test)
+{
+	struct ib_qp_attr a = rtr_attr(PEER, 2);
+
+	stubs.qp[0].init_access = IB_ACCESS_REMOTE_WRITE;
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_WRITE, stubs.qp[0].access);
+	a.qp_access_flags = IB_ACCESS_REMOTE_ATOMIC;
+	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_STATE | RTR_NEEDS |
+						      IB_QP_ACCESS_FLAGS, NULL));
+	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_WRITE, stubs.qp[0].access);
+	KUNIT_EXPECT_EQ(test, 0, rnic_modify_qp(&stubs.qp[1].ib, &a, IB_QP_STATE | RTR_NEEDS |
+						IB_QP_ACCESS_FLAGS, NULL));
+	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_ATOMIC, stubs.qp[1].access);
+	expect_all_released(test);
+}
+
+/* A rate that RTS names applies when the stream starts */
+static void rate_applies_at_start(struct kunit *test)
+{
+	struct ib_qp_attr a = { .rate_limit = 16000 };
+	const struct rdv_msg m = peer_msg(0, 0);
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_RATE_LIMIT, NULL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, to_rts_with(0, 0, IB_QP_RATE_LIMIT, 1));
+	KUNIT_ASSERT_EQ(test, 0, to_rts_with(0, 0, IB_QP_RATE_LIMIT, 8000));
+	run_for(0);
+	KUNIT_EXPECT_EQ(test, 0ull, stubs.rate);
+	reply(last_session(), &m);
+	KUNIT_EXPECT_EQ(test, 1000000ull, stubs.rate);
+	KUNIT_EXPECT_EQ(test, 0, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_RATE_LIMIT, NULL));
+	KUNIT_EXPECT_EQ(test, 2000000ull, stubs.rate);
+	expect_all_released(test);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(attempts_follow_each_other_with_pauses),
+	KUNIT_CASE(attempt_without_memory_is_repeated),
+	KUNIT_CASE(reply_binds_and_starts_stream),
+	KUNIT_CASE(first_message_is_sent_without_rtr),
+	KUNIT_CASE(wrong_reply_is_followed_by_next_attempt),
+	KUNIT_CASE(failed_qp_is_not_bound),
+	KUNIT_CASE(stream_that_cannot_be_bound_ends_session),
+	KUNIT_CASE(started_stream_is_not_stopped),
+	KUNIT_CASE(wrong_requests_are_refused),
+	KUNIT_CASE(request_is_accepted_once),
+	KUNIT_CASE(next_request_follows_closed_one),
+	KUNIT_CASE(failed_accept_keeps_port),
+	KUNIT_CASE(failed_qp_closes_port),
+	KUNIT_CASE(waiting_qp_is_destroyed),
+	KUNIT_CASE(port_is_shared),
+	KUNIT_CASE(rtr_without_port_fails),
+	KUNIT_CASE(limit_counts_from_first_post),
+	KUNIT_CASE(limit_ends_attempt),
+	KUNIT_CASE(limit_ends_with_start),
+	KUNIT_CASE(rts_compares_psn),
+	KUNIT_CASE(rtr_is_refused),
+	KUNIT_CASE(no_way_back_from_rtr),
+	KUNIT_CASE(failure_during_rtr_is_noticed),
+	KUNIT_CASE(current_state_is_that_of_program),
+	KUNIT_CASE(query_returns_what_was_set),
+	KUNIT_CASE(rtr_sets_rights),
+	KUNIT_CASE(rate_applies_at_start),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "rnic_rdv",
+	.init = test_init,
+	.test_cases = cases,
+};
+kunit_test_suite(suite);

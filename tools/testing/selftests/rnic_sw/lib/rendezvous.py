@@ -1,0 +1,253 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""rendezvous.py DEVICE CASE: connect queue pairs of one device by ibv_modify_qp(), through pyverbs.
+
+See Documentation/rendezvous.rst. The interpreter is the one for which Debian builds pyverbs."""
+
+import errno
+import sys
+import time
+
+from pyverbs.addr import AHAttr, GlobalRoute
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.enums import (IBV_ACCESS_LOCAL_WRITE, IBV_QPS_ERR, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPT_RC,
+                           IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_SUCCESS,
+                           IBV_WC_WR_FLUSH_ERR)
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.pyverbs_error import PyverbsRDMAError
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
+from pyverbs.wr import SGE, RecvWR, SendWR
+
+SIZE = 64
+PSN = 0x123456
+RNR_FOREVER = 7
+
+
+class End:
+    """A queue pair with its completion queue and a buffer."""
+
+    def __init__(self, ctx, psn, shared=False):
+        self.pd = PD(ctx)
+        self.cq = CQ(ctx, 16)
+        self.mr = MR(self.pd, SIZE, IBV_ACCESS_LOCAL_WRITE)
+        self.srq = SRQ(self.pd, SrqInitAttr(SrqAttr(max_wr=8))) if shared else None
+        cap = QPCap(max_send_wr=8, max_recv_wr=8, max_send_sge=1, max_recv_sge=1)
+        self.qp = QP(self.pd, QPInitAttr(qp_type=IBV_QPT_RC, scq=self.cq, rcq=self.cq, cap=cap,
+                                         srq=self.srq, sq_sig_all=1), QPAttr(port_num=1))
+        self.gid = ctx.query_gid(1, 0)
+        self.psn = psn
+        self.attr = None
+
+    def attr_for(self, peer, **more):
+        route = GlobalRoute(dgid=peer.gid, sgid_index=0)
+        attr = QPAttr(port_num=1)
+        attr.ah_attr = AHAttr(gr=route, is_global=1, port_num=1)
+        attr.dest_qp_num = peer.qp.qp_num
+        attr.rq_psn = peer.psn
+        attr.sq_psn = self.psn
+        attr.path_mtu = 3
+        attr.max_rd_atomic = attr.max_dest_rd_atomic = 1
+        attr.min_rnr_timer = 12
+        attr.timeout = 14
+        attr.retry_cnt = 7
+        attr.rnr_retry = RNR_FOREVER
+        for name, value in more.items():
+            setattr(attr, name, value)
+        return attr
+
+    def to_rtr(self, peer, **more):
+        self.attr = self.attr_for(peer, **more)
+        self.qp.to_rtr(self.attr)
+
+    def to_rts(self):
+        self.attr.qp_state = self.attr.cur_qp_state = 0
+        self.qp.to_rts(self.attr)
+
+    def send(self, text):
+        self.mr.write(text, len(text))
+        self.qp.post_send(SendWR(sg=[SGE(self.mr.buf, len(text), self.mr.lkey)], num_sge=1))
+
+    def recv(self):
+        wr = RecvWR(sg=[SGE(self.mr.buf, SIZE, self.mr.lkey)], num_sge=1)
+        (self.srq.post_recv if self.srq else self.qp.post_recv)(wr)
+
+    def wait(self, status, limit=20):
+        """Wait for a completion with this status."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            n, wcs = self.cq.poll()
+            if n:
+                assert wcs[0].status == status, f"status {wcs[0].status}, not {status}"
+                return
+            time.sleep(0.01)
+        raise AssertionError(f"no completion with status {status} within {limit} s")
+
+    def is_idle(self, seconds=0.3):
+        """Check that no completion comes."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            n, wcs = self.cq.poll()
+            assert not n, f"completion with status {wcs[0].status}"
+            time.sleep(0.01)
+
+    def got(self, text):
+        assert self.mr.read(len(text), 0).decode() == text
+
+
+def pair(ctx, shared=False, **more):
+    a, b = End(ctx, 0x111111), End(ctx, PSN, shared)
+    for one, other in (a, b), (b, a):
+        one.to_rtr(other, **more)
+    return a, b
+
+
+def refused(want, call, *args, **more):
+    try:
+        call(*args, **more)
+    except PyverbsRDMAError as why:
+        assert why.error_code == want, f"errno {why.error_code}, not {want}"
+    else:
+        raise AssertionError(f"the call should fail with errno {want}")
+
+
+def late_receive(ctx, shared=False):
+    """A message waits until the program posts a receive."""
+    a, b = pair(ctx, shared)
+    a.to_rts()
+    a.send("hello")
+    a.wait(IBV_WC_SUCCESS)
+    b.is_idle()
+    b.recv()
+    b.wait(IBV_WC_SUCCESS)
+    b.got("hello")
+    # and again, now with the receive before the message
+    b.recv()
+    a.send("again")
+    b.wait(IBV_WC_SUCCESS)
+    b.got("again")
+
+
+def late_shared_receive(ctx):
+    late_receive(ctx, shared=True)
+
+
+def no_receive(ctx):
+    """If the RNR retry count is used up, the sender gets an error."""
+    a, b = End(ctx, 0x111111), End(ctx, PSN)
+    # both must be in RTS before the stream starts, because the retry count comes with RTS
+    first, second = (a, b) if a.qp.qp_num < b.qp.qp_num else (b, a)
+    first.to_rtr(second, rnr_retry=0)
+    first.to_rts()
+    second.to_rtr(first, rnr_retry=0)
+    second.to_rts()
+    second.recv()
+    first.send("ready")
+    second.wait(IBV_WC_SUCCESS)
+    first.wait(IBV_WC_SUCCESS)
+    first.send("not received")
+    first.wait(IBV_WC_SUCCESS)
+    time.sleep(0.5)
+    first.send("flushed")
+    first.wait(IBV_WC_RNR_RETRY_EXC_ERR)
+
+
+def no_peer(ctx):
+    """A request fails if the peer never enters RTR, but only when timeout and retries are over."""
+    a, b = End(ctx, 1), End(ctx, 2)
+    a.to_rtr(b)
+    a.to_rts()
+    a.recv()
+    a.is_idle(3)
+    begun = time.monotonic()
+    a.send("hello")
+    a.send("hello")
+    a.wait(IBV_WC_RETRY_EXC_ERR)
+    took = time.monotonic() - begun
+    assert took > 1.9, f"the request has failed after {took} s"
+    a.wait(IBV_WC_WR_FLUSH_ERR)
+    a.wait(IBV_WC_WR_FLUSH_ERR)
+    assert a.qp.query(0xFFFF)[0].qp_state == IBV_QPS_ERR
+
+
+def wrong_psn(ctx):
+    """Queue pairs whose PSNs differ are not connected."""
+    a, b = End(ctx, 1), End(ctx, 2)
+    a.to_rtr(b, rq_psn=3)
+    b.to_rtr(a)
+    b.to_rts()
+    a.recv()
+    b.send("hello")
+    b.wait(IBV_WC_RETRY_EXC_ERR)
+    a.is_idle()
+
+
+def gone_peer(ctx):
+    """Receives stay posted when the peer goes, until a request fails."""
+    a, b = pair(ctx)
+    for one in a, b:
+        one.to_rts()
+    a.recv()
+    b.send("hello")
+    a.wait(IBV_WC_SUCCESS)
+    b.wait(IBV_WC_SUCCESS)
+    a.recv()
+    b.qp.close()
+    a.is_idle(1)
+    assert a.qp.query(0xFFFF)[0].qp_state == IBV_QPS_RTS
+    a.send("hello")
+    a.wait(IBV_WC_RETRY_EXC_ERR)
+    a.wait(IBV_WC_WR_FLUSH_ERR)
+
+
+def error_after_peer(ctx):
+    """Receives that have stayed posted are flushed when the program moves to the error state."""
+    a, b = pair(ctx)
+    a.to_rts()
+    a.send("hello")
+    a.recv()
+    b.recv()
+    b.wait(IBV_WC_SUCCESS)
+    a.wait(IBV_WC_SUCCESS)
+    b.qp.close()
+    a.is_idle(0.5)
+    a.qp.modify(QPAttr(qp_state=IBV_QPS_ERR), 1)
+    a.wait(IBV_WC_WR_FLUSH_ERR)
+
+
+def query(ctx):
+    """A query returns what the program has set."""
+    a, b = pair(ctx, timeout=15, retry_cnt=6, rnr_retry=5, min_rnr_timer=3)
+    got = a.qp.query(0xFFFFFF)[0]
+    assert got.qp_state == IBV_QPS_RTR
+    assert got.dest_qp_num == b.qp.qp_num and got.rq_psn == PSN and got.min_rnr_timer == 3
+    a.to_rts()
+    got = a.qp.query(0xFFFFFF)[0]
+    assert got.qp_state == IBV_QPS_RTS
+    assert (got.sq_psn, got.timeout, got.retry_cnt, got.rnr_retry) == (a.psn, 15, 6, 5)
+
+
+def refusals(ctx):
+    """Values that cannot work fail at once, and leave the queue pair as it was."""
+    a, b = End(ctx, 1), End(ctx, 2)
+    refused(errno.EOPNOTSUPP, a.to_rtr, a)
+    attr = a.attr_for(b)
+    attr.ah_attr = AHAttr(is_global=0, port_num=1)
+    refused(errno.EINVAL, a.qp.to_rtr, attr)
+    b.to_rtr(a)
+    refused(errno.EINVAL, b.to_rtr, a)
+    a.to_rtr(b)
+    a.to_rts()
+    refused(errno.EINVAL, a.to_rts)
+    b.recv()
+    a.send("hello")
+    b.wait(IBV_WC_SUCCESS)
+
+
+CASES = (late_receive, late_shared_receive, no_receive, no_peer, wrong_psn, gone_peer,
+         error_after_peer, query, refusals)
+
+if __name__ == "__main__":
+    {f.__name__: f for f in CASES}[sys.argv[2]](Context(name=sys.argv[1]))

@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# rendezvous.sh: programs that do not use rdma_cm, but connect their queue pairs by ibv_modify_qp().
+# See Documentation/rendezvous.rst.
+
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
+
+PORT_DEFAULT=291
+
+# gid_of HOST ADDRESS: print the index of the GID for ADDRESS on HOST's device
+gid_of() {
+	local dev=$A_DEV
+	[ "$1" = a ] || dev=$B_DEV
+	on "$1" python3 - "$dev" "$2" <<-'END'
+		import glob, ipaddress, os, sys
+		want = ipaddress.ip_address(sys.argv[2])
+		if want.version == 4:
+		    want = ipaddress.ip_address(f"::ffff:{want}")
+		for path in glob.glob(f"/sys/class/infiniband/{sys.argv[1]}/ports/1/gids/*"):
+		    try:
+		        gid = ipaddress.ip_address(open(path).read().strip())
+		    except OSError:
+		        continue
+		    if gid == want:
+		        print(os.path.basename(path))
+		        sys.exit()
+		sys.exit(f"no GID for {sys.argv[2]}")
+	END
+}
+
+# pingpong PROGRAM GID_A GID_B ARGS...: run one of libibverbs' programs between a and b
+pingpong() {
+	local prog=$1 gid_a=$2 gid_b=$3
+	shift 3
+	command -v "$prog" >/dev/null || t_skip "program $prog not found (package ibverbs-utils)"
+	t_port
+	t_pair "$PORT" "$prog" -d "$B_DEV" -g "$gid_b" -p "$PORT" -n "$n" "$@" -- \
+		"$prog" -d "$A_DEV" -g "$gid_a" -p "$PORT" -n "$n" "$@" "$B4"
+	t_check "all messages came" grep -q "$n iters in" "$T_CASE"/client.log
+}
+
+# The rendezvous port is closed when no queue pair waits
+port_is_closed() {
+	! on b ss -tlnH "sport = :$PORT_DEFAULT" | grep -q . ||
+		t_fail "the rendezvous port is open after the end of the programs"
+}
+
+on_one_device() {
+	pingpong "$@"
+	port_is_closed
+}
+
+between_hosts() {
+	local a=$1 b=$2
+	shift 2
+	pingpong ibv_rc_pingpong "$(gid_of a "$a")" "$(gid_of b "$b")" "$@"
+	port_is_closed
+}
+
+over_sctp() {
+	local before
+	t_over_sctp_or_skip
+	before=$(t_counter "$A_DEV" connects_sctp)
+	RNIC_SW_LLP=sctp pingpong ibv_rc_pingpong 0 0
+	t_check "the connection is over SCTP" [ "$(t_counter "$A_DEV" connects_sctp)" -gt "$before" ]
+}
+
+t_over_sctp_or_skip() { t_listens_on "$A_DEV" both || t_skip "SCTP is not available in this kernel"; }
+
+# perftest PROGRAM ADDRESS_A ADDRESS_B ARGS...: without -R perftest connects by ibv_modify_qp()
+perftest() {
+	local prog=$1 gid_a gid_b
+	gid_a=$(gid_of a "$2") gid_b=$(gid_of b "$3")
+	shift 3
+	command -v "$prog" >/dev/null || t_skip "program $prog not found (package perftest)"
+	t_port
+	t_pair "$PORT" "$prog" -F -d "$B_DEV" -x "$gid_b" -p "$PORT" "$@" -- \
+		"$prog" -F -d "$A_DEV" -x "$gid_a" -p "$PORT" "$@" "$B4"
+}
+
+# The setting 0 forbids queue pairs that rdma_cm does not connect
+forbidden() {
+	t_set iw0 rendezvous 0
+	t_port
+	t_bg server b ibv_rc_pingpong -d iw0 -g 0 -p "$PORT" -n 1
+	t_listens b "$PORT"
+	on a timeout 20 ibv_rc_pingpong -d iw0 -g 0 -p "$PORT" -n 1 "$B4" || true
+	t_until 20 t_ended server
+	t_check "the server cannot enter RTR" grep "Failed to modify QP to RTR" "$T_CASE/server.log"
+	t_set iw0 rendezvous 5791
+	pingpong ibv_rc_pingpong 0 0
+	t_set iw0 rendezvous $PORT_DEFAULT
+}
+
+# by_pyverbs CASE: a case of lib/rendezvous.py
+by_pyverbs() {
+	/usr/bin/python3 -c 'import pyverbs.cmid' || t_skip "pyverbs not found (package python3-pyverbs)"
+	timeout "$T_TIME" /usr/bin/python3 "$T_DIR/lib/rendezvous.py" iw0 "$1"
+}
+
+n=$(t_iters 1000)
+one_device
+for prog in ibv_rc_pingpong ibv_srq_pingpong; do
+	t_case "$prog on one device" "" on_one_device $prog 0 0
+done
+t_case "ibv_rc_pingpong with events" "" on_one_device ibv_rc_pingpong 0 0 -e
+t_case "ibv_rc_pingpong over SCTP" "" over_sctp
+t_case "a message waits for a receive" "" by_pyverbs late_receive
+t_case "a message waits for a receive of an SRQ" "" by_pyverbs late_shared_receive
+t_case "a message without a receive fails after the RNR retries" "" by_pyverbs no_receive
+t_case "a request without a peer fails after the retries" "" by_pyverbs no_peer
+t_case "different PSNs are not connected" "" by_pyverbs wrong_psn
+t_case "receives stay posted when the peer goes" "" by_pyverbs gone_peer
+t_case "the error state flushes receives that stayed" "" by_pyverbs error_after_peer
+t_case "a query returns what was set" "" by_pyverbs query
+t_case "values that cannot work are refused" "" by_pyverbs refusals
+t_case "the setting forbids it, and changes the port" "" forbidden
+t_end
