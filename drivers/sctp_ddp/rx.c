@@ -4,9 +4,9 @@
  *
  * A chunk that is next in order is passed to the session or to DDP without delay. DDP places the
  * payload of an out-of-order tagged segment without delay, and the stream keeps only the header;
- * any other out-of-order chunk is kept as a whole. The DDP-SSN is checked against the window (RFC 5043
- * 10) before memory is allocated. Chunks of a session that has ended are only counted. A segment
- * that must wait is deferred: later chunks are out of order until it is delivered.
+ * any other out-of-order chunk is kept as a whole. The DDP-SSN is checked against the window (RFC
+ * 5043 10) before memory is allocated. Chunks of a session that has ended are only counted. A
+ * segment that must wait is deferred: later chunks are out of order until it is delivered.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
