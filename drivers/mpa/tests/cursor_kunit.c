@@ -188,7 +188,7 @@ static void cursor_runs_over_pages(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, PAGE_SIZE - 32));
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, 64));
 	KUNIT_EXPECT_EQ(test, count_wrong_bytes(buf, 20 + PAGE_SIZE - 32, 64), 0u);
-	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, cur.run));
+	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, cur.extent_left));
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, 50));
 	KUNIT_EXPECT_EQ(test, count_wrong_bytes(buf, 10 + len, 50), 0u);
 

@@ -115,4 +115,11 @@ t_case "the error state flushes receives that stayed" "" by_pyverbs error_after_
 t_case "a query returns what was set" "" by_pyverbs query
 t_case "values that cannot work are refused" "" by_pyverbs refusals
 t_case "the setting forbids it, and changes the port" "" forbidden
+
+two_hosts
+t_case "ibv_rc_pingpong between hosts, IPv4" "" between_hosts "$A4" "$B4"
+t_case "ibv_rc_pingpong between hosts, IPv6" "" between_hosts "$A6" "$B6"
+for prog in ib_write_bw ib_read_bw ib_atomic_bw ib_send_lat ib_write_lat; do
+	t_case "$prog without rdma_cm" "" perftest $prog "$A4" "$B4" -n 50
+done
 t_end
