@@ -180,8 +180,8 @@ static bool is_vlan_on(const struct net_device *vlan, const struct net_device *r
 }
 
 /*
- * Check whether rdma_cm may give the addresses of interface @has to the device of
- * interface @mine: if both are the same, or one is a VLAN on the other.
+ * Check whether rdma_cm may choose the device of interface @mine for the addresses of
+ * interface @has: if both are the same, or one is a VLAN on the other.
  */
 static bool are_ifaces_related(const struct net_device *mine, const struct net_device *has)
 {
@@ -190,15 +190,15 @@ static bool are_ifaces_related(const struct net_device *mine, const struct net_d
 }
 
 /**
- * ddp_addr_is_related - check whether rdma_cm may give an interface's addresses to a device
+ * ddp_addr_is_related - check whether rdma_cm may choose a device for an interface's addresses
  * @net: network namespace
  * @mine: ifindex of the device's interface
  * @has: the interface with the addresses; it may be about to be removed
  *
  * Context: any.
  *
- * Return: true if @has is the device's interface, or if rdma_cm may give its addresses to the
- * device because one of the two interfaces is a VLAN on the other; false otherwise.
+ * Return: true if @has is the device's interface, or if rdma_cm may choose the device for its
+ * addresses because one of the two interfaces is a VLAN on the other; false otherwise.
  */
 bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has)
 {
@@ -220,8 +220,8 @@ EXPORT_SYMBOL_GPL(ddp_addr_is_related);
  * @has: ifindex of the interface with the addresses
  *
  * Called for listeners on all addresses. A device serves the addresses of its own interface.
- * It may also serve the addresses that rdma_cm gives it, see ddp_addr_is_related(), if these
- * are in the device's VRF.
+ * It may also serve the addresses for which rdma_cm may choose it, see ddp_addr_is_related(),
+ * if these are in the device's VRF.
  *
  * Context: any.
  *

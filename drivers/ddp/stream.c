@@ -171,7 +171,7 @@ static bool is_busy(const bool *busy)
 }
 
 /**
- * ddp_stream_settle - wait until both paths of a failed stream have stopped
+ * ddp_stream_settle - wait until the receive and transmit paths of a failed stream have stopped
  * @s: the stream; it must have failed
  *
  * On return neither path accesses registered memory or executes a work request,

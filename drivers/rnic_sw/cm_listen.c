@@ -428,11 +428,11 @@ static int rnic_listener_set_llps(struct rnic_listener *listener, u8 mask)
  * Change the LLPs of all listeners to @mask, in three steps:
  *
  * 1. Start the missing LLPs of each listener, unless the setting stays the same.  If a listener
- *    fails, undo this step and return the error.
+ *    fails, undo this step for those listeners whose lock is free, and return the error.
  * 2. Store the setting.
- * 3. Stop the other LLPs of each listener.  Also start missing LLPs again, for listeners that
- *    were added after step 1 and before step 2.  If a fatal signal interrupts this step, do it
- *    for those listeners whose lock is free.
+ * 3. Stop the other LLPs of each listener.  Also start the missing LLPs of listeners that were
+ *    added between steps 1 and 2.  If a fatal signal interrupts this step, do it for those
+ *    listeners whose lock is free.
  */
 static int switch_llps(struct rnic_dev *dev, u8 mask)
 {

@@ -188,7 +188,7 @@ struct rdmap {
 	 */
 	spinlock_t		lock;
 	u8			term[RDMAP_TERM_BUILD_MAX];	/* Terminate to send */
-	u8			term_len;	/* length of @term in bytes, or 0 */
+	u8			term_len;	/* length of @term in bytes; 0: not built */
 	bool			term_pending;	/* @term must be sent */
 	/* rdmap_handle_failure() has decided whether to send a Terminate */
 	bool			term_decided;

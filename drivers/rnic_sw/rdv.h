@@ -54,7 +54,7 @@ struct rnic_rdv {
 	bool				active;	/* this side connects */
 
 	/* protected by rnic_dev.rdv_lock */
-	struct rdv_port			*port;	/* passive side that still waits; else NULL */
+	struct rdv_port			*port;	/* on which this passive side waits; or NULL */
 
 	spinlock_t			lock;	/* leaf; protects the members below */
 	enum rdv_state			state;

@@ -41,9 +41,9 @@
 
 /* A local address and port, and the listener on them */
 struct laddr {
-	struct hlist_node	list;	/* entry in the listener's table laddrs */
+	struct hlist_node	list;	/* entry in the table laddrs of the sddp_listener */
 	struct sockaddr_storage	addr;
-	struct ddp_listener	*addr_listener;	/* the listener */
+	struct ddp_listener	*addr_listener;	/* listener on this address */
 	bool			seen;	/* mark of unlisten_unseen(): the address still exists */
 };
 

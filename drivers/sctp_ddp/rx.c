@@ -355,8 +355,8 @@ static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in
 void sddp_rx_start_counting_if_ended(struct sddp_stream *st)
 {
 	/*
-	 * until the peer has replied to our Initiate, process the peer's chunks: only if the reply
-	 * is an Accept, a Terminate must still be sent
+	 * do not start before the peer has replied to our Initiate: the reply must be processed,
+	 * because an Accept must be answered with a Terminate, but a Reject must not
 	 */
 	if (!st->ended || st->counting || st->s.state == SDDP_IDLE ||
 	    st->s.state == SDDP_INITIATED)

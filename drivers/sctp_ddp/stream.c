@@ -26,7 +26,7 @@
  * @st: the stream; the caller must hold a reference or the RCU read lock
  * @ev: the event
  *
- * Do nothing if the last reference to the stream has been dropped.
+ * Do not schedule the worker if the last reference to the stream has been dropped.
  *
  * Context: any.
  */

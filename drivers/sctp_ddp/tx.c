@@ -431,8 +431,8 @@ static int serve_streams(struct sddp_assoc *a)
 		if (!st)
 			return 0;
 		/*
-		 * The previous slot has filled the send buffer. Return -EAGAIN, so that
-		 * the caller schedules a retry: SCTP may not wake up the worker, see
+		 * The send buffer is full. Return -EAGAIN, so that the caller schedules
+		 * a retry: SCTP does not always wake up the worker, see
 		 * sddp_assoc_schedule_retry().
 		 */
 		if (READ_ONCE(a->sndbuf_full))

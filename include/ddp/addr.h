@@ -54,8 +54,8 @@ void ddp_addr_unmap_v4(struct sockaddr_storage *a);
 int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
 			    struct sockaddr_storage *at, int room);
 /*
- * Check whether rdma_cm may give the addresses of interface @has to the device of
- * interface @mine
+ * Check whether rdma_cm may choose the device of interface @mine for the addresses of
+ * interface @has
  */
 bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has);
 /*

@@ -273,8 +273,8 @@ void ddp_stream_close(struct ddp_stream *s, enum iw_reason why);
 void ddp_stream_close_if_failed(struct ddp_stream *s);
 
 /*
- * Wait until both paths of a failed stream have stopped accessing registered
- * memory and executing work requests. Sleeps.
+ * Wait until the receive path and the transmit path of a failed stream have stopped
+ * accessing registered memory and executing work requests. Sleeps.
  */
 void ddp_stream_settle(struct ddp_stream *s);
 
@@ -345,7 +345,10 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote);
  * ddp_region_put(), and may hold the reference for one copy at most.
  */
 struct ddp_region *ddp_region_find_get(struct ddp_stags *t, u32 stag);
-/* Find the MR of @stag, valid or not, for the length of an RCU read-side section */
+/*
+ * Find the MR of @stag, valid or not. The caller must be in an RCU read-side section
+ * while it uses the MR.
+ */
 struct ddp_region *ddp_region_peek(struct ddp_stags *t, u32 stag);
 void ddp_region_put(struct ddp_region *r);
 

@@ -221,8 +221,8 @@ static int switch_to_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 		ring_lock(&cq->q);
 	pthread_spin_lock(&cq->arm_lock);
 	/*
-	 * arm_lock keeps other threads from arming until the rings are
-	 * exchanged; litmus: arm
+	 * arm_lock keeps other threads from arming the CQ until the rings
+	 * are exchanged; litmus: arm
 	 */
 	armed = __atomic_load_n(&cq->q.hdr->flags, __ATOMIC_RELAXED);
 	ret = switch_kernel_to_ring(cq, cqe, key);

@@ -146,8 +146,9 @@ stop_guest() {
 	[ -z "${guest:-}" ] || kill -KILL -- "-$guest" 2>/dev/null || true
 }
 
-# Report the result, and exit with the status of the time limit, of kernel bugs or of leaks if one
-# of these occurred, else with the status of the command
+# Report the result, and exit: with 96 or 99 if the kernel reported a bug; else with 124 at the time
+# limit; else with 98 if the guest wrote no status; else with the status that the guest wrote, which
+# is 97 for leaks or that of the command
 conclude() {
 	local status=0
 	if [ -n "$timed_out" ]; then

@@ -107,7 +107,10 @@ static void check_range(struct scene *c, const struct ddp_hdr *h, u32 payload)
 		     !!(((u128)h->to + payload) >> 64));
 }
 
-/* Check the range of the segment, and ranges around every edge of the MR */
+/*
+ * Check the range of the segment, and ranges around the edges of the MR and at the end of the
+ * address space
+ */
 static void check_tagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
 {
 	u64 end = c->region.base + c->region.length;

@@ -22,7 +22,7 @@ void prove_init(void)
 	REACHED("end");
 }
 
-/* Check QN, MSN and MO, in this order (RFC 5041 7.1 U1, U5, U3) */
+/* The result that checks of QN, MSN and MO, in this order, must give (RFC 5041 7.1 U1, U5, U3) */
 static enum iw_reason expected_result(const struct ddp_untagged_queue *uq, const struct ddp_hdr *h)
 {
 	if (h->qn > 3)

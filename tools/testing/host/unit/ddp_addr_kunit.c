@@ -343,8 +343,8 @@ static void device_serves_its_vrf(struct kunit *test)
 }
 
 /*
- * The VRF of an address is that of its interface if rdma_cm may give the address to the device,
- * and otherwise that of the device
+ * The VRF of an address is that of its interface if rdma_cm may choose the device for the
+ * address, and otherwise that of the device
  */
 static void vrf_follows_addr(struct kunit *test)
 {

@@ -151,9 +151,9 @@ static void repeated_writes_reported_together(struct kunit *test)
 }
 
 /*
- * A new Write of one segment whose TO is where the previous Write ended takes the path
- * of a repeated Write: it is no segment that continues the previous Write. The first
- * segment of a longer Write takes neither path.
+ * A Write of one segment may begin at the TO where the previous Write ended. It is a new
+ * message and not the next segment of the previous one, so the fast path for repeated
+ * Writes takes it. The first segment of a longer Write takes neither fast path.
  */
 static void repeated_write_is_no_continuation(struct kunit *test)
 {

@@ -29,7 +29,7 @@ extern struct mpa_conn_stubs {
 	int			takes;		/* bytes of a frame accepted by TCP, or an error */
 	u32			queued, connq_queued;	/* own work queued; adds to the queue */
 	struct work_struct	*work;		/* work item that is queued, if @keep_work */
-	bool			keep_work;	/* queue work items in @work */
+	bool			keep_work;	/* queueing stores the work item in @work */
 	void			(*unlocked)(struct mpa_conn *c);	/* called at unlock */
 	u32			full_passes;		/* calls of mpa_tx_work() */
 	struct mpa_connq		line;

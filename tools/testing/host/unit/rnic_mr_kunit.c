@@ -437,7 +437,10 @@ static void foreign_memory_is_not_pinned(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EINVAL),
 			    (void *)rereg_known(IB_MR_REREG_ACCESS, access));
 	KUNIT_EXPECT_EQ(test, 1, umems);
-	/* a process can register its own memory, or change rights without pinning */
+	/*
+	 * another process may set rights for which nothing must be pinned, or replace the memory by
+	 * its own
+	 */
 	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg_known(IB_MR_REREG_ACCESS, RIGHTS));
 	expect_replaced(test, rereg_known(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, access));
 	caller.mm = &first;

@@ -186,7 +186,7 @@ static void moved_addr_is_handed_over(struct kunit *test)
 
 	run_next_work();
 	stubs.exclusive = true;
-	/* the second interface is notified and checked first */
+	/* the second listener's work item is queued first, as number 1, and runs first */
 	notify_addr_change(&there, false);
 	notify_addr_change(&stubs.dev, false);
 	stubs.addresses = 1;

@@ -21,7 +21,7 @@ static struct {
 	struct delayed_work	*timer;
 	u32			queued;		/* number of times queued for sending */
 	u32			puts;		/* references to associations dropped */
-	bool			eager;		/* other association accepts in its kick */
+	bool			eager;		/* kicking @other accepts its session at once */
 	u32			accepted_ended;	/* accepted sessions that have ended */
 } stubs;
 

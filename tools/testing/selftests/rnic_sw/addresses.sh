@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # addresses.sh: test which addresses a device serves, on each kind of interface above another one,
-# over TCP and SCTP. A device must serve the addresses that rdma_cm gives it, and no others.
+# over TCP and SCTP. A device must serve the addresses for which rdma_cm chooses it, and no others.
 #
 # Host b has the interface under test above vb. For VLANs host a has a VLAN, too:
 #

@@ -341,7 +341,7 @@ devices_share_a_port() {
 is_port_open() { on "$1" ss -Hltn "sport = :$PORT" | grep -q .; }
 is_port_closed() { t_refused is_port_open "$1"; }
 
-# iw_cm passes a wildcard listener to all devices, also to those of other network namespaces and
+# rdma_cm passes a wildcard listener to all devices, also to those of other network namespaces and
 # those added later. Only devices in the namespace of the listening program may listen.
 foreign_listener() {
 	two_hosts

@@ -316,7 +316,7 @@ t_undo
 
 create_hosts shared
 set_siw_role b
-# shellcheck disable=SC2086	# words
+# shellcheck disable=SC2086	# to be split into words
 define_verified "rnic_sw to siw" $data zero_length
 t_case "PAD sent to siw is zero" "MPA-17" check_pad -eq 0
 t_case "siw's Terminate has misplaced layer, type and bits M, D, R, against RFC 5040 4.8" "" \
@@ -324,7 +324,7 @@ t_case "siw's Terminate has misplaced layer, type and bits M, D, R, against RFC 
 t_case "siw answers an empty Read with data, against RFC 5040 5.2.1" "" siw_answers_empty_read_wrongly
 set_siw_role a
 # write_offsets instead of zero_length, because siw completes a Send before a Read posted earlier
-# shellcheck disable=SC2086	# words
+# shellcheck disable=SC2086	# to be split into words
 define_verified "siw to rnic_sw" $data write_offsets
 t_case "siw's PAD is not zero, against RFC 5044 4.1" "" check_pad -gt 0
 t_case "Terminate sent to siw" "RDMAP-36 RDMAP-37" check_missing_receive 1202c000

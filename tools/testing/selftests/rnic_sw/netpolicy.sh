@@ -54,7 +54,7 @@ print_counter_table() {
 }
 
 # count_packets HOST MATCH RULE...: on HOST, count the outgoing packets that match MATCH. A RULE is
-# "NAME EXPRESSION": counter NAME counts those of these packets that also match EXPRESSION.
+# "NAME EXPRESSION": counter NAME counts the packets among them that also match EXPRESSION.
 count_packets() { load_rules "$1" < <(print_counter_table "${@:2}"); }
 
 # print_counter HOST NAME: print a counter

@@ -100,7 +100,7 @@ run_stream_async() {
 # run_stream_ends TAG CLIENT-ARGS SERVER-ARGS: run rstream with different arguments at both ends
 run_stream_ends() {
 	t_port
-	# shellcheck disable=SC2086	# words
+	# shellcheck disable=SC2086	# to be split into words
 	t_both "$1" "$PORT" rstream -b "$B4" -p "$PORT" $3 -- rstream -s "$B4" -p "$PORT" $2
 }
 

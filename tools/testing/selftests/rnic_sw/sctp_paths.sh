@@ -119,8 +119,9 @@ start_server() {
 count_connected() { on a rdma resource show qp link "$A_DEV/1" | grep -c 'state RTS' || true; }
 has_more_connected() { [ "$(count_connected)" -gt "$1" ]; }
 
-# start_client NAME ADDRESS: start a client that stays connected to ADDRESS. Wait for its QP,
-# because an association has its addresses before it is established.
+# start_client NAME ADDRESS: start a client that stays connected to ADDRESS. Wait until its QP is in
+# RTS; the addresses alone do not show this, because an association has them before it is
+# established.
 start_client() {
 	local before
 	before=$(count_connected)

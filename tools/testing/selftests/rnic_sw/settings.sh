@@ -149,7 +149,8 @@ each_message_gets_reply() {
 	t_check "crc is unchanged" test "$(t_get iw0 crc)" = 1
 }
 
-# Run iproute2's rdma, or that of T_IPROUTE2, which supports settings if the installed one does not
+# Run the rdma of iproute2. If the installed one does not support settings, T_IPROUTE2 must name one
+# that does.
 rdma_dev() { "${T_IPROUTE2:-rdma}" "$@"; }
 
 print_by_rdma() { rdma_dev -d dev show iw0 | sed -n "s/^ *$1 //p"; }

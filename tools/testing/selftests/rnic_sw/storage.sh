@@ -76,7 +76,7 @@ kernel_qps_are_protected() {
 	t_check "QPs of kernel consumers are shown" [ $n -gt 0 ]
 }
 
-# copy FROM TO BLOCK-SIZE COUNT FLAG: run dd with direct I/O
+# copy FROM TO BLOCK-SIZE COUNT FLAG: run dd; FLAG is iflag=direct or oflag=direct
 copy() { dd if="$1" of="$2" bs="$3" count="$4" $5 status=none; }
 
 # set_up_disk MIB: export a loop device and connect to it. Set DISK to its backing file, and DEV to

@@ -442,7 +442,8 @@ def end_slow(w):
     ghost.sacking = False
     with w.expect_counts(end_local_close=1, end_timeout=0):
         w.server.do("disconnect", link.conn)
-        # wait for longer than a peer that has acknowledged may take to send its Terminate
+        # wait longer than CLOSE: this limit must not apply, because the peer has not acknowledged
+        # our Terminate yet
         ghost.settle(CLOSE + 2)
         ghost.sack()
         ghost.sacking = True

@@ -134,7 +134,7 @@ static bool is_intact(const struct area *a)
 	return good;
 }
 
-/* check: print the names of the areas that contain bytes that no peer may write */
+/* check: print the names of the areas in which bytes have changed that no peer may write */
 static void do_check(char **w)
 {
 	int i;

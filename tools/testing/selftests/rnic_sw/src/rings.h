@@ -19,7 +19,10 @@ struct ring {
 /* Fill @ring.  Return: the number of mappings, at most @max */
 size_t rings_find_mapped(struct ring *ring, size_t max);
 
-/* Check whether the words can be a ring header. A ring entry would have more bits set. */
+/*
+ * Check whether the words at @at can be a ring header: the unused words of a header are 0, but in a
+ * ring entry some of them are not
+ */
 bool ring_is_header(const volatile uint32_t *at);
 /*
  * Find ring headers in a mapping: at its start, and wherever words look like a header in use.

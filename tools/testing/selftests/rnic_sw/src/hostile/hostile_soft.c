@@ -31,8 +31,8 @@ static int open_userfaultfd(void)
 }
 
 /**
- * soft_make - allocate memory and register it for ODP, alone and in an MR of the address space
- * @s: filled in
+ * soft_create - allocate memory and register it for ODP, in an MR of its own and in an implicit MR
+ * @s: filled in; @s->all is the implicit MR, which covers the whole address space
  * @pd: protection domain of the MRs
  * @rights: IBV_ACCESS_*
  *

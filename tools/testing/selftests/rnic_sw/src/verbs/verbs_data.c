@@ -150,7 +150,10 @@ static void send_2g(void)
 	pair_close(&p);
 }
 
-/* Fill @sge with @n SGEs of odd lengths in @b, with gaps between them.  Return: their sum */
+/*
+ * Fill @sge with @n SGEs in @b, with gaps between them.  The length of each is an odd number.
+ * Return: the sum of the lengths
+ */
 static uint32_t make_sges(const struct buf *b, struct ibv_sge *sge, int n,
 			  uint32_t seed)
 {

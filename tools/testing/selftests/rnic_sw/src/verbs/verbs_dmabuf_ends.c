@@ -297,7 +297,7 @@ static void held_many(void)
 	}
 }
 
-/* The QP of the waiting stream may be destroyed */
+/* A QP can be destroyed while its stream waits for the exporter */
 static void held_destroyed(void)
 {
 	struct held h;

@@ -11,7 +11,10 @@
 #define WR	IBV_ACCESS_REMOTE_WRITE
 #define RD	IBV_ACCESS_REMOTE_READ
 
-/* Open a fixture whose MR grants the client no remote access, so that only the window does */
+/*
+ * Open a fixture whose MR has the rights @mr_access. Without remote rights in @mr_access, only a
+ * window gives the client access.
+ */
 static void open_fixture(struct fixture *d, int mr_access)
 {
 	fixture_open(d, &(struct opts){}, SIZE);

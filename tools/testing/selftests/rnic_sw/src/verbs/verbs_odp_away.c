@@ -228,7 +228,10 @@ static void forked_once(void)
 
 /* Pages given up by the program --------------------------------------------- */
 
-/* A message must read zeros immediately, because no reference to the old page may be kept */
+/*
+ * The first message after the program has discarded a page must read zeros, because the driver may
+ * keep no reference to the old page
+ */
 static void given_up(void)
 {
 	struct fixture d;

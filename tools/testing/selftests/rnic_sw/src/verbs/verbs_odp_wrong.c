@@ -150,7 +150,7 @@ REMOTE(atomic_hole, HOLE, A, "end_rdmap_stag")
 REMOTE(atomic_no_write, NO_WRITE, A, "end_rdmap_stag")
 REMOTE(atomic_cut, CUT, A, "end_rdmap_stag")
 
-/* A Read of the peer does not need write access */
+/* A Read by the peer needs no write access to the pages */
 static void read_no_write(void)
 {
 	struct fixture d;

@@ -417,7 +417,7 @@ static void inval_race(void)
 enum { LOOKS = 64, FEWEST = 64, SHORT = 1200, PLACES = 256,
        ROOM = SHORT + PLACES };
 
-#define LOOK_MS		3000	/* duration in ms */
+#define LOOK_MS		3000	/* duration of the case in ms */
 
 struct look {
 	uint8_t		from[LOOKS * ROOM], to[LOOKS * ROOM];

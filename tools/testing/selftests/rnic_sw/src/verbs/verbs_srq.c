@@ -162,7 +162,7 @@ static void exhausted(void)
 	fixture_close(&t.d);
 }
 
-/* When a QP ends, the others must still be able to use the SRQ */
+/* When a QP enters the error state, the other QPs must still be able to use the SRQ */
 static void survives(void)
 {
 	struct twins t;
