@@ -100,9 +100,7 @@ by_pyverbs() {
 
 n=$(t_iters 1000)
 one_device
-for prog in ibv_rc_pingpong ibv_srq_pingpong; do
-	t_case "$prog on one device" "" on_one_device $prog 0 0
-done
+t_case "ibv_rc_pingpong on one device" "" on_one_device ibv_rc_pingpong 0 0
 t_case "ibv_rc_pingpong with events" "" on_one_device ibv_rc_pingpong 0 0 -e
 t_case "ibv_rc_pingpong over SCTP" "" over_sctp
 t_case "a message waits for a receive" "" by_pyverbs late_receive
