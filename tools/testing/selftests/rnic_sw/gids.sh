@@ -16,7 +16,15 @@ gid4() {
 	# shellcheck disable=SC2086
 	printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x' ${1//./ }
 }
-gid6() { on a python3 -c 'import ipaddress, sys; print(ipaddress.ip_address(sys.argv[1]).exploded)' "$1"; }
+gid6() {
+	local left=${1%%::*} right='' words rest gid
+	[[ $1 != *::* ]] || right=${1#*::}
+	IFS=: read -ra words <<<"$left"
+	IFS=: read -ra rest <<<"$right"
+	while [ $((${#words[@]} + ${#rest[@]})) -lt 8 ]; do words+=(0); done
+	printf -v gid '%04x:' "${words[@]/#/0x}" "${rest[@]/#/0x}"
+	echo "${gid%:}"
+}
 
 # link_local: print the link-local address of host a
 link_local() { ip -n "$NS_A" -6 -o addr show dev va scope link | awk '{ sub("/.*", "", $4); print $4 }'; }
@@ -117,8 +125,11 @@ tentative() {
 	add fd00:9:1::5/64
 	add 10.9.4.9/24		# so that the table is updated while the address is tentative
 	gets "$(gid4 10.9.4.9)"
-	t_check "a tentative address has no GID" lacks "$(gid6 fd00:9:1::5)"
-	t_check "the address is tentative" is_tentative fd00:9:1::5
+	table >"$T_CASE/table"
+	# a slow machine may read the table only after the detection has ended
+	if is_tentative fd00:9:1::5; then
+		t_check "a tentative address has no GID" t_refused grep -qx "$(gid6 fd00:9:1::5)" "$T_CASE/table"
+	fi
 	t_check "it gets a GID afterwards" t_until 60 has "$(gid6 fd00:9:1::5)"
 	t_check "the address is not tentative" t_refused is_tentative fd00:9:1::5
 	on a sysctl -qw net.ipv6.conf.va.dad_transmits=1
@@ -144,9 +155,9 @@ full() {
 	loses "$(gid4 10.9.5.3)"
 }
 
-# Change addresses of host a until the case ends. A pause is longer than the driver's delay.
+# change_addresses PAUSE: change addresses of host a until the case ends
 change_addresses() {
-	t_bg changes a bash -c "while :; do
+	T_TIME=600 t_bg changes a bash -c "while :; do
 		ip addr add 10.9.4.1/24 dev va; ip addr add fd00:9:4::1/64 dev va nodad; sleep $1
 		ip addr del 10.9.4.1/24 dev va; ip addr del fd00:9:4::1/64 dev va; sleep $1
 	done"
@@ -156,8 +167,8 @@ rdma_cm_meanwhile() {
 	local binds seconds=${T_SECONDS:-$((T_SLOW ? 20 : 10))}
 	binds=$(t_prog binds)
 	t_rping "$B4" -C 3
-	T_TIME=$((seconds + 120)) change_addresses 0.07
-	t_bg binds a "$binds" "$A4" 0 "$seconds"
+	change_addresses 0.07	# longer than the driver's delay
+	T_TIME=600 t_bg binds a "$binds" "$A4" 0 "$seconds"
 	t_rping "$B4" -C 20
 	t_rping "$B4" -C 20
 	t_wait binds $((seconds + 60))
@@ -171,7 +182,7 @@ rdma_cm_meanwhile() {
 device_removed() {
 	local i
 	change_addresses 0
-	for i in $(seq "$(t_iters 100)"); do
+	for i in $(seq 20); do
 		on a rdma link del iwa
 		on a rdma link add iwa type rnic_sw netdev va
 	done
