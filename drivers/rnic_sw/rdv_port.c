@@ -74,11 +74,14 @@ struct open_port {
 static void rnic_rdv_open_work(struct work_struct *work)
 {
 	struct open_port *o = container_of(work, struct open_port, work);
+	/* reclaim must not wait for storage over this device: its workers may wait for rdv_lock */
+	unsigned int noio = memalloc_noio_save();
 
 	ddp_sock_owner_init(&o->port->owner, NULL);
 	o->err = start_rdv_listener(o->port, o->type);
 	if (o->err)
 		ddp_sock_owner_exit(&o->port->owner);
+	memalloc_noio_restore(noio);
 }
 
 static struct rdv_port *open_rdv_port(struct rnic_dev *dev, const struct ddp_session_type *type,

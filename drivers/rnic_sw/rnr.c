@@ -66,7 +66,8 @@ static void rnic_rnr_work(struct work_struct *work)
 
 	spin_lock_irqsave(&rnr->lock, flags);
 	if (rnr->waiting) {
-		rnr->expired = is_over(rnr);
+		/* a receive that has come in time must not end the waits of later messages */
+		rnr->expired = !rnic_rq_has_recv(rnr->qp) && is_over(rnr);
 		if (rnr->expired || rnic_rq_has_recv(rnr->qp))
 			__resume(rnr);
 		else

@@ -320,6 +320,9 @@ static bool __prepare_oldest_to_complete(struct rnic_qp *qp)
 		return true;
 	if (!sq->flushing)
 		return false;
+	/* the flush of the receives may have been put off until now, see rnic_qp_keeps_recvs() */
+	if (!sq->error_completed && rnic_qp_rdv(qp))
+		rnic_qp_schedule_flush(qp);
 	sq->error_completed = true;
 	n->status = choose_flush_status(qp, n);
 	return true;

@@ -4,7 +4,6 @@
  * WQEs in the same format that programs use, and handle the doorbells of
  * programs.
  */
-#include "rdv_qp.h"
 #include "rnic.h"
 
 static void encode_atomic(const struct ib_atomic_wr *wr, struct rnic_sw_sqe *e)
@@ -197,13 +196,9 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		*bad = wr;
 		return -EINVAL;
 	}
-	if (!is_flushing(qp)) {
+	if (is_flushing(qp))
+		rnic_sq_flush(qp);
+	else
 		rnic_sq_handle_doorbell(qp);
-		return 0;
-	}
-	rnic_sq_flush(qp);
-	/* the first request that fails ends the time in which receives stay posted */
-	if (rnic_qp_rdv(qp))
-		rnic_qp_schedule_flush(qp);
 	return 0;
 }

@@ -161,7 +161,7 @@ struct ddp_ulp_ops {
 	void (*down)(struct ddp_stream *s, enum iw_reason why);
 };
 
-/* Position in a ddp_buf of the next byte to copy */
+/* Cursor in a ddp_buf: where the next byte is copied from or to */
 struct ddp_cursor {
 	const struct ddp_buf	*buf;
 	u32			sge;

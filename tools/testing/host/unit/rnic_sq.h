@@ -29,6 +29,7 @@ extern struct rnic_sq_stubs {
 	u32			sleeps;		/* number of sleeps */
 	u64			now;		/* current time, ns */
 	u32			kicks;		/* calls of ddp_kick() */
+	u32			flushes;	/* calls of rnic_qp_schedule_flush() */
 	u32			pushes;		/* calls of ddp_push() */
 	struct hrtimer		*timer;		/* timer of coalesced posts */
 } stubs;

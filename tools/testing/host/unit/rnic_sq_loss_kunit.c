@@ -43,6 +43,8 @@ static void lost_peer_gives_retry_error_once(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, (u32)IB_WC_RETRY_EXC_ERR, (u32)stubs.status[1]);
 		KUNIT_EXPECT_EQ(test, (u32)IB_WC_WR_FLUSH_ERR, (u32)stubs.status[2]);
 		KUNIT_EXPECT_EQ(test, (u32)IB_WC_WR_FLUSH_ERR, (u32)stubs.status[3]);
+		/* the first error has the receives flushed */
+		KUNIT_EXPECT_EQ(test, 1u, stubs.flushes);
 	}
 }
 
@@ -50,6 +52,7 @@ static void lost_peer_gives_retry_error_once(struct kunit *test)
 static void other_ends_give_no_retry_error(struct kunit *test)
 {
 	flush_three_after(IW_PEER_RESET, false);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.flushes);
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_WR_FLUSH_ERR, (u32)stubs.status[1]);
 	flush_three_after(IW_LOCAL_ABORT, true);
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_WR_FLUSH_ERR, (u32)stubs.status[1]);

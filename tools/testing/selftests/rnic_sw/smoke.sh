@@ -107,8 +107,8 @@ run_over_sctp_too() {
 	fi
 }
 
-# connect_from_vrf VRF: connect from VRF; print whether the listener accepts ("waited for") or
-# refuses
+# connect_from_vrf VRF: connect a raw TCP client from VRF. Print "waited for" if the listener accepts
+# the connection and waits for the Request, or that it refuses
 connect_from_vrf() {
 	python3 - "$1" "$PORT" <<-'END'
 	import socket, sys

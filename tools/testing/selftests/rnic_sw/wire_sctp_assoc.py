@@ -442,8 +442,8 @@ def end_slow(w):
     ghost.sacking = False
     with w.expect_counts(end_local_close=1, end_timeout=0):
         w.server.do("disconnect", link.conn)
-        # wait longer than CLOSE: this limit must not apply, because the peer has not acknowledged
-        # our Terminate yet
+        # The time limit CLOSE begins when the peer acknowledges our Terminate. The peer has not done
+        # so yet, so the session must still exist after CLOSE seconds.
         ghost.settle(CLOSE + 2)
         ghost.sack()
         ghost.sacking = True

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * binds ADDRESS PORT SECONDS: call rdma_bind_addr() again and again.  It must never fail: rdma_cm has
- * to find the device of the address, also while the GID table of the device changes.  With port 0
- * the kernel chooses a port.
+ * binds ADDRESS PORT SECONDS: call rdma_bind_addr() again and again for SECONDS, and fail if a call
+ * fails.  rdma_cm looks the device up in the core's GID table, which the core rewrites whenever an
+ * address of the interface changes.  If PORT is 0, the kernel chooses a port.
  */
 #include <errno.h>
 #include <stdio.h>

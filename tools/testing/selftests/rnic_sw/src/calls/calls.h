@@ -17,7 +17,8 @@ _Noreturn void calls_die(const char *what);
 long calls_now_us(void);			/* in microseconds */
 /* Parse ADDRESS and PORT, create the event channel; the program is killed after @seconds */
 void calls_init(struct sockaddr_in *to, char **words, int seconds);
-void calls_set_priority(int priority);	/* of this thread; 0: SCHED_OTHER */
+/* Give the calling thread the SCHED_FIFO priority @priority, or SCHED_OTHER if it is 0 */
+void calls_set_priority(int priority);
 
 struct rdma_cm_id *calls_expect_event(enum rdma_cm_event_type type);
 struct rdma_cm_id *calls_resolve_new_id(const struct sockaddr_in *to);

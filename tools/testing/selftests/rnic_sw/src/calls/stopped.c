@@ -208,7 +208,7 @@ static void count_wait(void)
 	is_in_our_module(first_tid, true);
 }
 
-/* The body of the third thread, which runs only while the second thread waits */
+/* Thread function of the third thread, which gets the CPU only while the second one sleeps */
 static void *run_while_second_waits(void *arg)
 {
 	long end;
