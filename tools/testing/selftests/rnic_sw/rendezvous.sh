@@ -108,6 +108,7 @@ t_case "a message waits for a receive of an SRQ" "" by_pyverbs late_shared_recei
 t_case "a message without a receive fails after the RNR retries" "" by_pyverbs no_receive
 t_case "a request without a peer fails after the retries" "" by_pyverbs no_peer
 t_case "different PSNs are not connected" "" by_pyverbs wrong_psn
+t_case "RTS with a PSN that the peer does not expect" "" by_pyverbs wrong_psn_in_rts
 t_case "receives stay posted when the peer goes" "" by_pyverbs gone_peer
 t_case "the error state flushes receives that stayed" "" by_pyverbs error_after_peer
 t_case "a query returns what was set" "" by_pyverbs query

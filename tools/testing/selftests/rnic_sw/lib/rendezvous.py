@@ -173,15 +173,32 @@ def no_peer(ctx):
 
 
 def wrong_psn(ctx):
-    """Queue pairs whose PSNs differ are not connected."""
+    """Queue pairs whose PSNs differ are not connected if the sender is in RTS first."""
     a, b = End(ctx, 1), End(ctx, 2)
-    a.to_rtr(b, rq_psn=3)
     b.to_rtr(a)
     b.to_rts()
+    a.to_rtr(b, rq_psn=3)
     a.recv()
     b.send("hello")
     b.wait(IBV_WC_RETRY_EXC_ERR)
     a.is_idle()
+
+
+def wrong_psn_in_rts(ctx):
+    """If the stream exists already, RTS with a PSN that the peer does not expect is refused."""
+    a, b = End(ctx, 1), End(ctx, 2)
+    a.to_rtr(b, rq_psn=3)
+    a.to_rts()
+    b.to_rtr(a)
+    b.recv()
+    a.send("hello")
+    b.wait(IBV_WC_SUCCESS)
+    refused(errno.EINVAL, b.to_rts)
+    b.attr.sq_psn = 3
+    b.to_rts()
+    a.recv()
+    b.send("hello")
+    b.wait(IBV_WC_SUCCESS)
 
 
 def gone_peer(ctx):
@@ -246,8 +263,8 @@ def refusals(ctx):
     b.wait(IBV_WC_SUCCESS)
 
 
-CASES = (late_receive, late_shared_receive, no_receive, no_peer, wrong_psn, gone_peer,
-         error_after_peer, query, refusals)
+CASES = (late_receive, late_shared_receive, no_receive, no_peer, wrong_psn, wrong_psn_in_rts,
+         gone_peer, error_after_peer, query, refusals)
 
 if __name__ == "__main__":
     {f.__name__: f for f in CASES}[sys.argv[2]](Context(name=sys.argv[1]))
