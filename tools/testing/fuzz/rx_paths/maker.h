@@ -35,7 +35,7 @@ struct maker {
 	u32		msn[DDP_QUEUES];
 	struct message	open[DDP_QUEUES + 1];	/* for each untagged queue; tagged */
 	u8		last_mr;
-	u32		recv[RECVS], recvs, recvs_used;
+	u32		recv[RECVS], recvs, recvs_used, recvs_late;
 	struct request	request[REQUESTS];
 	u32		requests, requests_answered, slots;
 };

@@ -134,26 +134,47 @@ static void add_repeated_writes(struct maker *m)
 	}
 }
 
+/*
+ * Claim the receive for the next message. If none is posted, the message may wait for one, which
+ * is the first one again. Return: the receive's length, 0 if there is none.
+ */
+static u32 claim_recv(struct maker *m)
+{
+	if (m->recvs_used == m->recvs && m->recvs && m->recvs_late < m->p->late_recvs) {
+		m->recv[m->recvs++ % RECVS] = m->recv[0];
+		m->recvs_late++;
+	}
+	m->recvs_used++;
+	return m->recvs_used <= m->recvs ? m->recv[(m->recvs_used - 1) % RECVS] : 0;
+}
+
+/* Check whether the plan may contain a message that uses a receive */
+static bool may_use_recv(const struct maker *m)
+{
+	return m->wrong || m->recvs_used < m->recvs ||
+	       (m->recvs && m->recvs_late < m->p->late_recvs);
+}
+
 static void begin_send(struct maker *m)
 {
-	u32 room = m->recvs_used < m->recvs ? m->recv[m->recvs_used % RECVS] : 0;
 	struct message msg = {
 		.h = { .ulp8 = rdmap_make_ulp8(RDMAP_OP_SEND + in_u8(m->in) % 4) },
 		.each = pick_len(m),
 	};
+	u32 room;
 
+	if (!may_use_recv(m))
+		return;
+	room = claim_recv(m);
 	msg.left = pick_total(m, msg.each);
 	if (!m->wrong || !one_in(m, 32))
 		msg.left = min(msg.left, room);
-	if (m->recvs_used == m->recvs && !m->wrong)
-		return;
 	/* the STag to invalidate, of an MR that may or may not be invalidated */
 	if (!(msg.h.ulp8 & 1) && !m->wrong)
 		msg.h.ulp8 = rdmap_make_ulp8(RDMAP_OP_SEND);
 	msg.h.ulp32 = world_mr(in_u8(m->in) % (m->wrong ? MRS : 12))->stag;
 	if (one_in(m, 2))
 		msg.h.ulp32 = world_mr(9 + in_u8(m->in) % 2)->stag;
-	m->recvs_used++;
 	begin_message(m, &msg);
 }
 
@@ -162,12 +183,12 @@ static void begin_immediate(struct maker *m)
 	u8 raw[RDMAP_IMM_LEN + 1];
 	u32 len = RDMAP_IMM_LEN;
 
-	if (m->recvs_used == m->recvs && !m->wrong)
+	if (!may_use_recv(m))
 		return;
 	if (m->wrong && one_in(m, 8))
 		len += (s8)(in_u8(m->in) % 3 - 1);
 	fill_bytes(m, raw, sizeof(raw));
-	m->recvs_used++;
+	claim_recv(m);
 	begin_raw_message(m, RDMAP_OP_IMM + one_in(m, 2), RDMAP_QN_SEND, raw, len);
 }
 
@@ -407,6 +428,7 @@ static void set_up(struct maker *m)
 	p->rtr_send = (flags & 0xc0) == 0xc0;
 	p->ird = more & 7;
 	p->ord = 1 + (more >> 3 & 7);
+	p->late_recvs = more >> 6;
 	m->wrong = wrong[in_u8(m->in) % ARRAY_SIZE(wrong)];
 	p->seed = in_u16(m->in);
 	m->dice.state = p->seed;

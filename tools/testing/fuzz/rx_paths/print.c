@@ -53,9 +53,9 @@ void plan_print(const struct plan *p)
 {
 	u32 i, seg = 0, action = 0;
 
-	fprintf(stderr, "IRD %u, ORD %u%s%s%s, CQ overruns at %u\n", p->ird, p->ord,
+	fprintf(stderr, "IRD %u, ORD %u%s%s%s, %u late receives, CQ overruns at %u\n", p->ird, p->ord,
 		p->rtr_send ? ", RTR Send" : "", p->dma_ok ? ", DMA" : "",
-		p->faults_at_once ? ", faults at once" : "", p->cq_room);
+		p->faults_at_once ? ", faults at once" : "", p->late_recvs, p->cq_room);
 	for (i = 0; i < p->steps; i++) {
 		for (; seg < p->step[i].segs; seg++)
 			print_segment(p, seg);

@@ -39,6 +39,7 @@ static inline u32 roll_below(struct dice *d, u32 n)
 #define PLAN_ACTIONS	256
 #define PLAN_BYTES	(128 * 1024)
 #define PLAN_SGES	4
+#define PLAN_LATE_RECVS	3
 
 /* A segment (ULPDU) */
 struct plan_seg {
@@ -97,6 +98,7 @@ struct plan {
 	bool			dma_ok;		/* a kernel consumer's stream */
 	bool			faults_at_once;	/* page faults are resolved before they return */
 	u8			ird, ord;
+	u8			late_recvs;	/* messages that wait for a receive, at most */
 	u32			cq_room;	/* receives until the CQ overruns; 0: never */
 	enum plan_damage	damage;
 	u32			damaged;	/* segment whose FPDU is damaged */
@@ -152,7 +154,9 @@ extern struct world {
 	struct ddp_fault	*fault[2];	/* pending page faults */
 	u32			recv_posted, recv_taken, recv_done;
 	u32			wr_posted, wr_pulled;
-	u32			recv[PLAN_ACTIONS], wr[PLAN_ACTIONS];	/* indices of actions */
+	u32			recv[PLAN_ACTIONS + PLAN_LATE_RECVS];	/* indices of actions */
+	u32			wr[PLAN_ACTIONS];			/* indices of actions */
+	u32			late_recvs;	/* messages that have waited for a receive */
 	u32			segments, bytes;
 	u32			messages[RDMAP_OP_NR];
 } world;

@@ -72,6 +72,34 @@ enum iw_reason rdmap_rq_dequeue(struct rdmap *r)
 	return IW_OK;
 }
 
+/* Post the plan's first receive again, for the message that waits */
+static void post_late_recv(void)
+{
+	world.recv[world.recv_posted++] = world.recv[0];
+	world.late_recvs++;
+}
+
+static void cancel_recv_wait(struct ddp_fault *w) { }
+
+static const struct ddp_mem_ops recv_wait_ops = { .cancel = cancel_recv_wait };
+
+enum iw_reason rdmap_rq_wait(struct rdmap *r)
+{
+	struct ddp_stream *s = &r->stream;
+
+	if (!world.recv_posted || world.late_recvs == world.plan->late_recvs)
+		return IW_DDP_U_NO_BUFFER;
+	MUST("recv-one-wait", !world.fault[0]);
+	ddp_rx_begin_wait(s, &recv_wait_ops, NULL);
+	if (!world.plan->faults_at_once) {
+		world.fault[0] = &s->rx_fault;
+		return IW_AGAIN;
+	}
+	post_late_recv();
+	ddp_rx_cancel_wait(s);
+	return rdmap_rq_dequeue(r);
+}
+
 void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 {
 	world_note(EV_RECV, world.recv[world.recv_done++], rc->len, rc->inv);
@@ -180,7 +208,12 @@ bool world_resolve_faults(void)
 		world.fault[i] = NULL;
 		if (!w)
 			continue;
-		memory_resolve(w);
+		if (w->ops == &recv_wait_ops) {
+			post_late_recv();
+			ddp_fault_complete(w, false);
+		} else {
+			memory_resolve(w);
+		}
 		any = true;
 	}
 	return any;
