@@ -13,6 +13,21 @@
 
 #include "rnic.h"
 
+/*
+ * CQEs contain the status values of the verbs, so the ABI must have the same
+ * values
+ */
+static_assert((int)IB_WC_SUCCESS == RNIC_SW_OK);
+static_assert((int)IB_WC_LOC_LEN_ERR == RNIC_SW_LOC_LEN_ERR);
+static_assert((int)IB_WC_LOC_QP_OP_ERR == RNIC_SW_LOC_QP_OP_ERR);
+static_assert((int)IB_WC_LOC_PROT_ERR == RNIC_SW_LOC_PROT_ERR);
+static_assert((int)IB_WC_WR_FLUSH_ERR == RNIC_SW_WR_FLUSH_ERR);
+static_assert((int)IB_WC_MW_BIND_ERR == RNIC_SW_MW_BIND_ERR);
+static_assert((int)IB_WC_REM_ACCESS_ERR == RNIC_SW_REM_ACCESS_ERR);
+static_assert((int)IB_WC_REM_OP_ERR == RNIC_SW_REM_OP_ERR);
+static_assert((int)IB_WC_RETRY_EXC_ERR == RNIC_SW_RETRY_EXC_ERR);
+static_assert((int)IB_WC_RNR_RETRY_EXC_ERR == RNIC_SW_RNR_RETRY_EXC_ERR);
+
 #define CQ_EVENTS	(RNIC_SW_ARM_ANY | RNIC_SW_ARM_SOLICITED)
 
 /**

@@ -57,9 +57,11 @@ static void rnic_qp_handle_error(struct work_struct *work)
 	ddp_stream_settle(&qp->rdmap.stream);
 	rnic_qp_set_state(qp, QP_ERROR);
 	rnic_qp_report_error(qp);
-	rnic_sq_flush(qp);
-	if (!rnic_qp_keeps_recvs(qp))
-		rnic_rq_flush(qp);
+	if (!rnic_rdv_defer_flush(qp)) {
+		rnic_sq_flush(qp);
+		if (!rnic_qp_keeps_recvs(qp))
+			rnic_rq_flush(qp);
+	}
 	rnic_qp_put(qp);
 }
 

@@ -7,7 +7,7 @@
  * modify returns; the active side connects in the background, again and again until the peer is
  * in RTR, too.  A program may post requests in RTS at once; they are sent when the stream starts.
  * If they wait for longer than the queue pair's timeout and retry count permit, the queue pair
- * fails.
+ * fails.  The same limit applies to requests that have no answer when the peer has gone.
  */
 #include <linux/err.h>
 #include <linux/sched/mm.h>
@@ -49,11 +49,12 @@ static bool has_posted(const struct rnic_qp *qp)
 	return rnic_ring_prod(&qp->sq.ring) != READ_ONCE(qp->sq.tail);
 }
 
-/* Check whether requests have waited for the stream for too long */
+/* Check whether requests have waited for the stream, or for a peer that has gone, for too long */
 static bool __is_limit_over(struct rnic_rdv *rdv)
 {
 	u32 limit = rdv_limit_ms(rdv->timeout, rdv->retry_cnt);
 
+	lockdep_assert_held(&rdv->lock);
 	if (!rdv->msg.has_sq_psn || limit == RDV_FOREVER || !has_posted(rdv->qp)) {
 		rdv->posted = false;
 		return false;
@@ -65,15 +66,17 @@ static bool __is_limit_over(struct rnic_rdv *rdv)
 	return time_after_eq(jiffies, rdv->posted_at + msecs_to_jiffies(limit));
 }
 
-enum rdv_step { RDV_DO_NOTHING, RDV_DO_CONNECT, RDV_DO_ACCEPT, RDV_DO_FAIL };
+enum rdv_step { RDV_DO_NOTHING, RDV_DO_CONNECT, RDV_DO_ACCEPT, RDV_DO_FAIL, RDV_DO_FLUSH };
 
 /* Choose what the work item does now, and change the state if it connects */
 static enum rdv_step __choose_step(struct rnic_rdv *rdv)
 {
 	if (rdv->state == RDV_CONNECTED || rdv->state == RDV_ENDED)
 		return RDV_DO_NOTHING;
-	if (__is_limit_over(rdv))
-		return RDV_DO_FAIL;
+	if (__is_limit_over(rdv)) {
+		rdv->limit_over = true;
+		return rdv->state == RDV_LOST ? RDV_DO_FLUSH : RDV_DO_FAIL;
+	}
 	if (rdv->state == RDV_REQUESTED && !rdv->accepted)
 		return RDV_DO_ACCEPT;
 	if (rdv->state != RDV_WAITING || !rdv->active || time_before(jiffies, rdv->next_try))
@@ -86,6 +89,9 @@ static enum rdv_step __choose_step(struct rnic_rdv *rdv)
 static void __queue_next(struct rnic_rdv *rdv)
 {
 	if (rdv->state == RDV_CONNECTED || rdv->state == RDV_ENDED)
+		return;
+	/* a post queues the work item again, see rnic_rdv_defer_flush() */
+	if (rdv->state == RDV_LOST && (rdv->limit_over || !has_posted(rdv->qp)))
 		return;
 	if (rdv->state == RDV_WAITING && rdv->active)
 		__rdv_queue_work(rdv, jiffies_to_msecs(max_t(long, rdv->next_try - jiffies, 0)));
@@ -121,6 +127,9 @@ static void do_step(struct rnic_rdv *rdv, enum rdv_step step)
 		return;
 	case RDV_DO_FAIL:
 		rnic_qp_fail(rdv->qp, IW_RETRY_EXCEEDED);
+		return;
+	case RDV_DO_FLUSH:
+		rnic_qp_schedule_flush(rdv->qp);
 		return;
 	default:
 		return;
@@ -376,6 +385,59 @@ void rnic_rdv_query(struct rnic_rdv_qp *base, struct ib_qp_attr *attr)
 	spin_unlock_bh(&rdv->lock);
 }
 
+/* Check whether requests without an answer may stay posted, see rnic_rdv_defer_flush() */
+static bool __may_defer_flush(const struct rnic_rdv *rdv)
+{
+	const struct rnic_qp *qp = rdv->qp;
+
+	lockdep_assert_held(&rdv->lock);
+	return (rdv->state == RDV_CONNECTED || rdv->state == RDV_LOST) && !rdv->limit_over &&
+	       !READ_ONCE(qp->dying) && rnic_qp_keeps_recvs(qp) &&
+	       (!rdv->msg.has_sq_psn ||
+		rdv_limit_ms(rdv->timeout, rdv->retry_cnt) != RDV_FOREVER);
+}
+
+/**
+ * rnic_rdv_defer_flush - keep requests posted that the peer, which has gone, cannot answer
+ * @qp: queue pair in error state, whose stream ddp_stream_settle() has settled
+ *
+ * InfiniBand tries again for as long as timeout and retry count permit before it reports an error.
+ * A program may exit in this time without ever seeing the error, and then has succeeded.  So the
+ * requests fail only after this time, which begins when this function or the work item first finds
+ * requests.  Without a limit they fail at once, because no retry can succeed.
+ *
+ * The caller must have called rnic_rdv_stop().  A post to a queue pair whose flush is deferred
+ * schedules qp->err_work, which calls this function again.
+ *
+ * Context: qp->err_work.
+ *
+ * Return: true if the queues must not be flushed yet; false if they must be flushed, or if the
+ * queue pair has no rendezvous.
+ */
+bool rnic_rdv_defer_flush(struct rnic_qp *qp)
+{
+	struct rnic_rdv *rdv = to_rnic_rdv(rnic_qp_rdv(qp));
+	bool posted, defer;
+
+	if (!rdv)
+		return false;
+	posted = rnic_sq_end(qp);
+	spin_lock_bh(&rdv->lock);
+	/*
+	 * rnic_destroy_qp() sets qp->dying before rnic_rdv_stop() takes the lock, so the work item
+	 * is not queued after rnic_rdv_stop() has canceled it
+	 */
+	defer = __may_defer_flush(rdv);
+	if (defer)
+		rdv->state = RDV_LOST;
+	else if (rdv->state == RDV_LOST)
+		rdv->state = RDV_ENDED;
+	if (defer && posted)
+		__rdv_queue_work(rdv, 0);
+	spin_unlock_bh(&rdv->lock);
+	return defer;
+}
+
 /**
  * rnic_rdv_stop - end the rendezvous of a queue pair that has failed
  * @qp: the queue pair; the function does nothing if it has no rendezvous
@@ -394,7 +456,7 @@ void rnic_rdv_stop(struct rnic_qp *qp)
 	if (!rdv)
 		return;
 	spin_lock_bh(&rdv->lock);
-	connected = rdv->state == RDV_CONNECTED;
+	connected = rdv->state == RDV_CONNECTED || rdv->state == RDV_LOST;
 	if (!connected)
 		rdv->state = RDV_ENDED;
 	spin_unlock_bh(&rdv->lock);

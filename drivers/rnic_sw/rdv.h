@@ -27,6 +27,7 @@ struct rdv_port;
  * @RDV_CONNECTING: active side: a session is being set up
  * @RDV_REQUESTED: passive side: a Request has come; it is accepted or about to be
  * @RDV_CONNECTED: the stream has started
+ * @RDV_LOST: the stream has ended because the peer is gone; the program does not know it yet
  * @RDV_ENDED: the queue pair has failed or is being destroyed
  */
 enum rdv_state {
@@ -34,6 +35,7 @@ enum rdv_state {
 	RDV_CONNECTING,
 	RDV_REQUESTED,
 	RDV_CONNECTED,
+	RDV_LOST,
 	RDV_ENDED,
 };
 
@@ -68,8 +70,9 @@ struct rnic_rdv {
 	u32				peer_rq_psn;	/* PSN that the peer expects */
 	u32				pause_ms;	/* before the next attempt */
 	unsigned long			next_try;	/* jiffies */
-	bool				posted;		/* requests wait for the stream */
+	bool				posted;		/* requests wait for the stream, or for the peer */
 	unsigned long			posted_at;	/* since when, jiffies */
+	bool				limit_over;	/* RDV_LOST: the requests must fail */
 
 	/* owned by the work item, and by the established upcall, which runs after it */
 	struct negotiation_side		request;	/* values in the Request */

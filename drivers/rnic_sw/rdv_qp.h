@@ -27,6 +27,7 @@ int rnic_rdv_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 int rnic_rdv_set_rate(struct rnic_rdv_qp *rdv, u64 rate);
 enum ib_qp_state rnic_rdv_state(struct rnic_rdv_qp *rdv);
 void rnic_rdv_query(struct rnic_rdv_qp *rdv, struct ib_qp_attr *attr);
+bool rnic_rdv_defer_flush(struct rnic_qp *qp);
 void rnic_rdv_stop(struct rnic_qp *qp);
 void rnic_rdv_free(struct rnic_qp *qp);
 

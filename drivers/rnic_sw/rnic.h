@@ -210,6 +210,7 @@ struct rnic_sq {
 	u32			flush_end;	/* index after the last WR to flush */
 	bool			completing;	/* CQEs of this queue are being written */
 	bool			closing;	/* WRs from @close_end on must not be sent */
+	bool			ended;		/* a post must schedule or begin a flush */
 	bool			flushing;	/* a flush completes all WRs before @flush_end */
 	/* a flush has completed a WR with an error, so all later WRs fail as well */
 	bool			error_completed;
@@ -529,6 +530,7 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad);
 void rnic_sq_close(struct rnic_qp *qp);
+bool rnic_sq_end(struct rnic_qp *qp);
 void rnic_sq_flush(struct rnic_qp *qp);
 void rnic_sq_wait_flushed(struct rnic_qp *qp);
 void rnic_sq_complete_work(struct work_struct *work);

@@ -21,26 +21,8 @@
 #include "rdv_qp.h"
 #include "rnic.h"
 
-/*
- * Number of requests that a context, which may be a softirq, completes before
- * it leaves the remaining completions to a worker
- */
+/* Number of requests that a context, maybe a softirq, completes before a worker does the others */
 #define COMPLETE_MAX	256
-
-/*
- * CQEs contain the status values of the verbs, so the ABI must have the same
- * values
- */
-static_assert((int)IB_WC_SUCCESS == RNIC_SW_OK);
-static_assert((int)IB_WC_LOC_LEN_ERR == RNIC_SW_LOC_LEN_ERR);
-static_assert((int)IB_WC_LOC_QP_OP_ERR == RNIC_SW_LOC_QP_OP_ERR);
-static_assert((int)IB_WC_LOC_PROT_ERR == RNIC_SW_LOC_PROT_ERR);
-static_assert((int)IB_WC_WR_FLUSH_ERR == RNIC_SW_WR_FLUSH_ERR);
-static_assert((int)IB_WC_MW_BIND_ERR == RNIC_SW_MW_BIND_ERR);
-static_assert((int)IB_WC_REM_ACCESS_ERR == RNIC_SW_REM_ACCESS_ERR);
-static_assert((int)IB_WC_REM_OP_ERR == RNIC_SW_REM_OP_ERR);
-static_assert((int)IB_WC_RETRY_EXC_ERR == RNIC_SW_RETRY_EXC_ERR);
-static_assert((int)IB_WC_RNR_RETRY_EXC_ERR == RNIC_SW_RNR_RETRY_EXC_ERR);
 
 enum swqe_state {
 	SWQE_PULLED,		/* done once the LLP has accepted the message */
@@ -517,6 +499,43 @@ bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr)
 	return true;
 }
 
+/* Let each later post enter the kernel, because the stream has ended */
+static void __end_sq(struct rnic_sq *sq)
+{
+	lockdep_assert_held(&sq->lock);
+	WRITE_ONCE(sq->ended, true);
+	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
+	/*
+	 * Write flags before reading prod. Pairs with ring_publish_prod() of
+	 * the provider, which writes prod before it reads flags. So either the
+	 * caller finds the new WQE, or the program enters the kernel. Without
+	 * the barrier neither might happen, and the WQE would never be flushed.
+	 * litmus: wakeup
+	 */
+	smp_mb();
+}
+
+/**
+ * rnic_sq_end - let posts schedule qp->err_work, and flush nothing yet
+ * @qp: queue pair in error state, whose stream ddp_stream_settle() has settled
+ *
+ * Context: process.
+ *
+ * Return: true if requests are posted that have not completed; false otherwise.
+ */
+bool rnic_sq_end(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+	unsigned long flags;
+	bool posted;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	__end_sq(sq);
+	posted = __get_posted_end(sq) != sq->tail;
+	spin_unlock_irqrestore(&sq->lock, flags);
+	return posted;
+}
+
 /**
  * rnic_sq_flush - complete all posted requests
  * @qp: queue pair in error state, whose stream ddp_stream_settle() has settled
@@ -536,15 +555,7 @@ void rnic_sq_flush(struct rnic_qp *qp)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	WRITE_ONCE(sq->flushing, true);
-	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
-	/*
-	 * Write flags before reading prod. Pairs with ring_publish_prod() of
-	 * the provider, which writes prod before it reads flags. So either this
-	 * function finds the new WQE, or the program enters the kernel. Without
-	 * the barrier neither might happen, and the WQE would never be flushed.
-	 * litmus: wakeup
-	 */
-	smp_mb();
+	__end_sq(sq);
 	WRITE_ONCE(sq->flush_end, __get_posted_end(sq));
 	spin_unlock_irqrestore(&sq->lock, flags);
 	complete_done_requests(qp);

@@ -103,10 +103,10 @@ void rnic_sq_coalesce_stop(struct rnic_sq *sq)
 
 /*
  * Decide whether to coalesce posts from this doorbell on, and start the timer
- * if it is not armed. Never begin to coalesce during a flush: this would clear
- * the NEED_WAKEUP that rnic_sq_flush() has set, and later posts would not be
- * flushed. sq->lock orders this function and rnic_sq_flush(); litmus:
- * gather-flush
+ * if it is not armed. Never begin to coalesce after the stream has ended:
+ * this would clear the NEED_WAKEUP that rnic_sq_end() has set, and later posts
+ * would not be flushed. sq->lock orders this function and rnic_sq_end();
+ * litmus: gather-flush
  *
  * Return: true if the timer will schedule transmit, false if the caller must
  * transmit.
@@ -117,7 +117,7 @@ static bool __sq_try_coalesce(struct rnic_sq *sq)
 
 	if (sq->coalescing)
 		return true;
-	if (sq->flushing || !db_mod_record_doorbell(&g->db_mod, rnic_db_mod_now()))
+	if (sq->ended || !db_mod_record_doorbell(&g->db_mod, rnic_db_mod_now()))
 		return false;
 	sq->coalescing = true;
 	g->first_prod = READ_ONCE(sq->ring.hdr->prod);

@@ -149,9 +149,16 @@ static int __post_one(struct rnic_qp *qp, const struct ib_send_wr *wr)
 	return 0;
 }
 
-static bool is_flushing(struct rnic_qp *qp)
+/*
+ * Handle a post after the stream has ended.  The worker decides when the flush begins, see
+ * rnic_rdv_defer_flush().  A program's later posts are flushed at once.
+ */
+static void handle_post_after_end(struct rnic_qp *qp)
 {
-	return READ_ONCE(qp->sq.flushing);
+	if (rnic_qp_is_user(qp) && READ_ONCE(qp->sq.flushing))
+		rnic_sq_flush(qp);
+	else
+		rnic_qp_schedule_flush(qp);
 }
 
 static int rnic_sq_post_kernel(struct rnic_qp *qp, const struct ib_send_wr *wr,
@@ -169,8 +176,8 @@ static int rnic_sq_post_kernel(struct rnic_qp *qp, const struct ib_send_wr *wr,
 		}
 	}
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
-	if (is_flushing(qp))
-		rnic_qp_schedule_flush(qp);
+	if (READ_ONCE(qp->sq.ended))
+		handle_post_after_end(qp);
 	else
 		ddp_kick(&qp->rdmap.stream);
 	return err;
@@ -196,8 +203,8 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		*bad = wr;
 		return -EINVAL;
 	}
-	if (is_flushing(qp))
-		rnic_sq_flush(qp);
+	if (READ_ONCE(qp->sq.ended))
+		handle_post_after_end(qp);
 	else
 		rnic_sq_handle_doorbell(qp);
 	return 0;

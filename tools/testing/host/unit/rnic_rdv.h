@@ -266,41 +266,13 @@ static void reply(struct session *s, const struct rdv_msg *m)
 		end(s, IW_LOCAL_ABORT);
 }
 
-/*
- * The Request of a peer arrives from 10.0.0.@host.  Return: result of the upcall, or -ECONNREFUSED if
- * the port is closed.
- */
-static int call_with(const struct rdv_msg *m, u16 len, u32 host, const struct ddp_session_type *via)
+/* Message of the peer of stubs.qp[i], which is in RTS and expects PSN @rq_psn */
+static struct rdv_msg peer_msg(int i, u32 rq_psn)
 {
-	struct ddp_offer o = {
-		.enhanced = true, .ird = 4, .ord = 4, .rtr = NEG_RTR_P2P | NEG_RTR_WRITE,
-		.pd_len = len,
+	return (struct rdv_msg){
+		.qpn = PEER, .dest_qpn = stubs.qp[i].ib.qp_num, .rq_psn = rq_psn,
+		.sq_psn = 0x111, .has_sq_psn = true,
 	};
-	struct session *s;
-	int err;
-
-	if (!stubs.listening)
-		return -ECONNREFUSED;
-	s = new_session();
-	s->ss.type = via;
-	set_addr(&s->ss.local, 1);
-	set_addr(&s->ss.remote, host);
-	rdv_msg_encode(m, o.pd);
-	ddp_session_get(&s->ss);
-	err = rdv_session_user.request(&stubs.listener, &s->ss, &o);
-	if (err) {
-		/* drop the references of the user and of the lower layer */
-		ddp_session_put(&s->ss);
-		ddp_session_put(&s->ss);
-	}
-	return err;
-}
-
-static int call(u32 to, u32 from, u32 rq_psn, u32 host)
-{
-	const struct rdv_msg m = { .qpn = from, .dest_qpn = to, .rq_psn = rq_psn };
-
-	return call_with(&m, RDV_MSG_LEN, host, &type);
 }
 
 static struct session *last_session(void)
@@ -390,6 +362,12 @@ void rnic_qp_fail(struct rnic_qp *qp, enum iw_reason why)
 void rnic_qp_close(struct rnic_qp *qp)
 {
 	qp->state = QP_CLOSING;
+}
+
+bool rnic_sq_end(struct rnic_qp *qp)
+{
+	qp->sq.ended = true;
+	return qp->sq.ring.hdr->prod != qp->sq.tail;
 }
 
 void rnic_sq_close(struct rnic_qp *qp)
@@ -543,10 +521,11 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-/* err_work */
-static void flush_qp(int i)
+/* err_work.  Return: true if it flushes nothing yet. */
+static bool flush_qp(int i)
 {
 	rnic_rdv_stop(&stubs.qp[i]);
+	return rnic_rdv_defer_flush(&stubs.qp[i]);
 }
 
 /* Destroy all queue pairs, end all sessions, and expect that nothing is left */
@@ -555,6 +534,7 @@ static void expect_all_released(struct kunit *test)
 	int i;
 
 	for (i = 0; i < QPS; i++) {
+		stubs.qp[i].dying = true;
 		fail_qp(&stubs.qp[i], IW_LOCAL_ABORT);
 		rnic_rdv_stop(&stubs.qp[i]);
 	}

@@ -100,7 +100,9 @@ by_pyverbs() {
 
 n=$(t_iters 1000)
 one_device
-t_case "ibv_rc_pingpong on one device" "" on_one_device ibv_rc_pingpong 0 0
+for prog in ibv_rc_pingpong ibv_srq_pingpong; do
+	t_case "$prog on one device" "" on_one_device $prog 0 0
+done
 t_case "ibv_rc_pingpong with events" "" on_one_device ibv_rc_pingpong 0 0 -e
 t_case "ibv_rc_pingpong over SCTP" "" over_sctp
 t_case "a message waits for a receive" "" by_pyverbs late_receive
@@ -110,6 +112,7 @@ t_case "a request without a peer fails after the retries" "" by_pyverbs no_peer
 t_case "different PSNs are not connected" "" by_pyverbs wrong_psn
 t_case "RTS with a PSN that the peer does not expect" "" by_pyverbs wrong_psn_in_rts
 t_case "receives stay posted when the peer goes" "" by_pyverbs gone_peer
+t_case "a request fails only after the retries when the peer goes" "" by_pyverbs late_error
 t_case "the error state flushes receives that stayed" "" by_pyverbs error_after_peer
 t_case "a query returns what was set" "" by_pyverbs query
 t_case "values that cannot work are refused" "" by_pyverbs refusals

@@ -219,6 +219,28 @@ def gone_peer(ctx):
     a.wait(IBV_WC_WR_FLUSH_ERR)
 
 
+def late_error(ctx):
+    """A request that the peer cannot answer any more fails only after timeout and retries."""
+    a, b = pair(ctx)
+    for one in a, b:
+        one.to_rts()
+    b.recv()
+    a.send("hello")
+    b.wait(IBV_WC_SUCCESS)
+    a.wait(IBV_WC_SUCCESS)
+    b.qp.close()
+    a.recv()
+    begun = time.monotonic()
+    a.send("hello")
+    a.is_idle(1.5)
+    assert a.qp.query(0xFFFF)[0].qp_state == IBV_QPS_RTS
+    a.wait(IBV_WC_RETRY_EXC_ERR)
+    took = time.monotonic() - begun
+    assert took > 1.9, f"the request has failed after {took} s"
+    a.wait(IBV_WC_WR_FLUSH_ERR)
+    assert a.qp.query(0xFFFF)[0].qp_state == IBV_QPS_ERR
+
+
 def error_after_peer(ctx):
     """Receives that have stayed posted are flushed when the program moves to the error state."""
     a, b = pair(ctx)
@@ -264,7 +286,7 @@ def refusals(ctx):
 
 
 CASES = (late_receive, late_shared_receive, no_receive, no_peer, wrong_psn, wrong_psn_in_rts,
-         gone_peer, error_after_peer, query, refusals)
+         gone_peer, late_error, error_after_peer, query, refusals)
 
 if __name__ == "__main__":
     {f.__name__: f for f in CASES}[sys.argv[2]](Context(name=sys.argv[1]))
