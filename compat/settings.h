@@ -81,6 +81,7 @@ COMPAT_SETTING(crc);
 COMPAT_SETTING(markers);
 COMPAT_SETTING(rtr);
 COMPAT_SETTING(rendezvous);
+COMPAT_SETTING(rnr_wait);
 
 static struct attribute *compat_llp_attrs[] = {
 	&compat_connect.attr,
@@ -88,6 +89,7 @@ static struct attribute *compat_llp_attrs[] = {
 	&compat_streams.attr,
 	&compat_paths.attr,
 	&compat_rendezvous.attr,
+	&compat_rnr_wait.attr,
 	NULL
 };
 

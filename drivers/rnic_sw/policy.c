@@ -34,6 +34,7 @@ void rnic_policy_init(struct rnic_policy *p)
 	p->mpa_rtr = DDP_RTR_WRITE | DDP_RTR_READ;
 	p->streams = 0;
 	p->rendezvous = RENDEZVOUS_PORT;
+	p->rnr_wait = 0;
 	seqlock_init(&p->lock);
 	memset(p->paths, 0, sizeof(p->paths));
 }

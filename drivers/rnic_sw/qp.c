@@ -14,6 +14,7 @@
 
 #include "counters.h"
 #include "rdv_qp.h"
+#include "rnr.h"
 #include "rnic.h"
 #include "trace.h"
 
@@ -84,10 +85,9 @@ static void __set_rights(struct rnic_qp *qp, int access)
  *
  * Context: the LLP's worker; may sleep.
  *
- * Return: IW_OK; IW_MPA_LOCAL if the queues of outstanding requests could not be
- * allocated; IW_LOCAL_ABORT if the queue pair has left IDLE already, because it has
- * failed.  After IW_MPA_LOCAL the queue pair is in RTS, so that the LLP can send a
- * Terminate.
+ * Return: IW_OK; IW_MPA_LOCAL if memory is short; IW_LOCAL_ABORT if the queue pair has left IDLE
+ * already, because it has failed.  After IW_MPA_LOCAL the queue pair is in RTS, so that the LLP can
+ * send a Terminate.
  */
 enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 {
@@ -100,6 +100,9 @@ enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 	 */
 	old = set_active_memcg(qp->owner.memcg);
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);
+	/* a rendezvous has set the limit already */
+	if (!err && !rnic_qp_rdv(qp))
+		err = rnic_rnr_add(qp, READ_ONCE(qp->dev->policy.rnr_wait));
 	set_active_memcg(old);
 	trace_rnic_qp_started(qp, ird, ord);
 	if (!rnic_qp_set_state(qp, QP_RTS))
@@ -280,6 +283,7 @@ static void free_qp(struct rnic_qp *qp)
 	kfree(qp->sq.coalesce);
 	kfree(qp->peer_msg);
 	rnic_rdv_free(qp);
+	rnic_rnr_free(qp);
 	rnic_qp_cm_exit(qp);
 	rnic_ring_free(&qp->rq.ring);
 	rnic_ring_free(&qp->sq.ring);

@@ -45,7 +45,7 @@ static enum ib_qp_state to_ib_state(enum qp_state s)
 static enum ib_qp_state get_ib_state(const struct rnic_qp *qp)
 {
 	enum qp_state now = READ_ONCE(qp->state);
-	struct rnic_rdv_qp *rdv = rnic_qp_rdv(qp);
+	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
 
 	if (rdv && (now == QP_IDLE || now == QP_RTS || rnic_qp_keeps_recvs(qp)))
 		return rnic_rdv_state(rdv);
@@ -195,7 +195,7 @@ static int check_rate(const struct rnic_qp *qp, const struct ib_qp_attr *attr, i
 static int set_rate(struct rnic_qp *qp, u32 rate)
 {
 	u64 bytes = (u64)rate * 1000 / 8;
-	struct rnic_rdv_qp *rdv = rnic_qp_rdv(qp);
+	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
 
 	return rdv ? rnic_rdv_set_rate(rdv, bytes)
 		   : ddp_stream_set_tx_rate(&qp->rdmap.stream, bytes);
@@ -342,7 +342,7 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
-	struct rnic_rdv_qp *rdv = rnic_qp_rdv(qp);
+	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
 	u16 ird, ord;
 
 	memset(attr, 0, sizeof(*attr));

@@ -179,7 +179,6 @@ static struct rnic_rdv *new_rdv(struct rnic_qp *qp, const struct ib_qp_attr *att
 	if (!rdv)
 		return NULL;
 	rdv->qp = qp;
-	rdv->base.rnr = rnic_rnr_new(qp);
 	rdv->ah = attr->ah_attr;
 	rdv->ah.grh.sgid_attr = NULL;
 	rdv->path_mtu = attr->path_mtu;
@@ -226,7 +225,7 @@ static void rdv_publish(struct rnic_rdv *rdv)
 	 * failed, or err_work, which is queued after the failure, sees the rendezvous and stops it.
 	 * Also pairs with the acquire in rnic_qp_rdv(); litmus: failed, publish
 	 */
-	xchg(&qp->rdv, &rdv->base);
+	xchg(&qp->rdv, rdv);
 	if (READ_ONCE(qp->state) == QP_ERROR)
 		rnic_qp_schedule_flush(qp);
 	spin_lock_bh(&rdv->lock);
@@ -248,11 +247,12 @@ static int enter_rtr(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask
 	rdv = new_rdv(qp, attr);
 	if (!rdv)
 		return -ENOMEM;
-	err = rdv->base.rnr ? choose_peer(rdv, attr) : -ENOMEM;
+	err = choose_peer(rdv, attr);
+	if (!err)
+		err = rnic_rnr_add(qp, RDV_FOREVER);
 	if (!err && !rdv->active)
 		err = rdv_port_get(rdv);
 	if (err) {
-		rnic_rnr_free(rdv->base.rnr);
 		kfree(rdv);
 		return err;
 	}
@@ -316,7 +316,7 @@ static int enter_rts(struct rnic_rdv *rdv, const struct ib_qp_attr *attr, int ma
  */
 int rnic_rdv_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	struct rnic_rdv *rdv = to_rnic_rdv(rnic_qp_rdv(qp));
+	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
 
 	lockdep_assert_held(&qp->dev->rdv_lock);
 	if (attr->qp_state == IB_QPS_RTR)
@@ -326,14 +326,13 @@ int rnic_rdv_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 
 /**
  * rnic_rdv_set_rate - limit the transmit rate, now or when the stream starts
- * @base: the rendezvous
+ * @rdv: the rendezvous
  * @rate: bytes per second; 0 for no limit
  *
  * Return: 0; -EOPNOTSUPP if the LLP cannot limit the rate.
  */
-int rnic_rdv_set_rate(struct rnic_rdv_qp *base, u64 rate)
+int rnic_rdv_set_rate(struct rnic_rdv *rdv, u64 rate)
 {
-	struct rnic_rdv *rdv = to_rnic_rdv(base);
 	int err;
 
 	if (!may_set_rate(rdv))
@@ -348,13 +347,12 @@ int rnic_rdv_set_rate(struct rnic_rdv_qp *base, u64 rate)
 
 /**
  * rnic_rdv_state - get the state that a program has entered
- * @base: the rendezvous
+ * @rdv: the rendezvous
  *
  * Return: RTR or RTS, also if the queue pair has failed since.
  */
-enum ib_qp_state rnic_rdv_state(struct rnic_rdv_qp *base)
+enum ib_qp_state rnic_rdv_state(struct rnic_rdv *rdv)
 {
-	struct rnic_rdv *rdv = to_rnic_rdv(base);
 	bool rts;
 
 	spin_lock_bh(&rdv->lock);
@@ -365,13 +363,11 @@ enum ib_qp_state rnic_rdv_state(struct rnic_rdv_qp *base)
 
 /**
  * rnic_rdv_query - fill in what a program has set in RTR and RTS
- * @base: the rendezvous
+ * @rdv: the rendezvous
  * @attr: filled in, except the state
  */
-void rnic_rdv_query(struct rnic_rdv_qp *base, struct ib_qp_attr *attr)
+void rnic_rdv_query(struct rnic_rdv *rdv, struct ib_qp_attr *attr)
 {
-	struct rnic_rdv *rdv = to_rnic_rdv(base);
-
 	spin_lock_bh(&rdv->lock);
 	attr->ah_attr = rdv->ah;
 	attr->path_mtu = rdv->path_mtu;
@@ -416,7 +412,7 @@ static bool __may_defer_flush(const struct rnic_rdv *rdv)
  */
 bool rnic_rdv_defer_flush(struct rnic_qp *qp)
 {
-	struct rnic_rdv *rdv = to_rnic_rdv(rnic_qp_rdv(qp));
+	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
 	bool posted, defer;
 
 	if (!rdv)
@@ -450,7 +446,7 @@ bool rnic_rdv_defer_flush(struct rnic_qp *qp)
  */
 void rnic_rdv_stop(struct rnic_qp *qp)
 {
-	struct rnic_rdv *rdv = to_rnic_rdv(rnic_qp_rdv(qp));
+	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
 	bool connected;
 
 	if (!rdv)
@@ -473,13 +469,12 @@ void rnic_rdv_stop(struct rnic_qp *qp)
  */
 void rnic_rdv_free(struct rnic_qp *qp)
 {
-	struct rnic_rdv *rdv = to_rnic_rdv(qp->rdv);
+	struct rnic_rdv *rdv = qp->rdv;
 
 	if (!rdv)
 		return;
 	if (rdv->ss)
 		ddp_session_put(rdv->ss);
 	ddp_sock_owner_exit(&rdv->owner);
-	rnic_rnr_free(rdv->base.rnr);
 	kfree(rdv);
 }

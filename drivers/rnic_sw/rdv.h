@@ -44,7 +44,6 @@ enum rdv_state {
  * exists, the session has a reference to the queue pair.
  */
 struct rnic_rdv {
-	struct rnic_rdv_qp		base;
 	/* constant after RTR */
 	struct rnic_qp			*qp;
 	const struct ddp_session_type	*type;	/* LLP */
@@ -81,11 +80,6 @@ struct rnic_rdv {
 
 	struct delayed_work		work;	/* queued only if @state is not RDV_ENDED */
 };
-
-static inline struct rnic_rdv *to_rnic_rdv(struct rnic_rdv_qp *base)
-{
-	return base ? container_of(base, struct rnic_rdv, base) : NULL;
-}
 
 /* rdv.c: the work item */
 void __rdv_queue_work(struct rnic_rdv *rdv, u32 ms);

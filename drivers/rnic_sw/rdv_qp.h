@@ -5,18 +5,8 @@
 
 #include "rnic.h"
 
-struct rnic_rnr;
-
-/*
- * The part of a rendezvous that the receive queue uses; rdv.h has the rest.
- * @rnr: lets messages wait for receives; constant
- */
-struct rnic_rdv_qp {
-	struct rnic_rnr	*rnr;
-};
-
 /* Get the rendezvous of a queue pair; NULL if the queue pair has none */
-static inline struct rnic_rdv_qp *rnic_qp_rdv(const struct rnic_qp *qp)
+static inline struct rnic_rdv *rnic_qp_rdv(const struct rnic_qp *qp)
 {
 	/* pairs with the xchg() in rdv_publish(); litmus: publish */
 	return smp_load_acquire(&qp->rdv);
@@ -24,9 +14,9 @@ static inline struct rnic_rdv_qp *rnic_qp_rdv(const struct rnic_qp *qp)
 
 bool rnic_rdv_is_requested(const struct ib_qp_attr *attr, int mask);
 int rnic_rdv_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask);
-int rnic_rdv_set_rate(struct rnic_rdv_qp *rdv, u64 rate);
-enum ib_qp_state rnic_rdv_state(struct rnic_rdv_qp *rdv);
-void rnic_rdv_query(struct rnic_rdv_qp *rdv, struct ib_qp_attr *attr);
+int rnic_rdv_set_rate(struct rnic_rdv *rdv, u64 rate);
+enum ib_qp_state rnic_rdv_state(struct rnic_rdv *rdv);
+void rnic_rdv_query(struct rnic_rdv *rdv, struct ib_qp_attr *attr);
 bool rnic_rdv_defer_flush(struct rnic_qp *qp);
 void rnic_rdv_stop(struct rnic_qp *qp);
 void rnic_rdv_free(struct rnic_qp *qp);

@@ -205,7 +205,7 @@ static void __set_peer(struct rnic_rdv *rdv, const struct rdv_msg *peer)
 	lockdep_assert_held(&rdv->lock);
 	rdv->has_peer = true;
 	rdv->peer_rq_psn = peer->rq_psn;
-	rnic_rnr_set_limit(rdv->base.rnr, limit);
+	rnic_rnr_set_limit(rdv->qp, limit);
 }
 
 /*
@@ -254,7 +254,7 @@ static int rnic_rdv_handle_request(struct ddp_listener *l, struct ddp_session *s
 	if (rdv_msg_decode(&peer, o->pd, o->pd_len))
 		qp = rnic_qp_find(dev, peer.dest_qpn);
 	if (qp) {
-		rdv = to_rnic_rdv(rnic_qp_rdv(qp));
+		rdv = rnic_qp_rdv(qp);
 		if (rdv && claim_for_request(rdv, ss, o, &peer))
 			return 0;
 		rnic_qp_put(qp);

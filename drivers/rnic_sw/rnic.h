@@ -37,7 +37,8 @@
 
 struct ib_dmah;
 struct rnic_coalesce;
-struct rnic_rdv_qp;
+struct rnic_rdv;
+struct rnic_rnr;
 struct rnic_llps;
 struct rnic_unpinned;
 
@@ -289,7 +290,8 @@ struct rnic_qp {
 
 	struct kref		ref;
 	struct rnic_qp_cm	*cm;		/* iw_cm's handle of the QP, see qp_cm.c */
-	struct rnic_rdv_qp	*rdv;		/* see rnic_qp_rdv(); NULL if rdma_cm connects */
+	struct rnic_rdv		*rdv;		/* see rnic_qp_rdv(); NULL if rdma_cm connects */
+	struct rnic_rnr		*rnr;		/* see rnic_qp_rnr(); NULL if no message may wait */
 	struct completion	released;	/* completed when the last reference is dropped */
 	struct work_struct	err_work;	/* settles the stream and flushes both queues */
 	struct work_struct	complete_work;	/* writes remaining send completions */

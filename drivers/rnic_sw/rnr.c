@@ -14,7 +14,6 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
-#include "rdv_qp.h"
 #include "rdv_time.h"
 #include "rnic.h"
 #include "rnr.h"
@@ -93,8 +92,7 @@ static const struct ddp_mem_ops rnr_ops = { .cancel = rnic_rnr_cancel };
 enum iw_reason rdmap_rq_wait(struct rdmap *r)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
-	struct rnic_rdv_qp *rdv = rnic_qp_rdv(qp);
-	struct rnic_rnr *rnr = rdv ? rdv->rnr : NULL;
+	struct rnic_rnr *rnr = rnic_qp_rnr(qp);
 	enum iw_reason why = IW_AGAIN;
 	unsigned long flags;
 
@@ -120,14 +118,15 @@ enum iw_reason rdmap_rq_wait(struct rdmap *r)
 
 /**
  * rnic_rnr_check - end the wait of a message if a receive has been posted
- * @rnr: from rnic_rnr_new()
+ * @qp: a queue pair for which rnic_rnr_add() has succeeded
  *
  * Called after a program or kernel consumer has posted a receive to the queue pair.
  *
  * Context: any.
  */
-void rnic_rnr_check(struct rnic_rnr *rnr)
+void rnic_rnr_check(struct rnic_qp *qp)
 {
+	struct rnic_rnr *rnr = rnic_qp_rnr(qp);
 	unsigned long flags;
 
 	if (!READ_ONCE(rnr->waiting))
@@ -140,39 +139,57 @@ void rnic_rnr_check(struct rnic_rnr *rnr)
 
 /**
  * rnic_rnr_set_limit - set how long a message may wait for a receive
- * @rnr: from rnic_rnr_new(); the stream must not have started
+ * @qp: a queue pair for which rnic_rnr_add() has succeeded; its stream must not have started
  * @ms: milliseconds; 0 to send a Terminate at once; RDV_FOREVER for no limit
  */
-void rnic_rnr_set_limit(struct rnic_rnr *rnr, u32 ms)
+void rnic_rnr_set_limit(struct rnic_qp *qp, u32 ms)
 {
-	rnr->limit_ms = ms;
+	qp->rnr->limit_ms = ms;
 }
 
-/**
- * rnic_rnr_new - let messages to a queue pair wait for receives
- * @qp: the queue pair, before its stream starts
- *
- * Return: the state, without a limit; NULL if memory is short.
- */
-struct rnic_rnr *rnic_rnr_new(struct rnic_qp *qp)
+static struct rnic_rnr *new_rnr(struct rnic_qp *qp)
 {
 	struct rnic_rnr *rnr = kzalloc(sizeof(*rnr), GFP_KERNEL_ACCOUNT);
 
 	if (!rnr)
 		return NULL;
 	rnr->qp = qp;
-	rnr->limit_ms = RDV_FOREVER;
 	spin_lock_init(&rnr->lock);
 	INIT_DELAYED_WORK(&rnr->work, rnic_rnr_work);
 	return rnr;
 }
 
 /**
- * rnic_rnr_free - free the state
- * @rnr: from rnic_rnr_new(), or NULL; the stream must be unbound
+ * rnic_rnr_add - let messages to a queue pair wait for receives
+ * @qp: the queue pair; its stream must not have started, and no other call may run for it
+ * @ms: as for rnic_rnr_set_limit()
+ *
+ * May be called again; then the last limit is valid.
+ *
+ * Context: process; may sleep.
+ *
+ * Return: 0; -ENOMEM if memory is short.
  */
-void rnic_rnr_free(struct rnic_rnr *rnr)
+int rnic_rnr_add(struct rnic_qp *qp, u32 ms)
 {
+	struct rnic_rnr *rnr = qp->rnr ?: ms ? new_rnr(qp) : NULL;
+
+	if (!rnr)
+		return ms ? -ENOMEM : 0;
+	rnr->limit_ms = ms;
+	/* pairs with the acquire in rnic_qp_rnr(); litmus: publish */
+	smp_store_release(&qp->rnr, rnr);
+	return 0;
+}
+
+/**
+ * rnic_rnr_free - free what rnic_rnr_add() has added
+ * @qp: the queue pair; its stream must be unbound
+ */
+void rnic_rnr_free(struct rnic_qp *qp)
+{
+	struct rnic_rnr *rnr = qp->rnr;
+
 	if (!rnr)
 		return;
 	cancel_delayed_work_sync(&rnr->work);

@@ -6,16 +6,19 @@
 #ifndef _RNIC_SW_RNR_H
 #define _RNIC_SW_RNR_H
 
-#include <ddp/pure.h>
+#include "rnic.h"
 
-struct rnic_qp;
-struct rnic_rnr;
-struct rnic_srq;
+/* Get what lets messages wait for receives; NULL if no message may wait */
+static inline struct rnic_rnr *rnic_qp_rnr(const struct rnic_qp *qp)
+{
+	/* pairs with the release in rnic_rnr_add(); litmus: publish */
+	return smp_load_acquire(&qp->rnr);
+}
 
-struct rnic_rnr *rnic_rnr_new(struct rnic_qp *qp);
-void rnic_rnr_free(struct rnic_rnr *rnr);
-void rnic_rnr_set_limit(struct rnic_rnr *rnr, u32 ms);
-void rnic_rnr_check(struct rnic_rnr *rnr);
+int rnic_rnr_add(struct rnic_qp *qp, u32 ms);
+void rnic_rnr_free(struct rnic_qp *qp);
+void rnic_rnr_set_limit(struct rnic_qp *qp, u32 ms);
+void rnic_rnr_check(struct rnic_qp *qp);
 
 /* rq.c, srq.c: what rnr.c needs of the receive queues */
 bool rnic_rq_has_recv(struct rnic_qp *qp);

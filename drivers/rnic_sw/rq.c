@@ -4,7 +4,6 @@
  * the oldest WQE. A queue pair with a shared receive queue (SRQ) consumes WQEs
  * of the SRQ instead.
  */
-#include "rdv_qp.h"
 #include "rnic.h"
 #include "rnr.h"
 
@@ -319,15 +318,6 @@ void rnic_rq_clear_wakeup(struct rnic_qp *qp)
 	spin_unlock_irqrestore(&rq->lock, flags);
 }
 
-/* End the wait of a message for a receive, after a receive has been posted */
-static void check_rnr(struct rnic_qp *qp)
-{
-	struct rnic_rdv_qp *rdv = rnic_qp_rdv(qp);
-
-	if (rdv)
-		rnic_rnr_check(rdv->rnr);
-}
-
 /**
  * rnic_post_recv - verbs: post receive work requests
  * @ib: the queue pair
@@ -357,6 +347,7 @@ int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 	} else if (READ_ONCE(qp->rq.flushing)) {
 		rnic_rq_flush(qp);
 	}
-	check_rnr(qp);
+	if (rnic_qp_rnr(qp))
+		rnic_rnr_check(qp);
 	return err;
 }

@@ -341,5 +341,7 @@ const struct ib_device_param rnic_params[] = {
 	{ "rtr", rnic_show_rtr, rnic_set_mpa_rtr },
 	{ "rendezvous", rnic_show_number, rnic_set_number,
 	  (void *)offsetof(struct rnic_policy, rendezvous) },
+	{ "rnr_wait", rnic_show_number, rnic_set_number,
+	  (void *)offsetof(struct rnic_policy, rnr_wait) },
 	{}
 };

@@ -57,7 +57,7 @@ static struct {
 	struct { u16 ird, ord; } start;		/* last call of rnic_qp_start() */
 	bool			plain;		/* the peer's Reply has revision 1 */
 	u32			sq_closed;	/* calls of rnic_sq_close() */
-	u32			rnr_limit;	/* last call of rnic_rnr_set_limit() */
+	u32			rnr_limit;	/* last call of rnic_rnr_add() or rnic_rnr_set_limit() */
 	enum iw_reason		terminated;	/* last call of rdmap_fail() */
 	struct { struct delayed_work *d; bool pending; } work[QPS];
 } stubs;
@@ -375,16 +375,13 @@ void rnic_sq_close(struct rnic_qp *qp)
 	stubs.sq_closed++;
 }
 
-struct rnic_rnr *rnic_rnr_new(struct rnic_qp *qp)
+int rnic_rnr_add(struct rnic_qp *qp, u32 ms)
 {
-	static int rnr;
-
-	return (void *)&rnr;
+	stubs.rnr_limit = ms;
+	return 0;
 }
 
-void rnic_rnr_free(struct rnic_rnr *rnr) {}
-
-void rnic_rnr_set_limit(struct rnic_rnr *rnr, u32 ms)
+void rnic_rnr_set_limit(struct rnic_qp *qp, u32 ms)
 {
 	stubs.rnr_limit = ms;
 }

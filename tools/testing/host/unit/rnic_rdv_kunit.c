@@ -255,7 +255,7 @@ static void request_is_accepted_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PASSIVE, said.qpn);
 	KUNIT_EXPECT_EQ(test, PEER, said.dest_qpn);
 	/* a second accept would abort the session */
-	KUNIT_EXPECT_EQ(test, -ECANCELED, rdv_accept(to_rnic_rdv(stubs.qp[1].rdv)));
+	KUNIT_EXPECT_EQ(test, -ECANCELED, rdv_accept(stubs.qp[1].rdv));
 	KUNIT_EXPECT_FALSE(test, s->stopped);
 	rdv_session_user.established(&s->ss, NULL);
 	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[1].state);
@@ -427,7 +427,7 @@ static void failure_during_rtr_is_noticed(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
 	KUNIT_EXPECT_EQ(test, 0, stubs.flushes);
 	/* as if err_work had run before rdv_publish() */
-	rdv = to_rnic_rdv(stubs.qp[1].rdv);
+	rdv = stubs.qp[1].rdv;
 	stubs.qp[1].rdv = NULL;
 	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
 	rdv_publish(rdv);

@@ -150,7 +150,7 @@ static void other_ends_are_flushed_at_once(struct kunit *test)
 static void no_limit_is_flushed_at_once(struct kunit *test)
 {
 	lose_peer(test, IW_PEER_CLOSED);
-	to_rnic_rdv(stubs.qp[0].rdv)->timeout = 0;
+	stubs.qp[0].rdv->timeout = 0;
 	stubs.ring[0].prod = 1;
 	KUNIT_EXPECT_FALSE(test, flush_qp(0));
 	expect_all_released(test);

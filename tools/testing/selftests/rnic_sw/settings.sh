@@ -12,7 +12,9 @@ paths none lo
 revision auto 2
 crc 1 0
 markers 0 1
-rtr write,read send'
+rtr write,read send
+rendezvous 291 5791
+rnr_wait 0 300'
 
 # set_and_check NAME VALUE: set a setting and read it back
 set_and_check() {
@@ -176,7 +178,7 @@ rdma_sets_values() {
 		assert json.load(open(sys.argv[1]))[0]["params"] == {
 		    "connect": "tcp", "listen": "tcp", "streams": "0", "paths": "none",
 		    "revision": "auto", "crc": "1", "markers": "0", "rtr": "write read",
-		    "rendezvous": "291"}
+		    "rendezvous": "291", "rnr_wait": "0"}
 	END
 	rdma_dev dev show iw0 >"$T_CASE/short"
 	grep '^[0-9]*: iw0: ' "$T_CASE/short"

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Test messages that arrive before the program posts a receive, if the setting rnr_wait lets them
+wait."""
+
+import time
+
+from lib.wire import FLUSHED, SUCCESS, WC, Async, Wire, case, check, same
+from lib.wire_sctp import SctpWire, go
+
+LONG = 60000        # ms
+SHORT = 500         # ms
+NO_BUFFER = 1, 2, 2
+
+
+def wait_for_late_recv(w, initiate):
+    """A message, and all that follow it, wait until the program posts a receive."""
+    inbox, target = w.shared(4096, "l"), w.shared(4096, "lw")
+    with w.settings(rnr_wait=LONG):
+        link = initiate(w)
+    link.peer.send(b"first")
+    link.peer.write(target.rkey, target.addr, b"written")
+    link.peer.send(b"second message")
+    w.server.expect_no_event_within(WC, conn=link.conn)
+    target.check_untouched()
+    link.recv(inbox, 64, 1)
+    same("length", link.expect_wc(wr=1, status=SUCCESS).length, 5)
+    same("memory", inbox.get(0, 5), b"first")
+    w.server.expect_no_event_within(WC, conn=link.conn, wr=2)
+    same("memory", target.get(0, 7), b"written")
+    link.recv(inbox, 64, 2)
+    same("length", link.expect_wc(wr=2, status=SUCCESS).length, 14)
+    # with a receive in time nothing waits
+    link.recv(inbox, 64, 3)
+    link.peer.send(b"in time")
+    same("length", link.expect_wc(wr=3, status=SUCCESS).length, 7)
+    return link
+
+
+@case("a message waits for a receive")
+def late_recv(w):
+    wait_for_late_recv(w, Wire.initiate).round_trip()
+
+
+@case("a message waits for a receive over SCTP")
+def late_recv_sctp(w):
+    wait_for_late_recv(w, SctpWire.initiate)
+
+
+@case("a message whose wait has ended is an error", "DDP-87 DDP-88")
+def wait_ends(w):
+    with w.expect_counts(end_ddp_untagged_no_buffer=1, tx_terminates=1):
+        with w.settings(rnr_wait=SHORT):
+            link = Wire.initiate(w)
+        begun = time.monotonic()
+        link.peer.send(b"too early")
+        term = link.peer.get_terminate()
+        took = (time.monotonic() - begun) * 1000
+        same("layer, type, code", term.what, NO_BUFFER)
+        check(f"the message has waited for {SHORT} ms, not {took:.0f} ms", took >= SHORT - 20)
+        link.expect_end()
+        w.server.expect_event(Async, conn=link.conn)
+
+
+@case("a program ends while a message waits")
+def end_during_wait(w):
+    inbox = w.shared(4096, "l")
+    with w.settings(rnr_wait=LONG):
+        link = Wire.initiate(w)
+        other = Wire.initiate(w)
+    link.peer.send(b"never received")
+    w.server.expect_no_event_within(WC, conn=link.conn)
+    w.server.do("destroy", link.conn)
+    link.conn = None
+    # the peer's end is noticed, too
+    other.peer.send(b"never received")
+    w.server.expect_no_event_within(WC, conn=other.conn)
+    other.peer.reset()
+    other.recv(inbox, 64, 1)
+    other.expect_wc(wr=1, status=FLUSHED)
+
+
+go()
