@@ -4,11 +4,14 @@
  *
  * A GID is an IPv4-mapped or an IPv6 address, or GID 0 of a device, which is made of the MAC
  * address.  GID 0 of this device stands for the first address of its interface.  GID 0 of another
- * host cannot be resolved.
+ * host stands for the IPv4 address at which the neighbour table (ARP) has this MAC address.  Programs
+ * exchange their GIDs over a socket, so the table mostly has the host.
  */
 #include <linux/etherdevice.h>
 #include <linux/nsproxy.h>
+#include <net/arp.h>
 #include <net/ipv6.h>
+#include <net/neighbour.h>
 #include <net/net_namespace.h>
 
 #include <ddp/addr.h>
@@ -62,6 +65,47 @@ static int get_first_addr(struct net *net, int ifindex, struct sockaddr_storage 
 	return -EADDRNOTAVAIL;
 }
 
+struct mac_search {
+	const struct net	*net;
+	int			ifindex;
+	const u8		*mac;
+	__be32			addr;	/* smallest address found; 0 if none */
+};
+
+static void match_neighbour(struct neighbour *n, void *arg)
+{
+	__be32 addr = *(const __be32 *)n->primary_key;
+	struct mac_search *s = arg;
+	u8 mac[MAX_ADDR_LEN];
+
+	if (n->dev->ifindex != s->ifindex || !net_eq(dev_net(n->dev), s->net) ||
+	    !(READ_ONCE(n->nud_state) & NUD_VALID))
+		return;
+	neigh_ha_snapshot(mac, n, n->dev);
+	if (ether_addr_equal_unaligned(mac, s->mac) && (!s->addr || ntohl(addr) < ntohl(s->addr)))
+		s->addr = addr;
+}
+
+/*
+ * Find the host with MAC address @mac behind an interface.  If the neighbour table has several
+ * addresses of the host, choose the smallest, so that all queue pairs use the same one.  Return: 0
+ * or -EHOSTUNREACH.
+ */
+static int find_neighbour(const struct net *net, int ifindex, const u8 *mac,
+			  struct sockaddr_storage *a)
+{
+	struct mac_search s = { .net = net, .ifindex = ifindex, .mac = mac };
+	struct sockaddr_in *a4 = (void *)a;
+
+	neigh_for_each(&arp_tbl, match_neighbour, &s);
+	if (!s.addr)
+		return -EHOSTUNREACH;
+	memset(a, 0, sizeof(*a));
+	a4->sin_family = AF_INET;
+	a4->sin_addr.s_addr = s.addr;
+	return 0;
+}
+
 static int resolve_one(struct rnic_dev *dev, struct net *net, const union ib_gid *gid,
 		       struct sockaddr_storage *a)
 {
@@ -69,7 +113,8 @@ static int resolve_one(struct rnic_dev *dev, struct net *net, const union ib_gid
 
 	if (is_own_mac_gid(dev, gid))
 		return get_first_addr(net, ifindex, a);
-	return is_mac_gid(gid) ? -EHOSTUNREACH : gid_to_addr(gid, ifindex, a);
+	return is_mac_gid(gid) ? find_neighbour(net, ifindex, gid->raw, a) :
+				 gid_to_addr(gid, ifindex, a);
 }
 
 /*
@@ -91,7 +136,8 @@ static bool may_use_net(const struct net *net)
  * Context: the task that modifies the queue pair; may sleep.
  *
  * Return: 0; -EINVAL if @ah has no GRH, or if the GIDs are no addresses of one family;
- * -EHOSTUNREACH if the peer's GID is GID 0 of another device; -EADDRNOTAVAIL if the own interface
+ * -EHOSTUNREACH if the peer's GID is GID 0 of a host that the neighbour table does not have;
+ * -EADDRNOTAVAIL if the own interface
  * has no address; -ENODEV if it is being removed; -ENETUNREACH if the device is in another network
  * namespace than the current task.
  */

@@ -45,7 +45,8 @@ port_is_closed() {
 		t_fail "the rendezvous port is open after the end of the programs"
 }
 
-on_one_device() {
+# pingpong_and_close ARGS...: like pingpong, and check that the port is closed afterwards
+pingpong_and_close() {
 	pingpong "$@"
 	port_is_closed
 }
@@ -53,8 +54,7 @@ on_one_device() {
 between_hosts() {
 	local a=$1 b=$2
 	shift 2
-	pingpong ibv_rc_pingpong "$(gid_of a "$a")" "$(gid_of b "$b")" "$@"
-	port_is_closed
+	pingpong_and_close ibv_rc_pingpong "$(gid_of a "$a")" "$(gid_of b "$b")" "$@"
 }
 
 over_sctp() {
@@ -101,9 +101,9 @@ by_pyverbs() {
 n=$(t_iters 1000)
 one_device
 for prog in ibv_rc_pingpong ibv_srq_pingpong; do
-	t_case "$prog on one device" "" on_one_device $prog 0 0
+	t_case "$prog on one device" "" pingpong_and_close $prog 0 0
 done
-t_case "ibv_rc_pingpong with events" "" on_one_device ibv_rc_pingpong 0 0 -e
+t_case "ibv_rc_pingpong with events" "" pingpong_and_close ibv_rc_pingpong 0 0 -e
 t_case "ibv_rc_pingpong over SCTP" "" over_sctp
 t_case "a message waits for a receive" "" by_pyverbs late_receive
 t_case "a message waits for a receive of an SRQ" "" by_pyverbs late_shared_receive
@@ -120,6 +120,7 @@ t_case "the setting forbids it, and changes the port" "" forbidden
 
 two_hosts
 t_case "ibv_rc_pingpong between hosts, IPv4" "" between_hosts "$A4" "$B4"
+t_case "ibv_rc_pingpong between hosts, GID 0" "" pingpong_and_close ibv_rc_pingpong 0 0
 t_case "ibv_rc_pingpong between hosts, IPv6" "" between_hosts "$A6" "$B6"
 for prog in ib_write_bw ib_read_bw ib_atomic_bw ib_send_lat ib_write_lat; do
 	t_case "$prog without rdma_cm" "" perftest $prog "$A4" "$B4" -n 50
