@@ -93,11 +93,12 @@
 #endif
 
 /*
- * Check whether rdma_cm gives the addresses of interface @has to the device of another
- * interface @mine, which is not below @has. rdma_cm does so if @mine is a VLAN and @has the
- * lowest interface below it; the caller says by @is_vlan whether this is so. Without
- * fill_res_srq_entry (see COMPAT_GIDS in compat/verbs.h), rdma_cm compares only the MAC
- * addresses of the interfaces; interfaces without a MAC address are not related.
+ * Check whether rdma_cm may choose the device of interface @mine for the addresses of
+ * interface @has, if @mine is neither @has nor the interface below a VLAN @has. In kernels
+ * with fill_res_srq_entry (see COMPAT_GIDS in compat/verbs.h), rdma_cm does so only if
+ * @is_vlan is true: @mine is then a VLAN on @has. In kernels without it, rdma_cm compares
+ * only the MAC addresses, and confuses all interfaces that have the same MAC address. It
+ * does not confuse interfaces without a MAC address.
  */
 #ifdef HAVE_FILL_RES_SRQ
 #define compat_also_related(mine, has, is_vlan)	(is_vlan)
@@ -132,8 +133,8 @@
 #endif
 
 /*
- * Make @sk hold a reference to this module, which contains the lock classes of
- * @sk if lockdep is enabled
+ * Make @sk hold a reference to this module. If lockdep is enabled, the module
+ * contains the lock classes of @sk, so it must not be unloaded before @sk is freed.
  */
 #ifdef HAVE_SK_OWNER_SET
 #define compat_sk_owner_set(sk)	sk_owner_set(sk, THIS_MODULE)

@@ -25,14 +25,15 @@
 #endif
 
 /*
- * Attach to a buffer. If the exporter never moves the buffer, kernels that cache
- * the mapping of an attachment map a dynamic attachment for DMA during the call.
- * This device has no DMA, so attach statically in that case.
+ * Attach to a buffer, in kernels that keep a DMA mapping in struct
+ * dma_buf_attachment. If the exporter never moves the buffer, these kernels map
+ * the buffer for DMA when a dynamic importer attaches. This device cannot do DMA,
+ * so attach as a static importer in that case.
  *
  * In some of these kernels dma_buf_vmap() and dma_buf_vunmap() take the
  * reservation lock. The exporter calls the importer's move notification with
- * this lock held, so the importer cannot unmap the buffer there. On these kernels
- * fail with -EOPNOTSUPP if the exporter moves buffers.
+ * this lock held, so the importer cannot unmap the buffer in the notification. On
+ * these kernels fail with -EOPNOTSUPP if the exporter moves buffers.
  */
 #ifdef HAVE_DMABUF_MAPS
 static inline struct dma_buf_attachment *

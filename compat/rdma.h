@@ -63,8 +63,8 @@ static inline struct net_device *compat_device_get_netdev(struct ib_device *ib,
  * Dispatch a port event if the port state has changed since the last event.
  * Keep the state of the last event in port_reported, because the core's cached
  * state is not reliable: the core updates its cache later, in a work item that
- * takes RTNL. If a caller sets an interface down and up without releasing RTNL,
- * the cached state is stale at the second event.
+ * takes RTNL. If a task sets an interface down and up without releasing RTNL, the
+ * cached state is stale at the second event.
  */
 #ifndef HAVE_DISPATCH_PORT_STATE
 #include <linux/netdevice.h>
@@ -108,8 +108,8 @@ static inline void compat_dispatch_port_state(struct ib_device *ib, struct net_d
 
 /*
  * Copy a command's driver data from user space and check them, and copy the
- * driver's response to user space. The newest kernel's <rdma/ib_verbs.h>
- * documents the rules for both at struct ib_udata.
+ * driver's response to user space. The comment on struct ib_udata in the newest
+ * kernel's <rdma/ib_verbs.h> documents the rules for driver data and responses.
  */
 #ifndef HAVE_UDATA_IN
 #include <linux/stddef.h>
@@ -227,12 +227,12 @@ struct ib_device_param {
 #endif
 
 /*
- * rdma_cm of older kernels compares only MAC addresses. See COMPAT_GIDS in compat/verbs.h for the
- * probe.
+ * To find the device of an interface, rdma_cm of older kernels compares only MAC addresses. For the
+ * probe of these kernels see COMPAT_GIDS in compat/verbs.h.
  *
- * compat_report_link_gid() has the core read the GID table after the MAC address of the interface
- * has changed. compat_warn_same_address() warns if rdma_cm will not be able to tell the device of
- * @netdev from the device of @other, which has the same MAC address.
+ * compat_report_link_gid() makes the core read the GID table after the MAC address of the interface
+ * has changed. compat_warn_same_address() warns if @other has a device: its MAC address is that of
+ * @netdev, so rdma_cm cannot distinguish the devices of the two interfaces.
  */
 #ifdef HAVE_FILL_RES_SRQ
 #define compat_report_link_gid(ib)			((void)(ib))

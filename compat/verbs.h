@@ -3,8 +3,8 @@
  * Adaptors from struct ib_device_ops of older kernels to the driver's
  * functions, which have the signatures of the newest kernel. If a member of
  * struct ib_device_ops has another signature in this kernel, a macro replaces the
- * name of the driver's function by that of an adaptor. For members that not
- * every kernel has, macros contain the initializers.
+ * name of the driver's function by that of an adaptor. If only some kernels have a
+ * member, a macro contains its initializer, and is empty in the other kernels.
  */
 #ifndef _COMPAT_VERBS_H
 #define _COMPAT_VERBS_H
@@ -125,10 +125,10 @@ static int compat_counter_unbind(struct ib_qp *qp)
 #endif
 
 /*
- * Fill in GID 1 with the hardware address of the network interface, for which the
- * connection manager of older kernels searches the GID table. Newer kernels need
- * only GID 0. No header shows which GID a kernel searches for, so Kbuild.probe
- * checks for fill_res_srq_entry, which was added after this change.
+ * Fill in GID 1 with the hardware address of the network interface: the connection
+ * manager of older kernels searches the GID table for this address. Newer kernels
+ * need only GID 0. No header shows what a kernel searches for, so Kbuild.probe
+ * checks for fill_res_srq_entry, which is newer than the change of the search.
  */
 #ifdef HAVE_FILL_RES_SRQ
 #define COMPAT_GIDS	1
@@ -156,13 +156,14 @@ static void compat_fill_mac_gid(struct ib_device *ib, u32 port, int index,
 #endif
 
 /*
- * When the core reads the GID table of a device, it deletes and adds each entry of its copy,
- * also if the entry has not changed. Until GID 0 is added again, rdma_cm does not find the
- * device, and cma_validate_port() of the connection manager may use a NULL pointer as the
- * network interface. The core skips an entry if the port has no interface at that moment. So
+ * When the core reads the GID table of a device, it deletes and adds each entry of its copy of
+ * the table, even if the entry has not changed. Until GID 0 is added again, rdma_cm does not
+ * find the device, and its function cma_validate_port() may use a NULL pointer as the network
+ * interface. The core skips an entry if the port has no interface at that moment. So
  * compat_keep_gid() records the task that reads an entry which has not changed, and
  * compat_get_netdev(), which the core calls next in the same task, returns no interface.
- * Kernels without fill_res_srq_entry do not all call it then, so they get no such operation.
+ * Some kernels without fill_res_srq_entry do not call get_netdev() at that point, so no such
+ * kernel gets this operation.
  */
 #ifdef HAVE_GID_KEPT
 #define compat_keep_gid(ib, port, index, gid)
@@ -209,7 +210,8 @@ static struct net_device *compat_get_netdev(struct ib_device *ib, u32 port)
 #endif
 
 /*
- * Initializers of the members that not every kernel has; each ends with a comma
+ * Initializers of the members that only some kernels have; each initializer ends with
+ * a comma
  */
 #define COMPAT_VERBS_OPS	\
 	COMPAT_CREATE_USER_CQ	\

@@ -140,9 +140,9 @@ void ddp_addr_unmap_v4(struct sockaddr_storage *a)
 EXPORT_SYMBOL_GPL(ddp_addr_unmap_v4);
 
 /*
- * Find the first interface that has the address. rdma_cm looks up a device by address
- * without a scope, and finds this interface too. rdma_cm would refuse a request through
- * the device of any other interface.
+ * Find the first interface that has the address. rdma_cm finds the same interface, because
+ * it ignores the scope of an address when it looks up the interface. It refuses a connection
+ * request that the device of any other interface reports.
  */
 static const struct net_device *find_ipv6_dev(struct net *net, const struct in6_addr *addr)
 {
@@ -181,7 +181,7 @@ static bool is_vlan_on(const struct net_device *vlan, const struct net_device *r
 
 /*
  * Check whether rdma_cm may choose the device of interface @mine for the addresses of
- * interface @has: if both are the same, or one is a VLAN on the other.
+ * interface @has: the two interfaces must be the same, or one must be a VLAN on the other.
  */
 static bool are_ifaces_related(const struct net_device *mine, const struct net_device *has)
 {
@@ -219,9 +219,9 @@ EXPORT_SYMBOL_GPL(ddp_addr_is_related);
  * @mine: ifindex of the device's interface
  * @has: ifindex of the interface with the addresses
  *
- * Called for listeners on all addresses. A device serves the addresses of its own interface.
- * It may also serve the addresses for which rdma_cm may choose it, see ddp_addr_is_related(),
- * if these are in the device's VRF.
+ * Called for listeners on the wildcard address. A device serves the addresses of its own
+ * interface. It may also serve those of a related interface, see ddp_addr_is_related(), if
+ * both interfaces are in the same VRF.
  *
  * Context: any.
  *
@@ -261,8 +261,9 @@ static const struct net_device *find_local_dev(struct net *net, const struct soc
  * rdma_cm may give a device an address of another interface, see ddp_addr_is_related(). That
  * interface can be in another VRF, and the address exists in that VRF only.
  *
- * Return: ifindex of the VRF to which the interface with the address belongs, or the interface
- * @mine if @local is a wildcard address; 0 if that interface belongs to no VRF.
+ * Return: ifindex of the VRF of the interface that has the address. If @local is a wildcard
+ * address, or its interface is not related to @mine, ifindex of the VRF of @mine. 0 if the
+ * interface belongs to no VRF.
  */
 int ddp_addr_get_vrf(struct net *net, int mine, const struct sockaddr_storage *local)
 {

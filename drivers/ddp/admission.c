@@ -6,12 +6,12 @@
  * other peers, and the hostile peer may send more of them. So a full listener
  * does not refuse a new request, but evicts the oldest request of the source
  * that has the most pending requests: a source with many requests cannot
- * displace those of other sources. If the LLP cannot evict requests, sources
- * with few pending requests may exceed the limit.
+ * displace those of other sources. If the LLP cannot evict requests, a listener
+ * at its limit still accepts new requests of sources with few pending requests.
  */
 #include "admission.h"
 
-#define SHARE	4	/* a source's share is the limit divided by this number */
+#define SHARE	4	/* sources with fewer than limit / SHARE requests may exceed the limit */
 
 /**
  * ddp_may_admit - decide whether an LLP that cannot evict may attach a request
@@ -34,8 +34,8 @@ bool ddp_may_admit(const struct ddp_admit_state *c)
  * ddp_may_admit_with_eviction - decide whether an LLP that can evict may attach a request
  * @c: state of the listener
  *
- * An evicted request stays attached until its socket is closed. So attached
- * requests have a limit of their own, twice that of pending requests.
+ * An evicted request stays attached until its socket is closed. So the number of
+ * attached requests has a separate limit, twice that of pending requests.
  *
  * Return: true if the request may be attached; if @c->npending has reached
  * @c->limit, the caller must first evict another request. False if it may not

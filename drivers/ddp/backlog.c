@@ -17,7 +17,7 @@
 #include "backlog.h"
 #include "admission.h"
 
-#define EVICT_CANDIDATES	16	/* maximum number of requests of a bucket to choose from */
+#define EVICT_CANDIDATES	16	/* choose among this many oldest requests of a bucket */
 
 /**
  * ddp_backlog_init - initialize the lock, lists and seed of a new listener
@@ -221,11 +221,11 @@ EXPORT_SYMBOL_GPL(ddp_port_get_policy);
 /**
  * ddp_port_report_request - pass a peer's request to the user of sessions
  * @c: the request, attached to the listener
- * @ss: the session; its user must be that of the listener
+ * @ss: the session; its user must be the user of the listener
  * @o: IRD, ORD, RTR types and Private Data of the peer
  *
- * Return: 0 if the user has taken the request, and will accept, reject or stop
- * it; -ECONNREFUSED if the listener is being removed or @c has been evicted; or
+ * Return: 0 if the user has taken over the session, and will accept, reject or
+ * stop it; -ECONNREFUSED if the listener is being removed or @c has been evicted; or
  * the negative errno with which the user has refused the request.
  */
 int ddp_port_report_request(struct ddp_conn_req *c, struct ddp_session *ss,

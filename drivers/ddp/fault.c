@@ -80,7 +80,8 @@ static void cancel_fault(struct ddp_fault *w)
 
 /**
  * ddp_faults_cancel - cancel the page-fault requests of a stream
- * @s: the stream; the caller must ensure that neither path will run again
+ * @s: the stream; the caller must ensure that neither its receive path nor its
+ *	transmit path will run again
  */
 void ddp_faults_cancel(struct ddp_stream *s)
 {
@@ -105,7 +106,7 @@ static bool test_and_clear_failed(struct ddp_fault *w, void *mem, u64 at, bool w
 /**
  * ddp_fault_clear_failed - clear the failure of the last request after a successful access
  * @w: request of the calling path; @w->fault_failed is set
- * @r: MR without blocks
+ * @r: MR of the access: ODP memory or a dma-buf
  * @to: TO of the first byte that the path has accessed
  * @len: number of bytes
  * @write: true if the access was a write
@@ -119,7 +120,7 @@ void ddp_fault_clear_failed(struct ddp_fault *w, const struct ddp_region *r, u64
 {
 	u64 at = r->mem_base + (to - r->base);
 
-	/* while a request is pending, only the owner of the memory may access @w */
+	/* while a request is pending, only the code that implements @w->ops may access @w */
 	if (is_fault_pending(w))
 		return;
 	if (w->mem == r->mem && w->write == write && w->at - at < len)
@@ -129,7 +130,7 @@ void ddp_fault_clear_failed(struct ddp_fault *w, const struct ddp_region *r, u64
 /**
  * ddp_fault_request - request that the missing pages of an MR are faulted in
  * @w: request of the calling path, which must hold an in-flight reference to @r
- * @r: MR without blocks
+ * @r: MR of the access: ODP memory or a dma-buf
  * @to: TO of the first missing byte
  * @len: number of bytes wanted from @to on
  * @write: true if the access is a write
@@ -159,10 +160,10 @@ enum iw_reason ddp_fault_request(struct ddp_fault *w, const struct ddp_region *r
 }
 
 /**
- * ddp_rx_begin_wait - let the receive path wait for the ULP as for a page fault
+ * ddp_rx_begin_wait - make the receive path wait for the ULP, as for a page fault
  * @s: the stream
  * @ops: operations of the ULP, of which only cancel is called
- * @owner: ddp_fault.mem for @ops
+ * @owner: private to the ULP; the cancel operation finds it in ddp_fault.mem
  *
  * The ULP calls this function in the admit upcall, and then either returns IW_AGAIN from the upcall
  * and calls ddp_fault_complete() later, or calls ddp_rx_cancel_wait() in the upcall.

@@ -18,7 +18,8 @@ static void decode_untagged(struct ddp_hdr *h, const u8 *p)
 
 /**
  * ddp_hdr_decode - decode the header of a segment
- * @h: filled in; fields that the kind of header does not have are 0
+ * @h: filled in; fields that this kind of header (tagged or untagged) does not
+ *	have are 0
  * @p: first bytes of the segment
  * @len: number of bytes at @p
  *

@@ -46,7 +46,7 @@ u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 
 /* sock.c: check whether the current process can create a socket */
 bool ddp_sock_can_create(int protocol);
-/* Set the lock classes of a socket that was created, or accepted */
+/* Set the lock classes of a new socket, or the lock class of an accepted one */
 void ddp_sock_init_lock_class(struct sock *sk);
 void ddp_sock_set_lock_class(struct sock *sk);
 
@@ -54,10 +54,13 @@ void ddp_sock_set_lock_class(struct sock *sk);
 int ddp_sock_accept(struct socket *listener, const struct ddp_sock_callbacks *orig_callbacks,
 		    struct socket **sock);
 
-/* addr.c: find the interface that rdma_cm would find by the address @a, under RCU; NULL if none */
+/*
+ * addr.c: find the interface that has the address @a, as rdma_cm does; NULL if none has it. The
+ * caller must be in an RCU read-side section.
+ */
 const struct net_device *ddp_addr_find_dev(struct net *net, const struct sockaddr_storage *a);
 
-/* paged.c: copying from and to MRs without blocks */
+/* paged.c: copying from and to MRs without a table of blocks, see ddp/mem.h */
 enum iw_reason ddp_paged_copy_from_llp(const struct ddp_region *r, u64 to, u32 len,
 				       struct ddp_llp *llp, bool last,
 				       struct ddp_fault *w);
@@ -72,7 +75,7 @@ enum iw_reason ddp_paged_update_atomic(const struct ddp_region *r, u64 to,
 				       void (*change)(void *arg, u64 *word), void *arg,
 				       struct ddp_fault *w);
 
-/* fault.c: page faults of a stream */
+/* fault.c: page-fault requests of a stream's receive and transmit path */
 void ddp_faults_init(struct ddp_stream *s);
 void ddp_faults_cancel(struct ddp_stream *s);
 void ddp_fault_clear_failed(struct ddp_fault *w, const struct ddp_region *r, u64 to,

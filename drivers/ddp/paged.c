@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Copies from and to MRs without blocks: kernel memory, ODP memory and
- * dma-bufs.
+ * Copies from and to MRs without a table of blocks: kernel memory, ODP memory
+ * and dma-bufs.
  *
- * Pages of ODP memory and of a dma-buf may become absent at any time. So one
- * extent is copied at a time, under the lock that keeps its pages present. The
- * lock is released after each extent, so that invalidation of the pages waits
- * for one extent at most.
+ * Pages of ODP memory and of a dma-buf may become absent at any time. So the
+ * copy takes a lock that keeps the pages of one extent present, copies this
+ * extent, and releases the lock. An invalidation of the pages thus waits for the
+ * copy of one extent at most.
  *
  * If a page is missing, the copy stops, and the caller repeats the whole copy
  * after the page fault. This is harmless: the repeated copy writes the same

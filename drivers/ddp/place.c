@@ -168,8 +168,8 @@ static u32 region_scatter(const struct ddp_region *r, u64 to, void *dst, u32 str
 
 /*
  * Set @m to the memory of the next bytes of the buffer: at most @len bytes, and
- * at most the rest of the current SGE. Return: true if @m is set; false at the
- * end of the buffer.
+ * at most up to the end of the current SGE. Return: true if @m is set; false at
+ * the end of the buffer.
  */
 static bool cursor_peek_piece(struct ddp_cursor *c, u32 len, struct ddp_sge *m)
 {
@@ -199,16 +199,17 @@ static bool is_kernel_memory(const struct ddp_stream *s, u32 stag)
  *	the payload was placed before, out of order
  * @h: header of the segment
  * @len: length of the payload in bytes, not 0
- * @rights: DDP_* rights that the STag needs
+ * @rights: DDP_* rights that the STag must have
  *
- * On success @s->rx_mr is the MR, with a cached reference, except on
- * PREEMPT_RT.
+ * On success @s->rx_mr is a cached reference to the MR; on PREEMPT_RT it is
+ * NULL.
  *
  * Return: IW_OK if the whole payload is placed; IW_AGAIN if a page fault must
- * be resolved first; IW_UNREADABLE if the CPU cannot read the payload; or the
- * reason for which the access is not allowed. A part of the payload may have
- * been placed with IW_AGAIN and IW_UNREADABLE, and with IW_DDP_T_STAG if a page
- * cannot be faulted in; with any other reason, nothing has been placed.
+ * be resolved first; IW_UNREADABLE if the CPU cannot read the payload;
+ * IW_DDP_T_STAG if a page cannot be faulted in; or the reason for which the
+ * access is not allowed. If the access is not allowed, nothing has been placed.
+ * If any other value but IW_OK is returned, part of the payload may have been
+ * placed.
  */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights)
@@ -289,7 +290,7 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
 	enum iw_reason why;
 
 	if (is_kernel_memory(s, m->stag)) {
-		/* revocation must not wait for a reference that this copy does not use */
+		/* this copy uses no MR: drop the cached reference, which delays revocation */
 		ddp_mr_cache_drop(&s->rx_mr);
 		return place_flat(llp, body, (void *)(uintptr_t)m->addr, m->len);
 	}
@@ -308,8 +309,8 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
  * @llp: LLP to read from; used if @body is NULL
  * @body: payload in contiguous memory, or NULL
  * @to: position in the buffer of the message; advanced by @len on success
- * @len: length of the payload in bytes; the rest of the buffer is at least as
- *	long
+ * @len: length of the payload in bytes; it must fit into the buffer after the
+ *	position @to
  *
  * On success @s->rx_mr may be the MR of the last SGE, with a cached reference.
  *
@@ -346,7 +347,7 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
 	enum iw_reason why;
 
 	if (is_kernel_memory(s, m->stag)) {
-		/* revocation must not wait for a reference that this copy does not use */
+		/* this copy uses no MR: drop the cached reference, which delays revocation */
 		ddp_mr_cache_drop(&s->tx_mr);
 		ddp_copy(dst, (void *)(uintptr_t)m->addr, m->len);
 		return IW_OK;
@@ -430,8 +431,8 @@ static u32 cursor_peek_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_
  * @dst: first buffer
  * @stride: distance between the starts of two adjacent buffers, in bytes
  * @each: number of bytes for each buffer
- * @n: number of buffers; @n * @each must not exceed a batch, nor the unsent
- *	bytes of the message
+ * @n: number of buffers; @n * @each must exceed neither the size of a batch nor
+ *	the unsent bytes of the message
  *
  * Return: number of buffers filled. It is less than @n if the current SGE ends,
  * a page is missing, or the memory may not be read, and 0 if the payload is not
@@ -447,7 +448,10 @@ u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 	if (!n || is_kernel_memory(s, m.stag) ||
 	    ddp_mr_cache_get(s, &s->tx_mr, &m, s->msg.rights))
 		return 0;
-	/* ddp_fetch_payload() will request the page fault if a page is missing */
+	/*
+	 * Issue no page-fault request here: if a page is missing, the caller calls
+	 * ddp_fetch_payload(), which issues it
+	 */
 	s->tx_fault.suppressed = true;
 	n = region_scatter(s->tx_mr, m.addr, dst, stride, each, n, &s->tx_fault);
 	s->tx_fault.suppressed = false;
@@ -557,8 +561,9 @@ enum iw_reason ddp_mem_update_atomic(struct ddp_stream *s, u32 stag, u64 to,
 		why = region_update_atomic(r, to, &c);
 	ddp_region_put(r);
 	/*
-	 * The transmit path repeats the operation after the page fault, when
-	 * ddp_tx_resume() kicks. Until then a graceful end must wait.
+	 * After the page fault ddp_tx_resume() kicks, and the transmit path
+	 * repeats the operation. Until then the LLP must not end the stream
+	 * gracefully, so report that a kick will follow.
 	 */
 	if (why == IW_AGAIN)
 		s->tx_expects_kick = true;

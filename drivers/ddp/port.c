@@ -86,8 +86,9 @@ static void adopt_child(struct ddp_port *p, struct socket *sock)
 
 	ddp_sock_set_lock_class(sk);
 	/*
-	 * an SCTP child does not inherit the type of service, and a TCP child
-	 * does not inherit the priority that belongs to it
+	 * An accepted SCTP socket does not inherit the type of service of the
+	 * listening socket. An accepted TCP socket inherits it, but not the
+	 * socket priority that ip_sock_set_tos() derives from it.
 	 */
 	ddp_sock_set_tos(sk, p->tos);
 	if (!p->ops->accepted(p, sock))
@@ -115,7 +116,7 @@ static void ddp_port_accept_all(struct work_struct *work)
 {
 	struct ddp_port *p = container_of(to_delayed_work(work),
 					  struct ddp_port, work);
-	/* reclaim must not wait for storage that is reached through this device */
+	/* memory reclaim must not wait for storage that is reached through this device */
 	unsigned int noio = memalloc_noio_save();
 	int n, err = 0;
 
@@ -137,7 +138,7 @@ static void ddp_port_state_change(struct sock *sk)
 
 	read_lock_bh(&sk->sk_callback_lock);
 	p = sk->sk_user_data;
-	/* a child that is not accepted yet has inherited this callback: ignore it */
+	/* ignore sockets of connections not accepted yet, which inherit this callback */
 	if (p && sk->sk_state == TCP_LISTEN)
 		p->ops->queue(&p->work, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
@@ -295,7 +296,7 @@ static int ddp_listener_add(struct ddp_port_listener *l,
 	return PTR_ERR_OR_ZERO(p);
 }
 
-/* Remove @l from its port, and free the port with its last listener */
+/* Remove @l from its port, and free the port if @l was its last listener */
 static void ddp_listener_remove(struct ddp_port_listener *l)
 {
 	struct ddp_port *p = l->port;
@@ -418,13 +419,14 @@ const struct socket *ddp_port_sock(const struct ddp_port *p)
 EXPORT_SYMBOL_GPL(ddp_port_sock);
 
 /*
- * Get the listener whose device rdma_cm will choose for a request. If several devices may serve
- * the address, rdma_cm chooses the device that was created first, and not the one on the
- * interface with the address. rdma_cm creates the listeners in the order of their devices, and the
- * list is in this order, so take the first one. A program could not accept a request that another
- * listener reports.
+ * Get the listener whose device rdma_cm will choose for a request: a program could not accept a
+ * request that any other listener reports. If several devices may serve the address, rdma_cm
+ * chooses the device that was created first, even if another device is on the interface with the
+ * address. rdma_cm creates the listeners in the order of their devices, and the list is in this
+ * order, so take the first suitable one.
  *
- * Look the address up once, because the host may have many interfaces.
+ * Look up the interface of the address only once and not for each listener, because the host may
+ * have many interfaces.
  */
 static struct ddp_port_listener *
 find_and_get_shared_listener(const struct ddp_port *p, const struct sockaddr_storage *called)
@@ -455,8 +457,8 @@ find_and_get_listener(const struct ddp_port *p, const struct sockaddr_storage *c
 
 /*
  * Check whether a listener accepts connections of a VRF. With tcp_l3mdev_accept a socket that is
- * not bound to a VRF receives connections of all VRFs, in which the same address can exist, so
- * the address alone does not identify the listener.
+ * not bound to a VRF receives connections of all VRFs. The same address can exist in several
+ * VRFs, so the address alone does not identify the listener.
  */
 static bool accepts_vrf(const struct ddp_port_listener *l, const struct ddp_port *p, int vrf)
 {

@@ -27,7 +27,7 @@ static enum iw_reason ddp_rx_read_header(struct ddp_llp *llp, const u8 *head,
 
 	g->len = len;
 	g->placed = false;
-	/* @head has only the length of a tagged header, so read the rest of an untagged header */
+	/* @head is as long as a tagged header: read the rest of an untagged one from the LLP */
 	g->raw_len = min_t(u32, g->len, DDP_T_HDR_LEN);
 	memcpy(g->raw, head, g->raw_len);
 	if (g->len >= DDP_U_HDR_LEN && !(g->raw[0] & DDP_TAGGED)) {
@@ -71,9 +71,9 @@ noinline void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
 }
 
 /*
- * Check whether @g is the deferred segment: header and length must be equal.
- * The header can differ, because a sender on this machine may still be writing
- * the received pages.
+ * Check whether @g, which the LLP has passed again, still has the header and
+ * length of the deferred segment. The header can have changed, because a sender
+ * on this machine may still be writing to the received pages.
  */
 static noinline bool matches_deferred(const struct ddp_deferred *p,
 				      const struct ddp_rx_seg *g)
@@ -89,7 +89,8 @@ static noinline bool matches_deferred(const struct ddp_deferred *p,
  * - before deliver() of any message but a Write, because deliver() may
  *   invalidate the MR;
  * - if @g has no payload, because the MR was not checked for @g;
- * - if @g was placed out of order, because rx_seg does not describe @g.
+ * - if @g was placed out of order, because rx_seg, with which the fast paths
+ *   compare the next segment, does not describe @g.
  */
 static bool may_keep_cached_mr(const struct ddp_stream *s, const struct ddp_rx_seg *g)
 {
@@ -206,7 +207,10 @@ static bool rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *
 	if (ddp_rx_read_header(llp, head, len, &g) || !g.h.tagged ||
 	    !s->ulp->may_place_early(s, &g.h, g.payload, &grant))
 		return false;
-	/* keep the only page-fault request of the path for the segment that is next in order */
+	/*
+	 * Issue no page-fault request: the receive path has only one, which the
+	 * segment that is next in order may need
+	 */
 	s->rx_fault.suppressed = true;
 	why = g.payload ? ddp_place_tagged(s, llp, &g.h, g.payload, grant.rights)
 			: IW_OK;

@@ -13,9 +13,9 @@
  * untagged, not last   its MO continues the previous one,  rx_try_next_untagged()
  *                      and its payload is contiguous
  *
- * The fast paths of tagged segments need the MR reference that the path has
- * cached for the previous segment. They check validity, bounds and rights again
- * for each segment or batch.
+ * The fast paths of tagged segments need the MR reference that the receive path
+ * has cached for the previous segment. They check validity, bounds and rights
+ * again for each segment or batch.
  */
 #include <linux/export.h>
 #include <linux/mm.h>
@@ -41,7 +41,7 @@ static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
 	return len == g->len && is_equal_before_to(head, g->raw);
 }
 
-/* Check whether the TO continues the last segment and @n later segments of the same length */
+/* Check whether the TO follows that of the last segment and of @n more segments of its length */
 static bool is_tagged_contiguous(const struct ddp_stream *s, const u8 *head, u32 n)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
@@ -84,8 +84,8 @@ static enum iw_reason rx_next_tagged(struct ddp_stream *s, struct ddp_llp *llp, 
 
 /*
  * Defer or fail a Write that rx_repeated_write() could not place because of @why.
- * The general path calls admit() before placement, so call admit() first: if it
- * fails, its reason replaces @why.
+ * The general path would have called admit() before placement, so call admit()
+ * now: if it fails, its reason replaces @why.
  */
 static noinline enum iw_reason defer_or_fail_write(struct ddp_stream *s, enum iw_reason why)
 {
@@ -127,9 +127,10 @@ static enum iw_reason rx_repeated_write(struct ddp_stream *s, struct ddp_llp *ll
 }
 
 /*
- * Read the MO of an untagged header. It begins at @body, which continues the first
- * IW_DDP_T_HDR_LEN bytes of the header. A sender on this machine may still be writing
- * the MO, so the barrier prevents the compiler from reading the MO a second time.
+ * Read the MO of an untagged header. The MO begins at @body, after the first
+ * IW_DDP_T_HDR_LEN bytes of the header. The barrier makes the compiler read the MO only
+ * once: a sender on this machine may still be writing to it, and a second read could
+ * return another value than the one that was checked.
  */
 static u32 read_mo(const void *body)
 {

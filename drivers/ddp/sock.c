@@ -14,10 +14,10 @@
 #include "internal.h"
 
 /*
- * Lock classes of the RNIC's sockets. Reclaim may write to storage that is
- * reached through these sockets, and then takes their locks; another socket's
- * lock may be held while a task waits for reclaim. If all sockets had the same
- * lock class, lockdep would report a deadlock that cannot occur.
+ * Lock classes of the RNIC's sockets. Memory reclaim may write to storage that
+ * is reached through these sockets, and then takes their locks. A task that
+ * waits for reclaim may hold the lock of an ordinary socket. If all sockets had
+ * the same lock class, lockdep would report a deadlock that cannot occur.
  */
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 static struct lock_class_key keys[2][2];
@@ -49,10 +49,10 @@ void ddp_sock_init_lock_class(struct sock *sk)
  * ddp_sock_set_lock_class - set the lock class of an accepted socket
  * @sk: the socket; the caller must be its only user
  *
- * Sets only the class of the mutex-like half of the socket lock, because only
- * this half is held while memory is allocated. The class of the spinlock is
- * left unchanged, because the softirq may already be using the spinlock for
- * packets that arrive.
+ * Sets only the class of the part of the socket lock that lock_sock() holds,
+ * because only this part is held while memory is allocated. Does not change the
+ * class of the spinlock, which the softirq may already be using for packets
+ * that arrive.
  */
 void ddp_sock_set_lock_class(struct sock *sk)
 {
@@ -133,8 +133,8 @@ static void set_traffic_class(struct sock *sk, u8 tos)
  *	change nothing
  *
  * Also sets the socket's priority, which queueing disciplines of this host use.
- * An IPv6 socket gets both a traffic class and a type of service, because its
- * peer may be an IPv4 peer.
+ * An IPv6 socket gets both a traffic class and a type of service, because the
+ * address of its peer may be an IPv4-mapped address.
  */
 void ddp_sock_set_tos(struct sock *sk, u8 tos)
 {
@@ -204,7 +204,7 @@ void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
 		ddp_addr_unmap_v4(local);
 	}
 	if (remote) {
-		/* pass 2: 1, as for getpeername(), requires a connected socket */
+		/* pass 2, because 1 (as for getpeername()) fails if the socket is not connected */
 		sock->ops->getname(sock, (struct sockaddr *)remote, 2);
 		ddp_addr_unmap_v4(remote);
 	}

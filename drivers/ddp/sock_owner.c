@@ -8,7 +8,7 @@
  * group is the root, and its user is root.
  *
  * A firewall's rules by user or group match only sockets with a file, so each socket
- * gets one. The file belongs to no file descriptor table.
+ * gets a file. It is in no file descriptor table.
  */
 #include <linux/cgroup.h>
 #include <linux/cred.h>
@@ -65,7 +65,7 @@ static void init_cgroups(struct sock_cgroup_data *d)
 	sock_update_netprioidx(d);
 }
 
-/* Copy @from to @to, which holds no reference */
+/* Copy @from to @to, and take the references for the copy */
 static void copy_cgroups(struct sock_cgroup_data *to, const struct sock_cgroup_data *from)
 {
 	*to = *from;
@@ -78,8 +78,8 @@ static void put_cgroups(struct sock_cgroup_data *d)
 }
 
 /*
- * Replace the control groups of a socket. A softirq that reads the previous group is
- * an RCU reader, and control groups are freed after a grace period.
+ * Replace the control groups of a socket. A softirq may still be using the previous
+ * group: it is an RCU reader, and control groups are freed after a grace period.
  */
 static void set_cgroups(struct sock *sk, const struct sock_cgroup_data *from)
 {
@@ -172,7 +172,10 @@ void ddp_sock_owner_exit(struct ddp_sock_owner *o)
 }
 EXPORT_SYMBOL_GPL(ddp_sock_owner_exit);
 
-/* Unlike cred_fscmp(), compare only short lists: callers hold spinlocks, and owners are many */
+/*
+ * Compare two lists of supplementary groups. Unlike cred_fscmp(), compare only short lists,
+ * because callers compare one owner with many others while they hold a spinlock.
+ */
 static bool groups_equal(const struct group_info *a, const struct group_info *b)
 {
 	return a == b ||
@@ -195,7 +198,7 @@ static bool fs_creds_equal(const struct cred *a, const struct cred *b)
  *
  * Return: true if firewalls and control groups cannot tell the owners apart, and both
  * may use the same local ports; false otherwise. Two lists of more than GROUPS_MAX
- * supplementary groups count as different, unless both owners share one list.
+ * supplementary groups count as different, unless both owners refer to the same list.
  */
 bool ddp_sock_owner_equal(const struct ddp_sock_owner *a, const struct ddp_sock_owner *b)
 {
@@ -288,9 +291,9 @@ int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
 EXPORT_SYMBOL_GPL(ddp_sock_create);
 
 /*
- * Give an accepted socket a file, or reset the connection and release the socket. The
- * caller must have removed the callbacks of the listening socket from @sock, because TCP
- * or SCTP may call them after the release. Return: 0, or a negative errno.
+ * Give an accepted socket a file; if this fails, reset the connection and release the
+ * socket. The caller must have removed the callbacks of the listening socket from @sock,
+ * because TCP or SCTP may call them even after the release. Return: 0, or a negative errno.
  */
 static int add_file_or_reset(struct socket *sock)
 {
@@ -313,9 +316,9 @@ static int add_file_or_reset(struct socket *sock)
  *	listening socket
  * @sock: set to the connected socket, to be released with ddp_sock_release()
  *
- * Does not wait for a connection. TCP copies the control groups of the listening
- * socket, but SCTP does not. The connection is reset if the socket gets no file,
- * because a firewall's rules by user or group would not match its packets.
+ * Does not wait for a connection. Sets the control groups to those of the listening
+ * socket, because SCTP does not copy them. Resets the connection if the socket cannot get
+ * a file, because a firewall's rules by user or group would not match its packets.
  *
  * Context: process, may sleep.
  *
@@ -353,7 +356,7 @@ void ddp_sock_release(struct socket *sock)
 	struct file *file = sock->file;
 
 	sock_release(sock);
-	/* sock_release() has cleared sock->file; without it fput() would drop the inode twice */
+	/* restore sock->file, which sock_release() has cleared, or fput() drops the inode twice */
 	WRITE_ONCE(sock->file, file);
 	fput(file);
 }

@@ -2,16 +2,16 @@
 /*
  * STag table of a device, and in-flight references to MRs.
  *
- * The STags are in a hash table and not in a tree, because their indices are
- * random: each STag would need tree nodes of its own.
+ * The STags are in a hash table and not in a radix tree. Their indices are
+ * random, so nearly every STag would need separate tree nodes.
  *
  * An MR is looked up under RCU and accessed under an in-flight reference.
- * Revocation spins until all in-flight references are dropped. A path holds its
- * reference for the copy of one segment or batch, with BH off. The path may
- * cache the reference for its next segment, but drops it before BH is enabled
- * again. So revocation may spin in process and in softirq context: no context
- * that was interrupted on this CPU can hold a reference. For PREEMPT_RT see
- * region_access_begin().
+ * Revocation spins until all in-flight references are dropped. A stream's receive
+ * or transmit path holds its reference for the copy of one segment or batch, with
+ * BH off. The path may cache the reference for its next segment, but drops it
+ * before BH is enabled again. So revocation may spin in process and in softirq
+ * context: no context that was interrupted on this CPU can hold a reference. For
+ * PREEMPT_RT see region_access_begin().
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -173,14 +173,14 @@ static void region_access_end(struct ddp_region *r)
 		spin_unlock(&r->access_lock);
 }
 
-/* Wait until no access to @r is in flight. The caller must have seen or made @r invalid. */
+/* Wait until no access to @r is in flight. The caller must have found or made @r invalid. */
 static void region_wait_unused(struct ddp_region *r)
 {
 	assert_no_access();
 	/*
 	 * r->valid was cleared before r->users is read; pairs with region_try_get().
-	 * So a path whose reference is not counted in the value of users read
-	 * below finds @r invalid, and does not access the memory.
+	 * So a path that takes a reference too late to be counted below finds @r
+	 * invalid, and does not access the memory.
 	 */
 	smp_mb();	/* litmus: revoke */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
@@ -278,8 +278,8 @@ EXPORT_SYMBOL_GPL(ddp_region_put);
  * @r: the MR
  *
  * On return the network can no longer access the memory (RFC 5041 8.3.1 (6)).
- * Each path delays the call at most for the copy of one segment or batch and
- * for one lookup, which then finds the MR invalid.
+ * A receive or transmit path that uses the MR delays the call at most until it
+ * has copied one segment or batch, and has then found the MR invalid.
  *
  * Context: process or softirq. The caller must hold no in-flight reference.
  *
@@ -302,7 +302,10 @@ EXPORT_SYMBOL_GPL(ddp_region_revoke);
  */
 void ddp_region_validate(struct ddp_region *r, u8 key)
 {
-	/* check_may_invalidate() may read stag now, because an invalid MR may be invalidated too */
+	/*
+	 * WRITE_ONCE(), because check_may_invalidate() may read stag at the same
+	 * time: a consumer may invalidate an MR that is already invalid
+	 */
 	WRITE_ONCE(r->stag, (r->stag & ~DDP_STAG_KEY_MASK) | key);
 	/*
 	 * Set all other fields before valid; pairs with ddp_bounds_check(),

@@ -227,7 +227,7 @@ void ddp_llp_report_down(struct ddp_stream *s, enum iw_reason why)
 EXPORT_SYMBOL_GPL(ddp_llp_report_down);
 
 /**
- * ddp_stream_close - end a stream for the ULP (RFC 5041 6.2)
+ * ddp_stream_close - end a stream on request of the ULP (RFC 5041 6.2)
  * @s: the stream
  * @why: IW_LOCAL_CLOSE for a graceful end, any other reason for an abortive end
  *

@@ -81,8 +81,8 @@ EXPORT_SYMBOL_GPL(ddp_tx_expects_kick);
  * @s: the stream
  *
  * Called from next() before it invalidates memory, fails the stream, or takes a
- * lock under which another context revokes an MR: revocation waits for the
- * reference.
+ * lock under which another context revokes an MR. Otherwise the revocation would
+ * wait forever for this reference.
  */
 void ddp_tx_put_mr(struct ddp_stream *s)
 {
@@ -133,7 +133,7 @@ static bool begin_next_message(struct ddp_stream *s)
 		WRITE_ONCE(s->in_msg, false);
 		return false;
 	}
-	/* revocation must not wait for a reference that this message does not use */
+	/* this message reads no MR: drop the cached reference, which delays revocation */
 	if (s->msg.buf->flat || !s->msg.buf->len)
 		ddp_mr_cache_drop(&s->tx_mr);
 	if (!s->msg.hdr.tagged)

@@ -9,7 +9,7 @@
 #include "internal.h"
 
 static atomic_t conn_count = ATOMIC_INIT(0);	/* number of connections not yet released */
-static struct kmem_cache *mpa_conn_cache;	/* kmalloc() would use 2 KiB per connection */
+static struct kmem_cache *mpa_conn_cache;	/* kmalloc() would round the size up to 2 KiB */
 
 /**
  * mpa_conn_new - allocate a connection without a socket
@@ -68,8 +68,8 @@ int mpa_conn_alloc_startup(struct mpa_conn *c, bool initiator)
 
 /**
  * mpa_conn_abandon - release the socket of a connection that could not be set up
- * @c: the connection, in phase MPA_NEW. The caller takes over the reference of the
- *	socket's callbacks and must drop it.
+ * @c: the connection, in phase MPA_NEW. The caller must afterwards drop the
+ *	reference that mpa_conn_new() has taken for the socket's callbacks.
  *
  * The worker may be queued already, but it does nothing in the phases MPA_NEW and
  * MPA_ENDED, so it does not use the socket.

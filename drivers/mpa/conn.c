@@ -15,15 +15,15 @@
 #include "trace.h"
 
 /*
- * Graceful close: maximum time without progress until the peer has acknowledged all
- * data, in seconds. TCP may wait 120 s between two retransmissions, so the limit must
- * be longer.
+ * Graceful close: maximum time without progress while the peer has not acknowledged
+ * all data, in seconds. TCP may wait 120 s between two retransmissions, so the limit
+ * must be longer.
  */
 #define DEADLINE_DRAIN	130ul
 /*
  * Graceful close: maximum time from when TCP has accepted the last FPDU until the
- * peer has acknowledged all data, in seconds. The unacknowledged data is at most one
- * send buffer of TCP.
+ * peer has acknowledged all data, in seconds. This is long enough, because the
+ * unacknowledged data is at most one send buffer of TCP.
  */
 #define DEADLINE_ACKED	900
 
@@ -209,9 +209,10 @@ static void mpa_conn_handle_closed(struct mpa_conn *c)
 	enum mpa_sock_state state = mpa_sock_get_state(c, &err);
 
 	/*
-	 * Data that arrived before a FIN or reset must be received first. A TCP
-	 * segment that filled a gap may have made out-of-order data and the FIN
-	 * available since then; mpa_data_ready() has then set MPA_EV_RX again.
+	 * Data that arrived before a FIN or reset must be received first. Since the
+	 * caller has received data, a TCP segment may have filled a gap, and so have
+	 * made out-of-order data and the FIN available. In this case mpa_data_ready()
+	 * has set MPA_EV_RX again.
 	 */
 	if (test_bit(MPA_EV_RX, &c->events))
 		return;
@@ -219,7 +220,7 @@ static void mpa_conn_handle_closed(struct mpa_conn *c)
 		mpa_conn_tear_down(c, ddp_sock_err_to_reason(err, IW_MPA_LOST), NULL);
 		return;
 	}
-	/* a deferred FPDU is still queued: mpa_llp_resume() will set MPA_EV_RX */
+	/* the receive queue has a deferred FPDU: mpa_llp_resume() will set MPA_EV_RX */
 	if (READ_ONCE(c->rx_deferred))
 		return;
 	if (state != MPA_SOCK_CLOSED && state != MPA_SOCK_PEER_DONE)
@@ -282,9 +283,9 @@ bool mpa_conn_handle_events(struct mpa_conn *c, unsigned long events)
 	}
 	/*
 	 * Before Full Operation, close at once, unless a responder has made the
-	 * established upcall. The program may then have posted work that must be
-	 * sent, so the graceful close waits for Full Operation, which begins when
-	 * the Reply is sent.
+	 * established upcall. After this upcall the program may have posted work
+	 * that must be sent. So the graceful close then waits for Full Operation,
+	 * which begins when the Reply is sent.
 	 */
 	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL && !c->established) {
 		mpa_conn_tear_down(c, IW_LOCAL_CLOSE, NULL);

@@ -23,7 +23,7 @@ static DEFINE_SPINLOCK(connqs_lock);
 
 /*
  * Compute the hash key of a queue. The seed is random: otherwise a user could choose
- * processes whose queues fall into the same hash bucket, and so make look-ups slow.
+ * process IDs whose queues fall into the same hash bucket, and so make look-ups slow.
  */
 static u32 connq_hash_key(const void *listener, pid_t process)
 {

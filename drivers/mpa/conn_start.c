@@ -25,8 +25,8 @@ static enum iw_reason err_to_lost_reason(int err)
 }
 
 /*
- * Enter Full Operation with the parameters that start-up has negotiated, or tear down the
- * connection if it has no stream then
+ * Enter Full Operation with the parameters that start-up has negotiated. If no stream is
+ * bound after the established upcall, tear down the connection instead.
  */
 static void enter_full_operation(struct mpa_conn *c)
 {
@@ -41,7 +41,7 @@ static void enter_full_operation(struct mpa_conn *c)
 	if (su->initiator)
 		ddp_session_report_established(&c->ss, &su->peer);
 	if (!c->bound_stream) {
-		/* connected without a stream, and the user has bound none */
+		/* ddp_connect.stream was NULL, and the user has bound no stream in the upcall */
 		mpa_conn_tear_down(c, IW_LOCAL_ABORT, NULL);
 		return;
 	}
@@ -64,7 +64,7 @@ static void enter_full_operation(struct mpa_conn *c)
 	c->su = NULL;
 	kfree(su);
 	mpa_sock_enable_rx(c);
-	/* the callback did not receive data that arrived before rx_in_callback was set */
+	/* the worker must receive data that arrived before the callback could receive it */
 	mpa_conn_set_event(c, MPA_EV_RX);
 	mpa_tx_kick(c, false);
 }
@@ -112,9 +112,9 @@ static void report_established(struct mpa_conn *c)
 }
 
 /*
- * Send the part of our start-up frame that TCP has not accepted yet, after the
- * established upcall of a responder that accepts. Return: 0 if TCP has accepted the
- * whole frame now; -EAGAIN if a part of the frame remains to be sent; or another
+ * Send the part of our start-up frame that TCP has not accepted yet. A responder that
+ * accepts the Request makes the established upcall first. Return: 0 if TCP has accepted
+ * the whole frame now; -EAGAIN if a part of the frame remains to be sent; or another
  * negative errno.
  */
 static int report_established_and_write_frame(struct mpa_conn *c)

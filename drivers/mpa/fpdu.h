@@ -2,9 +2,9 @@
 /*
  * Compute lengths of FPDUs and positions of their markers.
  *
- * A position in the stream (@pos) is the number of bytes that one side has sent
- * before it in Full Operation, markers included. Positions wrap at 2^32, which does
- * no harm, because markers depend only on the position modulo 512.
+ * A position in the stream (@pos) counts the bytes that one side has sent since the
+ * start of Full Operation, markers included. Positions wrap at 2^32, which does no
+ * harm, because markers depend only on the position modulo 512.
  */
 #ifndef _MPA_FPDU_H
 #define _MPA_FPDU_H

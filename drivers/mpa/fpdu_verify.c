@@ -5,8 +5,8 @@
  *
  * mpa_verify_*() handle a single FPDU, with or without CRC and markers.
  * mpa_fpdu_batch_*() handle a batch of FPDUs of equal length, with CRC and
- * without markers. Both tell the caller (rx.c) where to copy the next bytes to; the
- * caller copies them, and handles invalid FPDUs.
+ * without markers. In both cases the caller (rx.c) requests the destination of the
+ * next bytes, copies the bytes there, and handles invalid FPDUs.
  *
  * CRC and markers of the copy are checked, and only the copy is passed to DDP.
  * So exactly the verified bytes are placed. Bytes are added to the CRC soon after
@@ -18,9 +18,9 @@
 /* One FPDU ----------------------------------------------------------------- */
 
 /*
- * Maximum number of bytes to copy before they are added to the CRC. This is two
- * pages of 4 KiB, and a quarter of the smallest first-level cache, so that the bytes
- * are still in the cache.
+ * Maximum number of bytes to copy before they are added to the CRC: two pages of
+ * 4 KiB. The bytes must still be in the first-level cache then, and the smallest
+ * such cache has four times this size.
  */
 #define PIECE		8192
 
@@ -136,8 +136,8 @@ void mpa_verify_process_copied(struct mpa_verify *t, u32 len)
  * mpa_verify_result - check CRC and markers of an FPDU
  * @t: state of the FPDU, all bytes of which have been copied
  *
- * Return: IW_OK if the FPDU is valid; IW_MPA_CRC if CRC is in use and wrong;
- * IW_MPA_MARKER if a marker is wrong and the CRC is not.
+ * Return: IW_OK if the FPDU is valid; IW_MPA_CRC if the CRC is in use and wrong;
+ * IW_MPA_MARKER if a marker is wrong, and the CRC is correct or not in use.
  */
 enum iw_reason mpa_verify_result(const struct mpa_verify *t)
 {
@@ -152,7 +152,7 @@ enum iw_reason mpa_verify_result(const struct mpa_verify *t)
 /*
  * To compute a CRC, each copied FPDU must be contiguous. To place the payloads with
  * one call, the payloads must be contiguous without the headers between them.
- * fpdu_verify.h describes how copying each FPDU once achieves both.
+ * fpdu_verify.h describes how one copy of each FPDU meets both requirements.
  */
 
 /**

@@ -7,8 +7,8 @@
  * share. A batch reserves the next free bytes of the fragment, and no other batch
  * writes to these bytes. Bytes that were passed to TCP are not overwritten, because
  * TCP may still use them; reserved bytes that were not passed to TCP can be returned
- * to the fragment. The caller has BH off from pulling a segment until the segment is
- * written.
+ * to the fragment. As ddp_tx_begin() requires, BH is off from when a segment is
+ * pulled until the segment is written.
  */
 /* local_lock.h needs spinlock.h */
 #include <linux/spinlock.h>
@@ -29,9 +29,9 @@
 
 /*
  * Page fragments of a CPU. Exhausted fragments are kept, and are used again after
- * TCP and the receiver have dropped their references, because allocating a fragment
- * costs an eighth of the time to send 64 KiB. @lock protects the other fields on
- * PREEMPT_RT, where code with BH off can be preempted.
+ * TCP and the receiver have dropped their references, because the allocation of a
+ * new fragment takes an eighth of the time for sending 64 KiB. @lock protects the
+ * other fields on PREEMPT_RT, where code with BH off can be preempted.
  */
 struct frags {
 	struct page_frag	pf;	/* current fragment, from which bytes are reserved */
@@ -115,9 +115,9 @@ static bool mpa_frag_refill(struct frags *f, u32 least)
 
 /*
  * Skip bytes of the fragment up to page offset @off, if the fragment has enough
- * space. ddp_copy() copies whole pages, which is faster, if the payload of a long
- * FPDU has the same page offset at its source and in the fragment. The time saved
- * is worth the skipped bytes.
+ * space. If the payload of a long FPDU then has the same page offset at its source
+ * and in the fragment, ddp_copy() copies whole pages. The faster copy is worth the
+ * skipped bytes.
  */
 static void mpa_frag_align_to(struct page_frag *pf, u32 off)
 {
@@ -168,8 +168,8 @@ static bool reserve_bytes(struct mpa_out *o, u32 need, u32 most, u32 off)
 
 /*
  * Get the page offset at which an FPDU should begin. Return: for a long segment, the
- * page offset that gives the payload the page offset of its source; ANY_PAGE_OFF for
- * a shorter segment, or if markers are inserted.
+ * page offset with which the payload gets the same page offset as its source;
+ * ANY_PAGE_OFF for a shorter segment, or if markers are inserted.
  */
 static u32 mpa_frame_page_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
 {

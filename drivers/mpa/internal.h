@@ -181,7 +181,7 @@ struct mpa_conn {
 	struct ddp_stream	*stream ____cacheline_aligned_in_smp;
 	struct mpa_cursor	cur;
 	u32			rx_pos;		/* position of the next FPDU, see fpdu.h */
-	const u8		*rx_copy;	/* source of mpa_rx_read(); NULL for @cur */
+	const u8		*rx_copy;	/* mpa_rx_read() reads from here; NULL: from @cur */
 	u32			rx_left;	/* bytes of the segment that DDP has not read yet */
 	bool			rx_markers;	/* the peer inserts markers */
 	bool			rx_in_callback;	/* mpa_data_ready() may receive FPDUs */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Listeners, and connections that TCP has accepted but the ULP does not know yet.
+ * Listeners, and connections that TCP has accepted but that are not reported to the ULP yet.
  *
- * A connection accepted by TCP belongs to the listener of the device to which rdma_cm gives
- * the address that the peer has called, see ddp_port_get_listener(). The connection is
+ * rdma_cm chooses the device of an incoming connection by the connection's local address. So
+ * the connection belongs to the listener of this device, see ddp_port_get_listener(). It is
  * reported to the ULP after a complete Request has arrived. If too many connections of a
  * listener are not reported yet, one of them is reset.
  */
@@ -87,8 +87,8 @@ static int mpa_listen_handle_accepted(struct ddp_port *p, struct socket *sock)
 
 	ddp_sock_get_addrs(sock, &called, NULL);
 	/*
-	 * TCP binds an accepted socket to the VRF, or to the interface of a
-	 * link-local address: sk_bound_dev_if is the ifindex
+	 * sk_bound_dev_if of an accepted socket is the ifindex of the VRF, or of
+	 * the interface if the local address is a link-local address
 	 */
 	l = ddp_port_get_listener(p, &called,
 				  ddp_ifindex_to_vrf(sock_net(sk), sk->sk_bound_dev_if));
@@ -98,7 +98,7 @@ static int mpa_listen_handle_accepted(struct ddp_port *p, struct socket *sock)
 	ddp_port_put_listener(l);
 	if (!c)
 		return -EBUSY;
-	/* take a reference, because tear-down may soon drop the reference of the callbacks */
+	/* a reference for this function: tear-down may drop that of the socket's callbacks */
 	ddp_session_get(&c->ss);
 	c->sock = sock;
 	mpa_sock_limit_rcvbuf(c);

@@ -110,7 +110,7 @@ static void set_pacing_rate(struct sock *sk, unsigned long rate)
 {
 	/*
 	 * Use cmpxchg(), because the fq queueing discipline may set sk_pacing_status
-	 * to SK_PACING_FQ concurrently. litmus: none, TCP reads no other data with it
+	 * to SK_PACING_FQ concurrently. litmus: none, no other data depends on the field
 	 */
 	if (rate != ~0UL)
 		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
@@ -165,7 +165,7 @@ static int begin_connect(struct mpa_conn *c, const struct ddp_connect *args)
 	err = args->stream ? mpa_conn_bind(c, args->stream) : 0;
 	if (!err)
 		mpa_conn_enter_first_phase(c);
-	/* queues the worker if the socket's callbacks have already set an event */
+	/* mpa_conn_unlock() queues the worker if a socket callback has already set an event */
 	mpa_conn_unlock(c);
 	return err;
 }
@@ -185,7 +185,10 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 	c->ss.remote = *args->remote;
 	c->ss.local = *args->local;
 	c->reported = true;
-	/* one reference for the ULP, one for this function, as @c may be torn down soon */
+	/*
+	 * Take a reference for the ULP, and one for this function, because the worker
+	 * may tear down @c before this function returns
+	 */
 	ddp_session_get(&c->ss);
 	ddp_session_get(&c->ss);
 	err = begin_connect(c, args);
@@ -215,7 +218,7 @@ static int queue_reply(struct mpa_conn *c, struct ddp_stream *s,
 		err = s ? mpa_conn_bind(c, s) : mpa_startup_reject(c->su, o);
 	if (!err && s)
 		err = mpa_startup_set_offer(c->su, o);
-	/* a second reply that fails must not clear accepted: the first reply remains valid */
+	/* set accepted only on success: if a second reply fails, the first one remains valid */
 	if (!err && s)
 		c->ss.accepted = true;
 	if (!err)

@@ -3,12 +3,13 @@
  * Receive path: pass FPDUs from TCP's receive queue to DDP. sock.c locks the
  * socket and calls mpa_rx().
  *
- * Slow path, mpa_rx_slow_path(): any FPDU.
- * Fast path, mpa_rx_fast_path(): no CRC, no markers, accepted by ddp_rx_try_fast().
- * CRC fast path, mpa_rx_verify_batches(): CRC, no markers, accepted by ddp_rx_is_next().
+ * The slow path, mpa_rx_slow_path(), receives any FPDU. The fast path, mpa_rx_fast_path(),
+ * receives FPDUs without CRC and markers that ddp_rx_try_fast() accepts. The CRC fast path,
+ * mpa_rx_verify_batches(), receives FPDUs with CRC and without markers that
+ * ddp_rx_is_next() accepts.
  *
  * Both fast paths require that the FPDU is contiguous in the queue and as long
- * as the previous FPDU. ddp_rx_try_fast() accepts a segment that continues its
+ * as the previous FPDU. ddp_rx_try_fast() accepts a segment that continues the current
  * message, or repeats a Write of one segment. ddp_rx_is_next() accepts a segment
  * that continues a tagged message. The CRC fast path handles ULPDUs shorter
  * than DDP_COPY_LONG, and places the payloads of many FPDUs at once.
@@ -48,8 +49,8 @@ static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 #define FPDU_COST	256
 
 /*
- * Space in the copy buffer for the page offset of an FPDU, in bytes; 0 if
- * DDP_COPY_LONG, which depends on the page size, exceeds the longest ULPDU
+ * Space in the copy buffer for the offset that choose_copy_offset() returns, in bytes; 0 if
+ * no ULPDU is as long as DDP_COPY_LONG, because the kernel's pages are large
  */
 #define SKEW_MAX	(MPA_ULPDU_MAX / DDP_COPY_LONG ? PAGE_SIZE : 0)
 
@@ -160,8 +161,9 @@ static enum iw_reason mpa_rx_report_error(struct mpa_conn *c, enum iw_reason why
 /*
  * Choose the offset at which to copy an FPDU into the copy buffer. If the ULPDU has at
  * least DDP_COPY_LONG bytes, the copy gets the page offset that the FPDU has in the
- * queue, so that whole pages are copied, which is faster. If the sender uses this
- * driver on this machine, the page offset in the queue is that of its source buffer.
+ * queue, so that whole pages are copied, which is faster. If the sender is this driver
+ * on the same machine, this is the page offset of the source buffer. So if the destination
+ * has the same page offset, the copy from the copy buffer to it also copies whole pages.
  */
 static u32 choose_copy_offset(struct mpa_conn *c, const struct mpa_fpdu *f)
 {
@@ -292,10 +294,10 @@ static u8 *mpa_rx_batch_dst(const struct mpa_conn *c)
 }
 
 /*
- * Copy and verify the FPDUs that follow @f and continue its message. Stop if @r
- * has no more space, the budget is used up, or the next FPDU is invalid, is not
- * contiguous, has another length or does not continue the message. Return: number of
- * FPDUs added to @r.
+ * Copy and verify the FPDUs that follow @f and continue its message, and add them to the
+ * batch @r. Stop if @r has no more space, the budget is used up, or the next FPDU is
+ * invalid, is not contiguous, has another length or does not continue the message. Return:
+ * number of FPDUs added to @r.
  */
 static u32 mpa_rx_fill_batch(struct mpa_conn *c, const struct mpa_fpdu *f,
 			     struct mpa_fpdu_batch *r, int *budget)
@@ -359,8 +361,8 @@ static enum mpa_rx_result mpa_rx_verify_one_batch(struct mpa_conn *c,
 
 /*
  * Receive batches of FPDUs that continue the message of @f, on the CRC fast path.
- * noinline keeps this code out of the path of single-segment messages. Parameters
- * and result are those of mpa_rx_fast_path().
+ * noinline, so that this code does not slow down the reception of single-segment
+ * messages. Parameters and result are those of mpa_rx_fast_path().
  */
 static noinline enum mpa_rx_result
 mpa_rx_verify_batches(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 *used)
@@ -416,8 +418,8 @@ static enum mpa_rx_result mpa_rx_fast_path(struct mpa_conn *c,
 }
 
 /*
- * Stop receiving after the stream has failed. A responder that has received no valid
- * FPDU will now never be permitted to send. Schedule the transmit routine, which
+ * Stop receiving after the stream has failed. If a responder has received no valid FPDU
+ * so far, it will never be permitted to send. Schedule the transmit routine, which
  * detects this and lets a graceful close proceed, see is_tx_never_permitted().
  */
 static void mpa_rx_stop(struct mpa_conn *c)
@@ -454,8 +456,8 @@ static u32 mpa_rx_fpdus(struct mpa_conn *c, int *budget)
 
 /*
  * Grow the receive buffer for the incomplete FPDU at the cursor, which stays in TCP's queue.
- * If the cursor is at the end of an skb, first move it to the next skb: the FPDU begins there,
- * and TCP frees the skb before it.
+ * If the cursor is at the end of an skb, first move it to the next skb, in which the FPDU
+ * begins: TCP frees the skb that is used up.
  */
 static void grow_rcvbuf_for_next_fpdu(struct mpa_conn *c, struct sock *sk)
 {
@@ -497,7 +499,7 @@ bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 		used = avail;
 	else if (used < avail)
 		grow_rcvbuf_for_next_fpdu(c, sk);
-	/* also sends a window update if necessary */
+	/* consume the bytes; TCP sends a window update if necessary */
 	if (used)
 		tcp_read_done(sk, used);
 	return used < avail && budget <= 0;

@@ -99,7 +99,7 @@ void mpa_sock_attach(struct mpa_conn *c)
 /*
  * Check whether TCP can allocate its FIN, by allocating and freeing an skb. If TCP
  * cannot, TCP proceeds as if the FIN were sent, and the peer never gets a FIN.
- * The caller must keep BH off, so that the memory freed here is free for TCP.
+ * The caller must keep BH off until TCP has allocated the FIN from the memory freed here.
  */
 static bool can_alloc_fin(struct sock *sk)
 {
@@ -186,7 +186,7 @@ static void lock_as_softirq(struct sock *sk)
 /*
  * Consume unread data if the peer has not acknowledged all our data and no FPDU is
  * deferred. If unread data is queued on close, TCP resets the connection and discards
- * our unacknowledged data. If TCP has no such data, keep the unread data, so that
+ * our unacknowledged data. If all our data is acknowledged, keep the unread data, so that
  * TCP resets: after a FIN the peer would assume that we have received all its data.
  */
 static void drop_unread_if_unacked(struct mpa_conn *c)
@@ -269,8 +269,8 @@ static int mpa_connect_from(struct mpa_conn *c, const struct sockaddr_storage *l
  *
  * If the port is in use, retry and let TCP choose another port. bind() fails if
  * another socket uses the port, and connect() fails if TCP has not ended an earlier
- * connection from this port to the same destination yet. If the error has another
- * cause, the retry returns the same error.
+ * connection from this port to the same destination yet. If the port was not the cause
+ * of the error, the retry returns the same error.
  *
  * Return: 0 if MPA_EV_STATE will report the result, or a negative errno.
  */
@@ -420,7 +420,7 @@ bool mpa_sock_send_fin(struct mpa_conn *c)
  *	otherwise. Our FIN may still be unacknowledged, since TCP delivers the
  *	FIN even after the socket is released.
  *
- * TCP does not report to the callbacks that data was acknowledged.
+ * TCP calls no callback for each acknowledgment, so a caller that waits for one has to poll.
  *
  * Return: TCP's sequence number of the next byte to be acknowledged.
  */

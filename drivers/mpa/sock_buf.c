@@ -12,8 +12,8 @@
 #include "internal.h"
 
 /*
- * Receive buffer before Full Operation, in bytes. TCP takes the first skb whatever its
- * size, and a start-up frame has at most MPA_FRAME_MAX bytes.
+ * Receive buffer before Full Operation, in bytes. It suffices for a start-up frame, which
+ * has at most MPA_FRAME_MAX bytes: TCP accepts the first skb whatever its size.
  */
 #define RCVBUF_STARTUP	(16 * 1024)
 
@@ -24,8 +24,9 @@
 #define RCVBUF_FULL	(512 * 1024)
 
 /*
- * Limit of mpa_sock_grow_rcvbuf() in bytes: enough for an skb with the maximum
- * number of fragments, of the longest segments in the largest pages
+ * Maximum to which mpa_sock_grow_rcvbuf() grows the buffer, in bytes. It suffices for an skb
+ * with the maximum number of fragments, even if these are the longest segments in the
+ * largest pages.
  */
 #define RCVBUF_MAX	(4 * 1024 * 1024)
 
@@ -33,8 +34,8 @@
  * mpa_sock_limit_rcvbuf - make the receive buffer small until Full Operation
  * @c: the connection, with a connected socket that is not locked
  *
- * Do not call this before the TCP handshake: TCP chooses the window scale in the
- * handshake and, for a locked buffer, chooses it for the size of this buffer.
+ * Do not call this before the TCP handshake, in which TCP chooses the window scale: if the
+ * size of the buffer were locked by then, TCP would choose a scale for the small buffer.
  */
 void mpa_sock_limit_rcvbuf(struct mpa_conn *c)
 {
@@ -51,7 +52,9 @@ void mpa_sock_limit_rcvbuf(struct mpa_conn *c)
  * __mpa_sock_set_full_rcvbuf - set the size of the receive buffer in Full Operation
  * @sk: the socket, locked by lock_as_softirq()
  *
- * Lets TCP tune the buffer. SO_RCVBUF would disable that, and is limited by rmem_max.
+ * Unlock the size, so that TCP tunes the buffer. The socket option SO_RCVBUF cannot be used:
+ * it disables the tuning, and its value is limited by rmem_max. Raise the window clamp as
+ * well, because TCP raises it only when TCP itself raises the buffer.
  */
 void __mpa_sock_set_full_rcvbuf(struct sock *sk)
 {
@@ -73,7 +76,7 @@ void __mpa_sock_set_full_rcvbuf(struct sock *sk)
  * to the buffer, consumed bytes included, and appends data while the skb has space for
  * fragments. If the skb fills the buffer, TCP keeps the window closed, and the FPDU
  * never becomes complete. So the limit is RCVBUF_FULL plus the size of the skb. The
- * window clamp is raised as well, because TCP's tuning only raises both together.
+ * window clamp is raised as well, because TCP raises it only when TCP raises the buffer.
  */
 void mpa_sock_grow_rcvbuf(struct sock *sk, const struct sk_buff *skb)
 {

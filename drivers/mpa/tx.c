@@ -173,8 +173,9 @@ static bool may_send_fpdus(const struct mpa_conn *c)
 /*
  * Check whether a responder will never be permitted to send FPDUs: no valid FPDU has
  * arrived, and none will be accepted, because receiving was stopped, the stream has
- * failed or the peer has closed. tx_permitted must be read after the fields that show
- * this, because the last FPDU before the stop may have set tx_permitted, see permit_tx().
+ * failed or the peer has closed. tx_permitted must be read after rx_stopped, peer_closed and
+ * the state of the stream, because the last FPDU that was accepted before one of these
+ * changed may have set tx_permitted, see permit_tx().
  */
 static bool is_tx_never_permitted(const struct mpa_conn *c)
 {
@@ -288,7 +289,7 @@ static enum tx_verdict send_one_batch(struct mpa_conn *c)
 	bool no_responses = smp_load_acquire(&c->peer_closed);	/* litmus: drained */
 	enum tx_verdict v = TX_SENT;
 
-	/* the FIN comes next, so even a request of the peer gets no response */
+	/* send nothing more before the FIN, not even responses to requests of the peer */
 	if (c->drained)
 		return TX_IDLE;
 	/* clear the flag of an earlier batch, because DDP may have more segments by now */
@@ -458,7 +459,7 @@ void mpa_tx_kick(struct mpa_conn *c, bool bulk)
  * mpa_tx_push - run the transmit routine in the calling process
  * @c: the connection
  *
- * If another context is the owner, or a runner is scheduled, only requests a pass.
+ * If another context is the owner, or a runner is scheduled, only request a pass.
  *
  * Context: process, no lock held.
  */
@@ -481,7 +482,7 @@ static void mpa_tx_softirq(struct mpa_conn *c)
 }
 
 /*
- * Drain the queue of this CPU, in softirq. Drops the queue's reference on each
+ * Drain the queue of this CPU, in softirq, and drop the queue's reference to each
  * connection. No connection is in the queues of two CPUs at the same time.
  */
 static void mpa_txq_drain(struct compat_bh *bh)

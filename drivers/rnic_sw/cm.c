@@ -4,8 +4,8 @@
  * makes for a session.
  *
  * A worker of the LLP makes the upcalls of a session one after the other.  For each
- * connection the driver reports an iw_cm event of each type at most once, except that it
- * repeats a CONNECT_REPLY for which iw_cm had no memory.
+ * connection the driver reports an iw_cm event of each type at most once.  Exception: if iw_cm
+ * has no memory for a CONNECT_REPLY, the driver reports another one, without Private Data.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -111,7 +111,7 @@ static enum iw_reason finish_connect(struct rnic_ep *ep,
 
 	fill_negotiation_side(&reply, o);
 	negotiation_process_reply(&ep->me, &ep->request, &reply, &ep->result);
-	/* start_qp() handles lack of memory */
+	/* ignore -ENOMEM: start_qp() fails the connection if @ep has not kept the message */
 	rnic_ep_keep_peer_msg(ep, o, 0);
 	start_qp(ep);
 	if (ep->result.why)
@@ -186,8 +186,8 @@ static void rnic_cm_closed(struct ddp_session *ss, enum iw_reason why,
 
 	ep->ss = ss;
 	/*
-	 * A request that has not been accepted has no event to report: only drop the table's
-	 * reference.  If the request has been accepted, rnic_iw_accept() drops that reference.
+	 * If the request was not accepted, no event must be reported: only drop the reference of
+	 * the table of pending requests.  After an accept, rnic_iw_accept() drops that reference.
 	 */
 	if (ep->state == EP_CONNECTING || ep->state == EP_ESTABLISHED ||
 	    ep->state == EP_REFUSED || ss->accepted) {
@@ -222,7 +222,7 @@ static int rnic_cm_handle_request(struct ddp_listener *l, struct ddp_session *ss
 		if (rnic_pending_remove(ep))
 			rnic_ep_put(ep);
 	}
-	/* rnic_ep_free() drops a reference, but after an error the LLP keeps its own: take one */
+	/* after an error the LLP drops its reference to @ss; take one for rnic_ep_free() to drop */
 	ddp_session_get(ss);
 	rnic_ep_put(ep);
 	return err;
@@ -282,7 +282,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 		.stream = &ep->qp->rdmap.stream,
 	};
 
-	/* return -ENETDOWN and no other error, because SUNRPC then retries the connect */
+	/* return -ENETDOWN and no other error: after this error SUNRPC retries the connect */
 	if (!args.net)
 		return ERR_PTR(-ENETDOWN);
 	rnic_fill_policy(dev, &policy);
@@ -302,8 +302,8 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 }
 
 /*
- * Start a session for @ep.  The first upcall sets ep->ss, because an LLP may make this upcall
- * before its connect operation returns the session.
+ * Start a session for @ep.  Do not set ep->ss here: the first upcall sets it, because an LLP may
+ * make this upcall before its connect operation returns the session.
  */
 static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 {
@@ -320,7 +320,7 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 	return PTR_ERR_OR_ZERO(ss);
 }
 
-/* Find a QP that the current task may connect by rdma_cm.  Return: it with a reference, or NULL. */
+/* Find a QP that this task may connect by rdma_cm.  Return: the QP with a reference, or NULL. */
 static struct rnic_qp *get_qp_to_connect(struct rnic_dev *dev, u32 qpn)
 {
 	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
@@ -487,7 +487,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
 		qp = get_qp_to_connect(dev, p->qpn);
 	if (qp) {
-		/* set provider_data before upcalls, in which is_rejected() reads it, can start */
+		/* set provider_data before the accept: later upcalls read it in is_rejected() */
 		id->provider_data = qp;
 		err = accept_or_report_peer_gone(ep, id, qp, p);
 		rnic_qp_put(qp);
@@ -495,8 +495,8 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	if (!ep)
 		return err;
 	/*
-	 * iw_cm forgets a request whose accept fails, so nothing else would reply to the peer.
-	 * The request stays in the table, where the removal of the device finds it.
+	 * iw_cm forgets a request whose accept fails, so reject the request: otherwise the peer
+	 * would get no reply.  Leave it in the table, so that device removal can abort its session.
 	 */
 	if (err)
 		rnic_ep_reject(ep, NULL, 0);
@@ -574,9 +574,9 @@ int rnic_cm_init(struct rnic_dev *dev)
  * rnic_cm_exit - release the connection management of a device
  * @dev: the device, not registered or no longer registered
  *
- * Aborts the sessions of all requests in the table, because iw_cm can no longer accept or
- * reject them.  The table also has rejected requests whose session has not ended yet.  Then
- * waits until the last endpoint of the device is freed.  May sleep.
+ * Aborts the sessions of all requests in the table of pending requests, because iw_cm can no
+ * longer accept or reject the requests.  The table also has rejected requests whose session has
+ * not ended yet.  Then waits until the last endpoint of the device is freed.  May sleep.
  */
 void rnic_cm_exit(struct rnic_dev *dev)
 {
@@ -591,8 +591,8 @@ void rnic_cm_exit(struct rnic_dev *dev)
  * rnic_cm_wait_upcalls - wait until no session upcall is running
  *
  * Called before the module is unloaded.  The caller must have removed all devices, so no new
- * upcall starts.  But a worker of an LLP may still be in the closed upcall of the last session,
- * whose code is in this module.
+ * upcall starts.  But a worker of an LLP may still be running code of this module, in the closed
+ * upcall of the last session.
  */
 void rnic_cm_wait_upcalls(void)
 {

@@ -24,14 +24,14 @@ struct rnic_llps {
 	struct mutex			setting_lock;
 	spinlock_t			lock;	/* leaf lock; protects the members below */
 	struct list_head		listeners;	/* struct rnic_listener.list */
-	u32				pass;	/* latest pass, see get_next_listener() */
+	u32				pass;	/* number of the latest pass, see begin_pass() */
 	struct list_head		connects;	/* struct rnic_ep.connector.list */
 	u32				n_connects;	/* length of @connects */
 
 	struct delayed_work		watch;		/* checks @connects, see cm_watch.c */
 };
 
-/* A listener of iw_cm, and its listeners in the lower layers */
+/* Listener that iw_cm has started on a device, and its listeners in the lower layers */
 struct rnic_listener {
 	/* constant after creation, except @ref; iw_cm may free @id after @stopped is set */
 	struct rnic_dev		*dev;
@@ -54,8 +54,8 @@ enum ep_state {
 	EP_CONNECTING,		/* active side: no CONNECT_REPLY event reported yet */
 	EP_REQUESTED,		/* passive side: request received, not accepted yet */
 	EP_ACCEPTED,		/* passive side: accepted, no ESTABLISHED event reported yet */
-	EP_ESTABLISHED,		/* an event has reported the connection to iw_cm */
-	EP_REFUSED,		/* active side: a CONNECT_REPLY event has reported the error */
+	EP_ESTABLISHED,		/* CONNECT_REPLY or ESTABLISHED event reported to iw_cm */
+	EP_REFUSED,		/* active side: CONNECT_REPLY event with an error reported */
 };
 
 /* Endpoint: state of one connection or connection request, see cm_ep.c */

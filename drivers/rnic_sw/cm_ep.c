@@ -81,9 +81,9 @@ void rnic_ep_put(struct rnic_ep *ep)
 }
 
 /*
- * Begin to abort the session of a pending request, and do not wait for the end of the session,
- * after which the LLP calls rnic_cm_closed().  The caller must have a reference to @ep.  Any
- * context.
+ * Begin to abort the session of a pending request, without waiting for its end.  When the
+ * session has ended, the LLP calls rnic_cm_closed().  The caller must have a reference to @ep.
+ * Any context.
  */
 static void rnic_ep_abort(struct rnic_ep *ep)
 {
@@ -113,8 +113,8 @@ static int reject_with_data(struct rnic_ep *ep, const struct ddp_offer *empty, c
  * @pd: Private Data for the peer; ignored if @len is 0
  * @len: length of the Private Data in bytes
  *
- * Aborts the session if it cannot be rejected, so that the peer does not wait for a reply.
- * Needs no memory if @len is 0.  May sleep.
+ * If the LLP cannot send the reject, aborts the session, so that the peer does not wait for a
+ * reply.  Needs no memory if @len is 0.  May sleep.
  */
 void rnic_ep_reject(struct rnic_ep *ep, const void *pd, u8 len)
 {
@@ -247,7 +247,7 @@ bool rnic_pending_remove(struct rnic_ep *ep)
 	bool was_pending;
 
 	xa_lock(pending);
-	/* another request may have got the number meanwhile */
+	/* if @ep is no longer in the table, another request may have its number */
 	was_pending = xa_load(pending, ep->number) == ep;
 	if (was_pending)
 		__xa_erase(pending, ep->number);
@@ -260,9 +260,9 @@ bool rnic_pending_remove(struct rnic_ep *ep)
  * @dev: the device
  * @number: the number of the request
  *
- * A request that is not accepted stays in the table until its session has ended.  Otherwise
- * removal of the device could not find and abort the session, and would wait until the LLP has
- * sent the reject.
+ * Does not remove the request: unless accepted, it stays in the table until its session has
+ * ended.  Otherwise removal of the device could not find and abort the session of a rejected
+ * request, and would wait until the LLP has sent the reject.
  *
  * Return: the endpoint with a new reference, or NULL if the request is not in the table.
  */

@@ -4,8 +4,8 @@
 
 /*
  * Reference a symbol of iw_cm, so that iw_cm cannot be unloaded while this module is loaded.
- * Session upcalls call functions of iw_cm through pointers in the IDs, and unloading iw_cm would
- * not wait for the end of all sessions.
+ * Session upcalls call functions of iw_cm through the function pointers in iw_cm IDs, and
+ * unloading iw_cm would not wait for the end of all sessions.
  */
 static const char *(*const iw_cm_pin)(int) __used = iwcm_reject_msg;
 

@@ -66,13 +66,13 @@ static int listen_on_llp(struct rnic_listener *listener, const struct ddp_listen
 }
 
 /*
- * Check whether to ignore that listening over @llp failed with @err, and to use only the
- * other LLPs in @mask.  If @mask contains TCP, all errors of SCTP are ignored, for example that
- * the kernel has no SCTP or that the port is in use, with two exceptions:
+ * Check whether to ignore the error @err of listening over @llp, so that the listener uses only
+ * the other LLPs in @mask.  If @mask contains TCP, all errors of SCTP are ignored, for example
+ * that the kernel has no SCTP or that the port is in use, with two exceptions:
  *
  * * -ENOMEM is never ignored.
  * * -EACCES is not ignored if the listener uses an LLP already.  In this case the current task
- *   changes the device's setting, and must be notified that it may not bind the port.
+ *   changes the device's setting, and must get the error: the task may not bind the port.
  */
 static bool may_ignore_llp_error(const struct rnic_listener *listener, int llp, u8 mask, int err)
 {
@@ -143,12 +143,14 @@ static int start_listening(struct rnic_listener *listener, struct ddp_listen *ar
 
 /*
  * Check whether to report success to iw_cm although listening failed with @err.  Errors are
- * ignored only for listeners on all devices, which then do not listen on this device:
+ * ignored only for a wildcard or loopback address, because rdma_cm creates such a listener on
+ * each device.  The listener then does not listen on this device:
  *
  * * The interface or its address does not exist, or the listener belongs to another network
  *   namespace: the program can still listen on other devices.
- * * Any error while the core adds its clients to the device: if a single listener failed, for
- *   example because its port is in use, rdma_cm would not use the device at all.
+ * * Any error while the RDMA core adds its clients, such as rdma_cm, to the device: if a single
+ *   listener failed, for example because its port is in use, rdma_cm would not use the device
+ *   at all.
  */
 static bool may_ignore_listen_error(const struct rnic_listener *listener, int err)
 {
@@ -165,9 +167,8 @@ static bool may_ignore_listen_error(const struct rnic_listener *listener, int er
 }
 
 /*
- * Listen over the LLPs in @mask that the listener does not use yet.  If an LLP fails, undo
- * this, so that the listener uses the same LLPs as before.  The caller must hold the listener's
- * lock.
+ * Listen over the LLPs in @mask that the listener does not use yet.  If listening over an LLP
+ * fails, stop the LLPs that this call has started.  The caller must hold the listener's lock.
  *
  * Return: 0 or a negative errno.  Two kinds of failure return 0 as well: those that
  * may_ignore_listen_error() ignores, and -ENODEV or -EADDRNOTAVAIL if the listener uses an LLP
@@ -351,8 +352,8 @@ static struct rnic_listener *get_next_listener(struct rnic_llps *llps)
 
 /*
  * Call @fn for a listener under the listener's lock, unless the listener is stopped.  The wait
- * for the lock is killable: a program that starts or stops the listener holds the lock, and
- * processes of higher priority may delay that program for an unlimited time.
+ * for the lock is killable: the lock may be held by a program that starts or stops the listener,
+ * and processes of higher priority may delay that program for an unlimited time.
  *
  * Return: the value of @fn; 0 if the listener is stopped; -EINTR if the task is being killed.
  */

@@ -3,11 +3,13 @@
  * Abort the connects of programs that are exiting.
  *
  * An exiting program closes its rdma_cm ID, and iw_cm then waits, uninterruptibly, until the
- * driver has reported the result of a connect in progress.  The program's QP, whose destruction
- * would abort the connect, may be destroyed only afterwards.  So without this file the program
- * could not exit before the peer replies, or a timeout of the LLP expires.
+ * driver has reported the result of a connect in progress.  Destroying the program's QP would
+ * abort the connect, but the kernel may close the ID first and destroy the QP only afterwards.
+ * So without this file the program could not exit before the peer replies or a timeout of the
+ * LLP expires.
  *
- * iw_cm does not notify the driver that it waits, so a work item checks the programs.
+ * iw_cm does not notify the driver that it waits, so a work item checks periodically whether the
+ * programs that connect are exiting.
  */
 #include <linux/list.h>
 #include <linux/pid.h>
@@ -21,9 +23,9 @@
 
 /*
  * Check whether the program that connects is exiting: its process is being killed or has called
- * exit_group(), or no thread uses its memory any more.  If a child connects a QP that its parent
- * has created, the child may exit while the parent waits for the result.  Therefore return false
- * as long as the creator of the QP still uses its memory.
+ * exit_group(), or no thread uses its address space any more.  If a child process connects a QP
+ * that its parent has created, the child may exit while the parent waits for the result.
+ * Therefore return false as long as the address space of the QP's creator is in use.
  */
 static bool is_program_exiting(const struct rnic_ep *ep)
 {
@@ -103,7 +105,7 @@ void rnic_watch_exit(struct rnic_llps *llps)
 }
 
 /**
- * rnic_ep_watch - abort a connect if the current program exits
+ * rnic_ep_watch - watch the current program, in order to abort its connect if it exits
  * @ep: endpoint that is about to connect, with its QP set
  *
  * Does nothing if the QP belongs to a kernel consumer. Context: the task that connects.

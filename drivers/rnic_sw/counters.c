@@ -4,8 +4,8 @@
  * messages and segments; other files call rnic_count() or rnic_qp_count() for other events.
  *
  * Each queue pair counts in one set: the device's own set, or the set of the rdma_counter that
- * the queue pair is bound to ("rdma statistic qp").  As the values of the port, the core shows
- * the sum of all sets, plus the last values of rdma_counters that have been freed.
+ * the queue pair is bound to ("rdma statistic qp").  For the port the core shows the sum of all
+ * sets, plus the last values of rdma_counters that have been freed.
  *
  * TCP counts its retransmits itself.  This file reads TCP's count and adds the increase to the
  * set whenever the counters are read, and before a queue pair moves to another set.
@@ -31,7 +31,7 @@
 
 static char reason_names[IW_REASON_NR][REASON_NAME_MAX];
 
-/* Names of all counters; rnic_init_counter_names() fills in those of the reasons at the end */
+/* Names of all counters.  rnic_init_counter_names() fills in the last ones, for the reasons. */
 static struct rdma_stat_desc descs[REASON_STAT(IW_REASON_NR)] = {
 	[RNIC_RX_WRITES].name		= "rx_writes",
 	[RNIC_RX_SENDS].name		= "rx_sends",
@@ -227,8 +227,8 @@ static void update_retransmits(struct rnic_dev *dev, struct rnic_counter_set *se
 	while (__update_retransmits_some(&left, &set->qps)) {
 		spin_unlock(&dev->count_lock);
 		/*
-		 * Other contexts may take the lock here.  They remove queue pairs from
-		 * @left that are destroyed or bound to another set.
+		 * Other contexts may take the lock here.  If they destroy a queue pair or bind
+		 * it to another set, they remove it from @left.
 		 */
 		cond_resched();
 		spin_lock(&dev->count_lock);

@@ -47,7 +47,7 @@ enum rnic_counter {
 	RNIC_CONNECTS_PLAIN,	/* sessions in RNIC_CONNECTS that fell back to MPA revision 1 */
 	RNIC_ACCEPTS,		/* connection requests accepted */
 	RNIC_REJECTS,		/* connection requests rejected */
-	RNIC_RDV_REFUSED,	/* requests at the rendezvous port that no QP waited for */
+	RNIC_RDV_REFUSED,	/* peers' requests to the rendezvous port that no QP waited for */
 	RNIC_ODP_FAULTS,	/* page faults of streams on ODP memory */
 	RNIC_ODP_FAULTS_FAILED,	/* failed page faults on ODP memory */
 	RNIC_ODP_INVALIDATIONS,	/* MMU notifications that invalidated ODP pages */

@@ -4,7 +4,7 @@
  *
  * The context that writes a completion sends an IPI to the CPU of the CQ's completion vector,
  * which calls the kernel consumer's handler there. As a result ib_core also polls the CQ on that
- * CPU. In these cases the context calls the handler itself, without an IPI:
+ * CPU. In the following cases the context calls the handler itself, without an IPI:
  *
  * - The context already runs on the CPU of the completion vector.
  * - The CPU of the completion vector is offline.

@@ -120,7 +120,7 @@ static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 		swap(cq->resize_ring, ring);
 		spin_unlock_irqrestore(&cq->lock, flags);
 	}
-	/* @ring is now the unused ring of an earlier first step, if any; on error the new ring */
+	/* free the unused ring of an earlier first step, if any; after an error, the new ring */
 	rnic_ring_free(&ring);
 	return err;
 }
@@ -157,7 +157,7 @@ static int switch_to_prepared_ring(struct rnic_cq *cq, u64 key, struct ib_udata 
 	mutex_lock(&cq->walk_lock);
 	err = copy_entries_and_swap(cq, &m);
 	mutex_unlock(&cq->walk_lock);
-	/* @m.ring is now the old ring; on error the new ring */
+	/* free the old ring; after an error, free the new ring */
 	rnic_ring_free(&m.ring);
 	return err;
 }

@@ -16,8 +16,8 @@ void db_mod_init(struct db_mod *b)
  * @b: moderation state of the queue
  * @now: current time of a monotonic clock, in ns
  *
- * A doorbell is quick if it rings less than DB_MOD_QUICK_NS after @b->last. It is not quick if
- * @now is not later than @b->last, because the clock is then too coarse for short times.
+ * A doorbell is quick if it rings less than DB_MOD_QUICK_NS after @b->last. If @now is not later
+ * than @b->last, the clock is too coarse for short times, and the doorbell does not count as quick.
  *
  * Return: true if the caller must coalesce posts for DB_MOD_PERIOD_NS and then
  * call db_mod_record_coalesced(); false if the caller must transmit now and then call

@@ -3,9 +3,9 @@
  * Driver-specific entries of "rdma -dd resource show".
  *
  * The core calls the rnic_show_*() functions in process context, possibly while the object is
- * about to be destroyed.  Therefore they use only objects that exist at least as long as the
- * shown object, and read a ring only under the lock under which it is freed.  Any user may
- * read the entries, so they must not contain keys or addresses.
+ * about to be destroyed.  Therefore these functions use only objects that exist at least as long
+ * as the shown object, and read a ring only under the lock under which the ring is freed.  Any
+ * user may read the entries, so the entries must not contain keys or addresses.
  */
 #include <linux/string_helpers.h>
 #include <net/netlink.h>

@@ -23,7 +23,7 @@ struct rnic_policy {
 	u16	rendezvous;	/* rendezvous port; 0: rdma_cm only, see rdv.h */
 	u16	rnr_wait;	/* with rdma_cm: time that a message waits for a receive, ms */
 	u16	streams;	/* SCTP streams to request in each direction; 0: the default */
-	seqlock_t lock;		/* so that readers get a consistent copy of @paths */
+	seqlock_t lock;		/* protects @paths, so that readers get a consistent copy */
 	/*
 	 * ifindexes of further interfaces, whose addresses SCTP may use in addition to
 	 * those of the device's interface; a 0 ends the list

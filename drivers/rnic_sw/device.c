@@ -19,7 +19,7 @@
 
 #include "../../compat/verbs.h"
 
-/* Vendor ID to report: no assigned OUI, because the bit "locally administered" is set */
+/* Vendor ID to report: not an assigned OUI, but one with the bit "locally administered" set */
 #define VENDOR_ID	0x726e73
 
 /* Firmware version to report: the driver's version, followed by the ABI version */
@@ -30,7 +30,7 @@
 
 /*
  * InfiniBand speed and width to report, in ascending order.  An entry applies to all link speeds
- * from that of the previous entry up to its own; the last one also applies to all higher speeds.
+ * above that of the previous entry, up to its own; the last entry also to all higher speeds.
  */
 static const struct {
 	u32	mbps;	/* link speed in Mbit/s */
@@ -156,8 +156,8 @@ static int rnic_get_port_immutable(struct ib_device *ib, u32 port,
 }
 
 /*
- * Get an entry of the GID table; zero if the entry is empty.  Return: 0; after an error the core
- * would not read the entries after @index.
+ * Get an entry of the GID table; the GID of an empty entry is zero.  Return: always 0, because
+ * after an error the core would not read the entries that follow @index.
  */
 static int rnic_query_gid(struct ib_device *ib, u32 port, int index,
 			  union ib_gid *gid)
@@ -196,7 +196,7 @@ static void rnic_disassociate_ucontext(struct ib_ucontext *ib)
 {
 }
 
-/* Query a context for a program that imports it.  Does nothing: there are no driver data. */
+/* Query a context for a program that imports it.  Does nothing: the driver returns no data. */
 static int rnic_query_ucontext(struct ib_ucontext *ib,
 			       struct uverbs_attr_bundle *attrs)
 {

@@ -148,8 +148,8 @@ static bool is_cpu_memory(const struct iosys_map *map)
 /*
  * Wait until the CPU can use a new mapping. @moves is the value of d->moves before the mapping.
  *
- * Return: 0; MOVED if the buffer was moved since then, so that begin_cpu_access() must be called
- * again; or a negative errno if the CPU cannot use the mapping.
+ * Return: 0; MOVED if the buffer was moved after @moves was read, so that begin_cpu_access() must
+ * be called again; or a negative errno if the CPU cannot use the mapping.
  */
 static int __wait_usable(struct rnic_dmabuf *d, unsigned int moves)
 {
@@ -296,8 +296,8 @@ static void rnic_dmabuf_idle_work(struct work_struct *work)
 	bool again = true;
 
 	/*
-	 * Check later instead of waiting for the mutex: the page-fault worker holds it while it
-	 * waits for the exporter, possibly for a long time.
+	 * Do not wait for the mutex, but schedule another check: the page-fault worker holds the
+	 * mutex while it waits for the exporter, possibly for a long time.
 	 */
 	if (mutex_trylock(&d->mutex)) {
 		again = unmap_if_idle(d);
@@ -370,9 +370,9 @@ static const struct dma_buf_attach_ops attach_ops = {
 /* Lifetime ----------------------------------------------------------------- */
 
 /*
- * Unmap and detach the buffer of a destroyed MR, by an idle check. Wait for this, so that the
+ * Let an idle check unmap and detach the buffer of a destroyed MR. Wait for the check, so that the
  * data written to the buffer are visible to other devices when the deregistration of the MR
- * returns. If the exporter blocks, the wait ends with a timeout, and the buffer is unmapped later.
+ * returns. If the exporter blocks, the wait ends with a timeout, and the check continues later.
  */
 static void rnic_dmabuf_shutdown(struct rnic_unpinned *b)
 {

@@ -77,8 +77,8 @@ int rnic_enable_driver(struct ib_device *ib)
  * rnic_is_adding_clients - check whether the current task may be adding the core's clients
  * @dev: the device
  *
- * The core does not report when it has added all clients, so this function returns true for
- * that task even afterwards.  This is harmless: the task creates or moves devices for an
+ * The core does not report when it has added all clients, so this function still returns true
+ * for the recorded task afterwards.  This is harmless: the task creates or moves devices for an
  * administrator, and starts no listeners of its own.
  *
  * Return: true if the current task made the last call of rnic_enable_driver() for this

@@ -51,6 +51,6 @@ void rnic_exit(void)
 	rnic_cm_wait_upcalls();
 	rnic_fault_exit();
 	destroy_workqueue(rnic_wq);
-	/* wait until pending RCU callbacks have run: rnic_odp_free_chunk() is in this module */
+	/* wait for pending RCU callbacks, because rnic_odp_free_chunk() is in this module */
 	rcu_barrier();
 }

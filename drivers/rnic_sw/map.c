@@ -107,8 +107,8 @@ struct rnic_map *rnic_map_create(struct ib_ucontext *uctx, size_t bytes)
  * rnic_map_count_users - get the number of mappings of mappable memory
  * @map: the memory
  *
- * Computed from the reference count of the first page, on which other parts of the kernel may
- * hold temporary references.
+ * The number is computed from the reference count of the first page, to which other parts of the
+ * kernel may hold temporary references.
  *
  * Return: the number of mappings and temporary references.
  */

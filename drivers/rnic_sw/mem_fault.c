@@ -74,9 +74,9 @@ static DEFINE_XARRAY_FLAGS(owners_by_uid, XA_FLAGS_ACCOUNT);
 
 /*
  * Find the user to charge for the current process. In the initial user namespace this is the
- * current user. Otherwise it is the owner of the namespace directly below the initial one that
- * contains the process. If this owner is the initial root, as for a container, charge the uid that
- * root of that namespace maps to, so that containers have separate quotas.
+ * current user. In another namespace, take its outermost ancestor below the initial namespace, and
+ * charge the owner of that ancestor. If the owner is the initial root, as for a container, charge
+ * the uid that the ancestor's root maps to, so that containers have separate quotas.
  */
 static kuid_t find_charged_uid(void)
 {
@@ -446,7 +446,7 @@ void rnic_fault_queue_request(void *mem, struct ddp_fault *w)
  * rnic_fault_cancel_request - cancel the page-fault request of a stream that ends
  * @w: the request; on return no worker accesses it
  *
- * Implements ddp_mem_ops.cancel. Neither sleeps nor waits for a worker that uses the range.
+ * Implements ddp_mem_ops.cancel. Neither sleeps nor waits for a worker that faults in the range.
  */
 void rnic_fault_cancel_request(struct ddp_fault *w)
 {
@@ -577,7 +577,7 @@ void rnic_unpinned_shutdown(struct rnic_unpinned *b)
 }
 
 /**
- * rnic_fault_init - create owner_free_wq
+ * rnic_fault_init - create owner_free_wq, the workqueue on which owners are freed
  *
  * Return: 0 or -ENOMEM.
  */

@@ -71,8 +71,8 @@ struct rnic_fault_worker {
 
 /**
  * struct rnic_unpinned - memory of an MR, if the memory is not pinned
- * @ref: reference count: one for the MR, one for each busy worker, and those that the kind takes,
- *	for example for idle checks
+ * @ref: reference count: one for the MR, one for each busy worker, and those that the kind of
+ *	memory takes, for example for idle checks
  * @ops: kind of memory
  * @mm: address space of the process that registered the MR, with an mmgrab() reference
  * @owner: that process, with its workqueues

@@ -2,7 +2,7 @@
 /*
  * Memory regions (MRs): registration of user memory, dma-bufs and kernel memory under STags.
  *
- * The device does no DMA, so every DMA address that it gets from the core is a kernel address.
+ * The device does no DMA, so each DMA address that the core passes is a kernel virtual address.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -299,8 +299,8 @@ struct ib_mr *rnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 }
 
 /*
- * Change rights or protection domain, but not pages and STag. Forbid concurrent binds, because
- * they might be checked against the old values.
+ * Change rights or protection domain, but not pages and STag. Forbid concurrent binds of memory
+ * windows, because they might be checked against the old values.
  *
  * Return: 0, or -EBUSY if a valid window is bound.
  */
@@ -569,7 +569,7 @@ static void activate_mapping(struct rnic_mr *mr)
  * @wr: the work request, with these members: @rkey is the new STag, which may differ from the
  *	current STag in the key only; @raddr and @compare_add are the first TO and the length in
  *	bytes; @swap is a mask of IB_ACCESS_*
- * @s: the stream of the QP; of all peers, only the peer of @s may invalidate the MR (RFC 5040
+ * @s: the stream of the QP; no other peer than that of @s may invalidate the MR (RFC 5040
  *	8.1.1, RFC 5042 6.4.5; N-5)
  *
  * Does not sleep.

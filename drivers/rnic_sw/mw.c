@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Memory windows. A work request binds a window to a range of an MR. Until the window is
- * invalidated, peers can access the range through the window: for a window of type 1 the peers of
- * all streams of the protection domain; for a window of type 2 only the peer of the stream on
- * which the window was bound (RFC 5041 8.2).
+ * invalidated, peers can access the range through the window. The peers of all streams of the
+ * protection domain can use a window of type 1. Only the peer of the stream on which it was bound
+ * can use a window of type 2 (RFC 5041 8.2).
  *
  * A window uses the block list of its MR, so an MR with valid windows cannot be
  * deregistered. The lock of a window serializes changes of the window, which may wait
@@ -25,15 +25,18 @@
 #define WINDOW_RIGHTS	(DDP_REMOTE_WRITE | DDP_REMOTE_READ | \
 			 DDP_REMOTE_ATOMIC)
 
-/* Memory window; separate from struct rnic_mw, which the core frees without an RCU grace period */
+/*
+ * Memory window. It is not part of struct rnic_mw, because the core frees that struct without an
+ * RCU grace period, and readers of the STag table may still access the window.
+ */
 struct rnic_window {
 	struct ddp_region	region;
 	bool			type2;
 
 	spinlock_t		lock;	/* held while the window is validated or unlinked */
-	bool			removed;	/* the window is being deallocated; @lock */
+	bool			removed;	/* is being deallocated; protected by @lock */
 
-	/* written with @lock and rnic_dev.windows_lock held, read with either */
+	/* @lock and rnic_dev.windows_lock protect these: to write hold both, to read either */
 	struct rnic_mr		*mr;	/* MR to which the window is bound, or NULL */
 	struct list_head	entry;	/* entry in rnic_mr.windows of @mr */
 
@@ -112,7 +115,7 @@ int rnic_dealloc_mw(struct ib_mw *ib)
 	struct rnic_window *w = container_of(ib, struct rnic_mw, ib)->w;
 	struct rnic_dev *dev = to_rnic_dev(ib->device);
 
-	/* a bind that has found the window before must not validate it any more */
+	/* a concurrent bind may have found the window already, and must not validate it now */
 	spin_lock_bh(&w->lock);
 	w->removed = true;
 	spin_unlock_bh(&w->lock);
@@ -204,7 +207,7 @@ void rnic_mr_permit_bind(struct rnic_mr *mr)
 }
 
 /*
- * Find an MR or a window by the index of an STag, without a reference: see ddp_region_peek().
+ * Find an MR or a window by the index of an STag, and take no reference: see ddp_region_peek().
  * Return: the MR or window; NULL if none has the index, or if it is not of the kind @kind.
  */
 static struct ddp_region *peek_region_of_kind(struct rnic_dev *dev, u32 stag, u8 kind)
@@ -305,7 +308,7 @@ static bool __link_and_validate_window(struct rnic_dev *dev, struct rnic_window 
 	bool ok;
 
 	spin_lock(&dev->windows_lock);
-	/* check again, because the MR may have changed while accesses were waited for */
+	/* check again: the MR may have changed during __revoke_and_unlink_window(), which waits */
 	ok = __may_bind_to_mr(mr, s, wr);
 	if (ok) {
 		__set_window(w, mr, wr->raddr, wr->compare_add, wr->swap, s->id);
@@ -344,9 +347,9 @@ static bool __bind_or_unbind_window(struct rnic_dev *dev, struct rnic_window *w,
  * sleep.
  *
  * Return: true if the window was bound or unbound; false, with nothing changed, if the
- * request is invalid. False also if another task tries at the same time to change or
- * deregister the MR, even if that fails because a window is bound; a type 1 window may then
- * have been unbound.
+ * request is invalid. False also while another task tries to change or deregister the MR, even
+ * if that attempt fails because a window is bound. In this case this call may have unbound a
+ * type 1 window.
  */
 bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
 		  const struct rdmap_wr *wr)

@@ -4,9 +4,11 @@
  * functions are pure.
  *
  * The negotiated IRD and ORD never exceed the values that the local program requested,
- * with two exceptions that the RFC makes.  If the RTR message is a Read, the initiator
- * raises its ORD to at least 1; if it may be a Read, the responder raises its IRD to at
- * least 1.  The initiator's IRD is raised to the responder's ORD, up to the device's limit.
+ * with two exceptions that the RFC makes:
+ *
+ * * If the RTR message is a Read, the initiator raises its ORD to at least 1.  If the RTR
+ *   message may be a Read, the responder raises its IRD to at least 1.
+ * * The initiator raises its IRD to the responder's ORD, up to the device's limit.
  */
 #include <ddp/pure.h>
 

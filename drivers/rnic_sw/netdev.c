@@ -95,10 +95,11 @@ static bool is_suitable_in(struct net_device *netdev, const struct net *net)
 }
 
 /*
- * Make the GUID of an interface differ from that of another interface, whose MAC address is
- * the same: librdmacm finds devices by their GUID.  Replace bytes 3 and 4, which are ff:fe in
- * every GUID that is made of a MAC address only, by other values.  In the initial network
- * namespace the GUID is the same after a reboot, unless the interface gets another name.
+ * Make the GUID of an interface differ from that of another interface with the same MAC
+ * address, because librdmacm finds devices by their GUID.  Bytes 3 and 4 are ff:fe in every GUID
+ * that is made of a MAC address only: replace them by a hash of the interface's name and network
+ * namespace.  In the initial network namespace the GUID is the same after a reboot, unless the
+ * interface gets another name.
  */
 static void make_guid_unique(u8 *guid, const struct net_device *netdev)
 {
@@ -135,8 +136,9 @@ static void distinguish_guid_from_lower(u8 *guid, struct net_device *netdev,
 }
 
 /*
- * Two kinds of interfaces have the MAC address of another one: VLANs, ipvlans, bonds and bridges
- * that of an interface below them, and ports of a bond or team that of the other ports.
+ * Make the GUID unique if the interface shares its MAC address with another one.  VLANs, ipvlans,
+ * bonds and bridges share it with an interface below them, and the ports of a bond or team share
+ * it with each other.
  */
 static void distinguish_guid(u8 *guid, struct net_device *netdev)
 {
@@ -299,7 +301,10 @@ static int rnic_netdev_event(struct notifier_block *nb, unsigned long event,
 		 * not changed, so no event is duplicated.
 		 */
 		ib_dispatch_port_state_event(ib, netdev);
-		/* the link can start duplicate address detection */
+		/*
+		 * A link that comes up can start IPv6 duplicate address detection.  The kernel
+		 * does not report its end, so check the GIDs until it has ended.
+		 */
 		rnic_gids_request_check(to_rnic_dev(ib));
 		break;
 	case NETDEV_CHANGEADDR:

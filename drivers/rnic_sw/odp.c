@@ -249,9 +249,9 @@ static int prefetch_one(const struct ib_pd *pd, const struct ib_sge *sge,
 	err = possible ? rnic_odp_prefetch(&a, write, how) : -EFAULT;
 	rnic_unpinned_put(&a.o->b);
 	/*
-	 * Without the flag FLUSH, report only a range outside the user address
-	 * space and a kill of the caller. A failure to fault in memory is no
-	 * error then, because the prefetch is only a hint.
+	 * Without the flag FLUSH the prefetch is only a hint, so do not report
+	 * that memory could not be faulted in. Report only a range outside the
+	 * user address space, or that the caller is being killed.
 	 */
 	return flush || !possible || err == -EINTR ? err : 0;
 }

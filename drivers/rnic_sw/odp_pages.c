@@ -51,7 +51,7 @@ struct odp_chunk {
 	struct mmu_interval_notifier notifier;
 	struct rnic_odp		*o;
 	unsigned long		number;	/* address of the chunk >> CHUNK_SHIFT */
-	u32			users;	/* faults and prefetches in progress, under rnic_odp.lock */
+	u32			users;	/* page faults, prefetches using it; under rnic_odp.lock */
 	struct rnic_inval_lock	inval_lock;	/* protects the entries of @page */
 	unsigned long		*page;	/* ODP_CHUNK_PAGES entries: kernel address and flags */
 	struct rcu_head		rcu;
@@ -373,7 +373,7 @@ static bool set_entries(struct odp_chunk *c, unsigned long seq, u32 first,
 /*
  * Count the pages from @at to the end of the VMA that contains @at, up to
  * @pages. get_user_pages_remote() must not get a range that begins or continues
- * outside a VMA, because it would log a warning about a hole below a stack.
+ * outside a VMA, because it logs a warning for an address just below a stack.
  */
 static unsigned long __count_mapped_pages(struct mm_struct *mm, unsigned long at,
 					  u32 pages)

@@ -36,9 +36,9 @@ static void *__rnic_page_mark_used(struct rnic_map *page, unsigned long at, u32 
 }
 
 /*
- * Check whether a page may be mapped by another process than its program. A
- * page with rings may have at most one mapping, that of the program; an empty
- * page must have none. A forked child that has dropped its privileges may still
+ * Check whether a page may be mapped by another process than its program: a
+ * page with rings should have at most one mapping, that of the program, and an
+ * empty page none. A forked child that has dropped its privileges may still
  * have a mapping of the page, and must not see rings that are created later.
  */
 static bool __rnic_page_has_other_mapping(const struct rnic_map *page)

@@ -14,8 +14,8 @@
 #include "rnic.h"
 
 /*
- * Default rendezvous port.  Only a privileged program can use a number below 1024, so no other
- * program can answer in place of a queue pair.  The number belongs to no registered service.
+ * Default rendezvous port.  Only a privileged program can bind a port below 1024, so no
+ * unprivileged program can reply in place of a queue pair.  No registered service uses port 291.
  */
 #define RENDEZVOUS_PORT	291
 

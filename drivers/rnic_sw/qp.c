@@ -393,8 +393,9 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
  * @udata: ignored, see rnic_dealloc_pd()
  *
  * Aborts the connection.  Sleeps until the LLP and iw_cm have dropped their references to
- * the queue pair; for a kernel consumer whose interface is being removed, first sleeps until
- * the unregistration of the device is queued, see rnic_netdev_unregister_work().
+ * the queue pair.  If the queue pair belongs to a kernel consumer and the device's interface is
+ * being removed, first sleeps until the unregistration of the device is queued, see
+ * rnic_netdev_unregister_work().
  *
  * Return: 0.
  */
@@ -465,8 +466,8 @@ void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why)
  * @dev: the device
  * @why: the reason for queue pairs that have not failed yet
  *
- * Waits until the flushes have completed all WRs that were posted when they began.  Skips
- * the queue pairs of programs.
+ * Waits until the flushes have completed all WRs that were posted when the flushes began.
+ * Skips the queue pairs of programs.
  *
  * Context: process context, may sleep; the caller must not be a work item of rnic_wq,
  * because the function waits for work items of rnic_wq.

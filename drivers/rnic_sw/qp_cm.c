@@ -26,7 +26,7 @@ struct rnic_qp_cm {
 	struct rnic_qp	*qp;	/* NULL after rnic_qp_cm_revoke() */
 	unsigned int	refs;	/* number of iw_cm's references, plus one for the QP */
 	/*
-	 * references that rnic_get_qp() took and rnic_qp_add_ref() has not taken over yet
+	 * number of references taken by rnic_get_qp() that rnic_qp_add_ref() has not taken over yet
 	 */
 	unsigned int	early_refs;
 };
@@ -96,8 +96,8 @@ void rnic_qp_cm_exit(struct rnic_qp *qp)
  * @qp: the QP; the caller or iw_cm must have a reference to it
  *
  * iw_cm still has its pointer to the handle, and later passes the pointer to
- * rnic_qp_rem_ref().  The caller must ensure that iw_cm makes no other use of the handle,
- * given the state of the iw_cm ID.
+ * rnic_qp_rem_ref().  The caller must ensure that the iw_cm ID is in a state in which iw_cm
+ * does not use the handle in any other way.
  */
 void rnic_qp_cm_revoke(struct rnic_qp *qp)
 {
@@ -116,8 +116,8 @@ void rnic_qp_cm_revoke(struct rnic_qp *qp)
 /*
  * Take a reference for iw_cm, which the next rnic_qp_add_ref() takes over.
  *
- * Return: true if the reference was taken; false if rnic_qp_cm_revoke() was called
- * before.  The QP cannot be connected again then, because a QP is connected at most once.
+ * Return: true if the reference was taken; false if rnic_qp_cm_revoke() was called before.
+ * Such a QP has been connected once, and no QP can be connected a second time.
  */
 static bool get_early_ref(struct rnic_qp_cm *cm)
 {
@@ -166,8 +166,8 @@ struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
  * rnic_qp_add_ref - iw_cm operation: take a reference to a QP
  * @ib: the handle, from rnic_get_qp()
  *
- * If rnic_get_qp() has taken a reference that is not taken over yet, takes it over
- * instead of taking another one.
+ * If rnic_get_qp() has taken a reference that no call of this function has taken over yet,
+ * takes that reference over instead of taking another one.
  *
  * Context: any.
  */

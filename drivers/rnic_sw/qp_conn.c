@@ -3,9 +3,9 @@
  * The peer's start-up message, and the method by which a program queries it.
  *
  * An event of iw_cm has 8 bits for the length of Private Data, for IRD and for ORD, and no
- * field for the MPA revision.  So a program's QP keeps what the peer has sent until the QP is
- * destroyed, and the method RNIC_SW_METHOD_QUERY_CONN returns it.  The QP of a kernel consumer
- * keeps nothing, because such a consumer cannot call the method.
+ * field for the MPA revision.  So a program's QP keeps the peer's message until the QP is
+ * destroyed, and the method RNIC_SW_METHOD_QUERY_CONN returns the message.  The QP of a kernel
+ * consumer keeps no message, because such a consumer cannot call the method.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -17,7 +17,7 @@
 #define UVERBS_MODULE_NAME rnic_sw
 #include <rdma/uverbs_named_ioctl.h>
 
-/* Get the flags for what MPA start-up has agreed on */
+/* Get the flags for the CRC and the markers that both sides have agreed on in MPA start-up */
 static u8 get_mpa_flags(const struct ddp_offer *o)
 {
 	return (o->crc ? RNIC_SW_CONN_CRC : 0) |

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Interface to qp_conn.c: the start-up message that a queue pair has got from its peer */
+/* Interface to qp_conn.c: the start-up message that a queue pair has received from its peer */
 #ifndef _RNIC_SW_QP_CONN_H
 #define _RNIC_SW_QP_CONN_H
 
@@ -32,7 +32,7 @@ struct rnic_peer_msg {
 struct rnic_peer_msg *rnic_peer_msg_new(const struct ddp_offer *o, u8 llp, u8 flags);
 int rnic_qp_set_peer_msg(struct rnic_qp *qp, const struct rnic_peer_msg *msg);
 
-/* Methods of this driver, in addition to those of the core */
+/* uverbs methods that this driver adds to those of the core */
 extern const struct uapi_definition rnic_uapi_defs[];
 
 #endif

@@ -63,8 +63,10 @@ bool rnic_qp_set_state(struct rnic_qp *qp, enum qp_state to)
 }
 
 /**
- * rnic_qp_schedule_flush - schedule the work item that settles the stream and flushes the queues
- * @qp: the queue pair; a reference is taken for the work item
+ * rnic_qp_schedule_flush - schedule the work item that flushes the queues
+ * @qp: the queue pair, whose stream has failed; a reference is taken for the work item
+ *
+ * The work item first waits until the stream has stopped.
  *
  * Context: any.
  */
@@ -121,7 +123,8 @@ void rdmap_report_down(struct rdmap *r, enum iw_reason why)
 /**
  * rnic_qp_fail - fail the stream, abort its connection, and move the queue pair to ERROR
  * @qp: the queue pair, in any state
- * @why: a reason that no Terminate reports; ignored if the stream has failed before
+ * @why: the reason, one for which no Terminate is sent, because the connection is aborted;
+ *	ignored if the stream has failed before
  *
  * A worker flushes the queues later.  If the queue pair is in TERMINATE, the worker also
  * moves it to ERROR.

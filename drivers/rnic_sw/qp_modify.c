@@ -39,8 +39,9 @@ static enum ib_qp_state to_ib_state(enum qp_state s)
 }
 
 /*
- * Get the state to report.  Without rdma_cm, RTR and RTS are what the program has entered, whether
- * the stream has started or not.
+ * Get the state to report.  If the program connects the QP without rdma_cm, report the state that
+ * the program has requested, RTR or RTS, before the stream starts, while it runs, and after its end
+ * as long as receives stay posted.
  */
 static enum ib_qp_state get_ib_state(const struct rnic_qp *qp)
 {
@@ -53,8 +54,8 @@ static enum ib_qp_state get_ib_state(const struct rnic_qp *qp)
 }
 
 /*
- * Check whether no WR is posted.  Only then a modify to RESET is accepted, because posted
- * WRs cannot be discarded.
+ * Check whether no WR has been posted yet.  Posted WRs cannot be discarded, so a modify to RESET
+ * is accepted only if there are none.
  */
 static bool has_nothing_posted(const struct rnic_qp *qp)
 {
@@ -64,8 +65,8 @@ static bool has_nothing_posted(const struct rnic_qp *qp)
 
 /*
  * Check whether a modify to state @to is valid: @to must be the current state, a state
- * that a modify can enter, or INIT or RTR before the QP is connected.  After the stream
- * has ended, SQD is accepted but changes nothing, because iw_cm may disconnect then.
+ * that a modify can enter, or INIT or RTR before the QP is connected.  SQD is accepted even after
+ * the stream has ended, and then changes nothing, because iw_cm may still disconnect.
  */
 static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 {
@@ -88,7 +89,7 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 		return now == QP_IDLE && !rnic_qp_rdv(qp) ? 0 : -EINVAL;
 	case IB_QPS_RTS:
 		/*
-		 * without a rendezvous, only establishing a connection enters RTS, so a
+		 * if rdma_cm connects the QP, only establishing the connection enters RTS, so a
 		 * modify must not change the state
 		 */
 		return now == QP_RTS || (now == QP_IDLE && rnic_qp_rdv(qp)) ||
@@ -131,8 +132,8 @@ static bool is_valid_depth(bool free, u8 want, u16 now)
 }
 
 /*
- * Get the negotiated IRD and ORD, or in IDLE the limits for their negotiation.  A program that does
- * not use rdma_cm gets what it has set.
+ * Get the negotiated IRD and ORD, or in IDLE the limits for their negotiation.  If the program
+ * connects the QP without rdma_cm, always get the limits, which the program has set.
  */
 static void get_depths_or_limits(struct rnic_qp *qp, u16 *ird, u16 *ord)
 {
@@ -147,7 +148,7 @@ static void get_depths_or_limits(struct rnic_qp *qp, u16 *ird, u16 *ord)
 static int check_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 			int mask)
 {
-	/* the stream of a rendezvous may start before the program enters RTS */
+	/* without rdma_cm the stream may start before the program enters RTS and sets its ORD */
 	bool free = READ_ONCE(qp->state) == QP_IDLE || rnic_qp_rdv(qp);
 	u16 ird, ord;
 
@@ -201,7 +202,7 @@ static int set_rate(struct rnic_qp *qp, u32 rate)
 		   : ddp_stream_set_tx_rate(&qp->rdmap.stream, bytes);
 }
 
-/* Check whether @as is the current state.  Without a rendezvous INIT matches RESET and RTR, too. */
+/* Check whether @as is the current state.  INIT also matches RESET and RTR: all are QP_IDLE. */
 static bool is_current_state(const struct rnic_qp *qp, enum ib_qp_state as)
 {
 	enum ib_qp_state now = get_ib_state(qp);
@@ -234,8 +235,8 @@ static int check_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 
 /*
  * Set the peer's rights.  A modify that also changes the state only removes rights, because
- * connection managers name rights that the program has not chosen.  Remember those that a modify to
- * INIT names, for a program that does not use rdma_cm.
+ * connection managers name rights that the program has not chosen.  Remember the rights that a
+ * modify to INIT names: __modify_rendezvous() sets them if the QP is connected without rdma_cm.
  */
 static void set_rights(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -251,8 +252,9 @@ static bool is_rendezvous(const struct rnic_qp *qp, const struct ib_qp_attr *att
 }
 
 /*
- * Enter RTR or RTS.  The peer gets exactly the rights that the program has named, as in InfiniBand.
- * The depths and rights must be set before the stream can start.
+ * Enter RTR or RTS without rdma_cm.  The peer gets exactly the rights that the program has named,
+ * as in InfiniBand.  Set the depths and rights first, because rnic_rdv_modify() may start the
+ * stream.  If that function fails, restore the previous values.
  */
 static int __modify_rendezvous(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -277,7 +279,7 @@ static int __modify_rendezvous(struct rnic_qp *qp, const struct ib_qp_attr *attr
 	return err;
 }
 
-/* Enter RTR or RTS without rdma_cm; one modify after the other, because a failed one is undone */
+/* Enter RTR or RTS without rdma_cm; rdv_lock serializes this, so that a failure can be undone */
 static int modify_rendezvous(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	unsigned int noio = memalloc_noio_save();

@@ -10,12 +10,12 @@
  *
  * * A program's queue pair may be connected by a process that has the same mm, or that has
  *   the same IDs and at least the same capabilities in the same PID namespace, for example
- *   a child process.  The PID namespace is compared for containers that share the host's
- *   network and user namespace: their processes may all run as root.
+ *   a child process.  The PID namespace is compared because containers may share the host's
+ *   network and user namespaces, and the processes of all these containers may run as root.
  * * A kernel consumer's queue pair may be connected only by the thread that has just
  *   moved it to RTR with ib_modify_qp(), which no program can do. rdma_connect() and
  *   rdma_accept() call ib_modify_qp() before they call iw_cm, if the queue pair was created
- *   by rdma_create_qp().  They do not do so for a queue pair created by ib_create_qp().
+ *   by rdma_create_qp().  A consumer that uses ib_create_qp() must call ib_modify_qp() itself.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -83,7 +83,7 @@ static struct pid *swap_authorized_thread(struct rnic_qp *qp, struct pid *pid)
 
 /**
  * rnic_qp_update_authorization - authorize the current thread, or revoke an authorization
- * @qp: the queue pair; the function does nothing if it belongs to a program
+ * @qp: the queue pair; nothing is done if the queue pair belongs to a program
  * @to: state to which the kernel consumer is moving the queue pair
  *
  * If @to is RTR, authorizes the current thread to connect the queue pair once.  If @to is

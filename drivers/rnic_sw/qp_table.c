@@ -25,8 +25,8 @@
 #define QPN_BLOCK	64	/* numbers in a block, as many as an xarray node has entries */
 /*
  * Numbers to try before creation of a QP fails.  Each failed try leads to another random
- * block.  RNIC_QPS limits the QPs so that at most one block in four has its first number in
- * use.  So practically no creation fails for lack of a number.
+ * block.  The limit on the number of QPs (RNIC_QPS) ensures that at most one block in four has
+ * its first number in use.  So the tries practically always find a free number.
  */
 #define QPN_TRIES	64
 

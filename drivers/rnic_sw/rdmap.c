@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Set the depths (IRD and ORD) of the request queues of a stream, fail the stream, and
- * choose the reason if an access is refused late. rdmap_ulp.c handles the failure.
+ * Set the depths (IRD and ORD) of a stream's request queues, fail a stream, and choose the
+ * reason to report if an access fails that was allowed before. rdmap_ulp.c handles the
+ * failure of a stream.
  *
  * The arrays of the request queues are replaced only before the stream runs.
  */
@@ -10,12 +11,13 @@
 #include "rdmap.h"
 
 /**
- * rdmap_refusal_reason - get the reason for which an access that was allowed is now refused
+ * rdmap_refusal_reason - get the reason to report if an access fails that was allowed before
  * @r: the stream
  * @right: DDP_REMOTE_* right that the access needs
  *
- * A first check of the peer's request has allowed the access, but a later check or the
- * access itself is refused. So either the queue pair or the STag has lost the right.
+ * The caller must have checked the peer's request, and found that it may access the memory.
+ * If a later check or the access itself fails, then either the queue pair or the STag has
+ * lost the right since that check.
  *
  * Return: IW_RDMAP_P_ACCESS if the queue pair no longer grants @right; IW_RDMAP_P_STAG if
  * it does, so that the STag must be the cause.

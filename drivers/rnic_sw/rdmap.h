@@ -47,7 +47,7 @@ enum rdmap_wr_op {
  * local sink STag is invalidated after the response.
  */
 #define RDMAP_WR_INVALIDATE	0x4
-#define RDMAP_WR_RTR		0x8	/* Read as RTR message, without a work request */
+#define RDMAP_WR_RTR		0x8	/* Read that is the RTR message, of no work request */
 #define RDMAP_WR_IMMEDIATE	0x10	/* Immediate Data follows the Write */
 
 /**
@@ -63,7 +63,7 @@ enum rdmap_wr_op {
  * @compare_add: atomics: value to compare with, or to add; registration and
  *	bind: length in bytes
  * @swap: atomics: value to store; registration and bind: access rights
- * @sge: array for the SGEs of @buf, large enough for each request of the queue
+ * @sge: array for the SGEs of @buf, large enough for any request of the send queue
  */
 struct rdmap_wr {
 	enum rdmap_wr_op	op;
@@ -121,9 +121,10 @@ struct rdmap {
 	bool			rtr_send_expected;
 
 	/*
-	 * the transmit path writes the last fields of @stream, and the fields
-	 * from @out_type to @out_raw; the fields that the receive path writes for
-	 * Writes and Sends begin at @in_recv, in other cache lines
+	 * The layout avoids false sharing: the transmit path writes the last
+	 * fields of @stream, and the fields from @out_type to @out_raw. The
+	 * fields that the receive path writes for each Write and Send begin at
+	 * @in_recv, in other cache lines.
 	 */
 	struct ddp_stream	stream;
 
@@ -135,10 +136,10 @@ struct rdmap {
 	 */
 	enum rdmap_out_type	out_type;
 	struct rdmap_wr		wr;		/* WR that was pulled last from the send queue */
-	bool			have_wr;	/* start_wr() has not processed @wr yet */
+	bool			have_wr;	/* @wr is pulled, but not started yet */
 	bool			wr_preferred;	/* send a WR, if any, before the next response */
 	bool			imm_pending;	/* Immediate Data of @wr must still be sent */
-	bool			term_pulled;	/* Terminate pulled, not counted yet */
+	bool			term_pulled;	/* the Terminate is pulled, but not counted yet */
 	/*
 	 * number of responses that are segmented, but not accepted by the LLP
 	 * yet
@@ -156,8 +157,9 @@ struct rdmap {
 	u8			out_raw[RDMAP_AREQ_LEN];
 
 	/*
-	 * receive path only; not written for Writes and Sends, and so placed
-	 * between the fields that the two paths write often
+	 * Receive path only. These fields are not written for Writes and Sends.
+	 * So they separate the fields that the transmit path writes often from
+	 * those that the receive path writes often.
 	 */
 	struct ddp_buf		peer_term_buf;	/* buffer of the peer's Terminate */
 	u8			peer_term_raw[RDMAP_TERM_MAX];
@@ -199,7 +201,7 @@ struct rdmap {
 	bool			response_started;
 	/* @irq may have unserved requests; also read without the lock */
 	bool			irq_pending;
-	u16			ird;		/* maximum of the peer's unanswered requests */
+	u16			ird;		/* limit of the peer's unanswered requests */
 	struct rdmap_reqq	orq;		/* unanswered local requests */
 	/* requests of the peer, until the LLP has accepted their responses */
 	struct rdmap_reqq	irq;
@@ -236,14 +238,11 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord);
 void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord);
 void rdmap_free_queues(struct rdmap *r);
 /*
- * Get the reason for which an access is refused that a first check of the peer's
- * request has allowed. Called by RDMAP itself only.
+ * Get the reason to report if an access of the peer fails after a first check has
+ * allowed it. Called by RDMAP itself only.
  */
 enum iw_reason rdmap_refusal_reason(const struct rdmap *r, u8 right);
-/*
- * Fail the stream, and send a Terminate unless @why is a local reason without a
- * Terminate
- */
+/* Fail the stream. For most reasons a Terminate is sent, see build_terminate(). */
 void rdmap_fail(struct rdmap *r, enum iw_reason why);
 
 /* Implemented by the verbs, called by RDMAP ------------------------------- */
@@ -268,15 +267,15 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr);
 /* Record that all segments of the WR at @slot have been pulled */
 void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot);
 /*
- * Complete the WRs that need no response, because the LLP has accepted all
- * pulled segments
+ * Complete the WRs that need no response. The LLP must have accepted all pulled
+ * segments.
  */
 void rdmap_sq_complete_sent(struct rdmap *r);
 /* Complete the WR at @slot after its response has been placed */
 void rdmap_sq_complete_response(struct rdmap *r, u32 slot);
 /*
- * Set the WR at @slot to an error status. The stream must have failed, or the
- * caller must fail it then.
+ * Set the WR at @slot to an error status. If the stream has not failed yet, the
+ * caller must fail it next, so that the flush completes the WR with this status.
  */
 void rdmap_sq_set_failed(struct rdmap *r, u32 slot);
 /*
@@ -304,8 +303,8 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc);
 /* counters.c */
 /*
  * Count @n messages that are delivered or, if @sent is true, will be sent next.
- * With @sent, a Terminate is counted only after it has been sent. Context: BH
- * off.
+ * The transmit path calls this for a Terminate only after the LLP has accepted
+ * it. Context: BH off.
  */
 void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent);
 

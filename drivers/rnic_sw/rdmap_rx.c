@@ -6,16 +6,16 @@
 #include "rdmap.h"
 
 /*
- * Minimum length in bytes of a Read Response that is sent by a worker. Shorter
- * responses may be copied in a softirq, which cannot be preempted.
+ * Minimum length in bytes of a Read Response that only a worker may send. A worker
+ * can be preempted during the copy. Shorter responses may be sent in softirq.
  */
 #define BULK_MIN	(16 * 1024)
 
 static enum iw_reason admit_write(struct rdmap *r, u32 payload)
 {
 	/*
-	 * RFC 5041 5.2: the Write is longer than 2^32 - 1 bytes. The RFCs
-	 * define no error code for this.
+	 * The Write has become longer than 2^32 - 1 bytes, the maximum of RFC
+	 * 5041 5.2. The RFCs define no error code for this.
 	 */
 	if (r->write_len + payload < payload)
 		return IW_RDMAP_UNSPEC;
@@ -210,7 +210,10 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 	if (why)
 		return why;
 	why = admit_by_opcode(r, h, payload, row, g);
-	/* DDP admits the segment again when a receive has been posted, so change nothing */
+	/*
+	 * the message waits for a receive: DDP calls this function again for the
+	 * segment, so record and count nothing now
+	 */
 	if (unlikely(why == IW_AGAIN))
 		return why;
 	record_opcode(r, h, row->opcode);

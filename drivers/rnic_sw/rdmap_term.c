@@ -19,8 +19,8 @@ static_assert(RDMAP_TERM_DDP_UNTAGGED == IW_DDP_HDR_MAX);
 static_assert(RDMAP_RREQ_LEN == IW_RDMA_HDR_MAX);
 
 /*
- * Get the IW_QUOTE_* bits of the headers that the reason requires to quote and
- * that @f contains
+ * Get the IW_QUOTE_* bits of the headers to quote: those that the RFCs require
+ * for the reason in @row, without those that @f does not contain
  */
 static u8 choose_quote_bits(const struct iw_reason_row *row, const struct iw_failure *f)
 {
@@ -137,9 +137,9 @@ static bool take_rdma_header(struct rdmap_term *t, struct reader *r)
  * announce, because some peers send zeros in place of headers that they do not
  * quote.
  *
- * Return: IW_OK; IW_RDMAP_UNSPEC if the message is shorter than RDMAP_TERM_LEN
- * or than M, D and R announce. In both cases layer, type and code in @t are
- * valid if @len is at least RDMAP_TERM_LEN.
+ * Return: IW_OK; IW_RDMAP_UNSPEC if the message is shorter than RDMAP_TERM_LEN,
+ * or too short for the headers that M, D and R announce. With either value,
+ * layer, type and code in @t are valid if @len is at least RDMAP_TERM_LEN.
  */
 enum iw_reason rdmap_term_parse(struct rdmap_term *t, const u8 *p, size_t len)
 {

@@ -8,9 +8,10 @@
 
 /*
  * Budget of one transmit pass: PASS_BUDGET messages, or PASS_LOCALS local
- * requests, or a mix of both. A pass also ends when a batch of the LLP is full,
- * but messages without payload and local requests may never fill a batch. Without
- * the budget a program that keeps posting them could keep BH off.
+ * requests (work requests that send no message), or a mix of both. A pass also
+ * ends when a batch of the LLP is full, but messages without payload and local
+ * requests may never fill a batch. Without the budget a program that posts such
+ * requests continuously could keep BH off.
  */
 #define PASS_BUDGET		256
 #define PASS_LOCALS		64
@@ -367,8 +368,9 @@ static bool is_sink_valid(struct rdmap *r, const struct rdmap_wr *wr)
 	if (!wr->buf.len)
 		return true;
 	/*
-	 * a Read cannot have DDP_STAG_DMA as sink, see check_read_and_set_inv() in
-	 * sq_parse.c
+	 * DDP_STAG_DMA is valid only as the sink of an atomic: for a Read,
+	 * check_read_and_set_inv() has refused it, because a Read sends the sink
+	 * STag to the peer
 	 */
 	if (sink->stag == DDP_STAG_DMA)
 		return r->stream.dma_ok;

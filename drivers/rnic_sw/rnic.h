@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Objects of the verbs (device, PD, CQ, SRQ, QP, MR, MW), and the functions that the
- * files of rnic_sw call in each other.
+ * Objects of the verbs (device, PD, CQ, SRQ, QP, MR, MW), and the functions of each file
+ * that other files of rnic_sw call.
  */
 #ifndef _RNIC_SW_RNIC_H
 #define _RNIC_SW_RNIC_H
@@ -201,7 +201,7 @@ struct rnic_sq {
 	/* index after the last WR whose messages are completely segmented; transmit path only */
 	u32			segmented_end;
 
-	spinlock_t		lock;		/* protects the members below, not the last two */
+	spinlock_t		lock;		/* protects the members below, up to @coalescing */
 	u32			head;		/* index of the next WR to dequeue */
 	u32			prod_seen;	/* prod as read last by the transmit path */
 	/* index after the last WR whose messages the LLP has accepted */
@@ -215,7 +215,7 @@ struct rnic_sq {
 	bool			flushing;	/* a flush completes all WRs before @flush_end */
 	/* a flush has completed a WR with an error, so all later WRs fail as well */
 	bool			error_completed;
-	/* a WR has been completed with the error that the peer's Terminate reported */
+	/* a WR has been completed with the error for the peer's Terminate or loss */
 	bool			remote_err_reported;
 	bool			coalescing;	/* posts are coalesced until a timer expires */
 	/* constant after creation */
@@ -229,8 +229,8 @@ struct rnic_rq {
 	u32			max_sge;
 
 	/*
-	 * owned by the receive path until ddp_stream_settle(), then by the holder of
-	 * @flush_lock
+	 * The next four members belong to the receive path until ddp_stream_settle() has
+	 * stopped it, and then to the holder of @flush_lock.
 	 */
 	u32			tail;		/* index of the oldest receive not completed */
 	u64			wr_id;		/* wr_id of the receive in use */
@@ -267,7 +267,7 @@ struct rnic_qp {
 	/* LAST_WQE_REACHED was raised; protected by rq.flush_lock */
 	bool			last_wqe_reported;
 	bool			error_requested;	/* the consumer has moved the QP to ERR */
-	u8			init_access;	/* low byte of the rights that INIT has named */
+	u8			init_access;	/* low byte of the access flags of modify to INIT */
 	/* the peer's start-up message, see qp_conn.c; set once; NULL before */
 	struct rnic_peer_msg	*peer_msg;
 
@@ -293,7 +293,7 @@ struct rnic_qp {
 	struct rnic_rdv		*rdv;		/* see rnic_qp_rdv(); NULL if rdma_cm connects */
 	struct rnic_rnr		*rnr;		/* see rnic_qp_rnr(); NULL if no message may wait */
 	struct completion	released;	/* completed when the last reference is dropped */
-	struct work_struct	err_work;	/* settles the stream and flushes both queues */
+	struct work_struct	err_work;	/* flushes the queues of a stopped stream */
 	struct work_struct	complete_work;	/* writes remaining send completions */
 };
 
@@ -463,7 +463,10 @@ enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
  * consumer closes the connection, or if the peer has half-closed it.
  */
 void rnic_qp_close(struct rnic_qp *qp);
-/* Set the peer's access rights; with @with_state only remove rights, see narrow_access() */
+/*
+ * Set the peer's access rights.  @with_state: the modify also changes the QP's state, and can
+ * therefore only remove rights, see narrow_access()
+ */
 void rnic_qp_set_rights(struct rnic_qp *qp, int access, bool with_state);
 void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why);
 void rnic_kernel_qps_fail_and_flush(struct rnic_dev *dev, enum iw_reason why);
@@ -471,7 +474,7 @@ void rnic_kernel_qps_fail_and_flush(struct rnic_dev *dev, enum iw_reason why);
 /* qp_error.c: state changes and error reporting */
 void rnic_qp_raise_event(struct rnic_qp *qp, enum ib_event_type event);
 bool rnic_qp_set_state(struct rnic_qp *qp, enum qp_state to);
-/* Schedule the worker that settles the stream and flushes the queues.  Context: any. */
+/* Schedule the worker that flushes the queues after the stream has stopped.  Context: any. */
 void rnic_qp_schedule_flush(struct rnic_qp *qp);
 /* Fail the stream and move the QP to ERROR; a worker flushes the queues.  Context: any. */
 void rnic_qp_fail(struct rnic_qp *qp, enum iw_reason why);

@@ -108,9 +108,8 @@ static u8 recv_flush_status(const struct rnic_qp *qp)
 }
 
 /*
- * Begin a flush: let no further receive be dequeued, and set NEED_WAKEUP. A
- * program that posts a receive later then enters the kernel, which flushes
- * again.
+ * Begin a flush: stop the dequeuing of receives, and set NEED_WAKEUP. A program
+ * that posts a receive later then enters the kernel, which flushes again.
  *
  * Return: the index after the last posted WQE; rq->head if the producer index
  * is invalid.
@@ -255,8 +254,8 @@ static int rnic_rq_post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
  *
  * Context: any.
  *
- * Return: true if one is posted, or if rdmap_rq_dequeue() fails for another reason: the program has
- * written an invalid producer index, or a flush has begun; false otherwise.
+ * Return: true if a receive is posted, or if a message must not wait for a receive, because the
+ * program has written an invalid producer index or a flush has begun; false otherwise.
  */
 bool rnic_rq_has_recv(struct rnic_qp *qp)
 {
@@ -276,11 +275,13 @@ bool rnic_rq_has_recv(struct rnic_qp *qp)
  * rnic_rq_set_wakeup - make a program that posts a receive enter the kernel
  * @qp: the queue pair, without SRQ
  *
- * The caller must check for receives afterwards: those that were posted before cause no call.
+ * Sets NEED_WAKEUP. The caller must then check for receives that were posted before, because the
+ * program does not enter the kernel for them.
  *
  * Context: any.
  *
- * Return: true; false if a flush has begun, which needs the flag itself.
+ * Return: true if NEED_WAKEUP is set for the caller; false if a flush has begun, which has set
+ * NEED_WAKEUP itself and needs it until the end.
  */
 bool rnic_rq_set_wakeup(struct rnic_qp *qp)
 {
@@ -322,9 +323,9 @@ void rnic_rq_clear_wakeup(struct rnic_qp *qp)
  * rnic_post_recv - verbs: post receive work requests
  * @ib: the queue pair
  * @wr: list of requests of a kernel consumer. A program writes its requests to
- *	the ring itself, and passes NULL. If a flush of the queue has begun,
- *	the function then flushes these requests; if a message waits for a
- *	receive, it ends the wait.
+ *	the ring itself, and passes NULL. The function then flushes these
+ *	requests if a flush of the queue has begun, or lets a message that
+ *	waits for a receive continue.
  * @bad: set to the first request that was not posted
  *
  * Return: 0 or a negative errno.

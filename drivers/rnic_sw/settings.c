@@ -259,8 +259,8 @@ static void rnic_format_paths(struct net *net, const int *paths, char *text,
 }
 
 /*
- * Show the further SCTP interfaces.  In another network namespace than that of the
- * device, show "elsewhere" instead of their names.
+ * Show the names of the further interfaces whose addresses SCTP may use.  If the caller is
+ * in another network namespace than the device, show "elsewhere" instead.
  */
 static void rnic_show_paths(struct ib_device *ib,
 			    const struct ib_device_param *param, char *text,
@@ -281,7 +281,7 @@ static void rnic_show_paths(struct ib_device *ib,
 	put_net(net);
 }
 
-/* List of further SCTP interfaces, while its text is parsed */
+/* List of the further interfaces for SCTP, while its text is parsed */
 struct paths {
 	struct net	*net;
 	int		own;	/* ifindex of the device's interface, which must not be listed */

@@ -160,10 +160,10 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 	if (sq->closing && sq->head == sq->close_end)
 		n = 0;
 	/*
-	 * Test for a failure after reading prod, so that no request posted
-	 * after the move to ERROR is pulled. The flush completes such a request
-	 * even if it is unsignaled. A consumer that drains the queue waits for
-	 * that completion.
+	 * Test for a failure after reading prod, so that no request is pulled
+	 * that was posted after the move to ERROR. Such a request is left to
+	 * the flush, which writes a CQE even if the request is unsignaled. A
+	 * consumer that drains the queue waits for that CQE.
 	 */
 	if (test_bit(0, &r->stream.failed))
 		n = 0;
@@ -209,7 +209,7 @@ static void fill_cqe(const struct rnic_qp *qp, const struct rnic_swqe *n,
 	};
 }
 
-/* Check whether the peer's Terminate says that it has no receive for a message */
+/* Check whether the peer's Terminate reports that a message has found no receive */
 static bool is_no_receive(const struct rdmap *r)
 {
 	const struct iw_reason_row *row = iw_reason_row(IW_DDP_U_NO_BUFFER);
@@ -219,8 +219,9 @@ static bool is_no_receive(const struct rdmap *r)
 }
 
 /*
- * Get the status by which InfiniBand reports the loss of the peer to a program that does not use
- * rdma_cm. Return: the status, or IB_WC_SUCCESS if the stream has ended for another reason.
+ * Get the status for a queue pair that is connected without rdma_cm, if InfiniBand would report
+ * that retries have failed. Return: IB_WC_RETRY_EXC_ERR if the peer is lost;
+ * IB_WC_RNR_RETRY_EXC_ERR if the peer had no receive; IB_WC_SUCCESS in all other cases.
  */
 static u8 get_loss_status(const struct rnic_qp *qp)
 {
@@ -302,7 +303,7 @@ static bool __prepare_oldest_to_complete(struct rnic_qp *qp)
 		return true;
 	if (!sq->flushing)
 		return false;
-	/* the flush of the receives may have been put off until now, see rnic_qp_keeps_recvs() */
+	/* rnic_qp_keeps_recvs() may have postponed the flush of receives up to this first error */
 	if (!sq->error_completed && rnic_qp_rdv(qp))
 		rnic_qp_schedule_flush(qp);
 	sq->error_completed = true;
@@ -542,8 +543,8 @@ bool rnic_sq_end(struct rnic_qp *qp)
  *
  * Requests that are done complete with success. The first request that is not
  * done and all requests after it complete with an error. If there are many, a
- * worker completes the last of them; rnic_sq_wait_flushed() waits for that. A
- * program that posts later finds NEED_WAKEUP set and enters the kernel, which
+ * worker completes the last of them; rnic_sq_wait_flushed() waits for the worker.
+ * A program that posts later finds NEED_WAKEUP set and enters the kernel, which
  * flushes again.
  *
  * Context: process.
@@ -586,8 +587,8 @@ static bool is_completed_up_to(struct rnic_sq *sq, u32 end)
  *
  * Does not wait for requests that are posted after the flush has begun.
  *
- * Context: process; sleeps. Not in a work item of rnic_wq, because the function
- * may wait for rnic_sq_complete_work() on rnic_wq.
+ * Context: process; sleeps. Must not be called in a work item of rnic_wq, because
+ * it may wait for rnic_sq_complete_work(), which also runs on rnic_wq.
  */
 void rnic_sq_wait_flushed(struct rnic_qp *qp)
 {

@@ -23,7 +23,7 @@
 
 struct rnic_coalesce {
 	struct rnic_qp	*qp;
-	/* armed, or its handler is running, while sq.coalescing is set */
+	/* while sq.coalescing is set, the timer is armed or its handler is running */
 	struct hrtimer	timer;
 
 	/* protected by the lock of the send queue */
@@ -42,8 +42,8 @@ static u64 rnic_db_mod_now(void)
 /*
  * End a coalescing period and schedule transmit. Runs in hard interrupt
  * context, except on PREEMPT_RT. A timer in softirq context could be deferred
- * to ksoftirqd, which would delay the coalesced posts: no doorbell starts to
- * transmit them earlier.
+ * to ksoftirqd. That would delay the coalesced posts, because only the timer
+ * starts their transmission.
  */
 static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 {
@@ -58,8 +58,9 @@ static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 	spin_unlock_irqrestore(&sq->lock, flags);
 	rnic_qp_count(g->qp, RNIC_TX_COALESCED, 1);
 	/*
-	 * The transmit path will find posts that rang no doorbell. If it finds
-	 * none, it sets NEED_WAKEUP, then reads prod again. Pairs with
+	 * The posts of the period rang no doorbell, so schedule transmit for
+	 * them. No later post is missed: when the transmit path finds no post,
+	 * it sets NEED_WAKEUP, and then reads prod again. Pairs with
 	 * ring_publish_prod() of the provider, which writes prod before it
 	 * reads flags; litmus: gather
 	 */

@@ -150,7 +150,7 @@ give:
 /**
  * rnic_destroy_srq - verbs: destroy a shared receive queue
  * @ib: the SRQ; the caller must ensure that no queue pair uses it
- * @udata: unused, see rnic_dealloc_pd()
+ * @udata: ignored, because the core may pass the udata of a failed creation
  *
  * May sleep.
  *
@@ -188,8 +188,8 @@ static u32 __rnic_srq_count_posted(struct rnic_srq *srq)
  *
  * Context: any.
  *
- * Return: true if one is posted, or if the producer index is invalid, so that dequeuing fails for
- * that reason; false otherwise.
+ * Return: true if a WQE is posted, or if a message must not wait for a WQE, because the producer
+ * index is invalid; false otherwise.
  */
 bool rnic_srq_has_recv(struct rnic_srq *srq)
 {
@@ -250,9 +250,9 @@ static bool __defer_event(struct rnic_srq *srq, int event)
  *
  * If fewer WQEs are posted than the new limit, event_work raises the limit
  * event immediately. This function does not call the event handler itself,
- * because the caller may hold locks that the handler takes. But if no WQE has
- * been dequeued since the last limit event, the event is raised only when a WQE
- * is dequeued.
+ * because the caller may hold locks that the handler takes. If no WQE has been
+ * dequeued since the last limit event, the next event is raised only after the
+ * next WQE has been dequeued.
  *
  * Return: 0; -EOPNOTSUPP if @mask has another attribute; -EINVAL if the limit
  * exceeds the size of the queue; or another negative errno.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Checks of the limits on what peers can make this host keep: see admission.h. */
+/* Checks of the limits in admission.h on the resources that peers can make this host use. */
 #include "admission.h"
 
 /* Bounds of a retry delay, milliseconds */
@@ -12,9 +12,9 @@
  * @all: memory in use for kept chunks of all associations, bytes
  * @cost: memory for this chunk, bytes
  *
- * An association may use at most half of the memory that is not in use, so that a
- * further association still gets memory, however many there are. This limit is at least
- * SDDP_EARLY_MIN and at most SDDP_EARLY_ASSOC.
+ * An association may use at most half of the part of SDDP_EARLY_ALL that is not in use, so
+ * that memory is left for further associations. This limit is at least SDDP_EARLY_MIN and
+ * at most SDDP_EARLY_ASSOC.
  *
  * Return: true if the chunk may be kept, false otherwise.
  */
@@ -94,8 +94,9 @@ static int error_rank(int err)
  * @a: 0 or a negative errno
  * @b: 0 or a negative errno
  *
- * -ENOMEM comes before all other errors, because the caller retries after -ENOMEM.
- * -EADDRINUSE comes last, because another program may use the port on one address only.
+ * -ENOMEM has priority over all other errors, because the caller retries after -ENOMEM.
+ * -EADDRINUSE has the lowest priority: it may concern only one address, on which another
+ * program uses the port.
  *
  * Return: the error to report, or 0 if both are 0.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Limits on what peers can make this host keep: memory, unaccepted associations and
- * addresses. A peer is unaccepted until a program has accepted one of the peer's
- * sessions. It becomes unaccepted again SDDP_IDLE_UNACCEPTED seconds after its last accepted
- * session has ended.
+ * Limits on the resources that peers can make this host use: memory, unaccepted
+ * associations and addresses. A peer is unaccepted until a program has accepted one of the
+ * peer's sessions. The peer becomes unaccepted again SDDP_IDLE_UNACCEPTED seconds after its
+ * last accepted session has ended.
  */
 #ifndef _SDDP_ADMISSION_H
 #define _SDDP_ADMISSION_H
@@ -15,23 +15,22 @@
 /* Maximum memory for out-of-order chunks of one association, bytes */
 #define SDDP_EARLY_ASSOC	(8 * 1024 * 1024)
 /*
- * Memory for out-of-order chunks that each association may use even if the memory of
- * SDDP_EARLY_ALL is used up, bytes
+ * Memory for out-of-order chunks that each association may use even if all associations
+ * together already use SDDP_EARLY_ALL, bytes
  */
 #define SDDP_EARLY_MIN	(64 * 1024)
 /*
- * Memory for out-of-order chunks of a session that this side has begun, while the peer
- * has not replied to the Initiate, bytes
+ * Maximum memory for out-of-order chunks of a session that this side has begun, until the
+ * peer has replied to the Initiate, bytes
  */
 #define SDDP_EARLY_UNANSWERED	SDDP_EARLY_MIN
 
 /*
- * Limits for deferred chunks. These are segments that wait for a page fault in local
- * memory, and later chunks of the same session. A chunk that exceeds a limit stays in
- * SCTP's queue, and all later chunks of the association wait there. Kept out-of-order
- * chunks count towards these limits, too. The limits are far
- * below those for out-of-order chunks, so that page faults cannot use up the memory for
- * chunks that arrive out of order.
+ * Limits for deferred chunks: segments that wait for a page fault in local memory, and
+ * later chunks of the same session. A chunk that exceeds a limit stays in SCTP's queue, and
+ * so do all later chunks of the association. Kept out-of-order chunks count towards these
+ * limits, too. The limits are far below those for out-of-order chunks, so that chunks
+ * deferred by page faults cannot use up the memory for out-of-order chunks.
  */
 #define SDDP_DEFERRED_CHUNKS	1024			/* chunks of one session */
 #define SDDP_DEFERRED_ASSOC	(1024 * 1024)		/* bytes of one association */
@@ -48,8 +47,8 @@
 
 /*
  * Maximum number of protocol violations of an unaccepted peer. One more violation ends
- * the association. A chunk is a violation if it belongs to no session of a program, or
- * if its error ends the session.
+ * the association. A chunk is a violation if no program on this host uses the chunk's
+ * session, or if an error in the chunk ends the session.
  */
 #define SDDP_VIOLATIONS_MAX	32
 

@@ -5,9 +5,9 @@
  *
  * Sessions that this side begins to the same destination share an association if
  * may_share_assoc() allows it and the association has free streams. The side that created
- * the association assigns the stream numbers. References do not keep the socket: the
- * worker releases the socket when the association ends. So a reference may be dropped in
- * any context.
+ * the association assigns the stream numbers. The worker releases the socket when the
+ * association ends, even if references to the association are left. So dropping the last
+ * reference never releases a socket, and is allowed in any context.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -45,8 +45,7 @@ static void sddp_assoc_release(struct kref *ref)
  * sddp_assoc_put - drop a reference
  * @a: the association
  *
- * Context: any. Dropping the last reference does not release the socket, and so does not
- * sleep.
+ * Context: any. Does not sleep, because this function never releases the socket.
  */
 void sddp_assoc_put(struct sddp_assoc *a)
 {
@@ -101,7 +100,8 @@ static void sddp_assoc_retry_work(struct work_struct *w)
 /**
  * sddp_assoc_new - allocate an association without a socket
  * @net: network namespace
- * @owner: task that connects; copied; NULL if the peer has created the association
+ * @owner: owner of the socket, that is, the task that connects; copied; NULL if the peer has
+ *	created the association
  * @work: the worker, sddp_assoc_work()
  *
  * Return: the association with one reference, which belongs to the socket callbacks

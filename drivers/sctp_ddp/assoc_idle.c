@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The idle timeout of an association, after which the worker ends an association without
- * sessions (assoc_work.c).
+ * The idle timeout of an association: when it expires and the association has no session,
+ * the worker (assoc_work.c) ends the association.
  *
  * Only a session that a local program has requested or was notified of prolongs the
- * timeout, so that no peer can keep an association for ever.
+ * timeout. So a peer cannot keep an association for ever by beginning other sessions.
  */
 #include "internal.h"
 
 /*
  * Compute the time, in jiffies, at which the idle timer must expire. If peer_accepted is
- * set, the timer must expire SDDP_IDLE_UNACCEPTED seconds after the end of the last accepted
- * session, because the peer then becomes unaccepted. Otherwise the timer must expire at the
- * end of the idle timeout.
+ * set, this is SDDP_IDLE_UNACCEPTED seconds after the end of the last accepted session: at
+ * that time the peer becomes unaccepted. Otherwise it is the end of the idle timeout.
  */
 static unsigned long sddp_assoc_idle_deadline(const struct sddp_assoc *a)
 {
@@ -56,9 +55,9 @@ void sddp_assoc_start_idle_timer(struct sddp_assoc *a)
 
 /*
  * Compute the idle timeout, in seconds, that starts at the end of a session. Return: the
- * timeout, or 0 if the session does not prolong the idle timeout: no local program has
- * requested the session or was notified of it, or the peer has begun the session on an
- * association of the active side and no program has accepted it.
+ * timeout, or 0 if the session does not prolong the idle timeout. A session that the peer
+ * has begun and no program has accepted prolongs the timeout only if the peer has also
+ * created the association, and a program was notified of the session.
  */
 static unsigned int sddp_assoc_idle_seconds(const struct sddp_assoc *a,
 					    const struct sddp_stream *st)
@@ -69,8 +68,8 @@ static unsigned int sddp_assoc_idle_seconds(const struct sddp_assoc *a,
 }
 
 /**
- * sddp_assoc_account_session_end - account for a session that has ended or has been moved
- * @a: the association that the session was on
+ * sddp_assoc_account_session_end - stop counting a session, and update the idle timeout
+ * @a: the association of the session, which has ended or moves to another association
  * @st: the session's stream
  *
  * Context: worker, with the association's mutex held.

@@ -4,13 +4,13 @@
  *
  * A connect reserves a stream number of an association to the same destination,
  * or adds a new association with a socket. The connecting task creates the socket,
- * so that its control group and user apply. (If a worker moves a session to a new
- * association, the worker creates the socket.) The new association's worker binds and
- * connects the socket later, so programs do not wait for each other.
+ * so that the task's control group and user apply to the socket. (If a worker moves a
+ * session to a new association, the worker creates the socket.) The new association's
+ * worker binds and connects the socket, so no program waits while another connects.
  *
- * assocs_lock is a spinlock and not a mutex, because programs take the lock and
- * must not be stopped while they hold it. At most STEPS associations are checked
- * with the lock held.
+ * assocs_lock is a spinlock and not a mutex: tasks of programs take the lock, and a task
+ * that is stopped while it holds a mutex would block the others. At most STEPS
+ * associations are checked with the lock held.
  */
 #include <linux/err.h>
 #include <linux/hashtable.h>
@@ -30,8 +30,8 @@ static DEFINE_HASHTABLE(dests, 10);	/* associations that this side creates */
 static DEFINE_SPINLOCK(assocs_lock);
 
 /*
- * Hash a destination and the owner of the socket, with a random seed so that programs
- * cannot choose collisions
+ * Hash the addresses, the TOS and the owner of a connect, with a random seed so that
+ * programs cannot cause collisions on purpose
  */
 static u32 hash_dest(const struct ddp_connect *args)
 {
@@ -138,11 +138,12 @@ struct sddp_assoc *sddp_table_pop(void)
 
 /*
  * Check whether an association leads to the destination of a connect, and may be
- * shared with its task. The local ports are not compared, because programs with
- * different local ports share associations. The VRFs are compared, because an
+ * shared with the connecting task. The local ports are not compared, because programs
+ * with different local ports share associations. The VRFs are compared, because an
  * association that was created before the interface joined its present VRF may lead
- * to another host. The owners are compared, because otherwise a program would evade
- * its firewall rules, or use a local port that only a privileged program may use.
+ * to another host. The owners are compared, because otherwise a program could evade
+ * its firewall rules by the socket of another owner, or could use a local port that only
+ * a privileged program may use.
  */
 static bool may_share_assoc(const struct sddp_assoc *a,
 			    const struct ddp_connect *args, int vrf)
@@ -176,10 +177,10 @@ static int reserve_stream_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
 }
 
 /*
- * Find an association to the destination and reserve a stream number of it. Check at
- * most STEPS associations. The associations after these in the hash bucket get no new
- * sessions, so they end once they are idle. Return: the association; NULL if none of the
- * checked associations has a free number.
+ * Find an association to the destination and reserve one of its stream numbers. Check only
+ * the first STEPS associations of the hash bucket. Later associations in the bucket get no
+ * new sessions, so they end when they are idle. Return: the association; NULL if none of
+ * the checked associations is suitable and has a free number.
  */
 static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args,
 						  u32 hash, int vrf, u16 *id)
@@ -198,7 +199,7 @@ static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args
 	return NULL;
 }
 
-/* Keep an association open for a reserved stream number, and take a reference */
+/* Count a reserved stream number, which keeps the association open, and take a reference */
 static struct sddp_assoc *__sddp_hold_reserved(struct sddp_assoc *a)
 {
 	lockdep_assert_held(&assocs_lock);
@@ -209,7 +210,7 @@ static struct sddp_assoc *__sddp_hold_reserved(struct sddp_assoc *a)
 
 /*
  * Reserve a stream number of an existing association. Return: the association, referenced,
- * which stays open while the number is reserved; NULL if there is none.
+ * which stays open while the number is reserved; NULL if no association is suitable.
  */
 static struct sddp_assoc *sddp_reserve_existing(const struct ddp_connect *args, int vrf, u16 *id)
 {
@@ -224,10 +225,10 @@ static struct sddp_assoc *sddp_reserve_existing(const struct ddp_connect *args, 
 }
 
 /*
- * Reserve a stream number. Use an existing association to the destination if
- * another task has added one meanwhile. Otherwise add @fresh to the table; its stream
- * number 0 is already reserved. Return: the association, referenced, which stays open
- * while the number is reserved.
+ * Reserve a stream number. If another task has added an association to the same
+ * destination since the caller looked for one, use that association. Otherwise add @fresh,
+ * whose stream number 0 is already reserved, to the table. Return: the association,
+ * referenced, which stays open while the number is reserved.
  */
 static struct sddp_assoc *sddp_reserve_or_add(const struct ddp_connect *args,
 					      u16 *id, struct sddp_assoc *fresh)
@@ -260,7 +261,10 @@ static void init_active_assoc(struct sddp_assoc *a, const struct ddp_connect *ar
 	a->limit = a->streams_requested;
 }
 
-/* Create an association with a socket for a connect, and reserve its stream number 0 */
+/*
+ * Create an association with a socket for a connect, and reserve its stream number 0.
+ * Return: the association, or an error pointer.
+ */
 static struct sddp_assoc *new_active_assoc(const struct ddp_connect *args, int vrf,
 					   work_func_t work)
 {
@@ -284,9 +288,10 @@ static struct sddp_assoc *new_active_assoc(const struct ddp_connect *args, int v
  * sddp_assoc_reserve - reserve a pair of streams for a new local session
  * @args: addresses, owner and policy
  * @work: worker function for a new association
- * @id: set to the number that identifies the pair
+ * @id: set to the stream number of the pair
  *
- * Use an association in the table if one has a free number, otherwise a new association.
+ * Use an association in the table if one is suitable and has a free number, otherwise create
+ * an association.
  *
  * Context: may sleep to allocate memory, but does not wait for a peer or a program.
  * Return: the association, referenced, or an error pointer.
@@ -316,10 +321,9 @@ struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
  * sddp_assoc_reserve_again - reserve another pair of streams for a session
  * @a: the session's present association, which has too few streams
  * @ss: the session
- * @id: set to the number that identifies the pair
+ * @id: set to the stream number of the pair
  *
- * If a new association is needed, it requests as many streams as the peer has allowed on
- * @a.
+ * A new association requests only as many streams as the peer has allowed on @a.
  *
  * Context: worker, with the mutex of @a held.
  * Return: the association, referenced, or an error pointer.
@@ -341,7 +345,7 @@ struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
 /**
  * sddp_assoc_unreserve - release a reserved stream number that no session has used
  * @a: the association; the caller must hold a reference
- * @id: number of the streams, from sddp_assoc_reserve()
+ * @id: the stream number, from sddp_assoc_reserve()
  */
 void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id)
 {

@@ -52,7 +52,8 @@ static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool keep_defe
 
 /*
  * End the association and all its sessions. Send no Terminates, because they would only
- * delay the end (RFC 5043 11.3). The caller must hold the mutex.
+ * delay the end (RFC 5043 11.3). @abort: see sddp_sock_release(). The caller must hold the
+ * mutex.
  */
 static void sddp_assoc_tear_down(struct sddp_assoc *a, enum iw_reason why,
 				 bool abort)
@@ -131,9 +132,9 @@ static bool arm_retry_timer(struct sddp_assoc *a, unsigned long delay)
 	unsigned long at = jiffies + delay;
 
 	/*
-	 * queue_delayed_work() is a full barrier, even if the timer is already pending:
-	 * so sddp_assoc_retry_work() sees and clears the flags that this worker has
-	 * set. Otherwise the flags would suppress the retry.
+	 * queue_delayed_work() is a full barrier, even if the timer is already pending.
+	 * So if this worker has set sndbuf_full or unsent_full, sddp_assoc_retry_work()
+	 * sees and clears the flag. A flag that remained set would suppress the retry.
 	 */
 	if (!queue_delayed_work(sddp_wq, &a->retry, delay)) {
 		if (!time_before(at, a->retry_at))
@@ -279,9 +280,9 @@ static bool test_and_clear_flag(bool *due)
 
 /*
  * Check whether received data must be processed before the association ends. @more:
- * result of sddp_recv(). Pending transmissions are not considered: SCTP accepts no more
- * data, and programs could post work requests for ever. Return: true if received data
- * must be processed first, false otherwise.
+ * result of sddp_recv(). Pending transmissions never delay the end, because SCTP accepts
+ * no more data, and because programs could post work requests for ever. Return: true if
+ * received data must be processed first, false otherwise.
  */
 static bool must_receive_first(const struct sddp_assoc *a, enum sddp_sock_state state,
 			       int more)
@@ -381,14 +382,14 @@ static void run_established_assoc(struct sddp_assoc *a)
  * sddp_assoc_work - run the worker of an association
  * @w: the association's work item
  *
- * Drop the reference that sddp_assoc_kick() has taken.
+ * Afterwards drop the reference that sddp_assoc_kick() has taken.
  */
 void sddp_assoc_work(struct work_struct *w)
 {
 	struct sddp_assoc *a = container_of(w, struct sddp_assoc, work);
 	/*
-	 * Allocate without I/O: memory reclaim would otherwise wait for storage that may
-	 * be reached through this very device.
+	 * Allocate without I/O: memory reclaim could otherwise wait for storage that is
+	 * reached through this very association.
 	 */
 	unsigned int flags = memalloc_noio_save();
 
@@ -441,8 +442,8 @@ static void sddp_assoc_evict_if_unaccepted(struct sddp_assoc *a)
  *
  * Context: sleeps.
  * Return: 0; -EPROTO if the peer's Adaptation Indication is not that of DDP (RFC 5043
- * 7.1) or the peer has too many addresses, in which case the listener's ULP is notified;
- * -EPROTO also if the peer has reset the association.
+ * 7.1), the peer has too many addresses, or the peer has reset the association. The
+ * listener's ULP is notified of each of these errors except the reset.
  */
 int sddp_assoc_set_up_passive(struct sddp_assoc *a)
 {

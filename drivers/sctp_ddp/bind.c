@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Binding of a socket to one address (RFC 5043 7.2), and to one address of each further
- * interface in the device's setting paths. SCTP sends and receives on the further
- * interfaces if the first path fails.
+ * interface that the device's setting "paths" lists. SCTP sends and receives on the further
+ * interfaces if the path over the first interface fails.
  */
 #include <linux/cred.h>
 #include <linux/net.h>
@@ -73,7 +73,8 @@ int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 
 /**
  * sddp_bind_as_owner - bind a socket with the credentials of its owner
- * @owner: the owner, who may lack the permission to bind to the port
+ * @owner: the task that connects or listens; the bind fails if this task has no permission
+ *	to use the port
  * @sock: the socket
  * @at: see sddp_bind()
  * @paths: see sddp_bind()

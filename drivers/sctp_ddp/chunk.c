@@ -59,8 +59,8 @@ static bool decode_function_code(struct sddp_control *c, u16 function)
 /*
  * Read the IRD/ORD word of an enhanced chunk and advance @p past the word. If an
  * Enhanced Reject is too short for the word, decode it as a plain Reject (RFC 6581 7,
- * N-20). Return: true on success; false if another enhanced chunk is too short for the
- * word.
+ * N-20). Return: true on success; false if an enhanced chunk of any other kind is too short
+ * for the word.
  */
 static bool sddp_control_read_word(struct sddp_control *c, const u8 **p,
 				   size_t *len)

@@ -12,7 +12,7 @@
 #include "wire.h"
 
 /**
- * enum sddp_chunk_kind - kind of a chunk, as the state machine in session.h distinguishes them
+ * enum sddp_chunk_kind - kinds of chunk that the state machine in session.h distinguishes
  * @SDDP_KIND_SEGMENT: a DDP Segment
  * @SDDP_KIND_INITIATE: an Initiate or Enhanced Initiate, which requests a session
  * @SDDP_KIND_ACCEPT: an Accept or Enhanced Accept of the ULP

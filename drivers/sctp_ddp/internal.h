@@ -3,9 +3,9 @@
  * Structures of iw_sctp_ddp, and the functions that its files share.
  *
  * Each association has one worker, the work item in assoc_work.c, which holds the
- * association's mutex while it runs. sddp_assoc_set_up_passive() and
- * sddp_assoc_evict_if_unaccepted() take the same mutex, and call some of the worker's
- * functions in place of the worker. The ULP is rnic_sw, which uses the interfaces in
+ * association's mutex while it runs. The work item of a listening socket takes the same
+ * mutex in sddp_assoc_set_up_passive() and sddp_assoc_evict_if_unaccepted(), which call
+ * some of the worker's functions. The ULP is rnic_sw, which uses the interfaces in
  * ddp/session.h and ddp/ulp.h.
  */
 #ifndef _SDDP_INTERNAL_H
@@ -42,8 +42,8 @@ struct socket;
 #define SDDP_IDLE_UNACCEPTED	10	/* idle timeout for an unaccepted peer, seconds */
 
 /*
- * Time limit, in seconds, until SCTP accepts the first control chunk that this side
- * sends in a session. For an Initiate, the time limit includes the SCTP handshake.
+ * Time limit, in seconds, for SCTP to accept the first control chunk that this side sends
+ * in a session. For an Initiate, the time includes the SCTP handshake.
  */
 #define SDDP_DEADLINE_SEND	30
 
@@ -100,9 +100,9 @@ struct sddp_head {
  * @placed: true if DDP has placed the payload and only the delivery remains
  * @p: record for ddp_rx_deliver_early(), valid if @placed
  * @len: length of @data, bytes
- * @data: copy of the chunk, without the bytes of a Session Control chunk that exceed the maximum
- *	length by more than one; empty if DDP has placed the payload, or if the session
- *	discards received segments
+ * @data: copy of the chunk; empty if DDP has placed the payload, or if the session discards
+ *	received segments. At most SDDP_CONTROL_MAX + 1 bytes of a Session Control chunk are
+ *	copied, which is enough to detect that the chunk is too long.
  */
 struct sddp_kept {
 	struct rb_node		node;
@@ -114,7 +114,7 @@ struct sddp_kept {
 	u8			data[];
 };
 
-/* Limits for the segments that the worker passes to SCTP in the next transmit slot */
+/* Limits for the segments that a stream may pass to SCTP in its transmit slot, see tx.c */
 struct sddp_tx_budget {
 	u32	fragment;		/* maximum length of the user data of a chunk, bytes */
 	u32	bytes;			/* number of bytes that may be passed to SCTP now */
@@ -173,7 +173,7 @@ struct sddp_assoc {
 
 	/*
 	 * written with the mutex held; phase, limit, peer_tag and watch_acks are also read
-	 * without the mutex, and sock is also read with lock held
+	 * without the mutex; sock may be read with either mutex or lock held
 	 */
 	struct mutex		mutex;
 	enum sddp_phase		phase;
@@ -188,12 +188,13 @@ struct sddp_assoc {
 	 */
 	u32			peer_tag;
 	struct sddp_src		src;
-	u32			kept;	/* memory of the kept chunks of all streams, bytes */
+	/* memory of the kept chunks (struct sddp_kept) of all streams, bytes */
+	u32			kept;
 	u32			deferred;	/* number of streams with a deferred segment */
 	u32			accepted_sessions;	/* accepted sessions that have not ended */
 	/*
-	 * passive side: an accepted session has not ended yet, or the last accepted session
-	 * ended less than SDDP_IDLE_UNACCEPTED seconds ago
+	 * passive side: true while an accepted session exists, and for SDDP_IDLE_UNACCEPTED
+	 * seconds after the last one has ended
 	 */
 	bool			peer_accepted;
 	/* time at which the worker ends the association if it has no session, jiffies */
@@ -203,9 +204,11 @@ struct sddp_assoc {
 	enum iw_reason		end_reason;
 	/* errno of a send that found the association ended, or 0 */
 	int			send_err;
-	u32			retry_delay;	/* last delay of a retry, milliseconds, or 0 */
+	/* delay before the last retry to send or receive, milliseconds; 0 after a success */
+	u32			retry_delay;
 	unsigned long		retry_at;	/* expiry time of the timer retry, jiffies */
-	u8			*out;	/* transmit buffer, or NULL */
+	/* transmit buffer for the pending segment, which SCTP has not accepted yet; or NULL */
+	u8			*out;
 	u32			out_size;	/* size of the transmit buffer, bytes */
 	u32			out_at;	/* offset of the pending segment's chunk in out, bytes */
 	/* length of the pending segment's chunk, bytes; 0 if no segment is pending */
@@ -329,7 +332,8 @@ struct sddp_stream {
 	struct list_head	await_ack;	/* entry in the association's list unacked */
 	struct list_head	queue_entry;	/* entry in control_queue or segment_queue */
 	struct list_head	late;	/* entry in the association's list late */
-	u64			close_progress;	/* last result of get_close_progress() */
+	/* last result of get_close_progress(), to detect progress of a graceful end */
+	u64			close_progress;
 	/* time limit from which the deadline was computed, seconds; 0 if there is no deadline */
 	unsigned int		deadline_seconds;
 	/* time at which the worker ends the session, jiffies */

@@ -7,11 +7,11 @@
  * sockets. With a single wildcard socket, each association would have all addresses of
  * the host, and a peer could send to any interface.
  *
- * The listener also has a socket for each address of another interface that rdma_cm may give
- * the device, see ddp_addr_may_serve(). If the devices of several listeners on the same port may
- * serve an address, rdma_cm chooses the device of the listener that it created first, so only
- * this listener has a socket on the address. The setting "listen" can start such a listener
- * after the others: take_addrs() then makes these close their sockets.
+ * A wildcard listener also has a socket for each address of another interface for which rdma_cm
+ * may choose the listener's device, see ddp_addr_may_serve(). If several listeners on the same
+ * port qualify for an address, rdma_cm chooses the device of the listener that it created first,
+ * so only that listener has a socket on the address. If the setting "listen" starts that listener
+ * after the others, take_addrs() makes the others close their sockets.
  *
  * sddp_listen() creates the first sockets. A work item of the listener creates all later
  * sockets. No socket is created with a lock held.
@@ -50,13 +50,13 @@ struct laddr {
 /* Snapshot of the addresses that a listener must listen on, each with the listener's port */
 struct addresses {
 	int			n;	/* number of addresses */
-	int			own;	/* of these, those of the own interface: the first */
+	int			own;	/* number on the own interface; these come first */
 	struct sockaddr_storage	at[];
 };
 
 /*
- * Listener that sddp_listen() returns. Each of its addresses has a struct ddp_listener
- * of its own, with the same ctx. Upcalls pass the listener of the address to the ULP,
+ * Listener that sddp_listen() returns. Each of its addresses has a separate struct
+ * ddp_listener with the same ctx. Upcalls pass the listener of the address to the ULP,
  * not this listener.
  */
 struct sddp_listener {
@@ -163,8 +163,8 @@ static bool is_same_for_other(const struct sddp_listener *l, const struct sddp_l
 }
 
 /*
- * Check whether rdma_cm gives the addresses of @dev to the device of an earlier listener on the
- * same address and port. The VRF does not matter, because rdma_cm ignores it. Called under RCU.
+ * Check whether rdma_cm chooses the device of an earlier listener on the same address and port
+ * for the addresses of @dev. VRFs are not compared: rdma_cm ignores them. Called under RCU.
  */
 static bool has_earlier_listener(const struct sddp_listener *l, const struct net_device *dev)
 {
@@ -177,7 +177,7 @@ static bool has_earlier_listener(const struct sddp_listener *l, const struct net
 	return false;
 }
 
-/* List the addresses of @dev if they belong to @l. Called under RCU. */
+/* List the addresses of @dev if @l must listen on them. Called under RCU. */
 static void list_dev_addrs(const struct sddp_listener *l, const struct net_device *dev,
 			   struct addresses *all)
 {
@@ -238,7 +238,7 @@ static void queue_update(struct sddp_listener *l, u32 ms)
 
 /*
  * Check whether a listener may listen on addresses of @dev, which may be about to be removed.
- * The VRF does not matter here, because the interface may have just changed it.
+ * VRFs are not compared here, because the interface may have just joined or left one.
  */
 static bool may_use_addrs_of(const struct sddp_listener *l, const struct net_device *dev)
 {
@@ -299,9 +299,9 @@ static bool unlisten_unseen(struct sddp_listener *l, const struct addresses *all
 }
 
 /*
- * Listen on the addresses of @all that have no socket yet. Ignore errors other than -ENOMEM of
- * the addresses of other interfaces: a program may use the port there. Return: 0, or the error
- * that sddp_choose_worse_error() chooses among those of all addresses.
+ * Listen on the addresses of @all that have no socket yet. On addresses of other interfaces ignore
+ * all errors except -ENOMEM, because another program may use the port there. Return: 0, or the
+ * error that sddp_choose_worse_error() chooses among the errors that are not ignored.
  */
 static int listen_all_laddrs(struct sddp_listener *l, const struct addresses *all)
 {
@@ -340,8 +340,8 @@ static int update_listener(struct sddp_listener *l)
 }
 
 /*
- * Queue the update again after -ENOMEM, with a growing delay: no address notification
- * would trigger the update later.
+ * Queue the update again after -ENOMEM, with a growing delay: if the addresses do not
+ * change again, no notification triggers the update.
  */
 static void retry_update(struct sddp_listener *l)
 {
@@ -358,8 +358,8 @@ static void sddp_laddrs_update_one(struct work_struct *work)
 	struct sddp_listener *l = container_of(to_delayed_work(work),
 					       struct sddp_listener, update);
 	/*
-	 * Allocate without I/O: memory reclaim would otherwise wait for storage that may
-	 * be reached through this very device.
+	 * Allocate without I/O: memory reclaim could otherwise wait for storage that is
+	 * reached through an association of this module.
 	 */
 	unsigned int noio = memalloc_noio_save();
 	int err = 0;
@@ -388,8 +388,8 @@ static bool has_path(const struct sddp_listener *l, int ifindex)
 }
 
 /*
- * Check whether @other is just starting, and may have sockets that it must leave to @l. After the
- * start, the work item of @other closes these and then queues an update of @l.
+ * Check whether @other is just starting, and may have sockets on addresses that @l must serve.
+ * After the start, the work item of @other closes these sockets and queues an update of @l.
  */
 static bool may_hold_for_now(const struct sddp_listener *other, const struct sddp_listener *l)
 {
@@ -397,9 +397,9 @@ static bool may_hold_for_now(const struct sddp_listener *other, const struct sdd
 }
 
 /*
- * Check whether another device's listener on the same port may have the addresses of @l, so
- * that -EADDRINUSE is no error for @l: for now, or because the interface of @l is in the other
- * device's setting paths. In this case that listener accepts the associations.
+ * Check whether another device's listener on the same port may be bound to the addresses of @l, so
+ * that -EADDRINUSE is no error for @l: either until its start is complete, or because the interface
+ * of @l is in the other device's setting "paths", so that the other listener accepts for both.
  */
 static bool are_addrs_of_other(const struct sddp_listener *l)
 {
@@ -425,8 +425,8 @@ static void put_listener(struct sddp_listener *l)
 }
 
 /*
- * Store up to @room later listeners on the same port in @found, each with a reference.
- * Return: their number, stored or not.
+ * Store up to @room listeners on the same port that rdma_cm created after @l in @found, each with
+ * a reference. Return: the number of such listeners, which may exceed @room.
  */
 static int get_later_listeners(struct sddp_listener *l, struct sddp_listener **found, int room)
 {
@@ -484,7 +484,7 @@ static int listen_wildcard(struct sddp_listener *l)
 	spin_lock_irq(&laddrs_lock);
 	hash_add_rcu(wildcards, &l->list, net_hash_mix(l->args.net));
 	spin_unlock_irq(&laddrs_lock);
-	/* check before and after: a listener can start or end meanwhile */
+	/* check before and after the binds: another listener can start or end meanwhile */
 	of_other = are_addrs_of_other(l);
 	err = take_addrs(l) ?: update_listener(l);
 	if (err == -EADDRINUSE && (of_other || are_addrs_of_other(l)))

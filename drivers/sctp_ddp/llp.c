@@ -45,7 +45,7 @@ static const char *sddp_phase_name(const struct sddp_stream *st)
 
 	if (READ_ONCE(st->ended))
 		return "ended";
-	/* use data_race(), because session.c, a pure file, has no WRITE_ONCE() */
+	/* data_race(), because session.c, a pure file, writes the state without WRITE_ONCE() */
 	if (data_race(READ_ONCE(st->s.state)) == SDDP_OPEN)
 		return "full";
 	return READ_ONCE(a->phase) == SDDP_UP ? "startup" : "connecting";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Orphaned sessions: sessions of a peer that no local program uses, because the peer has
- * violated the protocol, or the session was refused, or this side has ended the session
- * before the peer's Terminate has arrived.
+ * violated the protocol, because this side has refused the session, or because this side
+ * has ended the session before the peer's Terminate has arrived.
  *
  * To save memory, the association's table of streams has a value in place of such a
  * session's stream (RFC 5043 6.1, 6.4). The value consists of the number of received
@@ -100,7 +100,7 @@ void sddp_assoc_count_violation(struct sddp_assoc *a)
 /**
  * sddp_orphan_process_first - process a chunk that begins a session without an Initiate
  * @a: the association
- * @in: description of the chunk; the association has no session on its streams
+ * @in: description of the chunk; no session uses the chunk's stream number
  * @h: the decoded first bytes of the chunk
  *
  * Count a protocol violation, and reply with a Terminate unless the chunk is a
@@ -135,11 +135,11 @@ int sddp_orphan_process_first(struct sddp_assoc *a, const struct sddp_chunk_desc
 /**
  * sddp_orphan_process_next - process a chunk of an orphaned session
  * @a: the association
- * @id: number of the streams
+ * @id: stream number of the session
  * @value: the session's value in the table
  * @h: the decoded first bytes of the chunk
  *
- * Count the chunk, and count it as a protocol violation.
+ * Count the chunk as one of the session's received chunks and as a protocol violation.
  *
  * Context: worker, with the association's mutex held.
  */
@@ -156,7 +156,7 @@ void sddp_orphan_process_next(struct sddp_assoc *a, u16 id, unsigned long value,
 }
 
 /**
- * sddp_orphan_session - replace the stream of an ended session in the table by a value
+ * sddp_orphan_session - replace the table entry of an ended session by a value
  * @st: the stream, for which may_orphan_session() has returned true
  * @owed: true if our Terminate must be sent, as the only chunk of this side
  *
@@ -169,8 +169,8 @@ void sddp_orphan_session(struct sddp_stream *st, bool owed)
 	struct sddp_tally t = st->tally;
 
 	/*
-	 * The peer sends no more chunks of the session: it has sent its last chunk, or
-	 * gets a Terminate in reply to its Initiate (RFC 5043 6.4).
+	 * Set the count to complete if no chunk of the peer is missing: the peer has sent
+	 * its last chunk, or gets a Terminate in reply to its Initiate (RFC 5043 6.4).
 	 */
 	if (st->s.peer_done || st->s.state == SDDP_REQUESTED)
 		t = (struct sddp_tally){ .last = true };

@@ -75,10 +75,10 @@ static void __shrink_pmtu(struct sctp_transport *t)
 }
 
 /*
- * Lower the path MTU of every transport, so that new chunks fit the path. SCTP cannot
- * fragment again the chunks that it retransmits, so IP must fragment their packets.
- * Therefore SCTP also lowers the MTU of the route. The route's MTU returns to its former
- * value after some minutes.
+ * Lower the path MTU of every transport, so that new chunks fit the path. SCTP cannot make
+ * chunks that it retransmits smaller, so IP must fragment the packets with these chunks.
+ * Therefore SCTP also lowers the MTU of the route, which returns to its former value after
+ * some minutes.
  */
 static void shrink_pmtu(struct sddp_assoc *a)
 {

@@ -21,9 +21,9 @@
 /*
  * Collect the first chunks of the queue, up to BATCH, without removing them. Stop at a
  * chunk that the peer has sent after a restart, because the chunk could be mistaken for
- * a chunk of an earlier session. Use the association that each chunk refers to, because
- * the socket may no longer refer to an association. Return: the number of chunks
- * collected.
+ * a chunk of an earlier session. To detect the restart, use SCTP's association from the
+ * chunk and not from the socket, which may no longer refer to one. Return: the number of
+ * chunks collected.
  */
 static int sddp_recv_collect_chunks(const struct sddp_assoc *a, struct sk_buff **batch)
 {

@@ -49,12 +49,13 @@ int sddp_listen_pass_initiate(struct sddp_stream *st, const struct ddp_offer *o)
 }
 
 /**
- * sddp_listen_report_refused - report to the ULP a set-up that failed before it was notified
+ * sddp_listen_report_refused - report a failed set-up of an association or a session
  * @a: the association
  * @why: the reason
  *
- * Look up the listener by the association's local address, and call the ULP's refused()
- * upcall, which counts the failure. Do nothing if there is no listener.
+ * The ULP has not been notified of the association or session before. Look up the listener
+ * by the association's local address, and call the ULP's refused() upcall, which counts the
+ * failure. Do nothing if there is no listener.
  *
  * Context: worker, with the association's mutex held, or before any other context can
  * find the association.

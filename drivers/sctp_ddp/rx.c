@@ -5,8 +5,8 @@
  * A chunk that is next in order is passed to the session or to DDP without delay. DDP places the
  * payload of an out-of-order tagged segment without delay, and the stream keeps only the header;
  * any other out-of-order chunk is kept as a whole. The DDP-SSN is checked against the window (RFC
- * 5043 10) before memory is allocated. Chunks of a session that has ended are only counted. A
- * segment that must wait is deferred: later chunks are out of order until it is delivered.
+ * 5043 10) before memory is allocated. Chunks of a session that has ended are only counted. While
+ * a segment is deferred because of a page fault, later chunks are treated as out of order.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -72,7 +72,7 @@ static bool deliver_segment(struct sddp_stream *st, u32 len, const struct ddp_pl
 	return true;
 }
 
-/* Enter Full Operation after the peer has accepted; end a session without a DDP stream */
+/* Enter Full Operation after the peer's Accept; end the session if the ULP binds no DDP stream */
 static void sddp_rx_enter_full(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	if (st->ended)
@@ -80,7 +80,7 @@ static void sddp_rx_enter_full(struct sddp_stream *st, const struct ddp_offer *o
 	sddp_stream_set_deadline(st, 0);
 	st->accepted = true;
 	sddp_assoc_count_accepted(st->a);
-	/* continue even if the ULP refuses the reply: the stream then sends only a Terminate */
+	/* ignore the result: if the ULP refuses the reply, the DDP stream sends only a Terminate */
 	ddp_session_report_established(&st->ss, o);
 	if (!st->stream)
 		sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
@@ -93,7 +93,7 @@ static void sddp_rx_report_initiate(struct sddp_stream *st, const struct ddp_off
 	st->reported = !sddp_listen_pass_initiate(st, o);
 	if (st->reported)
 		sddp_unaccepted_remove(st->a);
-	/* RFC 5043 6.4: if no ULP has rejected the session, send a Terminate, not a Reject */
+	/* RFC 5043 6.4: a Reject is sent only for the ULP; any other refusal is a Terminate */
 	if (!st->reported)
 		sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
 }
@@ -202,7 +202,7 @@ static bool process_kept_chunk(struct sddp_stream *st, struct sddp_kept *k)
 	return true;
 }
 
-/* Process kept chunks in order, until one has not been received or must be deferred */
+/* Process kept chunks in order, until the next chunk is missing or must be deferred */
 static void process_kept_in_order(struct sddp_stream *st)
 {
 	struct sddp_kept *k;
@@ -286,7 +286,7 @@ static bool keep_early_chunk(struct sddp_stream *st, const struct sddp_chunk_des
 	return true;
 }
 
-/* Check whether an out-of-order chunk is legal: the active side sends none before our reply */
+/* Check whether a chunk may be out of order: until our reply the peer may send only its Initiate */
 static bool may_be_out_of_order(const struct sddp_stream *st)
 {
 	return st->s.state != SDDP_IDLE && st->s.state != SDDP_REQUESTED;
@@ -337,7 +337,7 @@ static void process_terminate_if_complete(struct sddp_stream *st)
 static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 			const struct sddp_head *h)
 {
-	/* the state machine takes a segment as a sign that the peer has received our Accept */
+	/* a segment shows the state machine that the peer has received our Accept */
 	if (in->ppid == SDDP_PPID_SEGMENT && st->s.state == SDDP_OPEN)
 		sddp_session_receive(&st->s, SDDP_KIND_SEGMENT, false);
 	sddp_tally_count_chunk(&st->tally, h);
@@ -345,10 +345,10 @@ static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in
 }
 
 /**
- * sddp_rx_start_counting_if_ended - free the kept chunks of an ended session
+ * sddp_rx_start_counting_if_ended - start to only count received chunks if the session has ended
  * @st: the stream
  *
- * Afterwards the session's chunks are only counted. Do nothing while our Initiate has no reply.
+ * Also free the session's kept chunks. Do nothing while our Initiate has no reply.
  *
  * Context: worker, with the association's mutex held.
  */
@@ -490,16 +490,16 @@ static int sddp_rx_process_first(struct sddp_assoc *a, const struct sddp_chunk_d
 	st = add_stream(a, in->id);
 	if (IS_ERR(st))
 		return PTR_ERR(st);
-	/* ignore the result, which is true: only a segment can be deferred */
+	/* ignore the result: it is true for an Initiate, because only segments are deferred */
 	process_chunk(st, in, h);
 	return 0;
 }
 
 /*
  * Check whether a session is over, so that a received chunk belongs to the next session. On an
- * association that the peer has established, only the peer begins sessions, and only after it has
+ * association that the peer has created, only the peer begins sessions, and only after it has
  * received our last chunk. So there the received chunk also acknowledges our last chunk. On an
- * association of this side, the session must also have ended for the ULP.
+ * association that this side has created, the session must also have ended for the ULP.
  */
 static bool is_session_over(const struct sddp_stream *st)
 {

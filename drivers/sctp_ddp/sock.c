@@ -272,7 +272,7 @@ static void set_icmp_error_reports(struct socket *sock, int on)
 			      KERNEL_SOCKPTR(&on), sizeof(on));
 }
 
-/* Bind to the ULP's port, or to any free port if an SCTP socket already uses the ULP's port */
+/* Bind to the port that the ULP has chosen; if another socket uses it, bind to any free port */
 static int bind_some_port(struct sddp_assoc *a)
 {
 	struct sockaddr_storage addr = a->from;

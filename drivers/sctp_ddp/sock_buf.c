@@ -24,9 +24,9 @@
 #define SNDBUF_UNACCEPTED	(32 * 1024)
 
 /*
- * Maximum number of unsent bytes in SCTP's queue; no more segments are passed to SCTP
- * above that. SCTP sends the queue in order, whatever the stream, so a longer queue
- * would delay the messages of other sessions.
+ * Maximum number of unsent bytes in SCTP's queue: while the queue has as many, no segment is
+ * passed to SCTP. SCTP sends the chunks of all streams in one order, so a longer queue would
+ * delay the messages of other sessions.
  */
 #define UNSENT_MAX	(128 * 1024)
 
@@ -203,8 +203,8 @@ static int sddp_sndbuf_cost(u32 len)
  * @len: maximum number of bytes that the caller passes to SCTP until it calls
  *	sddp_sock_uncork()
  *
- * SCTP can then pass the packets of many chunks to IP at once (GSO). SCTP also sends the
- * chunks when a SACK arrives. The send buffer must have space for @len bytes, because it
+ * SCTP can then pass the packets of many chunks to IP at once (GSO). SCTP sends the chunks
+ * earlier if a SACK arrives. The send buffer must have space for @len bytes, because it
  * does not drain while SCTP holds back chunks.
  *
  * Context: worker, with the association's mutex held.

@@ -62,10 +62,10 @@ bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 
 /*
  * Copy the first bytes of the chunk in @a->src. All decisions are based on this copy, so
- * the bytes cannot change between a check and their use. In fact no other context writes
- * to the bytes in SCTP's queue either, because SCTP copies each packet to its own memory
- * before it verifies the checksum. Return: true if the CPU can read the bytes, false
- * otherwise.
+ * the bytes cannot change between a check and their use. The copy is only a precaution:
+ * no other context should write to the bytes in SCTP's queue, because SCTP copies each
+ * packet to its own memory before it verifies the checksum. Return: true if the CPU can
+ * read the bytes, false otherwise.
  */
 static bool copy_head(struct sddp_assoc *a)
 {

@@ -7,9 +7,9 @@
  * @next: next expected DDP-SSN
  * @ssn: DDP-SSN of a received chunk
  *
- * The caller must call this function before it allocates memory for an out-of-order
- * chunk: a chunk beyond the 32767 that may be in flight (RFC 5043 section 10) must not
- * use memory.
+ * The caller must call this function before it allocates memory for an out-of-order chunk.
+ * A chunk is refused without using memory if it is further ahead than the 32767 chunks that
+ * may be in flight (RFC 5043 section 10).
  *
  * Return: the position, see enum sddp_ssn_order. SDDP_SSN_EARLY includes duplicates of
  * kept chunks, which the caller must detect.

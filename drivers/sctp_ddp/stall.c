@@ -4,9 +4,9 @@
 #include "stall.h"
 
 /*
- * Numbers of checks without progress after which each action is taken. PROBE_AT,
+ * Numbers of checks without progress after which each step is taken. PROBE_AT,
  * SHRINK_AT and WAIT_UNTIL count from the start of the present cycle, END_AT from the
- * last progress. Two checks without action follow SHRINK_AT, because SCTP needs that
+ * last progress. After SHRINK_AT two checks take no action, because SCTP needs that
  * long to retransmit the data in smaller packets. Then the next cycle begins.
  */
 #define PROBE_AT		1

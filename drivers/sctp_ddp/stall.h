@@ -49,7 +49,7 @@ enum sddp_stall_do {
  * struct sddp_stall_view - state of the association at a check
  * @in_flight: true if data is in flight, so that another check must follow
  * @ack_expected: true if data is in flight and the peer's window is open. A peer whose
- *	window is closed may withhold its acknowledgments without limit.
+ *	window is closed may send no acknowledgment for any length of time.
  * @acked: last TSN that the peer has acknowledged cumulatively
  * @last_heard: time of the last packet from the peer on any path, nanoseconds
  * @now: current time, nanoseconds, by the same clock as @last_heard

@@ -26,7 +26,8 @@
  * @st: the stream; the caller must hold a reference or the RCU read lock
  * @ev: the event
  *
- * Do not schedule the worker if the last reference to the stream has been dropped.
+ * Do not schedule the worker if the last reference to the stream has been dropped. If the
+ * stream is moved to another association meanwhile, schedule that association's worker.
  *
  * Context: any.
  */
@@ -321,10 +322,10 @@ void sddp_stream_request_end(struct sddp_stream *st, enum iw_reason why)
 }
 
 /**
- * sddp_stream_end - end a session for the ULP
+ * sddp_stream_end - mark a session as ended, and notify the ULP
  * @st: the stream
  * @why: the reason
- * @o: the data of the peer's Reject, or NULL
+ * @o: offer in the peer's Reject, with the Private Data; NULL if there is no Reject
  *
  * Only the first call for a stream has an effect. The worker sends a Terminate
  * afterwards if sddp_session_may_send() allows it.

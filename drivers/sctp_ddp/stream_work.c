@@ -83,9 +83,9 @@ static bool change_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 	list_del_init(&st->ready);
 	WRITE_ONCE(st->id, id);
 	/*
-	 * Store st->a after list_del_init(). sddp_stream_set_event() reads st->a, and takes
-	 * only the lock of @to for its list_add_tail() of st->ready. Without the order,
-	 * list_del_init() could overwrite the links that list_add_tail() sets. Pairs
+	 * Store st->a after list_del_init(). If sddp_stream_set_event() reads the new st->a,
+	 * it takes only the lock of @to for its list_add_tail() of st->ready. Without the
+	 * order, list_del_init() could overwrite the links that list_add_tail() sets. Pairs
 	 * with the lock of @to. litmus: home
 	 */
 	smp_store_release(&st->a, to);
@@ -115,17 +115,17 @@ static bool sddp_stream_move_to_other_assoc(struct sddp_stream *st)
 	list_del_init(&st->queue_entry);
 	list_del_init(&st->late);
 	/*
-	 * account before change_assoc(), after which the other worker may change
-	 * st->accepted
+	 * update the counts before change_assoc(), because the worker of @to may change
+	 * st->accepted afterwards
 	 */
 	sddp_assoc_account_session_end(from, st);
 	if (change_assoc(st, to, id))
 		ddp_session_put(&st->ss);
 	/* cannot fail: the reservation has allocated the entry */
 	xa_store(&to->streams, id, st, GFP_KERNEL);
-	/* let the other worker handle pending events and check the deadline */
+	/* let the worker of @to handle pending events and check the deadline */
 	sddp_stream_set_event(st, SDDP_EV_TIMEOUT);
-	/* drop the reference that the stream held; this worker holds another reference */
+	/* drop the stream's reference to its former association; the worker holds another one */
 	sddp_assoc_put(from);
 	return true;
 }
@@ -145,8 +145,8 @@ static bool is_number_free(const struct sddp_stream *st)
  * Check whether an ended session may be orphaned, so that only a count of its chunks is
  * kept. The peer must have begun the session and established the association. Then only
  * the peer can begin the next session on this number, and it must not do so before it
- * has received all of our chunks. The only chunk that we may still have to send is a
- * Terminate.
+ * has received all of our chunks. In addition, this side must have no chunk left to send
+ * except a Terminate.
  */
 static bool may_orphan_session(const struct sddp_stream *st)
 {
@@ -199,7 +199,7 @@ void sddp_stream_handle_events(struct sddp_stream *st)
 	unsigned long events;
 
 	sddp_stream_process_ulp_requests(st);
-	/* ignore a stream that has been removed from the table or is not in the table yet */
+	/* leave the events of a stream that is no longer, or not yet, in the table */
 	if (xa_load(&st->a->streams, st->id) != st)
 		return;
 	/* litmus: none, queue_work() makes all events visible that were set before it */

@@ -128,10 +128,10 @@ static void uncork_if_corked(struct sddp_assoc *a)
 }
 
 /*
- * Cork SCTP while more segments of the message follow, because SCTP can pass many chunks
- * to IP at a lower cost. Uncork SCTP before the last segment of the message or of the
- * slot, so that SCTP sends this segment and the segments held back. @left: bytes left in
- * the slot after the pending segment.
+ * Cork SCTP while more segments of the message follow, so that SCTP passes many chunks to
+ * IP at once, at a lower cost per chunk. Uncork SCTP before the last segment of the message
+ * or of the slot, so that SCTP sends this segment and the segments held back. @left: bytes
+ * left in the slot after the pending segment.
  */
 static void cork_or_uncork(struct sddp_assoc *a, u32 left)
 {
@@ -173,8 +173,8 @@ static int grow_out_buf(struct sddp_assoc *a, u32 size)
 	u8 *out;
 
 	/*
-	 * Add space for the offset that out_offset() returns. This may double the memory
-	 * of the buffer, but only while segments of that length are sent.
+	 * Add space for the offset of a long segment, see out_offset(). This may double
+	 * the memory of the buffer, but only while the path allows long segments.
 	 */
 	if (size > DDP_COPY_LONG)
 		size += PAGE_SIZE;
@@ -333,8 +333,8 @@ static int send_stream_chunks(struct sddp_stream *st, u32 most)
 	int err = send_earlier_segment(st->a);
 
 	/*
-	 * compute drained again in this slot: DDP may have more segments, such as
-	 * RDMAP's Terminate
+	 * let this slot compute drained again: since the last slot DDP may have got more
+	 * segments, such as RDMAP's Terminate
 	 */
 	st->drained = false;
 	if (!err)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unaccepted associations: a peer has established the association, no program has
- * accepted a session on it recently, and no Initiate waits for a program's reply.
+ * Unaccepted associations: those that a peer has established, on which no program has
+ * accepted a session recently and no Initiate waits for a program's reply.
  *
- * Each unaccepted association may use little memory, and their number is limited, see
- * admission.h. A new association is always admitted. If a limit is reached, the work
- * item of the listening socket evicts the oldest unaccepted association of the group
- * that sddp_choose_evict_group() chooses.
+ * An unaccepted association may use only little memory, and the number of unaccepted
+ * associations is limited, see admission.h. A new association is always admitted: if a
+ * limit is reached, the work item of the listening socket evicts the oldest unaccepted
+ * association of the group that sddp_choose_evict_group() chooses.
  */
 #include <linux/once.h>
 #include <linux/random.h>
@@ -109,7 +109,7 @@ struct sddp_assoc *sddp_unaccepted_add(struct sddp_assoc *a)
  * sddp_unaccepted_add_again - count an association as unaccepted again
  * @a: the association, without a session
  *
- * Make @a the first candidate for eviction.
+ * Treat @a as the oldest unaccepted association, so that it is the first to be evicted.
  *
  * Context: worker, with the association's mutex held.
  * Return: true if @a is counted now, or is being evicted; false if the caller must end
@@ -146,7 +146,7 @@ void sddp_unaccepted_remove(struct sddp_assoc *a)
 }
 
 /**
- * sddp_assoc_count_accepted - account for an accepted session
+ * sddp_assoc_count_accepted - count a session that has been accepted
  * @a: the association
  *
  * The worker calls this function when a program has accepted a session of the peer, or

@@ -59,8 +59,8 @@ int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
  */
 bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has);
 /*
- * Check whether a listener of interface @mine on all addresses may serve the addresses of
- * interface @has: the interfaces are related, and are in the same VRF
+ * Check whether a wildcard listener of the device of interface @mine may serve the addresses
+ * of interface @has: the interfaces must be related, see above, and in the same VRF
  */
 bool ddp_addr_may_serve(struct net *net, int mine, int has);
 /* Get the VRF in which the device of interface @mine binds sockets to the address @local */

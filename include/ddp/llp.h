@@ -26,10 +26,10 @@ struct ddp_stream;
  *	lock but no other lock, so it must not sleep.
  * @read: copy the next @len bytes of the current segment to @dst. DDP calls it
  *	only inside ddp_rx_segment() and ddp_rx_place_early(); @len never
- *	exceeds the unread bytes of the segment. A sender on this machine may
- *	still be writing the received pages, so each byte is copied at most
- *	once: no value can change after DDP has checked it. Returns false if the
- *	CPU cannot read all bytes: @dst then has zeros for the unreadable bytes,
+ *	exceeds the unread bytes of the segment. Each byte is copied at most once,
+ *	because a sender on this machine may still be writing to the received
+ *	pages, and a value must not change after DDP has checked it. Returns false
+ *	if the CPU cannot read all bytes: @dst then has zeros for the unreadable bytes,
  *	and DDP must not deliver the segment.
  * @close: end the stream on request of the ULP. If @why is IW_LOCAL_CLOSE, end
  *	it gracefully, after all pulled segments have been sent (LLP 9). For every
@@ -145,8 +145,8 @@ bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32
  * ddp_rx_next_page_off - predict the page offset at which the next segment is placed
  * @s: stream
  *
- * An LLP that copies payloads to a buffer of its own should place the next
- * payload at this page offset of the buffer: ddp_copy() can then copy whole
+ * An LLP that copies payloads to its own buffer first should copy the next
+ * payload to this page offset of the buffer: ddp_copy() can then copy whole
  * pages from the buffer to the MR. The result is only a hint.
  *
  * Return: the page offset in bytes, or -1 if no tagged segment can continue the
@@ -163,8 +163,8 @@ int ddp_rx_next_page_off(const struct ddp_stream *s);
  *	processed and this one. This function must have returned true for each
  *	of them.
  *
- * Return: true if the TO continues those @n segments, and the length and the
- * rest of the header equal those of the last processed segment; false
+ * Return: true if the TO continues those @n segments, and if the length and all
+ * other header fields equal those of the last processed segment; false
  * otherwise.
  */
 bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
@@ -270,8 +270,8 @@ struct ddp_txseg {
  */
 void ddp_tx_begin(struct ddp_stream *s);
 /*
- * Check whether @s, which may be NULL, has failed. Nothing but a Terminate is
- * sent on a failed stream.
+ * Check whether @s, which may be NULL, has failed. A failed stream sends nothing
+ * but a Terminate.
  */
 bool ddp_tx_has_failed(const struct ddp_stream *s);
 void ddp_tx_end(struct ddp_stream *s);
@@ -294,7 +294,7 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
 
 /**
  * ddp_tx_unpull - undo the last ddp_tx_next()
- * @s: stream; none of the segment's payload may have been fetched
+ * @s: stream; ddp_tx_fill() must not have copied any payload of the segment
  *
  * An LLP calls this function if it has no space for the segment. The next
  * ddp_tx_next() returns the same bytes again, and only the ddp_tx_report_sent()
@@ -349,7 +349,7 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
 
 /**
  * ddp_tx_page_off - get the page offset of the current segment's source
- * @s: stream; none of the segment's payload may have been fetched
+ * @s: stream; ddp_tx_fill() must not have copied any payload of the segment
  *
  * An LLP that fills a long segment at this page offset of its buffer lets
  * ddp_copy() copy whole pages, which is faster. The offset is only a hint,

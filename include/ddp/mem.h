@@ -146,9 +146,8 @@ struct ddp_stags {
  * @mem_base: address in @mem that corresponds to @base
  * @kind: type of the structure that embeds this one; private to the ULP
  * @users: reference count: 1, plus 1 for each in-flight reference, cached ones
- *	included. This field is in another cache line than the fields above,
- *	because every CPU that uses the MR writes it, but only reads those
- *	fields.
+ *	included. Every CPU that uses the MR writes this field, but only reads
+ *	the fields above. So this field is in another cache line.
  * @access_lock: lock that each access in flight holds on PREEMPT_RT, where
  *	BH-disabled sections can be preempted
  *
@@ -194,11 +193,11 @@ void ddp_stags_destroy(struct ddp_stags *t);
  * ddp_region_insert() assigns an STag with an unpredictable index and the key
  * @key to @r, and inserts @r into the table. May sleep.
  *
- * ddp_region_revoke() clears @r->valid and waits for all accesses in flight. On
- * return the network can no longer access the memory (RFC 5041 8.3.1 (6)). Each
- * path delays the call at most for the copy of one segment or batch and for one
- * lookup, which then finds the MR invalid. Process or softirq context. Returns
- * true if @r was valid, false if not.
+ * ddp_region_revoke() clears @r->valid and waits until no access is in flight.
+ * On return the network can no longer access the memory (RFC 5041 8.3.1 (6)). A
+ * receive or transmit path that uses @r delays the call at most until it has
+ * copied one segment or batch, and has then found the MR invalid. Process or
+ * softirq context. Returns true if @r was valid, false if not.
  *
  * ddp_region_validate() makes @r valid with a new key.
  *
@@ -218,7 +217,10 @@ void ddp_fault_complete(struct ddp_fault *w, bool fault_failed);
 
 struct ddp_stream;
 
-/* Let the receive path wait for the ULP, and undo it; only in the admit upcall */
+/*
+ * Make the receive path wait for the ULP, as for a page fault; ddp_rx_cancel_wait() undoes
+ * this. The ULP calls both functions in its admit upcall only.
+ */
 void ddp_rx_begin_wait(struct ddp_stream *s, const struct ddp_mem_ops *ops, void *owner);
 void ddp_rx_cancel_wait(struct ddp_stream *s);
 

@@ -34,10 +34,10 @@
  * @rtr: DDP_RTR_* flags
  * @revision: MPA revision of a received message; 0 over SCTP, whose messages have
  *	no revision. Ignored in an offer to send.
- * @crc: received message that does not reject: true if the segments of both
- *	directions will carry an MPA CRC. Ignored in an offer to send
- * @tx_markers: as @crc; true if this side will send MPA markers
- * @rx_markers: as @crc; true if the peer will send MPA markers
+ * @crc: true if the segments of both directions will carry an MPA CRC. Valid in
+ *	a received message that is not a reject; ignored in an offer to send.
+ * @tx_markers: true if this side will send MPA markers; valid if @crc is
+ * @rx_markers: true if the peer will send MPA markers; valid if @crc is
  * @pd_len: length of Private Data in bytes, without the IRD/ORD word
  * @pd: Private Data
  */

@@ -11,8 +11,8 @@ struct net;
 
 /**
  * struct ddp_sock_owner - the task on whose behalf a socket is created
- * @cred: credentials of the task, referenced; firewall rules compare their user or
- *	group with that of the packets of the socket
+ * @cred: credentials of the task, referenced; firewall rules by user or group match
+ *	the packets of the socket by these credentials
  * @cgroups: control groups of the task, referenced; their network policies apply to
  *	the socket
  * @privileged: true if the task may bind to privileged ports (CAP_NET_BIND_SERVICE);

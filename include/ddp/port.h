@@ -29,7 +29,7 @@ struct socket;
 
 /**
  * struct ddp_port_listener - listener of one interface on a port
- * @dl: part of the listener that the user of sessions knows
+ * @dl: part of the listener that struct ddp_session_user upcalls receive
  * @ops: operations of the LLP
  * @port: the port
  * @list: entry in the port's list of listeners, which is sorted by @order; read under RCU
@@ -137,7 +137,7 @@ ddp_port_get_listener_by_addr(const struct ddp_port_ops *ops, const struct net *
 			      const struct sockaddr_storage *called, int vrf);
 void ddp_port_put_listener(struct ddp_port_listener *l);
 
-/* Attach connection requests to a listener, report them to the ULP, detach them */
+/* Attach a connection request to a listener, report it to the ULP, and detach it */
 bool ddp_port_attach_request(struct ddp_port_listener *l, struct ddp_conn_req *c,
 			     const struct sockaddr_storage *from);
 void ddp_port_detach_request(struct ddp_conn_req *c);

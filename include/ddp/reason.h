@@ -13,9 +13,9 @@
  * Reason for which a stream has ended.
  *
  * The comment of a reason begins with layer/type/code of the Terminate that
- * reports it (RFC 5040 4.8). A reason without them is local: no Terminate names
- * it. The Terminate that may follow IW_LOCAL_PROT or IW_LOCAL_CQ has the fields
- * of IW_RDMAP_CATASTROPHIC.
+ * reports the reason (RFC 5040 4.8). A reason without these numbers is local: no
+ * Terminate can express it. After IW_LOCAL_PROT or IW_LOCAL_CQ a Terminate with
+ * the fields of IW_RDMAP_CATASTROPHIC may be sent.
  *
  * Programs receive the number as vendor error of a completion, so a number must
  * never be changed or reused. Add a new reason at the end, and to the list in
@@ -65,7 +65,7 @@ enum iw_reason {
 	IW_RDMAP_INVALIDATE = 33,	/* 0/2/09 STag cannot be invalidated */
 	IW_RDMAP_UNSPEC = 34,	/* 0/2/ff unspecified operation error */
 
-	/* local reasons, which have no Terminate fields of their own */
+	/* local reasons, which a Terminate cannot express */
 	IW_PEER_TERMINATE = 35,	/* the peer sent a Terminate */
 	IW_SCTP_ADAPTATION = 36,	/* association without DDP's adaptation indication */
 	IW_SCTP_CONTROL = 37,	/* malformed session control chunk */
@@ -84,15 +84,15 @@ enum iw_reason {
 	IW_NO_MEMORY = 50,	/* allocation failed */
 	IW_UNREADABLE = 51,	/* the CPU cannot read the received data */
 	IW_SCTP_ADDRESSES = 52,	/* association has too many addresses */
-	IW_RETRY_EXCEEDED = 53,	/* no stream within timeout and retry count of a QP */
+	IW_RETRY_EXCEEDED = 53,	/* no connection within the timeout and retry count of a QP */
 
 	IW_REASON_NR
 };
 
 /*
- * Returned by functions of DDP, the ULP and the LLP if a page fault must be
- * resolved before the operation can proceed, like -EAGAIN. A stream never ends
- * for this reason.
+ * Return value with the meaning of -EAGAIN: a page fault must be resolved before
+ * the operation can proceed. Used by DDP, the ULP and the LLP. A stream never
+ * ends for this reason.
  */
 #define IW_AGAIN	((enum iw_reason)(IW_REASON_NR + 1))
 
@@ -158,8 +158,8 @@ enum iw_event {
  * @layer: layer in a Terminate, or IW_NOT_ON_WIRE
  * @type: error type in a Terminate
  * @code: error code in a Terminate
- * @quote: IW_QUOTE_* flags of the headers that a Terminate quotes, if they are
- *	known
+ * @quote: IW_QUOTE_* flags of the headers that a Terminate quotes, if struct
+ *	iw_failure has them
  * @event: async event for the consumer, enum iw_event
  * @name: name for counters and traces, like "ddp-tagged-bounds"
  * @rule: RFC section that defines the reason, or "none"

@@ -2,7 +2,7 @@
 /*
  * Set-up and end of connections over any lower layer (LLP).
  *
- * Each LLP registers a session type by name, and rnic_sw gets the type by name.
+ * Each LLP registers a session type, and rnic_sw looks up the type by its name.
  * So the module rnic_sw does not depend on the module of an LLP.
  */
 #ifndef _DDP_SESSION_H
@@ -22,7 +22,7 @@ struct ddp_listener;
 struct ddp_stream;
 struct net;
 
-#define DDP_PATHS_MAX	4	/* maximum number of further interfaces for SCTP */
+#define DDP_PATHS_MAX	4	/* maximum number of interfaces in ddp_policy.paths */
 #define DDP_ANSWER_TIMEOUT	120	/* seconds within which the ULP must reply to a request */
 
 /**
@@ -46,7 +46,7 @@ struct ddp_policy {
 /**
  * struct ddp_session_user - upcalls from an LLP to the user of sessions
  * @policy: fill in the settings for a peer that has connected to @l. An LLP
- *	need not call it, and may use the settings given to listen instead.
+ *	may instead use the settings in ddp_listen.policy.
  * @request: handle a peer's request for a session on @l. Returns 0 if the user
  *	takes over one reference to @ss; the user must then call accept, reject
  *	or stop within DDP_ANSWER_TIMEOUT, or else the LLP ends the session.
@@ -54,12 +54,13 @@ struct ddp_policy {
  *	ends the session and keeps the reference.
  * @refused: count a connection setup on @l that failed before @request
  * @established: handle the success of start-up. Active side: @o is the peer's
- *	reply, and the LLP starts the stream given to connect after this upcall.
+ *	reply. After this upcall the LLP starts the stream given to connect.
  *	If the upcall returns another value than IW_OK, the stream carries only
  *	a Terminate. Passive side: @o is NULL, and the LLP makes this upcall
  *	after accept, before it sends the reply or any segment. A program that
  *	has called accept waits for this upcall or @closed and cannot be killed
- *	meanwhile, so the LLP must make one of them whatever the peer does.
+ *	meanwhile. So the LLP must make one of the two upcalls, whatever the
+ *	peer does.
  * @peer_closed: handle a half-close: the peer will send no more data. Called at
  *	most once, between @established and @closed.
  * @closed: handle the end of the session. Called exactly once, unless @request
@@ -148,8 +149,8 @@ struct ddp_connect {
 /**
  * struct ddp_listen - arguments of ddp_session_type.listen
  * @net: network namespace
- * @ifindex: interface of the device; only requests to addresses that rdma_cm may give the device
- *	are accepted, see ddp_addr_may_serve()
+ * @ifindex: interface of the device; only requests to addresses that the device may serve are
+ *	accepted, see ddp_addr_may_serve()
  * @vrf: ifindex of the VRF to listen in, or 0; set by the LLP
  * @backlog: maximum number of pending requests
  * @v6only: true if an IPv6 wildcard address does not include IPv4 addresses
@@ -190,7 +191,7 @@ struct ddp_listen {
  *	follows, at the latest when a timeout of the LLP expires.
  * @reject: reject a request. If it returns 0, the closed upcall follows, at the
  *	latest when a timeout of the LLP expires.
- * @bind: bind the stream of a session that was connected without one. Called only in the
+ * @bind: bind @s to a session for which ddp_connect.stream was NULL. Called only in the
  *	established upcall. Returns 0, or an errno of ddp_stream_bind(), after which the LLP
  *	ends the session.
  * @stop: end a session, abortively if @abort is set, else gracefully. The

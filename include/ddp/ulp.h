@@ -95,8 +95,8 @@ struct ddp_msg {
  *	in order, except for segments passed to @admit_more or @writes_placed.
  *	Called before the segment is placed, with two exceptions: a segment that
  *	was placed out of order, and a Write that DDP tried to place without
- *	@admit and that has failed or needs a page fault. For a tagged segment,
- *	set the rights that its STag needs. For an untagged segment, set the
+ *	@admit but could not place completely. For a tagged segment,
+ *	set the rights that its STag must have. For an untagged segment, set the
  *	buffer of its message, or return IW_DDP_U_NO_BUFFER if there is no
  *	buffer for this MSN. After ddp_rx_begin_wait() it may return IW_AGAIN for
  *	an untagged segment, and leave its state unchanged; DDP calls it again
@@ -108,12 +108,12 @@ struct ddp_msg {
  *	untagged segments. If it returns an error for @n > 1, it must leave its
  *	state unchanged; DDP then calls @admit_more for each segment separately.
  * @writes_placed: count @n RDMA Writes that have been placed. Each has one segment with
- *	@payload bytes, whose header differs only in the TO from the last
- *	segment of the Write before. Replaces @admit and @deliver for these
+ *	@payload bytes, whose header differs only in the TO from that of the last
+ *	segment of the previous Write. Replaces @admit and @deliver for these
  *	messages. Called before the next @admit or @deliver, at the latest in
  *	ddp_rx_end().
  * @may_place_early: decide whether a tagged segment that has arrived out of
- *	order may be placed now, and set the rights that its STag needs. Must
+ *	order may be placed now, and set the rights that its STag must have. Must
  *	not change the state of the ULP, because @admit is called when the
  *	segment is next in order (RFC 5041 5.3). Returns true if the segment may
  *	be placed.
@@ -134,9 +134,9 @@ struct ddp_msg {
  * @sent: complete the messages that the LLP has accepted: all messages whose
  *	last segment was pulled
  * @failed: handle a failure of the stream; @f->why may be a local reason. After
- *	this upcall DDP begins to place no further segment; ddp_stream_settle()
- *	waits for a copy in progress. DDP still calls @next, which may return a
- *	Terminate. Called at most once.
+ *	this upcall DDP begins no further placement. A copy that is already in
+ *	progress may continue; ddp_stream_settle() waits for it. DDP still calls
+ *	@next, which may return a Terminate. Called at most once.
  * @down: handle the end of the LLP's connection. Called at most once, as the
  *	last upcall; not called if ddp_stream_unbind() comes first.
  *
@@ -181,7 +181,7 @@ struct ddp_rx_seg {
 	u32		payload;	/* payload length in bytes */
 	u8		raw[IW_DDP_HDR_MAX];	/* header as received */
 	u8		raw_len;	/* number of valid bytes in raw */
-	u8		rights;		/* rights that the STag needs; tagged only */
+	u8		rights;		/* rights that the STag must have; tagged only */
 	bool		placed;		/* true if the segment was placed out of order before */
 };
 
@@ -207,7 +207,7 @@ struct ddp_stream {
 	/* set by ddp_stream_set_rights(); read before each copy */
 	u8			denied;	/* DDP_REMOTE_* rights that the QP forbids */
 
-	/* set once by ddp_stream_bind(), replaced by ddp_stream_unbind(); read under RCU */
+	/* set once by ddp_stream_bind(); ddp_stream_unbind() sets unbound_llp; read under RCU */
 	struct ddp_llp __rcu	*llp;
 
 	unsigned long		failed;	/* bit 0: the stream has failed; never cleared */
@@ -216,7 +216,7 @@ struct ddp_stream {
 	struct ddp_fault		rx_fault;
 
 	/* written by the receive path only */
-	bool			rx_busy;	/* path is running; read by ddp_stream_settle() */
+	bool			rx_busy;	/* receive path runs; see ddp_stream_settle() */
 	bool			rx_begun;	/* true between ddp_rx_begin() and ddp_rx_end() */
 	/*
 	 * MR of the last segment with a cached reference, or NULL. The receive
@@ -228,16 +228,16 @@ struct ddp_stream {
 	u32			writes_unreported;	/* Writes to pass to writes_placed() */
 	/* receive state of the untagged queues, indexed by the queue number */
 	struct ddp_untagged_queue uq[DDP_QUEUES];
-	struct ddp_cursor	sink[DDP_QUEUES];	/* where the next payload goes */
+	struct ddp_cursor	sink[DDP_QUEUES];	/* position of the next payload */
 	struct ddp_deferred	deferred;	/* deferred segment, if any */
 
 	/* page-fault request of the transmit path; ownership: see struct ddp_fault */
 	struct ddp_fault		tx_fault;
 
 	/* written by the transmit path only */
-	bool			tx_busy;	/* path is running; read by ddp_stream_settle() */
+	bool			tx_busy;	/* transmit path runs; see ddp_stream_settle() */
 	bool			tx_expects_kick;	/* the ULP kicks when it has more to send */
-	bool			tx_blocked;		/* next message waits for a response */
+	bool			tx_blocked;	/* next message waits for the peer's response */
 	/*
 	 * True while segments of msg are left to pull. The transmit path sets
 	 * in_msg before next() takes a message. The receive path also reads in_msg.
@@ -255,8 +255,8 @@ struct ddp_stream {
 };
 
 /*
- * Both paths read the fields up to failed. The receive path writes the fields
- * from rx_busy to deferred, and the transmit path writes those from tx_busy on.
+ * The receive path and the transmit path read the fields up to failed. The receive
+ * path writes the fields from rx_busy to deferred, the transmit path those from tx_busy.
  * rx_fault and tx_fault lie between these groups, so that no two groups share a
  * cache line.
  */

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # bash completion for rdma(8)                              -*- shell-script -*-
 
-# _rdma_next WORDS: print the words that may follow these words, in the order in which rdma
-# compares abbreviations. A word that begins with @ stands for all names of that kind.
+# _rdma_next WORDS: print the words that may follow WORDS. If an abbreviation matches several
+# words, rdma chooses the first of them, so the order is that of rdma. A word that begins with @
+# stands for all names of a kind, such as @device for all device names.
 _rdma_next() {
 	case $1 in
 	"") echo help dev link resource system statistic monitor ;;
@@ -75,7 +76,7 @@ _rdma() {
 			[[ $next != @* && $next != "$word"* ]] || break
 		done
 		[ "$next" != @device ] || device=$word
-		# rdma accepts list for show, so treat both alike
+		# rdma accepts list as another word for show
 		[ "$next" != list ] || next=show
 		at+=${at:+ }$next
 	done

@@ -94,8 +94,9 @@ static struct rnic_sw_cq *create_cq(struct ibv_context *ctx,
 	if (!cq)
 		return NULL;
 	/*
-	 * Always use the lock: a thread that destroys a QP removes completions
-	 * from the CQ, even if the program uses the CQ in one thread only
+	 * Use the lock even if the program uses the CQ in one thread only:
+	 * another thread may destroy a QP, and then removes completions from
+	 * the CQ
 	 */
 	rnic_sw_init_queue(&cq->q, false);
 	pthread_spin_init(&cq->arm_lock, PTHREAD_PROCESS_PRIVATE);
@@ -204,11 +205,12 @@ static void exchange_rings(struct rnic_sw_cq *cq, struct rnic_sw_queue *q, uint3
  *
  * The flags of the old ring may contain an arm request that the new ring lacks.
  * Copy the flags to the new ring; this causes at most one additional event.
- * Read them before the switch, because after the switch the kernel may give the
- * memory of the old ring to another queue.
+ * Read the flags of the old ring before the switch, because after the switch the
+ * kernel may give the memory of the old ring to another queue.
  *
- * A thread between start_poll and end_poll already holds q.lock, and reads a
- * copy of the current completion.
+ * If this thread is between start_poll and end_poll, it already holds q.lock.
+ * The read functions use a copy of the current completion, so the old ring can
+ * be unmapped.
  */
 static int switch_to_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 			  struct rnic_sw_queue *q)

@@ -173,9 +173,10 @@ void rnic_sw_remove_cqes(struct rnic_sw_cq *cq, uint32_t qp_num)
 }
 
 /*
- * Copy the next completion and release its slot immediately, instead of in the
- * next call. Before that call the program may post work requests, for whose
- * completions the kernel needs free slots. Return: 0; ENOENT if the CQ is empty.
+ * Copy the next completion, and release its slot immediately. Do not defer the
+ * release to the next call: before that call the program may post work requests,
+ * for whose completions the kernel needs free slots. Return: 0; ENOENT if the CQ
+ * is empty.
  */
 static int next_poll(struct ibv_cq_ex *ibcq)
 {

@@ -182,8 +182,8 @@ static_assert(sizeof(struct ib_uverbs_post_send) ==
 	      "both commands have the same fixed part");
 
 /*
- * Ring the doorbell with a write() command. The library's functions use an
- * ioctl, which costs more than all other processing of a small message.
+ * Ring the doorbell with a write() command. The functions of libibverbs use an
+ * ioctl instead, which costs more than all other processing of a small message.
  *
  * Call syscall() because write() is a cancellation point. A thread cancelled
  * there would leave a published request without a doorbell, or would not release
@@ -259,8 +259,8 @@ static int ring_rq_doorbell_once(struct rnic_sw_qp *qp)
  * published request counts as posted even if the doorbell fails. Store the
  * error in q->doorbell_err, so that the next post rings the doorbell again.
  *
- * Drop the caller's reference in q->refs. After that another thread may free
- * the QP, see rnic_sw_wait_posts().
+ * Drop the reference that the caller has taken in q->refs. After that another
+ * thread may free the QP, see rnic_sw_wait_posts().
  */
 static void ring_doorbell_with_retry(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
 				     int (*ring)(struct rnic_sw_qp *qp))
@@ -275,7 +275,8 @@ static void ring_doorbell_with_retry(struct rnic_sw_qp *qp, struct rnic_sw_queue
 
 /*
  * Ring the doorbell again if the last doorbell failed. The caller must hold the
- * queue's lock. Return: 0; or a positive errno, and the caller must not post.
+ * queue's lock. Return: 0; or a positive errno if the doorbell has failed again,
+ * so that the caller must not post.
  */
 static int ring_again_if_failed(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
 				int (*ring)(struct rnic_sw_qp *qp))
@@ -291,9 +292,9 @@ static int ring_again_if_failed(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
  * rnic_sw_publish_requests - make posted requests visible to the kernel
  * @q: SQ or RQ of a QP, locked
  *
- * Return: true if the caller must ring the doorbell after unlocking the queue:
- * the function has then taken a reference in @q->refs, which the doorbell drops;
- * false if the kernel needs no doorbell.
+ * Return: true if the caller must unlock the queue and then ring the doorbell:
+ * this function has then taken a reference in @q->refs, which ringing the
+ * doorbell drops; false if the kernel needs no doorbell.
  */
 bool rnic_sw_publish_requests(struct rnic_sw_queue *q)
 {
@@ -312,8 +313,8 @@ bool rnic_sw_publish_requests(struct rnic_sw_queue *q)
  * Called before the provider frees a QP or SRQ. A request may complete before
  * its post returns, and another thread that polls the completion may then
  * destroy the QP or SRQ. At that time the posting thread may still have to
- * release the lock and to ring the doorbell. The program must not begin a new
- * post.
+ * release the lock and to ring the doorbell. The wait ends, because a program
+ * must not begin a post while it destroys the QP or SRQ.
  */
 void rnic_sw_wait_posts(struct rnic_sw_queue *q, bool locked)
 {
@@ -341,7 +342,8 @@ void rnic_sw_ring_sq_doorbell(struct rnic_sw_qp *qp)
  * doorbell failed
  * @qp: the queue pair, its send queue locked
  *
- * Return: 0; or a positive errno, and the caller must not post.
+ * Return: 0; or a positive errno if the doorbell has failed again, so that the
+ * caller must not post.
  */
 int rnic_sw_retry_sq_doorbell(struct rnic_sw_qp *qp)
 {

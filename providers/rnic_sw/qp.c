@@ -131,10 +131,10 @@ static int create_qp_once(struct rnic_sw_qp *qp, uint32_t llp,
 
 /*
  * Create a QP whose number is not that of a QP being destroyed. If the kernel
- * assigns such a number, destroy the new QP and create another. The destruction
- * does not have to wait: the program does not know the new QP, so that QP has
- * neither completions nor events. The kernel assigns consecutive numbers, or a
- * random one from time to time, so the next QP gets another number.
+ * assigns such a number, destroy the new QP and create another. This destruction
+ * needs no care: the program does not know the new QP, so that QP has neither
+ * completions nor events. The next QP gets another number, because the kernel
+ * assigns consecutive numbers, with a random number from time to time.
  */
 static int create_unique_qp(struct rnic_sw_qp *qp, uint32_t llp,
 			    struct ibv_qp_init_attr_ex *attr,

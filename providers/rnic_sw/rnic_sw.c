@@ -71,8 +71,8 @@ static int create_kernel_context(struct verbs_context *vctx,
 }
 
 /*
- * Create a context in the kernel and read the kernel's features from the
- * response
+ * Create a context in the kernel, and read the kernel's optional features from
+ * the response
  */
 static int get_context(struct rnic_sw_context *ctx)
 {
@@ -84,8 +84,8 @@ static int get_context(struct rnic_sw_context *ctx)
 }
 
 /*
- * Query an existing kernel context. The command does not report the kernel's
- * features, so the provider uses none of them.
+ * Query an existing kernel context. This command does not report the kernel's
+ * optional features, so the provider uses no optional feature.
  */
 static int query_context(struct rnic_sw_context *ctx)
 {
@@ -201,7 +201,7 @@ PROVIDER_DRIVER(rnic_sw, rnic_sw_dev_ops);
 
 __thread char rnic_sw_thread_tag;
 
-/* Check whether a ring of @bytes can have the slots and stride of @q */
+/* Check whether @bytes are enough for a ring with the slots and stride of @q */
 static bool is_valid_ring(const struct rnic_sw_queue *q, size_t bytes)
 {
 	return q->slots && !(q->slots & (q->slots - 1)) && !(q->stride % 8) &&

@@ -48,7 +48,7 @@ struct rnic_sw_td {
 /* Protection domain, or parent domain if @domain is set */
 struct rnic_sw_pd {
 	struct ibv_pd		ibpd;
-	/* reference count: 1 for the program, 1 for each object or parent domain in the domain */
+	/* reference count: 1 for the program, and 1 for each object and parent domain on this PD */
 	atomic_int		refs;
 	atomic_int		parents;	/* number of parent domains of this domain */
 	struct rnic_sw_pd	*domain;	/* protection domain of a parent domain, or NULL */
@@ -188,9 +188,9 @@ static inline uint64_t rnic_sw_to_ns(const struct timespec *t)
 /*
  * Disable cancellation of this thread while it destroys an object that has
  * events. libibverbs waits at a cancellation point until the program has
- * acknowledged the events. If the thread were cancelled there, the kernel would
- * have destroyed its object, but the provider's part would leak and the
- * library's event lock would stay locked.
+ * acknowledged the events. If the thread were cancelled at that point, the kernel
+ * would have destroyed its object, but the provider's object would leak, and a
+ * lock of libibverbs would stay locked.
  *
  * Return: the previous state, for rnic_sw_restore_cancel().
  */

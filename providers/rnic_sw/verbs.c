@@ -70,8 +70,9 @@ int rnic_sw_query_rt_values(struct ibv_context *ctx,
 		if (clock_gettime(CLOCK_MONOTONIC, &now))
 			return errno;
 		/*
-		 * tv_nsec contains the whole time, like the timestamps of
-		 * completions. A 32-bit long is too short for that time.
+		 * Return the whole time in tv_nsec, because the timestamps of
+		 * completions are in nanoseconds too. A long of 32 bits is too
+		 * short for that.
 		 */
 		if (rnic_sw_to_ns(&now) > LONG_MAX)
 			return EOVERFLOW;
@@ -211,9 +212,9 @@ static int dealloc_kernel_pd(struct rnic_sw_pd *pd)
 
 /*
  * Deallocate a protection domain or a parent domain. Fail with EBUSY if objects
- * use it. For a parent domain, which the kernel does not know, @refs counts the
- * objects. For a protection domain the kernel decides: another process that
- * shares the domain may have destroyed objects that @refs still includes.
+ * use it. For a parent domain, which the kernel does not know, check @refs. For a
+ * protection domain the kernel checks, because @refs may be too high: another
+ * process that shares the domain may have destroyed objects that @refs includes.
  */
 int rnic_sw_dealloc_pd(struct ibv_pd *ibpd)
 {

@@ -42,8 +42,8 @@ struct rnic_sw_ring {
 
 /*
  * The kernel sets this flag of an SQ or RQ while it does not poll the ring.
- * After the program has advanced prod, it must execute a full barrier and then
- * read this flag. If the flag is set, the program must call post_send or
+ * After the program has advanced prod, it must execute a full memory barrier and
+ * then read this flag. If the flag is set, the program must call post_send or
  * post_recv without a work request. The kernel sets the flag of an RQ only if
  * the queue pair is in the error state, because it must then flush the receives
  * that the program posts.
@@ -156,7 +156,7 @@ enum rnic_sw_status {
 	RNIC_SW_MW_BIND_ERR		= 6,	/* MW cannot be bound */
 	RNIC_SW_REM_ACCESS_ERR		= 10,	/* remote memory access error */
 	RNIC_SW_REM_OP_ERR		= 11,	/* remote operation failed */
-	RNIC_SW_RETRY_EXC_ERR		= 12,	/* peer did not reply, or is gone */
+	RNIC_SW_RETRY_EXC_ERR		= 12,	/* peer did not reply, or connection lost */
 	RNIC_SW_RNR_RETRY_EXC_ERR	= 13,	/* peer has posted no receive */
 };
 
@@ -164,7 +164,7 @@ enum rnic_sw_status {
  * Vendor error of a completion. The lower 16 bits are the number of the reason.
  * If the reason is RNIC_SW_PEER_TERMINATE, the upper 16 bits are the layer, the
  * error type and the error code of the peer's Terminate, in the order of
- * Terminate Control (RFC 5040 4.8). Otherwise they are zero.
+ * Terminate Control (RFC 5040 4.8). Otherwise the upper 16 bits are zero.
  */
 #define RNIC_SW_PEER_TERMINATE		35
 #define RNIC_SW_VENDOR_ERR(reason, layer, type, code)			\
@@ -391,8 +391,8 @@ enum rnic_sw_query_conn_attrs {
 /**
  * struct rnic_sw_query_conn_resp - start-up message of a peer
  * @comp_mask: zero
- * @flags: RNIC_SW_CONN_*. CRC and markers are what both messages together have
- *	agreed on; they are never set over SCTP or after a reject
+ * @flags: RNIC_SW_CONN_*. The flags for CRC and markers are the result of the
+ *	negotiation by both start-up messages; never set over SCTP or after a reject
  * @ird: IRD as the peer has sent it, 14 bits; 0x3fff if the peer does not
  *	negotiate it. Zero without RNIC_SW_CONN_DEPTHS
  * @ord: ORD, in the same way as @ird

@@ -146,8 +146,8 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 	if (attr->cap.max_recv_wr)
 		rq = new_ring(1, STRIDE);
 	/*
-	 * each command must begin with zeros, as make_qp() passes them, even if
-	 * the provider repeats the command
+	 * make_qp() passes zeros here. If the provider repeats the command, it
+	 * must not pass the values that the first attempt has returned.
 	 */
 	CHECK(!attr->cap.max_send_sge && !r->drv_payload.sq_slots);
 	llp_asked = c->llp;
@@ -233,7 +233,7 @@ int ibv_cmd_dealloc_mw(struct ibv_mw *mw)
 	return refusal;
 }
 
-/* Allocate a PD. Does not count its objects: tests that call this create none on the PD. */
+/* Allocate a PD. Does not count the objects on the PD, because no test needs that. */
 int ibv_cmd_alloc_pd(struct ibv_context *context, struct ibv_pd *pd,
 		     struct ibv_alloc_pd *cmd, size_t cmd_size,
 		     struct ib_uverbs_alloc_pd_resp *resp, size_t resp_size)

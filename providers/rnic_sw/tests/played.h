@@ -13,7 +13,7 @@
 #define MAX_SGE		3
 #define MAX_INLINE	48
 #define RING		(RNIC_SW_RING_HDR + SLOTS * STRIDE)
-#define AREA		0x10000		/* size of the file reserved for each ring */
+#define AREA		0x10000		/* bytes of the memory file reserved for each ring */
 
 #define CHECK(x)							\
 	do {								\
@@ -25,7 +25,7 @@
 	} while (0)
 
 extern int failures;
-extern unsigned int areas;	/* number of areas of the file in use */
+extern unsigned int areas;	/* number of areas of the memory file in use */
 extern unsigned int kicks;	/* number of doorbells of all queues */
 extern unsigned int ioctls;	/* number of doorbells by ioctl */
 extern bool doorbells_fail;	/* true if all doorbells fail with EIO */

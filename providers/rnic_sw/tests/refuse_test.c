@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * If the kernel refuses to destroy an object, the object remains usable and can
- * be destroyed later.
+ * Tests of failed destruction: if the kernel refuses to destroy an object, the
+ * object remains usable and can be destroyed later.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include "provider_test.h"
 
 static struct ibv_td *td;
-static struct ibv_pd *parent;		/* parent domain of pd and td; contains at most one object */
+static struct ibv_pd *parent;		/* parent domain of pd and td; has at most one object */
 
 static void expect_domains_busy(void)
 {
