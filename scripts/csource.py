@@ -15,7 +15,7 @@ TOKEN = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?\*/)"""
     r"""|(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.S)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(<[^>\n]+>|"[^"\n]+")', re.M)
-# Annotations that ctags would take for a function name
+# Annotations that ctags would mistake for the name of a function
 ANNOTATIONS = ("__must_hold+,__acquires+,__releases+,__printf+,__guarded_by+,"
                "__must_check,__init,__exit,__cold,noinline,__always_inline,"
                "__bpf_kfunc,__rcu,__user,__percpu")

@@ -17,7 +17,7 @@ CAST = re.compile(r"\((?:struct )?\w+ \*+\)")
 
 
 def place(path):
-    """Return the path of a file of this tree in the kernel's tree."""
+    """Return the path that a file of this tree has in the kernel's tree."""
     for here, there in (("compat/", ""), ("include/ddp/", f"{ROOM}/ddp/"), ("drivers/rnic_sw/", f"{ROOM}/"),
                         ("drivers/", f"{ROOM}/"), ("Documentation/", f"{PAGES}/"),
                         ("tools/testing/selftests/rnic_sw/", f"{TESTS}/"),
@@ -88,7 +88,7 @@ def simple(text):
 
 
 def bare(text):
-    """Return @text without the parentheses that only a macro needs."""
+    """Return @text without outer parentheses, if it is simple and so needs them only in a macro."""
     if text.startswith("(") and closing(text, 0) == len(text):
         inner = text[1:-1]
         cast = CAST.match(inner)
@@ -107,7 +107,8 @@ def applied(params, body, args):
         return f"({arg})" if m[1] and not simple(arg) else arg
 
     names = "|".join(params)
-    # the parentheses of a call are not those around a parameter
+    # match "(param)" including its parentheses only if no word precedes, because "f(param)" is a
+    # call
     return bare(re.sub(rf"(?<!\w)\(({names})\)|\b({names})\b", new, body))
 
 
@@ -126,7 +127,8 @@ def _expand_words(text, name, params, body):
             new = applied(params, body, arguments(text[m.end() + 1:end - 1]))
         if text[:m.start()].rstrip(" \t").endswith("\n") and text[end] == ";":
             if not new:
-                # a member that this kernel does not have
+                # the macro is empty because this kernel does not have the struct member: remove the
+                # line
                 text = text[:text.rindex("\n", 0, m.start())] + text[end + 1:]
                 continue
             if new[0] == "(":
@@ -298,7 +300,8 @@ def tree_paragraphs(text, whose="the kernel's"):
 
 
 def page(text, pages):
-    """Return a page as the kernel's tree has it; @pages: the names of the exported pages."""
+    """Return a page in the form that it has in the kernel's tree. @pages: the names of the exported
+    pages."""
     return setting_names(driver_id(paths_in_page(links(tree_paragraphs(text), pages))))
 
 
@@ -310,12 +313,13 @@ def links(text, pages):
 
 
 def _alive(paragraph, dead):
-    """Return the sentences of a paragraph without such a link."""
+    """Return the paragraph without the sentences that contain such a link."""
     if re.search(r"^ *===", paragraph, re.M):
         raise NotDone(f"a table links to a page that is not exported: {dead.search(paragraph)[0]}")
     pieces = re.split(r"(?<=\.)(\s+)", paragraph)
     while at := [i for i in range(0, len(pieces), 2) if dead.search(pieces[i])]:
-        # with the white space before it; for the first sentence, after it
+        # remove the sentence and the white space before it; for the first sentence, the white space
+        # after it
         first = max(at[0] - 1, 0)
         del pieces[first:first + 2]
     return "".join(pieces)

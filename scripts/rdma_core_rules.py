@@ -52,7 +52,8 @@ def symbol_versions(text):
 
 
 def lintian(text):
-    """In debian/ibverbs-providers.lintian-overrides: add the library to those in Debian's package."""
+    """In debian/ibverbs-providers.lintian-overrides: add the library to the list of libraries in
+    Debian's package."""
     text = re.sub(r"^(# .*) and (libmlx5) are", r"\1, \2 and librnic_sw are", text, count=1)
     return _replaced(text, "libmlx5-1\n", "libmlx5-1 librnic-sw1\n")
 
@@ -82,7 +83,7 @@ def _replaced(text, old, new):
 
 
 def driver_enum(text, kernels):
-    """rdma-core's header with the enum of the kernel's header."""
+    """Return rdma-core's header with the enum of the kernel's header."""
     enum = re.compile(r"enum rdma_driver_id \{\n(?:.*\n)*?\};\n")
     return enum.sub(lambda _: enum.search(kernels)[0], text, count=1)
 
@@ -90,7 +91,7 @@ def driver_enum(text, kernels):
 # Files of this tree --------------------------------------------------------
 
 def provider(text, unifdef, abi):
-    """Return a source file as it has to be in rdma-core's tree, for this private ABI."""
+    """Return a source file in the form that rdma-core's tree needs, for this private ABI."""
     return unifdef(text, [], ["RNIC_SW_IN_RDMA_CORE", f"IBVERBS_PABI_VERSION={abi}"])
 
 

@@ -31,7 +31,8 @@ tries() {
 }
 
 # timed NAME COMMAND...: run COMMAND with its output in NAME.log. Write its status, its duration
-# and its CPU time to further files; on a busy machine CPU time says more than the duration.
+# and its CPU time to further files; on a busy machine the CPU time is more meaningful than the
+# duration.
 timed() {
 	local name=$1 status=0 TIMEFORMAT='%1R %1U %1S' real user sys
 	shift

@@ -54,7 +54,8 @@ stand_in ninja <<'END'
 echo library >"$2/lib/librnic_sw.so.1"
 END
 
-# Create the source archive of rdma-core; its last file shows that it was unpacked completely
+# Create the source archive of rdma-core. Its last file is there only if the archive was unpacked
+# completely.
 rdma_core() {
 	local dir=$work/rdma-core-9.1
 	mkdir -p "$dir/kernel-headers/rdma" "$dir/providers/siw"

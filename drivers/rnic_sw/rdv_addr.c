@@ -72,7 +72,7 @@ struct mac_search {
 	__be32			addr;	/* smallest address found; 0 if none */
 };
 
-static void match_neighbour(struct neighbour *n, void *arg)
+static void rnic_rdv_match_neighbour(struct neighbour *n, void *arg)
 {
 	__be32 addr = *(const __be32 *)n->primary_key;
 	struct mac_search *s = arg;
@@ -87,9 +87,9 @@ static void match_neighbour(struct neighbour *n, void *arg)
 }
 
 /*
- * Find the host with MAC address @mac behind an interface.  If the neighbour table has several
- * addresses of the host, choose the smallest, so that all queue pairs use the same one.  Return: 0
- * or -EHOSTUNREACH.
+ * Find the host with MAC address @mac on the segment of an interface.  If the neighbour table has
+ * several addresses of the host, choose the smallest, so that all queue pairs use the same one.
+ * Return: 0 or -EHOSTUNREACH.
  */
 static int find_neighbour(const struct net *net, int ifindex, const u8 *mac,
 			  struct sockaddr_storage *a)
@@ -97,7 +97,7 @@ static int find_neighbour(const struct net *net, int ifindex, const u8 *mac,
 	struct mac_search s = { .net = net, .ifindex = ifindex, .mac = mac };
 	struct sockaddr_in *a4 = (void *)a;
 
-	neigh_for_each(&arp_tbl, match_neighbour, &s);
+	neigh_for_each(&arp_tbl, rnic_rdv_match_neighbour, &s);
 	if (!s.addr)
 		return -EHOSTUNREACH;
 	memset(a, 0, sizeof(*a));

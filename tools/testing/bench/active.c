@@ -64,9 +64,9 @@ static void fill_wr(struct run *r, struct ibv_send_wr *wr, struct ibv_sge *sge,
 }
 
 /*
- * Let the passive end repost its receives. It reposts them in batches, because
- * otherwise its wake-ups would be measured. Solicited events could do the same,
- * but siw does not support them.
+ * Let the passive end post its receives again. It does so in batches, because otherwise the
+ * measurement would include a wake-up for each receive. Solicited events could do the same, but siw
+ * does not support them.
  */
 static void request_reposts(struct run *r)
 {
@@ -113,7 +113,7 @@ static void wait_completion(struct run *r)
 	}
 }
 
-/* Wait until a list fits into the queues. Return: true if a completion was
+/* Wait until a list of work requests fits into the queues. Return: true if a completion was
  * polled, false otherwise
  */
 static bool make_room(struct run *r)

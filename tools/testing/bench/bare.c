@@ -75,8 +75,8 @@ static int open_listener(const struct options *opt, struct shared *sh)
 	return fd;
 }
 
-/* Receive what is queued. If nothing is, first wait for data up to the low-water
- * mark, or for the end. Return: the number of bytes, 0 at the end.
+/* Receive queued data. If no data is queued, first wait until the low-water mark is reached or
+ * the sender has finished. Return: the number of bytes, 0 at the end.
  */
 static ssize_t receive_some(int fd, uint8_t *buf)
 {
@@ -101,7 +101,9 @@ void run_passive_bare(const struct options *opt, struct shared *sh)
 	if (fd < 0 || !buf)
 		die("accept");
 	while ((n = receive_some(fd, buf)) > 0) {
-		/* set only now, because setting it enlarges the receive buffer */
+		/*
+		 * set the low-water mark only now, because setting it enlarges the receive buffer
+		 */
 		if (low)
 			set_sockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
 		low = 0;

@@ -17,7 +17,10 @@ struct cache {
 	uint64_t fetched;
 };
 
-/* Use @octets bytes at @addr, at least one: fetch those of their lines that are not in the cache */
+/*
+ * Use @octets bytes at @addr, at least one: fetch the lines of these bytes that are not in the
+ * cache
+ */
 void cache_use(struct cache *c, uint64_t addr, uint64_t octets);
 uint64_t cache_fetched(struct cache *c);
 

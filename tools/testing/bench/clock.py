@@ -96,7 +96,7 @@ def print_profile(measured, profiles):
 
 
 def show_profile(measured, folder):
-    """Draw the profile, then print it: the reader of a pipe may stop early."""
+    """Draw the profile first and print it then, because the reader of a pipe may stop early."""
     profiles = list(profile_parts.profiles(measured, os.path.join(folder, "instructions"),
                                            os.path.join(folder, "kallsyms")))
     picture = stacks.draw(measured, profiles)

@@ -70,7 +70,7 @@ static void on_marker(unsigned int cpu, void *unused)
 	fflush(out);
 }
 
-/* Use the virtual address, which is the same for the code of a program in all its processes */
+/* Count by virtual address, which is the same for a program's code in all its processes */
 static void on_executed(unsigned int cpu, void *block)
 {
 	const struct block *b = block;
@@ -79,7 +79,7 @@ static void on_executed(unsigned int cpu, void *block)
 	cache_use(&code, b->addr, b->octets);
 }
 
-/* Use the physical address, because memory that is mapped twice is in one cache line */
+/* Look up the cache line by physical address, because memory that is mapped twice is in one line */
 static void on_accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
 			void *unused)
 {

@@ -170,7 +170,7 @@ def busy_neighbour(opts, who, llp):
 
 
 def measure_pings(opts):
-    """Measure the round-trip times of a ping, alone and beside a busy neighbour."""
+    """Measure the round-trip times of a ping, without and with a busy neighbour."""
     run("ip", "link", "set", "lo", "mtu", "65536")
     set_crc("off", None if opts.ours else opts.siw_crc)
     found = []

@@ -25,7 +25,8 @@ def draw_scale(bottom):
 
 
 def draw_bar(row, y):
-    """Yield the parts of one row: a box from 1 to the median, the range, the required ratio."""
+    """Yield the parts of one row: a box from 1 to the median, a line for the range, and a mark at
+    the required ratio."""
     how = "" if row["rival"] == "sctp" else f", CRC {row['crc']}"
     yield text(LEFT - 10, y + 12, f"{row['row']}, MTU {row['mtu']}{how}", "end")
     if row["ratio"] is None:

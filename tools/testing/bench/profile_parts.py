@@ -90,7 +90,7 @@ def profiles(measured, counts, kallsyms):
     """Yield for each run, per message: {"parts": {part: thousands}, "functions": [[thousands,
     function, part]], "lines": [of code, of data]}."""
     symbols = Symbols(kallsyms)
-    # each run executes the marker twice: skip the window before the first one
+    # each run executes the marker twice, so every second interval is a measurement
     measured_windows = list(read_windows(counts))[1::2]
     if len(measured_windows) != len(measured["runs"]):
         raise SystemExit("profile: a run failed, so the counts cannot be assigned to runs")

@@ -55,8 +55,8 @@ bool has_pattern(const uint8_t *buf, size_t len)
 	return true;
 }
 
-/* Check whether each slot has been written several times: the operation that ends a run may
- * skip a slot
+/* Check whether each slot has been written several times, because the operation that ends a run
+ * may skip a slot
  */
 bool has_filled_all_slots(const struct side *s, uint64_t messages)
 {

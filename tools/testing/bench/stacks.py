@@ -31,7 +31,8 @@ KEY_ACROSS, KEY_EACH = 5, 160
 # A bar of siw that is more than TOO_LONG times as long as the longest of the others is not to
 # scale: it is drawn shorter by a whole factor, with a break, and labelled with the factor
 TOO_LONG = 3
-# A part shows its figure only if it is wide enough: width of a letter, and margin
+# The figure of a part is shown only if the part is wide enough for it: width of a letter, and
+# margin
 LETTER, MARGIN = 7, 8
 SIZE = re.compile(r" (\d+ (?:B|KiB|MiB))")
 

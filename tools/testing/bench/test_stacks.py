@@ -17,7 +17,7 @@ import stacks
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 SVG = "{http://www.w3.org/2000/svg}"
-# a function for each part that the tests use, and its module
+# one function for each part of the system that the tests use: {function: its module}
 SYMBOLS = {"memcpy_orig": "", "tcp_ack": "", "crc_pcl": "[crc32c_intel]",
            "siw_run": "[siw]", "rnic_run": "[rnic_sw]", "sctp_rcv": "[sctp]"}
 ADDRESSES = {name: 0xffffffff81000000 + 0x1000 * n for n, name in enumerate(SYMBOLS)}
@@ -58,7 +58,8 @@ def draw_and_print(runs):
 
 
 def load_cache(folder):
-    """Return cache.c as a function: lines that it fetches for some addresses."""
+    """Return a Python function that runs the cache model of cache.c: it returns the number of lines
+    fetched for some addresses."""
     path = os.path.join(folder, "cache.so")
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", path, f"{HERE}/cache.c"], check=True)
     lib = ctypes.CDLL(path)

@@ -192,8 +192,8 @@ def completed(lines):
 
 
 def not_run(directories, tree, cases):
-    """Return what make check runs and what cites requirements, but has no result in these
-    logs: suites, unit tests, proofs."""
+    """Return the suites, unit tests and proofs that cite requirements and that make check runs, but
+    that have no result in these logs."""
     ended = set()
     for directory in directories:
         for path in log_files(directory):
@@ -207,7 +207,8 @@ def not_run(directories, tree, cases):
 
 
 def gone(kind, names, told):
-    """Return those names without a result; one word if none of them has one."""
+    """Return the names of this kind of test that have no result, or only the kind if none of them
+    has one."""
     missing = [name for name in names if (kind, name) not in told]
     if names and len(missing) == len(names):
         return [f"all {kind}s"]

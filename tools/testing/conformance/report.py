@@ -33,15 +33,16 @@ PAGE = TREE / "Documentation" / "protocols.md"
 CLAIMS = HERE / "shown.tsv"
 BEGIN, END = "<!-- conformance: begin -->", "<!-- conformance: end -->"
 
-CLAIM = "claim"             # script of a Case that stands for a line of shown.tsv
+# name of the script in a Case that does not come from a log, but from a line of shown.tsv
+CLAIM = "claim"
 SHOWN, FAILING, OPEN, UNASKED = "shown", "failing", "open", "unasked"
 ABSENT, DESIGN, DEPARTED = "not applicable", "by design", "departed"
 BROKEN = "departed from a MUST"
 DEPARTURES = (DEPARTED, BROKEN)
 REASONS = (ABSENT, DESIGN, *DEPARTURES)
 # The kind of evidence by "SCRIPT: CASE"; the first match counts. Those in FOREIGN are independent
-# of this project, so they can reveal its misunderstandings. A case of which only the project's
-# own reader of captures, tools/testing/rawpeer/pcap.py, decides is not independent.
+# of this project, so they can reveal its misunderstandings. A case that only the project's own
+# reader of captures (tools/testing/rawpeer/pcap.py) checks is not independent.
 WITNESSES = (
     ("proof", re.compile(r"proof:")),
     ("unit", re.compile(r"unit test:")),
@@ -90,7 +91,7 @@ class Row:
 
     @property
     def witnesses(self):
-        """The kinds of evidence of the tests that passed."""
+        """Return the kinds of evidence of the tests that passed."""
         kinds = {witness(case) for case in self.cases if case.result == PASSED}
         return [kind for kind, _ in WITNESSES if kind in kinds]
 
@@ -199,7 +200,7 @@ def judge_all(rows, cases, reasons):
 
 
 def by_rfc(rows):
-    """Return the rows of each RFC; an RFC about an absent lower layer is left out."""
+    """Return {RFC: its rows}, without RFCs about a lower layer that is not in this tree."""
     found = defaultdict(list)
     for row in rows.values():
         found[row.rfc].append(row)
@@ -296,7 +297,7 @@ def full_report(rows):
 
 
 def numbers(rows):
-    """Return what the page has between its marks."""
+    """Return the text that the page must have between its marks."""
     return f"{summary(rows)}\n\n{evidence(rows)}"
 
 
@@ -327,7 +328,8 @@ PATH = re.compile(r"\b(?:drivers|include|scripts|tools|Documentation|providers)"
 
 
 def about_departure(row, verdict, why):
-    """Yield what is wrong with the kind of a departure."""
+    """Yield a message if the verdict does not fit the level of the requirement: a MUST that is not
+    followed is BROKEN, any other requirement DEPARTED."""
     if (verdict == BROKEN) != row.must:
         yield f"verdict of a {row.level} must be: {BROKEN if row.must else DEPARTED}"
     if verdict == BROKEN and "It would take" not in why:

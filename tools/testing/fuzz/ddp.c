@@ -33,7 +33,9 @@ static bool has_whole_header(const u8 *p, size_t len)
 	return len && len >= (p[0] & 0x80 ? 14 : 18);
 }
 
-/* Decode a header, and check that encoding it again gives the same bytes but for reserved bits */
+/*
+ * Decode a header, and check that encoding it again gives the same bytes, except for reserved bits
+ */
 static enum iw_reason check_header(struct ddp_hdr *h, const u8 *p, size_t len)
 {
 	enum iw_reason why = ddp_hdr_decode(h, p, len);

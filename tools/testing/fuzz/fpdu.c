@@ -164,7 +164,10 @@ static enum iw_reason expected_result(const struct parts *a)
 	return a->markers_ok ? IW_OK : IW_MPA_MARKER;
 }
 
-/* Copy and verify an FPDU in pieces with the driver's functions, and compare with parts */
+/*
+ * Copy and verify an FPDU in pieces with the driver's functions, and compare with the result of
+ * parse_fpdu()
+ */
 static void copy_and_verify(const struct stream *s, const u8 *p, u32 len, u32 ulpdu)
 {
 	struct mpa_verify t = { .markers = s->markers, .crc = true };

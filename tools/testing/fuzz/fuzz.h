@@ -12,8 +12,8 @@
 #include <ddp/pure.h>
 
 /*
- * Assert a property that must hold for every input; scripts/fuzz reports a finding by
- * this @name
+ * Assert a property that must hold for every input. When the property is violated, scripts/fuzz
+ * reports this @name.
  */
 #define MUST(name, cond) do {						\
 	if (!(cond)) {							\

@@ -11,10 +11,13 @@
  */
 #include "rx_paths/rx_paths.h"
 
-/* Reasons for which the streams of a long run must have ended, at least */
+/* Minimum number of different reasons for which the streams of a long run must have ended */
 #define REASONS_MIN	22
 
-/* The sanitizer spends most of its time on allocations: keep less of freed ones */
+/*
+ * Keep little freed memory in the sanitizer's quarantine, because the sanitizer spends most of its
+ * time on allocations
+ */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -92,7 +95,7 @@ static void compare_results(const struct way *w)
 	MUST("paths-memory", memory);
 }
 
-/* Choose the size of skbs so that a stream has a few hundred of them at most */
+/* Choose the size of skbs so that a stream consists of at most a few hundred skbs */
 static u32 pick_most(struct dice *d)
 {
 	static const u32 sizes[] = { 1, 2, 7, 20, 100, 500, 1500, 5000, 40000 };
@@ -148,7 +151,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		.dice.state = roll(&dice), .most = pick_most(&dice), .pieces = true,
 	};
 
-	/* the reference; if a byte is wrong or unreadable, only MPA knows the segments */
+	/*
+	 * The reference has no fast paths. It passes the segments to DDP without MPA, unless the
+	 * stream has wrong or unreadable bytes: then only MPA can find the segments.
+	 */
 	other = whole;
 	other.name = "reference";
 	other.fast = false;
@@ -163,7 +169,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	other.fast = true;
 	other.pass = 1 + roll_below(&dice, 64);
 	compare_results(&other);
-	/* the framing makes no difference either */
+	/*
+	 * markers and CRC, which may be those of the plan's second set, must not make a difference
+	 * either
+	 */
 	other = roll_below(&dice, 2) ? whole : cut;
 	other.name = "other framing";
 	other.fast = roll_below(&dice, 4);

@@ -22,7 +22,7 @@
 #define LENGTH_MAX	1024
 #define INPUT_SECONDS	20	/* time limit of one input */
 #define SHRINK_SECONDS	15	/* time limit for making a failing input smaller */
-#define MANY		1000	/* so many inputs have to test everything */
+#define MANY		1000	/* after this number of inputs fuzz_summary() must return true */
 
 /*
  * A target may define this function, to print what the inputs have tested. It returns

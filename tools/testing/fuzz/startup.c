@@ -114,7 +114,10 @@ static void check_too_soon(struct mpa_startup *su, const struct input *in)
 	     mpa_startup_next_step(su) == MPA_WANT_CLOSE);
 }
 
-/* Pass @split bytes of input, or all if @split is 0. Return: false if no input is left */
+/*
+ * Pass @split bytes of input, or all of it if @split is 0. Return: false if all input has been
+ * passed, true otherwise
+ */
 static bool feed_input(struct mpa_startup *su, const struct plan *p, struct input *in,
 		       u32 split)
 {
@@ -143,7 +146,7 @@ static bool feed_input(struct mpa_startup *su, const struct plan *p, struct inpu
 	return true;
 }
 
-/* Do what start-up waits for. Return: true if start-up is over */
+/* Do one step that start-up waits for. Return: true if start-up is over, false otherwise */
 static bool run_step(struct mpa_startup *su, const struct plan *p,
 		     struct input *in, u32 split)
 {
@@ -252,7 +255,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	check_request(&p, &in);
 	run_startup(&all, &p, in, 0);
 	run_startup(&pieces, &p, in, 1 + split % 64);
-	/* both must end in the same state, although pieces with a wrong key are refused earlier */
+	/*
+	 * The whole input and the input in pieces must end in the same state. Only the reason may
+	 * be found earlier in pieces, for a wrong key.
+	 */
 	MUST("startup-pieces", all.state == pieces.state &&
 	     all.why == pieces.why);
 	if (all.state == MPA_SU_ENTER)

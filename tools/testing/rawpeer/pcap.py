@@ -39,7 +39,8 @@ class Direction:
                                                     # begin
 
     def take(self, number, tcp):
-        """Append the bytes of a TCP segment that are new; number: the frame's number."""
+        """Append those bytes of a TCP segment that were not received before; number: the frame's
+        number."""
         if self.first is None:
             raise Unreadable(f"frame {number}: the beginning of the connection "
                              "was not captured")
@@ -104,7 +105,7 @@ def is_repeated(direction, syn):
 
 
 class Reader(mpa.Reader):
-    """Parses like mpa.Reader, but records faults and continues instead of raising."""
+    """Parses like mpa.Reader, but records faults and continues instead of raising an exception."""
 
     def __init__(self, markers):
         super().__init__(markers, crc=False)
@@ -233,7 +234,7 @@ def facts(mine):
 
 
 def frame(half, place, octets, flags=TH_ACK):
-    """Return an Ethernet frame with bytes of one direction, at position place."""
+    """Return an Ethernet frame with bytes of one direction; place: their position in it."""
     source, target = half.direction.sender, half.direction.receiver
     tcp = TCP(sport=source[1], dport=target[1], flags=flags, data=octets,
               seq=(half.direction.first + place) % WRAP)

@@ -26,8 +26,8 @@ class Peer(Talk):
     # bytes ----------------------------------------------------------------
 
     def put(self, octets):
-        """Send bytes. If the other side has ended the connection, this is not an
-        error here: the next receive raises Closed."""
+        """Send bytes. If the other side has ended the connection, ignore the error: the next
+        receive raises Closed."""
         delay_step()
         try:
             self.sock.sendall(octets)

@@ -22,8 +22,9 @@ class Stack:
     one_only: tuple = ()    # its Reply names only the first of these types that was offered
     last: int = 0           # types that its Reply names if it knows none of those offered
     adds: int = 0           # types that its Reply also names, whether offered or not
-    fixed: int = 0          # RTR type that its Reply always names, and the only one it takes
-    needs_model: bool = False   # it refuses an enhanced frame without flag A and a type it knows
+    fixed: int = 0          # RTR type that its Reply always names, and the only one it accepts
+    needs_model: bool = False   # it refuses an enhanced Reply that has no flag A or
+                                    # names neither type Write nor Read
     opens_plain: int = 0    # RTR type with which it opens a connection of revision 1
     stag: int = 1           # STag of its first message
     data: bytes = b"hello"  # Private Data of its Request
@@ -68,7 +69,7 @@ class Stack:
     # responder ------------------------------------------------------------
 
     def _types(self, offered):
-        """Return the RTR types of its Reply to a Request that offers these."""
+        """Return the RTR types that the stack's Reply names, if the Request offers these types."""
         if self.fixed:
             return self.fixed if offered & (WRITE | READ) else 0
         if self.one_only:
@@ -76,7 +77,8 @@ class Stack:
         return offered & self.knows or self.last
 
     def reply(self, request):
-        """Return its Reply to the Request, or None if it closes."""
+        """Return the Reply of the stack to the Request, or None if the stack closes the connection.
+        """
         if request.rev > self.rev:
             return None
         flags = mpa.C if self.crc or request.flags & mpa.C else 0
@@ -92,7 +94,8 @@ class Stack:
                          pd=mpa.word(request.ord, request.ird, rtr))
 
     def reject(self, request, data):
-        """Return the Reply by which its program rejects the Request, or None if it closes."""
+        """Return the Reply with which the stack's program rejects the Request, or None if the stack
+        closes the connection."""
         reply = self.reply(request)
         if reply:
             reply.flags |= mpa.R

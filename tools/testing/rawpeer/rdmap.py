@@ -184,7 +184,8 @@ class Terminate:
 
     @classmethod
     def parse(cls, octets):
-        """Parse the bytes of a Terminate; raise ValueError if bytes are left over."""
+        """Parse the bytes of a Terminate; raise ValueError if there are more bytes than the
+        Terminate needs."""
         kind, code, quote = struct.unpack(">BBH", octets[:4])
         out = cls(kind >> 4, kind & 15, code, rsvd=quote & 0x1FFF)
         rest = octets[4:]

@@ -2,8 +2,8 @@
 """SCTP (RFC 9260) from raw packets, over Ethernet and IPv4.
 
 It can do what kernel sockets cannot: send any INIT, withhold acknowledgements, choose
-TSNs and flags. It never retransmits, so it needs a network without loss. No kernel
-may have the address.
+TSNs and flags. It never retransmits, so it needs a network without loss. No host may have the
+address that it uses, because the kernel of that host would reply to the packets, too.
 """
 
 import contextlib
@@ -164,7 +164,7 @@ class Sniffer:
         """Return all packets since the last call.
 
         wait: time in seconds; return when no packet has arrived for this time.
-        until: a function; before that, wait for a packet for which it returns true."""
+        until: a function; if given, first wait for a packet for which it returns true."""
         end = time.monotonic() + sctp.PATIENCE
         with contextlib.suppress(TimeoutError):
             while until:
@@ -206,8 +206,8 @@ class Place:
 class Association(sctp.Carrier):
     """An association whose every byte a test can control, by these attributes.
 
-    sacking: acknowledge each DATA chunk as it arrives; taking: accept DATA chunks,
-    False: discard them; parameters: parameters of the INIT or INIT-ACK to send; window:
+    sacking: acknowledge each DATA chunk as it arrives; taking: accept DATA chunks (False: discard
+    them); parameters: parameters of the INIT or INIT-ACK to send; window:
     window to announce, in bytes; bundled(): return chunks to bundle with COOKIE ECHO.
     """
 

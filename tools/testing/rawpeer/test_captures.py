@@ -51,7 +51,7 @@ class Wire:
         self.next[side] += len(octets)
 
     def again(self, side, back, octets, flags=TH_ACK):
-        """Send bytes again: the first one is "back" bytes before the next new byte."""
+        """Send bytes again, beginning "back" bytes before the next new byte."""
         self.frames.append(frame(self.ends[side], self.ends[not side],
                                  self.next[side] - back, octets, flags))
 
@@ -61,7 +61,8 @@ class Wire:
 
 
 def messages(writer, count, **wrong):
-    """Yield this many Sends of random sizes as FPDUs; "wrong" applies to the last one."""
+    """Yield this many Sends of random sizes as FPDUs; "wrong" has arguments of fpdu() for the last
+    one."""
     rand = random.Random(count)
     for msn in range(1, count + 1):
         size = rand.randrange(MSS - 60)
@@ -144,7 +145,7 @@ class Captures(unittest.TestCase):
         self.assertIn("fpdus 20", self.good(wire))
 
     def test_sent_again_with_more(self):
-        # tshark cannot decode this, so pcap.py is tested alone
+        # tshark cannot decode this capture, so only pcap.py is tested
         wire = Wire()
         wire.put(0, b"one two thr")
         wire.again(0, 3, b"three")
@@ -163,8 +164,8 @@ class Captures(unittest.TestCase):
         self.assertIn("fpdus 20", self.good(wire))
 
     def test_port_used_again(self):
-        # tshark takes the second connection for part of the first one, so pcap.py is
-        # tested alone
+        # tshark mistakes the second connection for a part of the first one, so only pcap.py is
+        # tested
         pairs = connections(usual(), usual(first=77))
         mine, others = pcap.sessions(pairs)
         self.assertEqual((len(mine), others), (2, 0))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What plan.c and segments.c share: the state of the maker of a plan */
+/* The state of the code that makes a plan, shared by plan.c and segments.c */
 #ifndef _FUZZ_RX_PATHS_MAKER_H
 #define _FUZZ_RX_PATHS_MAKER_H
 
@@ -31,7 +31,7 @@ struct maker {
 	struct plan	*p;
 	struct input	*in;
 	struct dice	dice;
-	u32		wrong;		/* of 256 segments, so many are wrong */
+	u32		wrong;		/* number of wrong segments among 256, on average */
 	u32		msn[DDP_QUEUES];
 	struct message	open[DDP_QUEUES + 1];	/* for each untagged queue; tagged */
 	u8		last_mr;

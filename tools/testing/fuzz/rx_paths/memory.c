@@ -23,7 +23,7 @@ static u8 *page[PAGES];
 /* Tables of blocks */
 static void *flat[FLAT], *scattered[SCATTERED], *large[FLAT / 4];
 
-/* Two ODP memories of the same pages, of which different ones are present */
+/* Two ODP MRs of the same memory; different pages are present for each of them */
 static struct odp {
 	bool	present[PAGED];
 	int	bad;		/* page that cannot be faulted in, or -1 */
@@ -68,7 +68,10 @@ u32 host_random(void)
 	return ++drawn * 0x01357900;
 }
 
-/* Fail: the code under test waits here for a reference that it holds itself */
+/*
+ * Fail the run: the code under test waits for references to an MR, but this thread holds the
+ * reference itself
+ */
 void host_relax(void)
 {
 	MUST("rx-waits-forever", false);
@@ -271,7 +274,7 @@ void memory_register(const struct ddp_stream *s)
 	}
 }
 
-/* Learn the STags, which are the same in each run */
+/* Get the STags, which are the same in each run */
 static void learn_stags(void)
 {
 	static const struct ddp_stream s;

@@ -16,7 +16,7 @@ void memory_validate(u32 mr);
 void memory_make_absent(void);
 /* Complete a page-fault request */
 void memory_resolve(struct ddp_fault *w);
-/* Remove all MRs, which must be unused, and copy the memory */
+/* Remove all MRs, which must be unused, and copy the memory to @result */
 void memory_end(struct result *result);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Make a plan from the bytes of an input: messages of all kinds, cut into segments, some
- * of which are wrong, and actions of the local side between them. Every input gives a
- * plan, and a byte of the input decides little, so that libFuzzer can change a plan
+ * of which are wrong, and actions of the local side between them. Every input gives a valid plan,
+ * and each byte of the input has only a small effect, so that libFuzzer can change a plan
  * gradually.
  */
 #include "maker.h"
@@ -22,8 +22,9 @@ static u32 pick_len(struct maker *m)
 }
 
 /*
- * Begin a message; the rest of the one before is added first, so that MSNs are in order.
- * Some messages are not finished at once, so that others come in between.
+ * Begin a message. First add the remaining segments of the previous message of the same queue, so
+ * that MSNs are in order. Some messages are left incomplete for now, so that messages of other
+ * queues come in between.
  */
 static void begin_message(struct maker *m, const struct message *msg)
 {
@@ -53,7 +54,7 @@ static void begin_raw_message(struct maker *m, u8 opcode, u32 qn, const u8 *raw,
 
 /* Messages ------------------------------------------------------------------------ */
 
-/* Choose an MR: mostly the last one or one that allows everything */
+/* Choose an MR: mostly the previous one, or one that allows everything */
 static u8 pick_mr(struct maker *m)
 {
 	u8 n = in_u8(m->in);
@@ -135,8 +136,9 @@ static void add_repeated_writes(struct maker *m)
 }
 
 /*
- * Claim the receive for the next message. If none is posted, the message may wait for one, which
- * is the first one again. Return: the receive's length, 0 if there is none.
+ * Claim the receive for the next message. If none is posted, the message may have to wait: the
+ * run then posts the first receive of the plan once more. Return: the receive's length, 0 if there
+ * is none.
  */
 static u32 claim_recv(struct maker *m)
 {
@@ -169,7 +171,7 @@ static void begin_send(struct maker *m)
 	msg.left = pick_total(m, msg.each);
 	if (!m->wrong || !one_in(m, 32))
 		msg.left = min(msg.left, room);
-	/* the STag to invalidate, of an MR that may or may not be invalidated */
+	/* choose the STag to invalidate: the plan does not ensure that the MR may be invalidated */
 	if (!(msg.h.ulp8 & 1) && !m->wrong)
 		msg.h.ulp8 = rdmap_make_ulp8(RDMAP_OP_SEND);
 	msg.h.ulp32 = world_mr(in_u8(m->in) % (m->wrong ? MRS : 12))->stag;
@@ -306,7 +308,7 @@ static void post_request(struct maker *m, enum plan_what what)
 {
 	struct plan_action *a;
 
-	/* no more than the ORD allows, and than this maker remembers */
+	/* at most as many requests as the ORD allows, and as this code can remember */
 	if (m->requests - m->requests_answered >= min_t(u32, m->p->ord, REQUESTS))
 		return;
 	a = new_action(m, what);
@@ -328,7 +330,10 @@ static void change_memory(struct maker *m)
 	enum plan_what what = PLAN_INVALIDATE + in_u8(m->in) % 5;
 	struct plan_action *a;
 
-	/* these end the use of memory, and so mostly the stream */
+	/*
+	 * All actions except PLAN_ABSENT and PLAN_VALIDATE take away access to memory, which mostly
+	 * ends the stream, so plans without wrong segments do not have them
+	 */
 	if (!m->wrong && what != PLAN_VALIDATE)
 		what = PLAN_ABSENT;
 	a = new_action(m, what);

@@ -88,8 +88,9 @@ static u32 take_bytes(struct source *s, u8 *dst, u32 len)
 }
 
 /*
- * Put the next bytes into the linear part. Half of the long ones begin at a page offset
- * with which a payload begins at a page.
+ * Put the next bytes into the linear part. Half of the long ones begin shortly before a page
+ * boundary, half of these by 16 bytes, the length field and header of an FPDU, so that the payload
+ * begins at the page.
  */
 static void add_linear(struct sk_buff *skb, struct source *s, u32 len, struct dice *d)
 {
@@ -106,7 +107,7 @@ static void add_linear(struct sk_buff *skb, struct source *s, u32 len, struct di
 	skb->len += skb->headlen;
 }
 
-/* Add a fragment, or two that are adjacent in memory */
+/* Add a fragment, or two fragments that are adjacent in memory */
 static void add_frags(struct sk_buff *skb, struct source *s, struct dice *d)
 {
 	struct skb_shared_info *info = &skb->info;
@@ -172,7 +173,7 @@ void queue_arrive_unreadable(struct tcp_sock *tp, u32 len)
 {
 	struct sk_buff *skb = calloc(1, sizeof(*skb));
 
-	/* the sanitizer reports each access */
+	/* an allocation of 0 bytes, so that the sanitizer reports each access */
 	skb->info.frags[0] = (skb_frag_t) { .at = malloc(0), .len = len };
 	skb->info.nr_frags = 1;
 	skb->unreadable = true;
@@ -189,7 +190,10 @@ void queue_arrive(struct tcp_sock *tp, const u8 *bytes, u32 len, struct cut *cut
 	struct source s;
 	u8 *copy;
 
-	/* an skb may begin with bytes that the previous skb also has: wrong ones here */
+	/*
+	 * as in TCP, an skb may repeat bytes at the end of the previous skb; here the repeated
+	 * bytes are wrong, so that a test fails if they are used
+	 */
 	if (cut->pieces && tp->sk.sk_receive_queue.last && !roll_below(&cut->dice, 4))
 		repeated = roll_below(&cut->dice, min(tp->sk.sk_receive_queue.last->len, 32u));
 	copy = malloc(repeated + len);

@@ -70,7 +70,7 @@ u32 __wrap_ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n,
 	return taken;
 }
 
-/* A lower layer, by MPA or not ---------------------------------------------------- */
+/* The lower layer: MPA, or a stub that passes segments to DDP ----------------------- */
 
 static struct lower {
 	struct mpa_conn	c;		/* its llp is the lower layer in either case */
@@ -128,7 +128,10 @@ static void lower_begin(const struct way *w)
 		abort();
 }
 
-/* Markers add less than a hundredth, and each segment at most 9 bytes of its own */
+/*
+ * Upper bound of the stream's bytes: markers add less than 1 %, and framing at most 9 bytes per
+ * segment
+ */
 #define WIRE_MAX	(2 * PLAN_BYTES)
 
 /* The stream of a plan in FPDUs; most runs of a plan use the same one */
@@ -161,7 +164,10 @@ static enum iw_reason damage_reason(const struct plan *p, const struct way *w, u
 	}
 }
 
-/* Pass a segment to DDP, again after each page fault */
+/*
+ * Pass a segment to DDP. If DDP reports a page fault, pass the segment again after the fault is
+ * resolved.
+ */
 static enum iw_reason pass_segment(const struct plan_seg *seg, const u8 *bytes)
 {
 	u32 ahead = min_t(u32, seg->len, IW_DDP_T_HDR_LEN);
@@ -248,7 +254,8 @@ static u32 put_fpdu(const struct plan *p, u32 i, u32 at)
 		mpa_crc_final(mpa_crc_update(mpa_crc_init(), fpdu, crc), fpdu + crc);
 	if (damage == DAMAGE_CRC)
 		fpdu[crc + roll_below(&dice, MPA_CRC_SIZE)] ^= 1 << roll_below(&dice, 8);
-	if (damage == DAMAGE_BIT)	/* after the length field and a marker before it */
+	/* the bit is not in the length field, nor in a marker before it */
+	if (damage == DAMAGE_BIT)
 		fpdu[6 + roll_below(&dice, crc - 2)] ^= 1 << roll_below(&dice, 8);
 	if (damage == DAMAGE_RAW)
 		fpdu[roll_below(&dice, crc + 4)] ^= 1 << roll_below(&dice, 8);
@@ -277,7 +284,7 @@ static void put_stream(const struct plan *p, const struct way *w)
 	MUST("wire-fits", at <= WIRE_MAX);
 }
 
-/* Receive what has arrived, again after each page fault */
+/* Receive the queued data. If a page fault stops that, continue after the fault is resolved. */
 static void receive_all(void)
 {
 	bool more;

@@ -32,7 +32,7 @@ static inline u32 roll_below(struct dice *d, u32 n)
 	return (u64)roll(d) * n >> 32;
 }
 
-/* The plan: a stream of segments, and what the local side does in between --------- */
+/* The plan: a stream of segments, and actions of the local side between them --------- */
 
 #define PLAN_SEGS	1024
 #define PLAN_STEPS	32
@@ -72,7 +72,7 @@ struct plan_action {
 struct plan_step {
 	u32	segs;		/* segments up to the end of this step */
 	u32	actions;	/* actions up to the end of this step */
-	u32	ahead;		/* bytes of the next FPDU that arrive with this step, about */
+	u32	ahead;		/* about how many bytes of the next FPDU arrive with this step */
 };
 
 /* How one FPDU is damaged */
@@ -82,7 +82,7 @@ enum plan_damage {
 	DAMAGE_BIT,		/* a bit is wrong somewhere, and the CRC does not match */
 	DAMAGE_MARKER,		/* a marker is wrong, and the CRC matches */
 	DAMAGE_UNREADABLE,	/* no CPU can read some bytes */
-	DAMAGE_RAW,		/* a byte is wrong: no property is known of what follows */
+	DAMAGE_RAW,		/* an arbitrary byte is wrong: the rest can be anything */
 };
 
 struct plan {
@@ -91,14 +91,15 @@ struct plan {
 	struct plan_action	action[PLAN_ACTIONS];
 	u8			bytes[PLAN_BYTES];
 	u32			segs, steps, actions, used;
-	u32			number;		/* another one for each plan */
+	u32			number;		/* unique for each plan */
 	bool			markers, crc;	/* MPA of most runs */
 	bool			markers2, crc2;	/* MPA of another run */
 	bool			rtr_send;	/* an RTR Send may come first */
 	bool			dma_ok;		/* a kernel consumer's stream */
-	bool			faults_at_once;	/* page faults are resolved before they return */
+	/* each page fault is resolved before the function that reports it returns */
+	bool			faults_at_once;
 	u8			ird, ord;
-	u8			late_recvs;	/* messages that wait for a receive, at most */
+	u8			late_recvs;	/* maximum of messages that wait for a receive */
 	u32			cq_room;	/* receives until the CQ overruns; 0: never */
 	enum plan_damage	damage;
 	u32			damaged;	/* segment whose FPDU is damaged */
@@ -114,7 +115,7 @@ void plan_print(const struct plan *p);
 #define MRS		13
 #define PAGES		40
 
-/* What the plan knows of an MR */
+/* Properties of an MR that the plan uses */
 struct world_mr {
 	u32	stag;
 	u64	base;
@@ -175,7 +176,7 @@ u32 world_hash(const void *p, u32 len);
 /* How the bytes that arrive are divided into skbs and fragments */
 struct cut {
 	struct dice	dice;
-	u32		most;		/* most bytes of an skb; 0: all bytes of a step */
+	u32		most;		/* maximum bytes of an skb; 0: all bytes of a step */
 	bool		pieces;		/* fragments, a frag_list and bytes that repeat */
 };
 
@@ -193,7 +194,7 @@ struct way {
 	bool		mpa;		/* by MPA from TCP; else DDP gets the segments */
 	bool		markers, crc;
 	bool		fast;		/* the fast paths are allowed */
-	u32		pass;		/* without MPA: most segments of a receive pass */
+	u32		pass;		/* without MPA: maximum of segments per receive pass */
 	struct cut	cut;		/* with MPA */
 };
 

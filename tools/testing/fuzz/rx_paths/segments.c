@@ -103,7 +103,7 @@ static void spoil_order(struct maker *m)
 			p->seg[p->segs++] = *last;
 		break;
 	case 1:
-		/* the steps before keep their segments */
+		/* drop the last segment, unless it belongs to a previous step */
 		if (!p->steps || p->segs > p->step[p->steps - 1].segs)
 			p->segs--;
 		break;

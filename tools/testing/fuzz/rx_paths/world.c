@@ -72,7 +72,7 @@ enum iw_reason rdmap_rq_dequeue(struct rdmap *r)
 	return IW_OK;
 }
 
-/* Post the plan's first receive again, for the message that waits */
+/* Post the plan's first receive again, for the message that waits for a receive */
 static void post_late_recv(void)
 {
 	world.recv[world.recv_posted++] = world.recv[0];
@@ -177,7 +177,10 @@ void rdmap_count_early_segment(struct rdmap *r) { }
 
 void rdmap_report_failure(struct rdmap *r, const struct iw_failure *f)
 {
-	/* revocation of an MR would wait for this reference */
+	/*
+	 * a failed stream must have dropped its cached MR reference: revocation of the MR would
+	 * wait for it
+	 */
 	MUST("rx-reference-at-failure", !r->stream.rx_mr);
 	world_note(EV_FAILED, f->why, f->seg_len, f->ddp_len | f->rdma_len << 8);
 	world_note(EV_QUOTE, world_hash(f->ddp, f->ddp_len),
@@ -188,7 +191,7 @@ void rdmap_report_failure(struct rdmap *r, const struct iw_failure *f)
 
 void rdmap_report_down(struct rdmap *r, enum iw_reason why) { }
 
-/* The lower layer, as far as the world is concerned ------------------------------- */
+/* Stubs of the functions of the lower layer ---------------------------------------- */
 
 void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 {
@@ -219,7 +222,7 @@ bool world_resolve_faults(void)
 	return any;
 }
 
-/* Pull what the stream has to send, and note it */
+/* Pull all segments that the stream has to send, and record them */
 static void pull_segments(struct ddp_stream *s)
 {
 	static u8 bytes[2048];

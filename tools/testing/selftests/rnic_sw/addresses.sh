@@ -17,7 +17,7 @@ A4=10.9.7.1 B4=10.9.7.2 A6=fd00:9:7::1 B6=fd00:9:7::2
 LOW_A4=10.9.8.1 LOW_B4=10.9.8.2 LOW_A6=fd00:9:8::1 LOW_B6=fd00:9:8::2
 ALIEN=10.9.9.2
 ROUNDS=2 SIZE=50000	# rounds and message size of rping
-ENOUGH=75000	# bytes of a connection in one direction: rping transfers 100000
+ENOUGH=75000	# minimum of bytes in one direction that show a connection: rping transfers 100000
 
 set_link_up() {
 	ip -n "$1" addr add "$3/24" dev "$2"
@@ -71,7 +71,8 @@ make_vlan() {
 	set_link_up "$NS_A" va $LOW_A4 $LOW_A6
 	set_link_up "$NS_B" vb $LOW_B4 $LOW_B6
 	t_new_device iwalow va "$NS_A"
-	# this device is the first one, so rdma_cm also gives it the addresses of the VLAN
+	# this device is the first one on the host, so rdma_cm gives it the addresses of the VLAN,
+	# too
 	t_listens_on iwalow both "$NS_A" || true
 }
 make_vlan_in_vrf() { make_vlan; new_vrf v97; }
@@ -137,8 +138,8 @@ count_sctp_connects() {
 		awk 'last == "connects_sctp" { n += $1 } { last = $1 } END { print n + 0 }'
 }
 
-# check_moved INTERFACE BYTES: check that INTERFACE has received the data of a connection since it
-# had received BYTES
+# check_moved INTERFACE BYTES: check that INTERFACE has received the data of a connection. BYTES is
+# the number of bytes that it had received before the connection.
 check_moved() {
 	local moved=$(($(print_rx_bytes "$1") - $2))
 	t_check "the data passes $1 ($moved bytes)" [ $moved -gt $ENOUGH ]

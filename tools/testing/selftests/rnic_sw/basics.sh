@@ -457,7 +457,8 @@ has_queued_bytes() {
 # Check both hosts, because the link can fail when b is sending.
 has_either_queued_bytes() { has_queued_bytes a "$A_DEV" || has_queued_bytes b "$B_DEV"; }
 
-# Statistics show retransmissions of a slow connection, and unacknowledged bytes of a stuck one.
+# Statistics must show retransmissions while the link is slow, and unacknowledged bytes while it is
+# down.
 lossy_qp() {
 	two_hosts
 	t_port
@@ -488,9 +489,9 @@ print_locks_after() {
 		at && sub(/^ -> \[.*\] /, "")' /proc/lockdep | sort -u
 }
 
-# Programs hold their socket locks while they wait for memory, and reclaim may write to storage
-# that is reached through a device. For lockdep the device's sockets, created and accepted ones,
-# therefore need separate lock classes.
+# Programs hold their socket locks while they wait for memory. Reclaim of memory may write to
+# storage that is reached through a device, and so take locks of the device's sockets. For lockdep
+# these sockets, created and accepted ones, therefore need separate lock classes.
 own_lock_classes() {
 	local family
 	[ -e /proc/lockdep ] || t_skip "lockdep is not available in this kernel"
@@ -533,7 +534,8 @@ namespace_deleted() {
 }
 
 # A program keeps its namespace until it exits; its listener must not keep it longer. The kernel
-# destroys namespaces in order: if a later one is gone while the first exists, the program keeps it.
+# destroys namespaces in the order of their deletion: once one that was deleted later is gone, only
+# the running programs can keep the first one.
 namespace_of_a_listener() {
 	local i
 	two_hosts

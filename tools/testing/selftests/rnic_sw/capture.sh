@@ -17,7 +17,8 @@ readonly sctp_check=$T_DIR/../../rawpeer/sctp-check
 # name of the current capture, command that causes its traffic, and program that checks it
 recording='' traffic=() checker=$pcap_check
 
-# record: make the capture unless it exists. Every case calls this, because it may run alone.
+# record: make the capture unless it exists. Every case calls this function, because each case may
+# also be run alone.
 record() {
 	[ ! -e "$tmp/$recording.facts" ] || return 0
 	[ ! -e "$tmp/$recording.pcap" ] || t_fail "an earlier case failed to record $recording.pcap"

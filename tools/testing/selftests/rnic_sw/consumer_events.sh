@@ -45,7 +45,7 @@ one_at_a_time() {
 		test "$(print_result doubled)" -eq 0
 }
 
-# A QP that is destroyed gets no last-WQE event, unless it has failed before
+# A QP that is destroyed gets a last-WQE event only if it has failed before
 only_failed_qp_reports_last_wqe() {
 	load_consumer
 	t_check "only the failed QP gets an event (destroyed, failed: $(print_result ended))" \

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# failnth.sh: make one in four of the allocations of slab objects and pages fail that have a
-# function of the driver among their callers, in any context. Each failure must result in an errno,
+# failnth.sh: make allocations of slab objects and pages fail: one in four of those whose call
+# chain contains a function of the driver, in any context. Each failure must result in an errno,
 # in the end of a connection at both ends, or in nothing; the next try must succeed. See
 # src/failnth/failnth.c.
 #
@@ -65,8 +65,8 @@ stop_failures() {
 	set_both reject-end 0
 }
 
-# check_at_least N: check that the scene has at least N allocations. Their number is estimated from
-# the selected ones, of which one in $EVERY fails.
+# check_at_least N: check that the scene has at least N allocations. The kernel counts only one in
+# $EVERY of them, so their number is estimated.
 check_at_least() {
 	local n
 	n=$(sed -n 's/^injected //p' "$T_CASE/log")
@@ -96,7 +96,7 @@ rping_still_works() {
 	t_rping "$B4" -C 10
 }
 
-# Load all modules first, because the filter is the address range from the first to the last one
+# Load all modules first: the filter is the range of addresses from the first module to the last
 modprobe -a -q "${T_MODULES[@]}"
 EVERY=1 FIRST=1
 [ -n "${T_LONG:-}" ] || EVERY=4 FIRST=$((${T_SEED:-1} % 4 + 1))

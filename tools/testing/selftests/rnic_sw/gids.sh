@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # gids.sh: the GID table of a device. GID 0 stays the same, the other entries follow the addresses of
-# the interface, and rdma_cm works meanwhile.
+# the interface, and rdma_cm keeps working while they change.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -64,7 +64,7 @@ kinds() {
 	t_check "the interface of a GID is va" on a grep -qx va "${GIDS%gids}gid_attrs/ndevs/$(get_memory_index "$(gid4 "$A4")")"
 }
 
-# The table has the addresses at once, without a change after the creation of the device
+# The table has the addresses as soon as the device exists, without a change of an address
 at_creation() {
 	on a rdma link del iwa
 	add 10.9.4.1/24
@@ -178,7 +178,7 @@ rdma_cm_meanwhile() {
 	t_rping "$B4" -C 3
 }
 
-# The work item that updates the table ends with the device
+# The work item that updates the table must end when the device is removed
 device_removed() {
 	local i
 	change_addresses 0

@@ -164,8 +164,8 @@ define_programs() {
 }
 
 # define_perftests WORDS: define cases with perftest. Its server listens on all addresses, and the
-# RDMA core passes that listener to all devices, so siw uses the port in the namespace of rnic_sw,
-# too. Therefore siw is always the responder; it also sends in cases that test both directions.
+# RDMA core starts that listener on all devices. So a server of rnic_sw would also use siw's port,
+# and siw is the responder in all these cases. Some cases test both directions, so siw also sends.
 define_perftests() {
 	local words=$1 n
 	n=$(t_iters 500)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# leaves.sh: nothing must delay the removal of a device or of its interface: neither pending
-# connects and silent connections, nor a reference that is left.
+# leaves.sh: the removal of a device or of its interface must not be delayed by pending connects, by
+# connections whose peer sends nothing, or by references that the driver forgets to drop.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -51,7 +51,8 @@ delete_during_connect() {
 delete_with_silent_peer() {
 	start_silent_peer "$1"
 	check_prompt rdma link del iw0
-	# the driver would have begun to wait after $called, for 10 s
+	# The driver gives a peer 10 s for its Request, counted from $called. The removal must not
+	# wait for that.
 	t_check "the driver does not wait for the Request ($((SECONDS - called)) s)" \
 		[ $((SECONDS - called)) -lt 10 ]
 	t_check "the server exits" t_until 20 t_ended server

@@ -182,8 +182,8 @@ while True:
 	t_check "both connections match the rule" [ "$(print_counter a own)" -eq 2 ]
 }
 
-# A listener of one user also owns the sockets that it gets when a task of root enables the lower
-# layer and adds an address.
+# A listener of one user gets further sockets when a task of root enables a lower layer or adds an
+# address. These sockets must also belong to that user.
 listener_keeps_user() {
 	T_PROTOCOL=sctp
 	t_port
@@ -204,7 +204,7 @@ listener_keeps_user() {
 count_associations() { on a cat /proc/net/sctp/assocs | awk -v port="$PORT" '$13 == port' | wc -l; }
 are_connected() { [ "$(on a rdma resource show qp link "$A_DEV/1" | grep -c 'state RTS')" -eq "$1" ]; }
 
-# Programs of one user share an association, those of two users do not.
+# Connections of one user share an association; connections of two users do not.
 users_share_no_association() {
 	local n=0 user words
 	export RNIC_SW_LLP=sctp

@@ -187,7 +187,7 @@ t_undo
 unset NS_A NS_B
 
 one_device
-# Over SCTP in a debug kernel, the common cases run with the other topology only
+# Over SCTP in a debug kernel, the common cases run only between two hosts, not on one device
 [ -n "${T_LLP:-}" ] && [ -n "$T_SLOW" ] && [ -z "${T_LONG:-}" ] || define_common_cases "one device"
 t_case "rstream, blocking" "" run_stream rstream -I 50 -C 20 -T b
 t_case "rstream, nonblocking" "" run_stream rstream -I 50 -C 20 -T n

@@ -9,8 +9,9 @@ export RNIC_SW_LLP=sctp
 
 # count_associations PORT: print the number of established associations of host a with PORT
 count_associations() { on a ss -HnS | grep -c "^ESTAB.*:$1 *\$" || true; }
-# count_associations_made: print the number of associations that host a has ever made. Existing ones
-# cannot be counted, because closed associations stay for seconds after a program has exited.
+# count_associations_made: print the number of associations that host a has ever made. Existing
+# associations cannot be counted, because a closed association stays for seconds after its program
+# has exited.
 count_associations_made() { on a awk '$1 == "SctpActiveEstabs" { print $2 }' /proc/net/sctp/snmp; }
 count_qps() { on "$1" rdma resource show qp | grep -c 'state RTS' || true; }
 count_tcp_connects() { echo $(($(t_counter "$A_DEV" connects) - $(t_counter "$A_DEV" connects_sctp))); }
@@ -56,7 +57,7 @@ ping_both() {
 connect_without_listener() {
 	t_port
 	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
-	# connect again while there is an association to the host, on which no session has this port
+	# connect again while there is an association to the host that has no session with this port
 	t_rping "$B4" -C 1
 	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
 }

@@ -146,7 +146,8 @@ wildcard_association_has_called_address() {
 		test "$(on a ss -HnS | grep -c "^ESTAB.*:$PORT *$")" = 2
 }
 
-# A client can connect to a link-local address, but such an address is never an additional path.
+# A client can connect to a link-local address, but a link-local address is never an additional
+# path.
 link_local() {
 	local at
 	set_two_paths
@@ -358,9 +359,9 @@ create_router() {
 
 # The router reports packets that exceed the MTU, and SCTP must react immediately. If the packets
 # were only dropped, retransmissions after 0.3 s and then at doubled intervals would cause a pause
-# of more than 8 s. After the report SCTP does not fragment messages, except for those queued
-# before. A busy machine may be as slow and cause spurious retransmissions, so retry after the
-# route has forgotten the path MTU.
+# of more than 8 s. After the report SCTP fragments no messages, except for those that were queued
+# before. On a busy machine there may be such pauses and spurious retransmissions even without a
+# fault, so the case is repeated after the route has forgotten the path MTU.
 router_reports_mtu() {
 	local try
 	create_router
@@ -440,9 +441,9 @@ count_bytes() {
 }
 has_moved_bytes() { [ "$(count_bytes "$1")" -gt "$2" ]; }
 
-# Wait for traffic, then set the first link down. Only the number of bytes shows that there is
-# traffic. A connection does not: perftest uses one to exchange parameters, and may start again. A
-# busy machine transfers less than 2 MB in a second.
+# Wait for traffic, then set the first link down. A connection does not show that there is traffic,
+# because perftest also uses one to exchange parameters and may start again: so wait for a number of
+# bytes. A busy machine transfers less than 2 MB in a second.
 set_link_down_under_traffic() {
 	t_until 100 has_moved_bytes va $(($(count_bytes va) + ENOUGH)) || t_fail "no traffic"
 	set_link a va down
@@ -465,7 +466,7 @@ stop_link_down() {
 	wait "$link_down_pid" 2>/dev/null || true
 }
 
-# Run a program of perftest with many requests in flight, and let the first link fail meanwhile.
+# Run a program of perftest with many requests in flight, and let the first link fail while it runs.
 perftest_survives_link_failure() {
 	local second
 	link_down_pid=''

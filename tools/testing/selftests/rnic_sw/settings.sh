@@ -106,7 +106,8 @@ netlink_reports_errors() {
 	check_netlink_error "[Errno 7] rnic_sw: value must be none, or up to 4 other interfaces" paths "lo lo lo lo lo"
 	check_netlink_error "[Errno 22] rnic_sw: value must be 0 or 1" crc "$(printf '%255s' 1)"
 	check_netlink_error "[Errno 22] Attribute failed policy validation" crc "$(printf '%256s' 1)"
-	# if a name is unknown, no setting is changed; if a value is invalid, those before it are
+	# if a name is unknown, no setting is changed; if a value is invalid, the settings before it
+	# in the message are changed
 	check_netlink_error "[Errno 2] The device has no such setting" streams 9 nothing 1
 	t_check "streams is unchanged" test "$(t_get iw0 streams)" = 0
 	check_netlink_error "[Errno 22] rnic_sw: value must be one of auto, 1, 2" streams 7 revision 3 crc 0

@@ -47,8 +47,8 @@ trace_formats_are_valid() {
 	t_refused grep -E '^print fmt.*\{ *[A-Z]' "$T_CASE/formats"
 }
 
-# has_events EVENT N: EVENT was printed at least N times. EVENT is a number, because the names of
-# events depend on the version of the program.
+# has_events EVENT N: check that EVENT was printed at least N times. EVENT is a number, because the
+# names of events depend on the version of the program.
 has_events() { [ "$(grep -c "event_type .*($1), port 1" "$T_CASE/watch.log")" -ge "$2" ]; }
 
 # Adding an interface to a VRF sets it down and immediately up. The RDMA core may report these two
@@ -107,8 +107,8 @@ run_over_sctp_too() {
 	fi
 }
 
-# connect_from_vrf VRF: connect a raw TCP client from VRF. Print "waited for" if the listener accepts
-# the connection and waits for the Request, or that it refuses
+# connect_from_vrf VRF: connect a raw TCP client from VRF. Print "refused", "closed", "answered",
+# or, if the listener accepts the connection and waits for the Request, "waited for".
 connect_from_vrf() {
 	python3 - "$1" "$PORT" <<-'END'
 	import socket, sys
@@ -179,7 +179,7 @@ vlan_has_own_guid() {
 	t_check "the GUIDs differ" [ "$(cat /sys/class/infiniband/iw[07]/node_guid | sort -u | wc -l)" = 2 ]
 }
 
-# Ports of a bond have the same MAC address.
+# All ports of a bond have the same MAC address, but each needs its own GUID.
 port_guids() {
 	modprobe -q bonding || true
 	ip link add d6 type bond mode active-backup || t_skip "this kernel has no bonding"

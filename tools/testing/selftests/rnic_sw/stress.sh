@@ -151,7 +151,7 @@ no_send_arrives() {
 
 print_sends() { t_counter "$A_DEV" rx_sends; }
 
-# interrupt_rping ROUNDS: start rping with this many rounds, and set the link down meanwhile. In
+# interrupt_rping ROUNDS: start rping with this many rounds, and set the link down during these. In
 # each round the server sends two Sends, which are counted from $before.
 interrupt_rping() {
 	t_port
@@ -180,7 +180,7 @@ no_data_lost_if_link_returns() {
 	T_TIME=$((T_TIME * 3))
 	for rounds in 300 1200 4800; do
 		! interrupt_rping $rounds || break
-		# if all rounds were done before the link went down, try more rounds
+		# if all rounds were done before the link went down, repeat with more rounds
 		wait_both_end
 	done
 	t_check "the client still runs" t_alive c

@@ -32,7 +32,7 @@ FAMILY = {"near": 0, "far": 1}      # index of the address to which a machine co
 # there is one raw_server for each lower layer; the far machine runs them in this order
 PORTS = {"tcp": 7471, "sctp": 7472}
 CONTROL = 7400
-BOOT = 900                          # seconds in which the other machine must boot
+BOOT = 900                          # maximum seconds until the other machine has booted
 INTERFACE, DEVICE = "eth0", "iwe"
 WC_WITH_IMM, WC_WITH_INV = 2, 8
 IMM = 0xD00DFEED
@@ -162,7 +162,7 @@ class Machines:
         self.links.clear()
 
     def connected(self, llp, role):
-        """Connect from that machine to the other one. Return the links of the requester and
+        """Connect from the machine role to the other machine. Return the links of the requester and
         of the responder."""
         asks = self.ends[llp, role]
         asked = self.ends[llp, "far" if role == "near" else "near"]

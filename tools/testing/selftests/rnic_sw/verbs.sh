@@ -153,8 +153,8 @@ define_limit_cases() {
 	t_case "as many processes of one user with ODP MRs as are allowed" "SEC-24" create_many owners
 }
 
-# Run a program in a time namespace whose clock is a day ahead: so must be the time stamps that the
-# program gets.
+# Run a program in a time namespace whose clock is a day ahead. The timestamps that the program gets
+# must be a day ahead as well.
 run_in_time_namespace() {
 	unshare -T --monotonic 86400 true ||
 		t_skip "time namespaces are not available in this kernel"

@@ -34,7 +34,7 @@ def value_at(region, offset=0):
 
 
 def send_and_settle(link, wr=1):
-    """Check that an empty Send arrives with that receive: all messages before it are then
+    """Check that an empty Send completes the receive wr. All messages before the Send are then
     delivered, and have consumed no receive."""
     link.peer.send()
     same("length of the Send", link.expect_wc(wr=wr, status=SUCCESS).length, 0)
@@ -104,8 +104,8 @@ def response_octets(w):
 
 
 def check_each_request(w, word, requests):
-    """Send the requests one after the other. Check that each returns the value before it and
-    leaves the value that the RFC defines."""
+    """Send the requests one after the other. Check that each request returns the previous value,
+    and that memory then has the value that the RFC defines."""
     link = w.initiate()
     value = value_at(word)
     for msn, request in enumerate(requests, 1):
@@ -126,7 +126,7 @@ TOPS = [0, rdmap.ALL, 1, 1 << 63, 0x8000000080000000, 0x8080808080808080,
 def add_fields(w):
     word, rand = w.shared(64, "la"), random.Random(19)
     word.put(0, in_memory(rdmap.ALL))
-    # additions to the full word: a carry must not be left over for the next one
+    # additions to the full word: the carry of one addition must not change the result of the next
     plain = [fetch_add(word, 1), fetch_add(word, 0xFFFFFFFF),
              fetch_add(word, 1), fetch_add(word, rdmap.ALL)]
     check_each_request(w, word, plain + [
@@ -249,8 +249,8 @@ def all_of_it(w):
 
 
 def put_requests(w, link, segments, under_way):
-    """Send all segments together or, with under_way, the others once the first response has
-    begun."""
+    """Send all segments together or, if under_way is true, the remaining ones only when the first
+    response has begun."""
     if under_way:
         name = "tx_read_responses"
         before, end = w.counters()[name], time.monotonic() + PATIENCE
@@ -265,7 +265,8 @@ def put_requests(w, link, segments, under_way):
 def atomic_queue(w):
     memory = w.shared(BIG, "lra")
     request = w.make_request(0, 9)
-    # if under_way is true, the peer has read little of a long response when it sends more requests
+    # if under_way is true, the device is sending a long response, of which the peer has read
+    # little, when further requests arrive
     for depth, under_way in (1, False), (3, False), (1, True), (3, True):
         link = w.initiate(request, accept=(0, depth, b""),
                           peer=w.dial_narrow())

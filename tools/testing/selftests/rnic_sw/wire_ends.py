@@ -565,7 +565,7 @@ def end_path_down(w):
             link.expect_wc(wr=1, status=SUCCESS)
             w.server.do("disconnect", link.conn)
             time.sleep(CLOSE + 2)
-        # the interval between TCP's retries may be as long as the time since the first one
+        # the interval between two retransmissions may be as long as the time since the first one
         check_arrival(link, 2 * PATIENCE)
         link.expect_end("fin")
         link.peer.close()

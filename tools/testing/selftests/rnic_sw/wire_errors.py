@@ -67,7 +67,7 @@ TAGGED = [
            lambda s: s.write(s.source.rkey)),
           ("another protection domain", "DDP-109", (1, 1, 2), "ddp_tagged_assoc",
            lambda s: s.write(s.foreign.rkey)))],
-    # It also checks a segment that continues the previous one and has the same length.
+    # The device also checks a segment that continues the previous one and has the same length.
     *[Row(f"continuing a valid segment: {name}", rows, what, end,
           lambda s, at=at, fields=fields: [
               s.allowed(to=BASE + at), s.allowed(to=BASE + at + 16, **fields(s))])
@@ -79,7 +79,7 @@ TAGGED = [
           ("region without the access right", "DDP-97", (1, 1, 0), "ddp_tagged_stag", 0,
            lambda s: {"stag": s.source.rkey}),
           ("DV 2", "DDP-25", (1, 1, 4), "ddp_tagged_version", 0, lambda s: {"dv": 2}))],
-    # It also checks a Write with the same header as the previous valid one.
+    # The device also checks a Write with the same header as the previous, valid Write.
     *[Row(f"a Write like a valid one before it: {name}", rows, what, end,
           lambda s, to=to, fields=fields: [
               s.allowed_whole(), s.write(to=BASE + to, **fields(s))])

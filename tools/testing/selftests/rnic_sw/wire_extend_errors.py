@@ -291,7 +291,8 @@ for each in ANSWERS:
 
 
 def too_soon(w, role):
-    """The peer sends the Atomic Response while the Read before it has no response."""
+    """The peer sends an Atomic Response although the preceding Read has not got its response yet.
+    """
     sink = w.shared(SIZE, "l", 0, BASE)
     row = Answer("out of order", "", *OPCODE, response)
     link = connect_as(w, role)

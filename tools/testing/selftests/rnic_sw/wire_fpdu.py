@@ -16,14 +16,16 @@ from lib.wire import (CM, DEVICE, HERE, SERVER_IF, NS, PEER, PEER_IF, QP_FATAL, 
 BASE = 0x7FFFFFFFE000
 BIG = 1 << 18
 ETH_MTU = 1500
-# FPDUs begin after a CRC field, which is never at the position of a marker
+# The number of offsets in a marker interval at which an FPDU can begin: all multiples of four but
+# one, because an FPDU begins directly after a CRC field, which never is where a marker must be.
 PHASES = mpa.INTERVAL // 4 - 1
 
 FIGURE_5 = bytes.fromhex("00000000 002a 4143 00000000 00000000 00000001"
                          "00000000") + bytes(24) + bytes.fromhex("52239983")
 FIGURE_6 = bytes.fromhex("002a 4143 00000000 00000000 00000002 00000000"
                          "00000014") + bytes(24) + bytes.fromhex("84925898")
-FIRST = 492 - 4 - 2 - 18 - 4 - 0        # bytes of payload of the FPDU before figure 6
+FIRST = 492 - 4 - 2 - 18 - 4 - 0        # payload of the FPDU before figure 6: 492 bytes minus
+                                        # marker, length field, header, CRC and PAD
 
 
 def pattern(length, seed):
@@ -336,7 +338,7 @@ def long_ulpdus(w):
 
 
 PIECE = 32768                   # bytes of contiguous memory in the sending kernel
-FILLED = 500 * 1024             # bytes of TCP's initial receive buffer, which is 512 KiB
+FILLED = 500 * 1024             # bytes that nearly fill TCP's initial receive buffer, 512 KiB
 
 
 @contextlib.contextmanager
@@ -380,8 +382,8 @@ def straddling(w, inbox):
 
 @case("FPDUs that begin in a segment where others end", "")
 def straddle(w):
-    """In TCP's receive buffer, the consumed part of an skb counts as long as its rest is an
-    incomplete FPDU. The device must receive the rest of that FPDU nevertheless."""
+    """TCP counts the consumed part of an skb in the receive buffer as long as the rest of the skb
+    is an incomplete FPDU. The device must nevertheless receive the remaining bytes of that FPDU."""
     with (using_mtu(65535, "ip", SERVER_IF), using_mtu(65535, f"ip -n {NS}", PEER_IF)):
         straddling(w, w.shared(1 << 16, "l"))
 
@@ -420,7 +422,7 @@ def markers_out(w, role):
     check("one FPDU has a marker between PAD and CRC field",
           any(at == fpdu.start + fpdu.size - 8
               for fpdu in got for at, _ in fpdu.markers))
-    # send FPDUs of which one begins with a marker and contains others
+    # send FPDUs of which one begins with a marker, and of which some contain markers
     for _ in range(3 * PHASES):
         link.post("send", memory, 600, 98, offset=8)
         got = [link.peer.get_fpdu()]

@@ -30,7 +30,7 @@ PARALLEL = 12
 RPING_PORT = 7470
 CLOSED = b"rdma_get_cm_event: Bad file descriptor"
 
-# Counters that no peer may be able to raise
+# Counters that must not rise, whatever a peer does
 NEVER = {"end_ddp_catastrophic", "end_rdmap_catastrophic", "end_mpa_local",
          "end_no_memory", "end_rdmap_global", "end_local_cq_overrun",
          "end_local_protection", "end_unreachable"}
@@ -264,8 +264,9 @@ def fuzz(w):
     check("rping runs at least once", rping.runs)
     same("memory that must not change", w.server.do("check"), [])
     same("reasons that no peer can cause", NEVER & set(rises), set())
-    # Each queue pair has one end. Connections that failed before they had a queue pair have
-    # one, too.
+    # The device counts one end per queue pair, and one per connection that failed before it had a
+    # queue pair. So there may be more ends than queue pairs, but at most by the number of such
+    # connections.
     extra = sum(rises.values()) - stat[1] - 2 * rping.runs
     refused = sum(rises.get(name, 0) for name in REFUSED)
     check(f"{extra} more ends than queue pairs, explained by {refused} failed start-ups",

@@ -70,8 +70,9 @@ def expect_opening(link, request, reply):
 
 
 def call(w, stack, sock, port, answer=Stack.reply):
-    """Let raw_server connect, and the stack close as often as it would. Return the link with
-    the last connection, its Request, the Reply to send and the number of attempts."""
+    """Let raw_server connect. The stack closes those connections whose Request it does not accept.
+    Return the link with the accepted connection, its Request, the Reply to send and the number of
+    attempts."""
     link = w.add_link(None, int(w.server.do("open", PEER, port)[0]))
     link.recv(w.shared(1024, "l"), 64, 1)
     w.server.do("connect", link.conn, 4, 4, b"hello")
@@ -89,7 +90,7 @@ def call(w, stack, sock, port, answer=Stack.reply):
 
 
 def accepts(w, stack, rev, attempts, **words):
-    """The stack accepts, after as many attempts and with this revision."""
+    """Check that the stack accepts a connection, in this attempt and with this revision."""
     with w.settings(**words), w.listening() as (sock, port):
         link, request, reply, attempt = call(w, stack, sock, port)
         same("Rev, attempts", (reply.rev, attempt), (rev, attempts))

@@ -20,7 +20,7 @@ def octets(size):
 
 
 def same_sent(link, flags, revision, depths, data):
-    """Check what the program gets of the peer's start-up message."""
+    """Check that the query returns these fields of the peer's start-up message."""
     same("message of the peer", link.query_peer(),
          PeerSent(flags, LLP_TCP, revision, *depths, data))
 

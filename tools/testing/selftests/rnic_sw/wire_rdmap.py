@@ -20,8 +20,8 @@ def pattern(length, seed):
 
 
 def send_and_settle(link, wr=1):
-    """Send an empty Send and check that it completes the receive wr: then all messages before
-    it have been placed, and have consumed no receive."""
+    """Send an empty Send and check that it completes the receive wr. All messages before the Send
+    have then been placed, and have consumed no receive."""
     link.peer.send()
     same("length of the Send", link.expect_wc(wr=wr, status=SUCCESS).length, 0)
 
@@ -239,7 +239,8 @@ def read_in_two(w):
     for turn in range(6):
         whole = rreq(memory, turn % 2 * 100).segment(link.peer.next_msn(1))
         cut = turn * 28 // 5
-        # the cut is in the header or, in the last turn, after it: then only the L flag is missing
+        # the segment is cut in the header or after it; in the last turn it is complete, and only
+        # the L flag is missing
         link.peer.put_segment(replace(whole, payload=whole.payload[:cut], last=False))
         w.quiet(link.peer)
         link.peer.put_segment(
@@ -493,7 +494,7 @@ RESPONSES = [
      lambda q, s: (q.sink_stag, q.sink_to, 0, True)),
     ("complete but without L", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
      lambda q, s: (q.sink_stag, q.sink_to, s, False)),
-    # the number is the length of a valid segment before the one that is wrong
+    # The number at the end of a row is the length of a valid segment that precedes the invalid one.
     ("whose second segment is one byte too long", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
      lambda q, s: (q.sink_stag, q.sink_to + 32, s - 31, True), 32),
     ("whose second segment is one byte too long, without L", (1, 1, 1), "ddp_tagged_bounds",

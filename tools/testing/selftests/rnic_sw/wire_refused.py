@@ -90,7 +90,7 @@ def from_port(w, listening, source):
 
 @case("connecting from a port in FIN-WAIT-2, to the same address")
 def port_not_over(w):
-    # with timestamps TCP would reuse such a port once the peer has acknowledged the FIN
+    # with timestamps TCP would reuse a port in FIN-WAIT-2, where the peer has acknowledged the FIN
     with w.policy(revision=1), w.listening() as listening, without_timestamps():
         first, port = from_port(w, listening, SOURCE)
         same("from", port, SOURCE)

@@ -135,8 +135,8 @@ def leaves(w, link):
 
 @case("two connections to one address have their own source ports", "SCTPDDP-83")
 def own_ports(w):
-    """The first association keeps using the source port of a program that has closed its
-    connection, so the second one needs another port."""
+    """The first association keeps the source port of a program that has closed its connection, so a
+    second association needs another port."""
     memory, mine = w.shared(4096, "lrw"), next(w.ports)
     with w.listening() as (sock, port):
         first = w.call(port, source=(SERVER, mine, 0))
@@ -396,7 +396,7 @@ def not_reused(w):
     same("end of the session", link.peer.wait_end()[0], "terminate")
     link.peer.terminate()
     again = w.call(ghost.ports[0], host=GHOST)
-    # if the device sends an Initiate immediately, it has done so by now
+    # wait so long that an Initiate that the device sends immediately would arrive
     w.wait_quiet()
     ghost.settle(0.3)
     others = [s for s in ghost.streams.values() if s.came]
@@ -489,8 +489,8 @@ def post_until_full(w, link, memory, most):
 @case("never more than 32767 unacknowledged chunks",
       "SCTPDDP-67 SCTPDDP-68")
 def in_flight(w):
-    """The limit does not depend on the peer's receive window. The other chunks wait for
-    acknowledgements."""
+    """The number of chunks in flight is limited, whatever the peer's receive window is. Further
+    chunks wait for acknowledgements."""
     ghost, link = w.connect_to_ghost(window=1 << 28)
     request, link.peer = w.first(ghost)
     link.accept(request)

@@ -181,7 +181,8 @@ def move_on(w):
     for _ in range(3):
         ghost = ghosts[-1].accept()
         w.closing.callback(ghost.close)
-        # the next INIT may arrive before this; it is then retransmitted
+        # If the next INIT arrives before the ghost for it exists, it gets no reply and is
+        # retransmitted
         ghosts.append(w.ghost(port=port, peer_port=0, streams=2))
         streams = initiates(w, ghost)
         counts.append(len(streams))

@@ -9,7 +9,7 @@ from lib.wire_sctp import go
 
 EARLY, PART = 24000, 2000
 DONE = 1                # seconds after which all chunks of a part have been processed
-WARM = 2                # number of first parts that are not counted
+WARM = 2                # number of parts at the beginning that are not counted
 DEARER = 1.3            # limit; 1.0 was measured, and a linear list would cost 6
 
 

@@ -47,7 +47,8 @@ def drop(w, call, peer):
 
 @case("requests are dropped")
 def dropped(w):
-    """Over each lower layer one peer stays connected and another one leaves."""
+    """Over each lower layer, iw_cm drops the requests of two peers: one peer stays connected, the
+    other one leaves."""
     w.kept = w.dial(), w.dial()
     w.staying = w.associate()
     w.closing.pop_all()
@@ -60,9 +61,9 @@ def dropped(w):
 
 @case("the interface moves: all queue pairs are flushed")
 def moves(w):
-    """The queue pairs must be flushed immediately: otherwise a consumer would wait in vain for
-    its peer. The program is stopped during the move. When it continues, the RDMA core has closed
-    its event channel, but the completions are in its ring."""
+    """The queue pairs must be flushed immediately, because otherwise a consumer would wait for its
+    peer forever. The program is stopped while the interface moves. When the program continues, the
+    RDMA core has closed its event channel, but the completions are in its ring."""
     memory = w.shared(4096, "l")
     links = [initiate(w, recvs=[(memory, 64)])
              for initiate in (Wire.initiate, SctpWire.initiate) * 2]

@@ -114,8 +114,8 @@ def send_nothing(_):
 
 
 class Peak:
-    """The maximum number of unaccepted peers and the maximum memory use. These are sampled,
-    because the associations end after a while."""
+    """The maximum number of unaccepted peers and the maximum memory use. Both are sampled during
+    the attack, because the associations end after a while."""
 
     def __init__(self):
         self.before, self.there = kernel_memory(), associations()
@@ -437,7 +437,7 @@ def fair(w):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
 
     def before(what):
-        """Return how many chunks of the other sessions arrive before the condition what is true."""
+        """Return how many chunks of the other sessions arrive before what() is true."""
         def count():
             return sum(len(link.peer.arrived) for link in deep)
 

@@ -57,7 +57,8 @@ def no_limits():
 @contextlib.contextmanager
 def spinners():
     """Context manager: yields a function that gives the CPUs to this process and to interrupts
-    only, so that no kernel worker runs. The function is fast, because the processes exist."""
+    only, so that no kernel worker runs. The function is fast, because the processes that occupy the
+    CPUs have already been forked."""
     cpus, pids, (word, gives) = os.sched_getaffinity(0), [], os.pipe()
 
     def block_workers():

@@ -241,16 +241,17 @@ def without_memory(w, ahead, **end):
 @case("nothing is allocated for an impossible DDP-SSN",
       "SCTPDDP-70")
 def unvalidated(w):
-    """A lack of memory ends the session only if the DDP-SSN is early, but possible. An impossible
-    DDP-SSN ends it before anything is allocated."""
+    """If there is no memory for a chunk that arrives early, the session ends for that reason only
+    if the DDP-SSN is possible. An impossible DDP-SSN ends the session before any memory is
+    allocated."""
     without_memory(w, 32766, end_no_memory=1)
     without_memory(w, 32767, end_sctp_ssn=1)
 
 
 @case("a limited number of chunks is queued after a gap", "SCTPDDP-22")
 def gap(w):
-    """The messages are untagged and no program posts so many receives, so that the device has to
-    queue them."""
+    """The messages are untagged, and the program has not posted so many receives, so the device has
+    to queue them."""
     link = w.initiate()
     first = link.peer.ssn
     segment = rdmap.send(2, bytes(1400))

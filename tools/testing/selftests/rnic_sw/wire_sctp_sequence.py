@@ -56,7 +56,8 @@ for words, rows, wrong in ILLEGAL:
 
 
 def ahead_of_its_turn(w, role):
-    """A message violates the protocol only in the place that its DDP-SSN gives it."""
+    """A message that violates the protocol ends the session only when all messages with lower
+    DDP-SSNs have been delivered."""
     target = w.shared(4096, "lw")
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     first = link.peer.next_ssn()

@@ -67,7 +67,7 @@ def until(words, condition, seconds, *ghosts):
 @case("a reject that cannot be sent times out")
 def reject_times_out(w):
     with passes("iw_sctp_ddp", "sddp_session_end") as ended:
-        # each session has its own timeout, except for those whose reply SCTP has accepted
+        # each session has a separate timeout, except for sessions whose reply SCTP has accepted
         # immediately
         first = time.monotonic()
         ghost = reject_all(w)

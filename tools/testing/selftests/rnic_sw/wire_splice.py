@@ -57,7 +57,7 @@ class Splicer:
 
 
 class Honest:
-    """A connection at the same time as the splicer's, which must keep working."""
+    """A connection that must keep working while the splicer sends."""
 
     def __init__(self, w):
         self.target, self.rounds = w.region(PAGE, "lrw"), 0

@@ -69,8 +69,8 @@ survives_link_down() {
 }
 
 # The kernel's client does not reconnect, and holds a reference on the device until the file system
-# is unmounted. It waits for outstanding requests until it is killed. umount -f is not used: it
-# sends a last request, which no server receives, and would wait for the response.
+# is unmounted. The client waits for outstanding requests until its process is killed. umount -f is
+# not used, because it sends a last request, which no server receives, and waits for the response.
 survives_device_removal() {
 	set_up_device
 	set_up

@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 #
 # consumer_lio.sh: a disk of the kernel's SCSI target (LIO) for consumers/srp.sh and
-# consumers/iser.sh; sourced after consumers.sh. The scripts define target_up,
-# target_down, initiator_up, connect and disconnect.
+# consumers/iser.sh; sourced after consumers.sh. The scripts define start_target,
+# stop_target, start_initiator, connect and disconnect.
 
 TARGET=/sys/kernel/config/target
 

@@ -94,7 +94,7 @@ remove_device() {
 }
 
 # Create the device again. check_nothing_left() compares its objects with those at the start of the
-# case, because a client may reconnect before this function returns.
+# case, not with those at this point, because a client may reconnect before this function returns.
 create_device() {
 	modprobe "$T_RDMA"
 	if [ ! -e /sys/class/net/t0 ]; then
@@ -180,7 +180,7 @@ check_disk_data() {
 	cmp "$T_CASE/data" "$T_CASE/back"
 }
 
-# Check that the backing file on the server has the data that disk_right wrote last
+# Check that the backing file on the server has the data that check_disk_data wrote last
 check_backing_file() { cmp -n 8388608 "$T_CASE/data" "$FILE"; }
 
 # Print the number of requests that $DISK has completed

@@ -10,7 +10,7 @@ SHOWN = 40      # maximum number of events to show
 
 
 class Ends:
-    """Records into a trace buffer of its own, which lib/tracing.py does not read. Records
+    """Records into a separate trace buffer, which lib/tracing.py does not read. Records
     nothing if the kernel has no tracepoints."""
 
     def __init__(self):

@@ -49,9 +49,10 @@ t_rping() {
 	t_fail "rping's event channel was closed early in $try tries"
 }
 
-# perftest gives up if its clock calibration fails, as on slow or jittery machines. Its server does
-# not listen for a while between the client's two connections, and the client does not retry a
-# refused connection. On one CPU this is frequent, so the library late_connect delays the connect.
+# Run a program of perftest, and retry after two known faults. The program gives up if its clock
+# calibration fails, as on slow or jittery machines. And the client's second connection is refused
+# if the server does not listen again yet, which is frequent on one CPU: so the library late_connect
+# delays the client's connect.
 t_perftest() {
 	local prog=$1 try late
 	shift

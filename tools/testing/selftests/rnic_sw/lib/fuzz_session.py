@@ -26,7 +26,7 @@ POLICIES = ((1, 0, "auto"), (0, 0, "auto"), (1, 1, "auto"), (0, 1, "auto"),
 
 
 class Ended(Exception):
-    """The other side has ended the connection, or does not send what is required."""
+    """The other side has ended the connection, or does not send what the session waits for."""
 
 
 class Bad(Exception):
@@ -262,7 +262,7 @@ class Session:
             yield from self.good_end()
             return
         if rand.random() < 0.5:
-            # give the other side time to be in the middle of an operation
+            # wait, so that the other side is in the middle of an operation
             yield from self.wait("any", 0, PAUSE)
             yield from self.answer_all(0.5)
         for _ in range(rand.randint(1, 4)):
@@ -382,7 +382,7 @@ class Session:
                 self.use(self.listener.accept()[0])
 
     def ready(self):
-        """Return the value with which go() is resumed, or None if it must wait on."""
+        """Return the value with which go() is resumed, or None if the session must still wait."""
         self.pump()
         what, count = self.waits
         if what == "call":

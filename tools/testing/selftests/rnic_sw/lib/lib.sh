@@ -410,8 +410,8 @@ t_listens() {
 		t_fail "no listener on port $2 of host $1"
 }
 
-# t_listens_beside PID PORT: t_has_listener() in the namespace of PID. It is polled often, so it
-# starts no program.
+# t_listens_beside PID PORT: check whether a program listens on PORT in the namespace of PID. The
+# function is called in a loop, so it starts no program.
 t_listens_beside() {
 	local port lines line
 	printf -v port %04X "$2"
@@ -423,7 +423,7 @@ t_listens_beside() {
 	return 1
 }
 
-# Check whether the program listens or has exited, so that a wait also ends when it exits.
+# Check whether the program listens or has exited, so that a wait ends in both cases.
 t_listens_or_ended() { t_listens_beside "${t_pids[$1]}" "$2" || t_gone "${t_pids[$1]}"; }
 
 t_bg() {
@@ -478,7 +478,7 @@ t_wait() {
 	watch=$!
 	wait "$pid" || status=$?
 	unset "t_pids[$1]"
-	# not TERM: a child that has just been forked may still have the trap of the case
+	# send KILL, not TERM: a child that has just been forked may still have the trap of the case
 	kill -KILL "$watch" 2>/dev/null || true
 	wait "$watch" 2>/dev/null || true
 	[ $status -eq 0 ] && return
@@ -493,8 +493,8 @@ t_signal() { pkill "-$2" -P "${t_pids[$1]}"; }
 t_alive() { [ -n "${t_pids[$1]:-}" ] && ! t_gone "${t_pids[$1]}"; }
 t_ended() { ! t_alive "$1"; }
 
-# Check whether a child has exited. It accepts signals until Bash reaps it, which may be only
-# at the next fork, so kill -0 cannot tell.
+# Check whether a child has exited. kill -0 cannot tell, because an exited child accepts signals
+# until Bash reaps it, which may be only at the next fork.
 t_gone() {
 	local stat
 	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0

@@ -21,8 +21,8 @@ STEP = 1 << 10              # it writes a counter to the first bytes of each KiB
 LOADED = 2 << 20            # address of the data that QEMU loads
 PATIENCE = float(os.environ.get("T_TIME", "120"))
 
-# The guest's program, in real mode at F000:0000, without end: count, and write the counter to each
-# place of the area in turn
+# The guest's program, in real mode at F000:0000. In an endless loop it increments a counter and
+# writes the counter to each place of the area in turn.
 PROGRAM = bytes.fromhex(
     "31db"                  # xor bx, bx
     "43"                    # round: inc bx
@@ -91,14 +91,15 @@ def until(cond, what):
 
 
 def counts(monitor, path):
-    """Wait until the guest's program has counted on."""
+    """Wait until the counter of the guest's program has changed."""
     first = monitor.counter(path)
     until(lambda: monitor.counter(path) != first, "the guest counts on")
 
 
 def check_area(octets):
-    """Check that the guest's program has stopped between two places: the places before have the
-    new value of the counter, and the others the value before. So no old page is left."""
+    """Check that no old page is left: the guest's program was stopped between two places, so the
+    places before that point have the new value of the counter, and the others the previous value.
+    """
     values = [struct.unpack_from("<H", octets, at)[0] for at in range(0, len(octets), STEP)]
     new = values.count(values[0])
     old = (values[0] - 1) & 0xFFFF

@@ -93,8 +93,8 @@ def remembering(read):
 
 
 def patient(validate):
-    """Wrap a check so that it is repeated: a Write completes when TCP has accepted it, and
-    that may be before the data is in the peer's memory."""
+    """Wrap a check so that it is repeated until it succeeds: a Write completes when TCP has
+    accepted the data, which may be before the data is in the peer's memory."""
     def validator(received, *args):
         end = time.monotonic() + utils.POLL_CQ_TIMEOUT
         while True:

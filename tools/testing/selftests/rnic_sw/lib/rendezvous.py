@@ -123,7 +123,7 @@ def late_receive(ctx, shared=False):
     b.recv()
     b.wait(IBV_WC_SUCCESS)
     b.got("hello")
-    # and again, now with the receive before the message
+    # repeat with the receive posted before the message
     b.recv()
     a.send("again")
     b.wait(IBV_WC_SUCCESS)
@@ -137,7 +137,8 @@ def late_shared_receive(ctx):
 def no_receive(ctx):
     """If the RNR retry count is used up, the sender gets an error."""
     a, b = End(ctx, 0x111111), End(ctx, PSN)
-    # both must be in RTS before the stream starts, because the retry count comes with RTS
+    # both ends must be in RTS before the stream starts, because the transition to RTS sets the
+    # retry count
     first, second = (a, b) if a.qp.qp_num < b.qp.qp_num else (b, a)
     first.to_rtr(second, rnr_retry=0)
     first.to_rts()
@@ -202,7 +203,7 @@ def wrong_psn_in_rts(ctx):
 
 
 def gone_peer(ctx):
-    """Receives stay posted when the peer goes, until a request fails."""
+    """Receives stay posted when the peer destroys its queue pair, until a request fails."""
     a, b = pair(ctx)
     for one in a, b:
         one.to_rts()

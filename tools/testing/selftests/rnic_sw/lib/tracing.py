@@ -23,8 +23,8 @@ def event(system, name=""):
 
 @contextlib.contextmanager
 def passes(system, name):
-    """Context manager: enable the tracepoint. Yields a function that returns the number of
-    events since then."""
+    """Context manager: enable the tracepoint. Yields a function that returns the number of events
+    since the tracepoint was enabled."""
     path = event(system, name)
     try:
         write(path + "/enable", "1")

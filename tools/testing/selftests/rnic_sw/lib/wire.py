@@ -141,7 +141,7 @@ class Wire:
 
     def __init__(self):
         self.links, self.undo, self.server = [], contextlib.ExitStack(), None
-        self.reply, self.aside = None, ""   # aside: a counter that counted() ignores
+        self.reply, self.aside = None, ""   # aside: a counter that expect_counts() ignores
         self.still_so, self.ends = None, Ends()
         self.port, self.beacon = PORT, None
 
@@ -385,8 +385,9 @@ class Wire:
                 self.listener = old
 
     def counters(self):
-        """Read and return all counters of the device. (In sysfs the RDMA core may return values
-        that it has read before, as long as jiffies stays the same, even if lifespan is 0.)"""
+        """Read and return all counters of the device. This uses netlink, because in sysfs the RDMA
+        core may return values that it has read before, as long as jiffies stays the same, even if
+        lifespan is 0."""
         _, _, *words = shell(f"rdma statistic show link {DEVICE}/1").split()
         return dict(zip(words[::2], map(int, words[1::2])))
 
@@ -432,7 +433,7 @@ class Wire:
             raise AssertionError(f"{why}; ended meanwhile:\n{self.ends.events()}") from None
 
     def check_counts_again(self):
-        """Check that no counter has risen since the end of counted()."""
+        """Check that no counter has risen since the end of expect_counts()."""
         before, want = self.still_so
         self.same_counters(self.compute_rises(before, want), want)
 

@@ -28,16 +28,16 @@ def read_kernel_cpu_time():
 
 
 def read_busy_time():
-    """Return the seconds for which the only CPU was not idle. This is exact: the kernel
-    measures idle time, but only samples the other kinds of time."""
+    """Return the seconds for which the machine's only CPU was not idle. This value is exact,
+    because the kernel measures idle time, while it only samples user and system time."""
     with open("/proc/stat", encoding="ascii") as file:
         ticks = [int(word) for word in file.readline().split()[1:8]]
     return time.monotonic() - (ticks[3] + ticks[4]) / 100
 
 
 def need_instruction_clock():
-    """Skip all cases unless time counts instructions: otherwise other work on the host would
-    count."""
+    """Skip all cases unless the clock counts instructions: with any other clock, other work on the
+    host would count."""
     if not os.environ.get("T_CLOCK"):
         skip_all("costs need time that counts instructions: run --bed clock")
 
@@ -104,8 +104,8 @@ def find_code_range(function, module):
 
 @contextlib.contextmanager
 def _failslab(times, callers, by_cache="N"):
-    """Inject slab allocation failures. callers: address range of which one address must be in
-    the call chain, or None."""
+    """Inject slab allocation failures. callers: a range of addresses; an allocation fails only if
+    its call chain has an address in this range. None: any allocation fails."""
     debug = "/sys/kernel/debug/failslab/"
     shell("mount -t debugfs none /sys/kernel/debug", True)
     if not os.path.exists(debug):

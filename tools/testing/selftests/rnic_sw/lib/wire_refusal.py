@@ -22,8 +22,9 @@ USED = 7709             # a port that a program without RDMA uses
 NOBODY = "02:00:00:00:00:4d"
 ETH_P_IP, DEST_UNREACH = 0x0800, 3
 NO_NET, NO_HOST, NO_PROTOCOL, NO_PORT, FORBIDDEN = 0, 1, 2, 3, 13
-SOON = 8                    # maximum seconds until a refusal that is sent is reported
-NO_ANSWER = 25              # maximum seconds until an ICMP error is reported; less than the timeout
+SOON = 8                    # maximum seconds until the program is notified of a refusal by the peer
+# maximum seconds until the program is notified of an ICMP error; less than the timeout
+NO_ANSWER = 25
 BACKLOG = 64                # backlog of raw_server's listeners
 
 
@@ -87,7 +88,7 @@ class Silent:
 
 
 class Ignored:
-    """A connection to raw_server that raw_server's program does not accept."""
+    """A connection to raw_server that raw_server neither accepts nor rejects."""
 
     def __init__(self, w):
         self.w, self.began = w, time.monotonic()
@@ -95,8 +96,8 @@ class Ignored:
         w.expect_request()
 
     def ends(self, seconds):
-        """Check that the device ends the connection about so many seconds after its begin: at most
-        two seconds earlier and, on a busy machine, at most half as much later."""
+        """Check that the device ends the connection about this number of seconds after its start:
+        at most two seconds earlier and, on a busy machine, at most half as much later."""
         left = self.began + 1.5 * seconds - time.monotonic()
         same("end of the connection", self.peer.wait_end(max(left, 1))[0], self.w.hangs_up)
         took = time.monotonic() - self.began
@@ -167,7 +168,7 @@ def program_goes(w):
 def backlog_full(w):
     with another(w, 7601):
         conns = [call(w, SERVER, 7601) for _ in range(BACKLOG)]
-        # wait until all of them have arrived, before the last one
+        # wait until all of these connections have arrived, before the last one is made
         w.wait_quiet()
         expect_event(w, call(w, SERVER, 7601), REJECTED, w.enough)
         for conn in conns:
@@ -217,8 +218,8 @@ def router_reports(w, code, event, error):
         seen.bind((PEER_IF, ETH_P_IP))
         seen.settimeout(1)
         conn = call(w, ABSENT, 11)
-        # The kernel drops the error while the socket is locked, so send it until the event
-        # arrives. Once the kernel has processed the error, it sends no more packets, so
+        # The kernel drops the ICMP error while the socket is locked, so repeat the error until the
+        # event arrives. Once the kernel has processed the error, it sends no more packets, so
         # first_packet() may return None before the event arrives.
         event_arrived = False
         while not event_arrived and time.monotonic() < began + NO_ANSWER:
@@ -311,7 +312,7 @@ def ends():
             conn = call(w, PEER, port)
             shell(f"rdma link del {DEVICE}")
             got = w.server.expect_event(CM, conn=conn)
-            # rdma_cm reports no other event of a device once it knows of the removal
+            # once rdma_cm knows of the removal, DEVICE_REMOVAL is the only event that it reports
             if got.event != "DEVICE_REMOVAL":
                 same("event and error that the program "
                      "gets", (got.event, name(got.status)),

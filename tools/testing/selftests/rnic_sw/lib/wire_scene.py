@@ -139,7 +139,8 @@ def run_row(w, role, row, scene_type):
     w.server.expect_event(Async, conn=link.conn, event=row.event)
     w.server.expect_no_event(Async, conn=link.conn)
     for region in scene.regions:
-        # an STag that must not be invalidated is detected at delivery: the data is placed by then
+        # Delivery detects an STag that must not be invalidated, and at delivery the data is already
+        # placed
         if region is not scene.inbox or row.what[2] != 9 and not row.placed:
             region.check_untouched()
     same("state", w.server.do("state", link.conn)[0], str(QPS_ERR))

@@ -25,8 +25,8 @@ run_fabtests() {
 	check_nothing_left
 }
 
-# Create completion queues: first with a completion channel, until there are no file descriptors
-# left, then without a channel, up to the given number.
+# Create completion queues up to the given number: first with a completion channel, until no file
+# descriptors are left, then without one.
 create_many_cqs() {
 	need_built fabtests "${T_FABTESTS:-}" bin/fi_cq_test
 	"$T_FABTESTS/bin/fi_cq_test" -p verbs -d iw0 -L $((T_SLOW ? 500 : 2000)) | tee "$T_CASE/cqs"

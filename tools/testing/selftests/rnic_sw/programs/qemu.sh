@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # programs/qemu.sh: QEMU migrates a running virtual machine over RDMA. The guest is a program of 32
-# bytes that writes to its memory without end (lib/program_qemu.py), so no disk is needed.
+# bytes (lib/program_qemu.py), which writes to its memory in an endless loop, so no disk is needed.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 

@@ -16,7 +16,7 @@ start_valkey() {
 run_cli() { on a timeout "$T_TIME" "$T_VALKEY/src/valkey-cli" --rdma -h "$B4" -p "$PORT" "$@"; }
 
 # store_value KEY FILE: store the contents of FILE as the value of KEY. Retry, because on a busy
-# machine valkey's client sometimes fails by a fault of its own.
+# machine valkey's client sometimes fails because of a bug.
 store_value() {
 	for _ in 1 2 3; do
 		[ "$(run_cli -x SET "$1" <"$2")" != OK ] || return 0

@@ -251,7 +251,10 @@ static void post(struct conn *c, enum ibv_wr_opcode op, struct ibv_sge sge)
 	ibv_post_send(c->id->qp, &wr, &bad);
 }
 
-/* Check whether the ORD permits a Read: with an ORD of 0 it would be an error of this program */
+/*
+ * Check whether the ORD permits a Read: if the ORD is 0, posting a Read would be an error of this
+ * program
+ */
 static bool may_read(struct conn *c)
 {
 	struct ibv_qp_init_attr init;

@@ -4,7 +4,7 @@
 
 #include_next <linux/rhashtable.h>
 
-/* The table of STags, an array in which memory.c searches */
+/* Stubs for the table of STags: memory.c keeps the entries in an array */
 int rhashtable_init(struct rhashtable *ht, const struct rhashtable_params *params);
 void rhashtable_destroy(struct rhashtable *ht);
 void *rhashtable_lookup(struct rhashtable *ht, const u32 *index,

@@ -28,13 +28,14 @@
 #define TIMED		8	/* number of rounds */
 #define LONG_NAP	50000	/* in microseconds, longer than a call */
 /*
- * How long the third thread runs, in microseconds.  Below one second, because then the kernel
- * would grant some time to threads of normal priority.
+ * How long the third thread runs, in microseconds.  Less than one second, because
+ * after one second the kernel grants some time to threads of normal priority.
  */
 #define STOPPED		400000
 #define BACKLOG		16
 #define COUNTED		500	/* number of queue pairs */
-#define AGE		10000	/* microseconds per QP: the core caches counters for this time */
+/* microseconds to wait per QP, because the core caches counters for this time */
+#define AGE		10000
 
 struct side {
 	struct rdma_cm_id	*id;

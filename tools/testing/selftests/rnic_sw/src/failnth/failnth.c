@@ -22,7 +22,8 @@
 #include "failnth.h"
 
 #define ROUNDS_MOST	20000	/* limit for one scene */
-#define MISSES		5	/* a scene is done after so many rounds without a failure */
+/* a scene is done after this number of successive rounds without a failure */
+#define MISSES		5
 #define SEARCH_MOST	500	/* number of rounds */
 #define SEARCH_LEAP_AT	2
 
@@ -84,11 +85,11 @@ static unsigned long read_number(const char *path)
 }
 
 /*
- * failslab and fail_page_alloc do not reset their count after a round, and do
- * not show it.  To fail the n-th allocation from now, every (@base + n)-th is
- * set to fail, once.  @base is the count so far, or an upper bound of it while
- * @sure is false.  @base is rarely too low: only if the kernel counts further
- * allocations until it has recorded and reported the failure.
+ * failslab and fail_page_alloc do not reset their count of allocations after a round, and do not
+ * show it. To fail the n-th allocation from now, these are set to fail every (@base + n)-th
+ * allocation, once. @base is the current count, or an upper bound of it while @sure is false. @base
+ * can only be too low if the kernel counts further allocations until it has recorded and reported
+ * the failure, which is rare.
  */
 struct way {
 	const char	*name;
@@ -201,9 +202,9 @@ static bool one_round(const struct scene *s, struct way *w, unsigned long n,
 }
 
 /*
- * Find the kernel's count if it is unknown: it is known after one failure of
- * any allocation.  An allocation fails when the count reaches @base.  If the
- * count was already higher, @base is first increased until it is the larger one.
+ * Find the kernel's count of allocations if it is unknown. The count is known after any allocation
+ * has failed, because then it has reached @base. If the count was already higher than @base,
+ * increase @base first until it exceeds the count.
  */
 static bool find_base(const struct scene *s, struct way *w)
 {
@@ -229,8 +230,8 @@ static bool all_rounds(const struct scene *s, struct way *w, unsigned long *n)
 	if (!find_base(s, w))
 		return false;
 	/*
-	 * without an allocation of this kind the base stays unknown, and the
-	 * scene is done
+	 * if the scene makes no allocation of this kind, the count stays unknown, and the scene is
+	 * done
 	 */
 	if (!w->sure)
 		return true;

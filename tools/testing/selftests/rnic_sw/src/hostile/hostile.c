@@ -31,7 +31,7 @@
 #define CONNS		3
 #define MEM		(256 * 1024)
 #define SESSION_S	20	/* a session is killed after this time */
-#define DEATH_S		60	/* a killed session must have ended after this time */
+#define DEATH_S		60	/* a killed session must have exited within this time */
 #define DRIVER_ID	0x726e7377
 #define RIGHTS		(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | \
 			 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC | \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Commands to a uverbs file: built like those of a library, with handles that may exist and with
- * data of the driver, but with some words wrong.
+ * Commands to a uverbs file. They are built like those of a library, with handles that may exist
+ * and with data for the driver, but some words are wrong.
  */
 #include <string.h>
 #include <sys/ioctl.h>

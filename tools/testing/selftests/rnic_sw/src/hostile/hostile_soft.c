@@ -31,7 +31,7 @@ static int open_userfaultfd(void)
 }
 
 /**
- * soft_create - allocate memory and register it for ODP, in an MR of its own and in an implicit MR
+ * soft_create - allocate memory and register it as an ODP MR and as part of an implicit MR
  * @s: filled in; @s->all is the implicit MR, which covers the whole address space
  * @pd: protection domain of the MRs
  * @rights: IBV_ACCESS_*
@@ -101,8 +101,8 @@ static void give_random_advice(uint8_t *at, size_t len)
 }
 
 /*
- * Remove the access to pages, and then restore it in another way. A message that uses the pages in
- * between ends its connection.
+ * Remove the access to pages, and then restore it in another way. A message that uses the pages
+ * between these two steps ends its connection.
  */
 static void make_hole(uint8_t *at, size_t len)
 {
@@ -170,7 +170,7 @@ static void prefetch(const struct soft *s)
 }
 
 /**
- * soft_unsettle - do a random operation, mostly on the mapping of a random part of the memory
+ * soft_change_pages - do a random operation, mostly on the mapping of a random part of the memory
  * @s: the memory
  */
 void soft_change_pages(const struct soft *s)

@@ -17,7 +17,10 @@
 typedef struct ibv_mr *reg_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				unsigned int access);
 
-/* Call the library's function. RTLD_NEXT does not find it if dlopen() has loaded libibverbs. */
+/*
+ * Call the function of libibverbs. RTLD_NEXT does not find the function if libibverbs was loaded by
+ * dlopen().
+ */
 static struct ibv_mr *real_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				  unsigned int access)
 {

@@ -303,7 +303,7 @@ static void do_rights(char **w)
 				  IBV_QP_ACCESS_FLAGS), "rights");
 }
 
-/* solicited 0|1: from the next completion on, report only solicited ones */
+/* solicited 0|1: after the next event, request events for all completions, or for solicited ones */
 static void do_solicited(char **w)
 {
 	solicited_only = atoi(w[1]);

@@ -50,7 +50,7 @@ uint32_t scale_timeout(uint32_t n);
 /* Usual timeout in ms, for scale_timeout(); long enough for a busy host */
 #define WC_MS	10000
 uint64_t now_ms(void);
-/* Check whether the running kernel is older than that version */
+/* Check whether the running kernel is older than version @major.@minor */
 bool is_kernel_before(int major, int minor);
 
 /* Cases ------------------------------------------------------------------- */
@@ -189,8 +189,8 @@ void pair_disconnect(struct pair *p);	/* waits for the event at both ends */
 void pair_free(struct pair *p);		/* in any state */
 void pair_close(struct pair *p);	/* pair_disconnect(), then pair_free() */
 /*
- * Open a connection, send a message in each direction, and close it.  If an effect of earlier
- * operations cannot be observed by then, it will not appear, however slow the machine is.
+ * Open a connection, send a message in each direction, and close it. An effect of earlier
+ * operations that cannot be observed afterwards will not appear later, however slow the machine is.
  */
 void settle(void);
 int qp_state(const struct end *e);

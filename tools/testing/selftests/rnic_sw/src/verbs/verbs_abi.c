@@ -54,7 +54,10 @@ static const struct spoil sends[] = {
 	{ "value of an atomic in a Send", AT_SWAP, 1 },
 };
 
-/* Post a request before the connection is established, so that the kernel fetches it only then */
+/*
+ * Post the request before the connection is established: the kernel fetches requests only
+ * afterwards
+ */
 static void try_bad_send(const struct spoil *s)
 {
 	struct pair p = {};
@@ -107,7 +110,7 @@ static void try_bad_recv(uint32_t srq, size_t at)
 	pair_free(&p);
 }
 
-/* In receives of a QP and of an SRQ the error is local */
+/* A receive with undefined bits, in the receive queue of a QP or in an SRQ, must fail locally */
 static void abi_receives(void)
 {
 	try_bad_recv(0, AT_RQE_RESERVED);
@@ -185,8 +188,8 @@ static void try_lengths(int fd, const struct verb *v)
 	for (len = 0; len <= OWN_MOST; len += unit)
 		want_errno(fd, v, none, len, len < v->own ? EINVAL : 0);
 	/*
-	 * a non-zero word must be refused: the first words are comp_mask or undefined, the last
-	 * ones undefined
+	 * A non-zero word must be refused: the first words are undefined, or comp_mask, of which no
+	 * bit is defined; the last words are undefined.
 	 */
 	for (at = 0; at < OWN_MOST; at += at ? 7 : OWN_MOST - 15) {
 		own[at] = 1;
@@ -279,11 +282,13 @@ static void abi_commands(void)
 	pair_make_qp(&p, &p.s);
 	try_objects(p.c.id->verbs, &p);
 	try_changes(p.s.id->verbs, &p);
-	/* the client must get a reply: otherwise this process cannot exit before its timeout */
+	/*
+	 * reject the request, because without a reply this process could exit only after a timeout
+	 */
 	CHECK(!rdma_reject(p.s.id, NULL, 0), "%m");
 	/*
-	 * the created objects cannot be destroyed without their handles, so the kernel frees them
-	 * at exit
+	 * The program does not know the handles of the created objects, so it cannot destroy them.
+	 * The kernel frees them at exit.
 	 */
 }
 
@@ -291,7 +296,7 @@ struct word {
 	uint32_t at, value;
 };
 
-/* Set each word to a wrong value alone */
+/* Set one word at a time to a wrong value */
 static void try_words(struct pair *p, const struct verb *create, const struct word *bad,
 		      size_t n)
 {
@@ -335,8 +340,9 @@ static void abi_words(void)
 }
 
 /*
- * The driver's part of a response can be written, but the part of the core cannot.  The kernel must
- * destroy the object again, with its attributes set, and without a warning.
+ * The driver's part of the response can be written, but the part of the RDMA core is at an address
+ * that is not mapped. The command must then fail, and the kernel must destroy the object that it
+ * has just created, which has the requested attributes, without a warning.
  */
 static void abi_unanswered(void)
 {
@@ -362,7 +368,7 @@ static void abi_unanswered(void)
 	CHECK(issue_command(fd, &qp, over_tcp, sizeof(over_tcp),
 			    at - sizeof(struct ib_uverbs_create_qp_resp)) == EFAULT,
 	      "QP");
-	/* pair_free() fails if an object is left that uses the PD, a CQ or the SRQ */
+	/* pair_free() fails if there is still an object that uses the PD, a CQ or the SRQ */
 	pair_free(&p);
 }
 

@@ -16,8 +16,8 @@ struct seen {
 };
 
 /*
- * Events that were read for the other end, which may use the same context, and
- * that it has not expected yet
+ * Events that one end has read for the other end, which may use the same context. They stay here
+ * until the other end expects them.
  */
 static struct seen kept[32];
 static size_t nkept;

@@ -115,7 +115,7 @@ static void charge_regions(void)
 	void *mem;
 	size_t i;
 
-	/* use small pages, because each page needs one word in the page list */
+	/* use small pages: each page needs one word in the page list, so the list is long */
 	CHECK(!posix_memalign(&mem, page, len), "%m");
 	madvise(mem, len, MADV_NOHUGEPAGE);
 	memset(mem, 1, len);
@@ -156,7 +156,7 @@ static void want_event(struct rdma_event_channel *ch,
 	rdma_ack_cm_event(ev);
 }
 
-/* Connections that are being set up must be charged; they have no QP here */
+/* Connections that are being set up must be charged; in this case they have no QP */
 static void charge_connects(void)
 {
 	static struct rdma_cm_id *id[CALLERS];
@@ -197,9 +197,9 @@ static void charge_connects(void)
 }
 
 /*
- * Memory for page faults of an ODP MR, which a worker serves, must be charged
- * to the program. Each page is the first one of a page table and of a table of
- * the driver.
+ * A worker serves page faults of an ODP MR, and the memory that it allocates must be charged to the
+ * program. The Writes access pages that are far apart, so that each page fault needs a new page
+ * table, and a new table of the driver.
  */
 static void charge_brought(void)
 {

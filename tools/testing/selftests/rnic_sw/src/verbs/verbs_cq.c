@@ -46,7 +46,7 @@ static void events(void)
 
 	fixture_open(&d, &(struct opts){ .events = true }, 100);
 	for (i = 0; i < 20; i++) {
-		/* there is no event unless the CQ is armed, and one event each time that it is */
+		/* there must be one event for each time that the CQ is armed, and no other event */
 		send_one(&d, 1, 0);
 		want_recv(d.p.s.rcq, 1, 9);
 		wait_all_placed(&d);

@@ -40,8 +40,8 @@ static void send_around_segments(void)
 	uint32_t k, len, seed = 1000;
 	struct fixture d;
 
-	/* try lengths around the MULPDU, which is 40 to 100 bytes less than the MTU,
-	 * however it is computed
+	/* try lengths around the MULPDU, which is 40 to 100 bytes less than the MTU in all
+	 * configurations
 	 */
 	fixture_open(&d, &(struct opts){}, 3 * MTU_ISH + 100);
 	for (k = 1; k <= 2; k++)

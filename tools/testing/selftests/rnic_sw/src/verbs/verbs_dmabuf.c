@@ -111,7 +111,10 @@ void shared_map(struct buf *b, int fd, size_t off, size_t len)
 	b->at = b->map;
 }
 
-/* Check whether importers can follow a moving buffer: the kernel then has this function */
+/*
+ * Check whether importers can follow a moving buffer: kernels in which they can have
+ * dma_buf_vmap_unlocked()
+ */
 static bool can_follow_moves(void)
 {
 	return kernel_has("dma_buf_vmap_unlocked");
@@ -119,7 +122,8 @@ static bool can_follow_moves(void)
 
 /*
  * Check whether the exporters of this kernel keep a buffer in place while it is mapped for the CPU.
- * Otherwise the importer has to pin it.  The function that is checked for is newer than that rule.
+ * Otherwise the importer has to pin the buffer. Kernels with the function that is checked for
+ * follow this rule, because the function was added later than the rule.
  */
 static bool keeps_mapped_buffers(void)
 {
@@ -307,8 +311,9 @@ static void part(void)
 }
 
 /*
- * Other devices see received data after end_cpu_access(): soon after the last message, and
- * immediately after deregistration.  A later message must see data that they have written.
+ * Other devices see received data only after end_cpu_access(), which must be called soon after the
+ * last message, and immediately at deregistration. A later message must send data that other
+ * devices have written.
  */
 static void seen_by_others(void)
 {
@@ -413,8 +418,8 @@ static void refusals(void)
 	pair_close(&p);
 }
 
-/* Call ibv_rereg_mr() without the library, which refuses the call for this type of MR: a program
- * with another library can reach the kernel
+/* Call ibv_rereg_mr()'s command directly, because the library refuses the call for this type of
+ * MR. Another library might not refuse it, so the kernel must.
  */
 static int rereg_by_command(struct buf *b, int what, void *at, int access)
 {

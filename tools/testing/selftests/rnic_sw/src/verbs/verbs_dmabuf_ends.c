@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * dma-bufs that are revoked, or whose exporter blocks.  A stream that needs such a buffer ends as
- * with a deregistered MR, or waits; no wait is endless.
+ * dma-bufs that are revoked, or whose exporter blocks.  A stream that needs such a buffer ends
+ * as if its MR were deregistered, or waits, but not longer than a timeout.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -361,8 +361,8 @@ static void wait_device_removed(struct fixture *d)
 	buffer_wait_detached(shared_fd(d, &d->s));
 }
 
-/* Check whether a message succeeds.  A message that is posted after the removal of the QP never
- * completes; then the event shows the end.
+/* Check whether a message succeeds. A message that is posted after the removal of the QP never
+ * completes, but there is an event for the end of the QP.
  */
 static bool message_succeeds(struct fixture *d)
 {

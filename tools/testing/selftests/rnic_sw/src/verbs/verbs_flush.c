@@ -42,7 +42,7 @@ static void flush_posted(void)
 		post_recv(&d.p.c, i, &d.c, 0, 10);
 		post_recv(&d.p.s, i, &d.s, 0, 10);
 	}
-	/* Reads are slow; requests posted later complete after them */
+	/* post Reads, which are slow, so that the requests posted after them are still pending */
 	for (i = 0; i < 100; i++)
 		post_job(&d.p.c, &(struct job){
 			.id = i, .op = i % 4 ? IBV_WR_SEND : IBV_WR_RDMA_READ,

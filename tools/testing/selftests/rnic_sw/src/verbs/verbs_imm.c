@@ -242,7 +242,10 @@ static void imm_order(void)
 	fixture_close(&d);
 }
 
-/* There is one completion for both messages, or none */
+/*
+ * A Write with Immediate has one completion for both of its messages if it is signaled, none
+ * otherwise
+ */
 static void imm_unsignalled(void)
 {
 	struct imm m = { .len = 100 };

@@ -114,7 +114,7 @@ static void check_limit(struct end *e, const struct kind *k, int most)
 			break;
 	}
 	CHECK(n <= most && errno == ENOMEM, "%d of %d: %m", n, most);
-	/* allow for a few objects that existed before */
+	/* the limit also counts a few objects that existed before */
 	CHECK(n > most - 64, "%d of %d", n, most);
 	while (n)
 		CHECK(!k->destroy(made[--n]), "%m");
@@ -197,7 +197,7 @@ static void limit_objects(void)
 
 struct held {
 	int	made;
-	int	error;		/* errno of the failure; 0: the process has all that it wants */
+	int	error;		/* errno of the failure; 0: all requested CQs were created */
 };
 
 /* In a separate process: create @want CQs, report how many were created, and keep them */
@@ -266,7 +266,7 @@ static void limit_cqs(void)
 	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
 	start_holders(p.c.id->verbs->device, dev.max_cq, tell, wait_for);
 	n = count_held(tell[0], &refused);
-	/* allow for a few CQs that existed before */
+	/* the limit also counts a few CQs that existed before */
 	CHECK(n < dev.max_cq && n > dev.max_cq - 64, "%d of %d", n, dev.max_cq);
 	CHECK(refused > 0, "at least one must be refused");
 	CHECK(!can_make_one(&cqs, &p.c) && errno == ENOMEM, "%m");

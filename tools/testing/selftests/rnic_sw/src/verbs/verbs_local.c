@@ -193,8 +193,8 @@ static void cq_of_another(void)
 	attr.recv_cq = p.c.rcq;
 	errno = 0;
 	/*
-	 * depending on its version, the RDMA core finds no such CQ in this
-	 * context, or detects the other context
+	 * Depending on its version, the RDMA core finds no CQ with this handle in the context, or
+	 * finds that the CQ belongs to another context
 	 */
 	CHECK(!ibv_create_qp(pd, &attr) && (errno == ENOENT || errno == EINVAL), "%m");
 	own = ibv_create_cq(ctx, 8, NULL, NULL, 0);
@@ -251,7 +251,10 @@ static void mr_arguments(void)
 	hole = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(ro != MAP_FAILED && hole != MAP_FAILED, "%m");
 	expect_reg_fails(p.c.pd, ro, 2 * page, lw | rw, EFAULT);
-	/* kernels before 6.2 pin memory for reading even if it is not readable */
+	/*
+	 * in kernels before 6.2, registration for reading also succeeds if the memory is not
+	 * readable
+	 */
 	if (!is_kernel_before(6, 2))
 		expect_reg_fails(p.c.pd, hole, 2 * page, 0, EFAULT);
 	CHECK(!munmap(hole, 2 * page), "%m");

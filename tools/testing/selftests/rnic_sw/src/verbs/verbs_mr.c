@@ -141,8 +141,8 @@ static void dereg_flood(void)
 }
 
 /*
- * The source of Reads is deregistered: the requester must get an error, and further requests must
- * be flushed.  Return: true if that happened before the end of the Reads.
+ * Deregister the source of Reads. The requester must get an error, and its further requests must be
+ * flushed. Return: true if the MR was deregistered before the end of the Reads, false otherwise.
  */
 static bool dereg_source_once(void)
 {
@@ -183,8 +183,8 @@ static bool dereg_source_once(void)
 }
 
 /*
- * The sink of Reads is deregistered: no byte may arrive there afterwards.  Return: true if that
- * happened before the end of the Reads.
+ * Deregister the sink of Reads: no byte may arrive there afterwards. Return: true if the MR was
+ * deregistered before the end of the Reads, false otherwise.
  */
 static bool dereg_sink_once(void)
 {
@@ -219,8 +219,8 @@ static bool dereg_sink_once(void)
 }
 
 /*
- * Call @goes until it returns true, because the deregistration may be delayed until all Reads are
- * done
+ * Call @goes until it returns true. It returns false if the deregistration was so late that all
+ * Reads were done.
  */
 static void retry_during_reads(bool (*goes)(void))
 {
@@ -290,7 +290,10 @@ static void set_mr_access(struct fixture *d, int access)
 			    access), "%m");
 }
 
-/* Memory that is pinned with enough rights must stay pinned, and keep its STag */
+/*
+ * If memory is already pinned with sufficient rights, it must stay pinned, and the MR must keep its
+ * STag
+ */
 static void rereg_rights(void)
 {
 	struct fixture d;
@@ -361,7 +364,7 @@ static void *bind_soon(void *arg)
 
 /*
  * Reregister to memory that takes long to pin, while a window is bound to the old memory: only one
- * of both may succeed.  Return: true if the bind succeeded during the reregistration.
+ * of the two may succeed.  Return: true if the bind succeeded during the reregistration.
  */
 static bool rereg_during_bind(struct fixture *d, void *far, size_t len)
 {
@@ -441,8 +444,9 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * Check that differences between consecutive keys do not repeat, nor the differences between these.
- * By chance, three or more of 3000 random ones repeat in about 3 of 1000 runs.
+ * Check that fewer than five differences between consecutive keys repeat; if @depth is not 0, check
+ * the differences between these differences as well.  Among 3000 random values, three or more
+ * repeat in about 3 of 1000 runs.
  */
 static void check_keys_unpredictable(const uint32_t *key, uint32_t n, int depth)
 {
@@ -549,7 +553,10 @@ static void memlock(void)
 	struct fixture d;
 	struct buf b;
 
-	/* do this first, because rdma_cm's file must be used with the rights of its open() */
+	/*
+	 * Drop the capability before rdma_cm's file is opened, because the kernel refuses to use
+	 * that file with other credentials than those of its open()
+	 */
 	drop_ipc_lock();
 	fixture_open(&d, &(struct opts){}, 1000);
 	buf_new(&b, 2 * MIB);

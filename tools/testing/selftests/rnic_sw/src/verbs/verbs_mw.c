@@ -268,7 +268,7 @@ static void zero_based(void)
 	free_window_and_fixture(&d, mw);
 }
 
-/* Open two streams, and bind a window of type 1 by the first one */
+/* Open two streams, and bind a window of type 1 by a work request of the first stream */
 static struct ibv_mw *open_two_with_window(struct fixture *d, struct pair *q)
 {
 	struct ibv_mw_bind_info info;

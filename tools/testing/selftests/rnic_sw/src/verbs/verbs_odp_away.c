@@ -122,7 +122,10 @@ static void replaced(void)
 	odp_fixture_close(&d);
 }
 
-/* Map the same file again over its own mapping while messages use it */
+/*
+ * For map_again(), which maps the same file again over its own mapping while messages use it: the
+ * files of both buffers, and the buffer that uses the first file
+ */
 static int fd_of[2];
 static struct buf *first;
 
@@ -184,7 +187,7 @@ static void share_with_child(struct buf *b)
 }
 
 /*
- * Like share_with_child(), but keep the number of children small: wait for one of them first, and
+ * Like share_with_child(), but limit the number of children: first wait for a previous child, and
  * check its result
  */
 static void share_with_few(struct buf *b)

@@ -199,7 +199,7 @@ static void exit_before_child(void)
 		pause_ms(500);
 		_exit(PASS);
 	}
-	/* then this process exits, which removes the pages that these messages use */
+	/* now this process exits: then the pages that these messages use no longer exist */
 	for (i = 0; i < 40; i++)
 		post_job(&d.p.c, &(struct job){
 			.op = i % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,

@@ -355,10 +355,9 @@ static void advice_refused(void)
 	odd.mr = &wrong;
 	REFUSED(ENOENT, pd, FETCH, FLUSH, &odd, 0, page);
 	REFUSED(ENOENT, pd, FETCH, 0, &odd, 0, page);
-	/* use the PD of the other end */
 	/*
-	 * the error must be that for an unknown lkey, so that a program cannot detect lkeys of
-	 * other PDs
+	 * for an MR of another PD the error must be that for an unknown lkey, so that a program
+	 * cannot detect the lkeys of other PDs
 	 */
 	REFUSED(ENOENT, d.p.c.pd, FETCH, FLUSH, &d.s, 0, page);
 	/* try ranges beyond either end of the MR, and one that wraps around */

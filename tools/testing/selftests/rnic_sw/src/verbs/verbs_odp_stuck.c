@@ -244,8 +244,8 @@ static void stuck_atomic(void)
 }
 
 /*
- * Messages after one that waits are delivered in order, however many there are: data that waits in
- * the socket is not lost, and no message overtakes another.
+ * Messages that follow a waiting one are delivered in order, whatever their number. No data that is
+ * queued in the socket is lost, and no message overtakes another.
  */
 static void stuck_behind(void)
 {
@@ -274,8 +274,9 @@ static void stuck_behind(void)
 }
 
 /*
- * More data arrives than the receiver buffers while a message waits.  The other data stays at the
- * sender; over SCTP this also holds for other streams of the association.  Later all data arrives.
+ * While a message waits, more data arrives than the receiver can buffer. The excess data stays at
+ * the sender; over SCTP this also applies to other streams of the association. All data arrives
+ * later.
  */
 static void stuck_flood(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Changes to pages, during messages, that lose or move their content.  Each byte must be what was
- * sent, or what the program's own action has made of it.
+ * While messages are in flight, the program changes pages so that their content is lost or moved.
+ * Each byte must then be what was sent, or the result of the program's own action.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -93,7 +93,10 @@ struct freer {
 	uint32_t	times;
 };
 
-/* Give the pages up: the kernel may drop those that are not written afterwards */
+/*
+ * Repeatedly give up the pages by MADV_FREE: the kernel may drop those that are not written
+ * afterwards
+ */
 static void *keep_freeing(void *arg)
 {
 	struct freer *f = arg;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Pages of an ODP MR that cannot be faulted in: a stream that accesses such a page must end as with
- * a deregistered MR.
+ * Pages of an ODP MR that cannot be faulted in: a stream that accesses such a page must end as if
+ * the MR were deregistered.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

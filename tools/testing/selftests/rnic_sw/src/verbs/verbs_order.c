@@ -68,7 +68,7 @@ static void reads_both_ways(void)
 	fixture_close(&d);
 }
 
-/* A fenced Send or Write must send the data that the Read before it has fetched */
+/* A fenced Send or Write must send the data that the preceding Read has fetched */
 static void fence_round(struct fixture *d, uint32_t seed, enum ibv_wr_opcode op)
 {
 	const uint32_t len = 30000;
@@ -177,7 +177,10 @@ static void mixed_order(void)
 	fixture_close(&d);
 }
 
-/* Post an empty Read directly after a long one, so that the responder is still busy with that */
+/*
+ * Post empty Reads directly after long ones, so that the responder still sends the response to a
+ * long one when the empty one arrives
+ */
 static void empty_read_after_long(void)
 {
 	const uint32_t n = 60;

@@ -31,7 +31,10 @@ static void check_numbers_of_pd(struct end *e)
 		blocks += qp[i]->qp_num / 64 != last / 64;
 		last = qp[i]->qp_num;
 	}
-	/* expect two blocks of numbers, and perhaps blocks that other users have begun */
+	/*
+	 * the QPs use two blocks of numbers, and perhaps the rest of blocks that other users have
+	 * begun
+	 */
 	CHECK(blocks && blocks <= 4, "%u blocks", blocks);
 	for (i = 0; i < ARRAY_SIZE(qp); i++)
 		CHECK(!ibv_destroy_qp(qp[i]), "%m");
@@ -107,10 +110,13 @@ static int wait_status(pid_t pid)
 enum actor {
 	SAME_USER,
 	USER_NOBODY,		/* user 65534 without rights */
-	OTHER_PID_NS,		/* the same user in a PID namespace of its own */
+	OTHER_PID_NS,		/* the same user in another PID namespace */
 };
 
-/* Only the children of a process get the PID namespace that it has unshared */
+/*
+ * Enter another PID namespace. unshare() changes only that of future children, so continue in a
+ * child.
+ */
 static void enter_pid_ns(void)
 {
 	pid_t pid;
@@ -257,8 +263,8 @@ struct acceptor {
 };
 
 /*
- * Start such a process. This must be called before the parent opens the device, because the kernel
- * assigns files that the child inherits to the parent.
+ * Start such a process. Call this function before the parent opens the device: otherwise the child
+ * would inherit the parent's files, and the kernel would regard the parent as their owner.
  */
 static struct acceptor make_acceptor(enum actor who)
 {
@@ -333,7 +339,7 @@ static void owner_kernel(void)
 
 /* Exit while connecting ----------------------------------------------------- */
 
-#define SOON_MS			4000	/* an exit takes no longer */
+#define SOON_MS			4000	/* maximum time of an exit */
 #define SCTP_ADAPTATION_LAYER	7
 #define ADAPTATION_DDP		1	/* RFC 5043 11.1 */
 

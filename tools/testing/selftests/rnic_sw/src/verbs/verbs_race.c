@@ -114,8 +114,8 @@ static uint32_t min_of(const uint32_t *each)
 	return one < two ? one : two;
 }
 
-/* Continue until both racers have interleaved often enough: the first one to reach that must not
- * stop before the other
+/* Continue until both racers have interleaved often enough. A racer that has reached its number
+ * must not stop before the other one, which needs it to interleave.
  */
 static bool must_continue(const struct racer *r)
 {
@@ -205,7 +205,7 @@ static void keep_adding(void *arg)
 
 enum { EACH = 16, ENCOUNTERS = 20 };
 
-/* Count with atomics of the client. Return: how often the CPU has counted between two of them */
+/* Count with atomics of the client. Return: how often the CPU has counted between two atomics */
 static uint32_t count_interleavings(struct fixture *d, const struct buf *theirs)
 {
 	uint32_t k, met = 0;
@@ -248,7 +248,7 @@ static void atomic_global(void)
 	buf_reg(&theirs, d.p.c.pd, RIGHTS);
 	hand->at = get_word(&d.s, 0);
 	pid = start_beside(keep_adding, hand);
-	/* the scheduler decides how often they meet: continue until they have met often enough */
+	/* the scheduler decides how often atomics and the CPU interleave: wait for enough of these */
 	for (; n < 100 || (met < ENCOUNTERS && now_ms() < until); n++)
 		met += count_interleavings(&d, &theirs);
 	__atomic_store_n(&hand->stop, true, __ATOMIC_RELEASE);
@@ -411,8 +411,8 @@ static void inval_race(void)
 /* If the last byte of a Write is visible, all of it is --------------------------- */
 
 /*
- * Many Writes of one segment are posted together: writer and reader wait for each other only once
- * for all of them, because that takes long on a busy machine.
+ * Many Writes of one segment are posted together, because writer and reader wait for each other
+ * after each post, which takes long on a busy machine.
  */
 enum { LOOKS = 64, FEWEST = 64, SHORT = 1200, PLACES = 256,
        ROOM = SHORT + PLACES };

@@ -278,7 +278,7 @@ static void ring_and_wait(const struct ibv_qp *qp, volatile uint32_t *sq,
 	uint32_t ms;
 
 	/*
-	 * store in this order, because the context that sets the flags reads the producer index
+	 * the order of the stores matters: the context that sets the flags reads the producer index
 	 * afterwards
 	 */
 	sq[RING_PROD] = prod;
@@ -298,7 +298,9 @@ static void double_length(size_t *len)
 		*len *= 2;
 }
 
-/* Fill the send queue with Reads. If one has already completed, retry with longer Reads. */
+/*
+ * Fill the send queue with Reads. If a Read has already completed by then, retry with longer Reads.
+ */
 static volatile uint32_t *open_busy(struct fixture *d, size_t *len)
 {
 	volatile uint32_t *sq;
@@ -323,7 +325,7 @@ static volatile uint32_t *open_busy(struct fixture *d, size_t *len)
 
 /*
  * Set an index that is one entry too far, and then a far larger one. Return: true if no Read had
- * completed when the first index was set, false if one had, so that the index was valid.
+ * completed when the first index was set; false if one had, in which case the index was valid.
  */
 static bool set_bad_sq_index(size_t *len)
 {

@@ -140,7 +140,7 @@ static void limit(void)
 	twins_close(&t);
 }
 
-/* A stream that finds no receive must end; the other stream must continue */
+/* A stream that finds the SRQ empty must end; the other stream must continue */
 static void exhausted(void)
 {
 	struct twins t;
@@ -279,7 +279,10 @@ static void arguments(void)
 	twins_close(&t);
 }
 
-/* Open another connection, whose server end has its own PD but uses the host's SRQ */
+/*
+ * Open another connection. Its server end has a separate PD, but uses the SRQ of the connection
+ * @host.
+ */
 static void guest_pair_open(struct fixture *host, struct pair *g)
 {
 	pair_prepare(g, &(struct opts){});
@@ -297,8 +300,9 @@ static void guest_pair_free(struct pair *g)
 }
 
 /*
- * Receives of an SRQ must be checked against the PD of the SRQ, and Writes of the
- * peer against the PD of the QP: a guest must not access memory of other QPs.
+ * Two connections with different PDs use one SRQ. Receives of the SRQ must be checked against the
+ * PD of the SRQ, and Writes of the peer against the PD of the QP: otherwise the guest, the second
+ * connection, could access memory of the first one.
  */
 static void other_pd(void)
 {
