@@ -127,7 +127,7 @@ static void shared_bucket_evicts_larger_source(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ddp_choose_evict_request(few_first, 1), 0u);
 }
 
-/* A request is refused if twice the limit of requests is attached. */
+/* A request is refused if twice as many requests as the limit are attached. */
 static void at_most_twice_the_limit(struct kunit *test)
 {
 	struct ddp_admit_state c = { .limit = BOUND, .npending = BOUND, .same_source = 1 };

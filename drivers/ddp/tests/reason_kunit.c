@@ -60,8 +60,8 @@ static void describe_wire(const struct wire *w, char *desc)
 KUNIT_ARRAY_PARAM(wire, wires, describe_wire);
 
 /*
- * RFC 5041 7.2, RFC 5040 4.8, RFC 6581 8 (DDP-106, DDP-107, DDP-108, RDMAP-38,
- * MPA2-23, MPA2-24): each reason has the layer, type and code of the RFCs.
+ * RFC 5041 7.2, RFC 5040 4.8, RFC 6581 8 (DDP-106, DDP-107, DDP-108, RDMAP-38, MPA2-23, MPA2-24):
+ * each reason has the layer, type and code that the RFCs define.
  */
 static void reason_on_the_wire(struct kunit *test)
 {

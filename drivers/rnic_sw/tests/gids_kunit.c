@@ -43,7 +43,7 @@ static void update_letters(const char *addresses)
 	gids_end(&update);
 }
 
-/* Check whether the entries for addresses have the addresses of a string; '-' is an empty entry */
+/* Check whether the entries have the addresses of a string, one letter each; '-': an empty entry */
 static bool has_letters(const char *addresses)
 {
 	struct gid gid;
@@ -104,7 +104,7 @@ static void other_entries_keep_their_index(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, has_letters("becdf"));
 }
 
-/* An interface can have an address twice, with two prefix lengths */
+/* An address that an interface has twice, with two prefix lengths, gets only one entry */
 static void same_address_has_one_entry(struct kunit *test)
 {
 	update_letters("aabab");
@@ -130,7 +130,7 @@ static void full_table_keeps_its_entries(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 101u, (u32)(__force u64)table[FIRST + 1].half[1]);
 }
 
-/* Both halves of a GID distinguish it */
+/* Two GIDs are different if either of their halves differs */
 static void halves_are_compared(struct kunit *test)
 {
 	struct gid a = { { (__force __be64)1ull, (__force __be64)2ull } };

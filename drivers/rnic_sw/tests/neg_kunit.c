@@ -105,7 +105,7 @@ static const char *check_accept_flags(const struct negotiation_local *me,
 		return "announced but not supported";
 	if (r->rtr != (types & req->rtr))
 		return "MPA2-49";
-	/* a Read needs an IRD of 1, but RFC 6581 9.1 (MPA2-37) forbids to raise the IRD here */
+	/* a Read needs an IRD of 1, but RFC 6581 9.1 (MPA2-37) forbids raising the IRD here */
 	if (!me->ird && req->ord == NONE)
 		both &= ~NEG_RTR_READ;
 	return both & ~types ? "MPA2-45 MPA2-46" : "ok";

@@ -129,7 +129,7 @@ static void limit_follows_timeout_and_retries(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, RDV_FOREVER, rdv_limit_ms(0, 7));
 	KUNIT_EXPECT_EQ(test, RDV_FOREVER, rdv_limit_ms(32, 7));
 	KUNIT_EXPECT_EQ(test, 1000u, rdv_limit_ms(1, 0));
-	/* perftest and ibv_rc_pingpong: 67 ms, 7 retries */
+	/* perftest and ibv_rc_pingpong use timeout 14, which is 67 ms, and 7 retries */
 	KUNIT_EXPECT_EQ(test, 2048u, rdv_limit_ms(14, 7));
 	KUNIT_EXPECT_EQ(test, 2048u, rdv_limit_ms(14, 15));
 	KUNIT_EXPECT_EQ(test, 4u << 23, rdv_limit_ms(31, 0));
@@ -156,7 +156,7 @@ static void rnr_limit_follows_timer_and_retries(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, RDV_FOREVER, rdv_rnr_limit_ms(12, 7));
 	KUNIT_EXPECT_EQ(test, 0u, rdv_rnr_limit_ms(12, 0));
-	/* 0.64 ms, 0.01 ms, 655.35 ms, 491.52 ms */
+	/* these timer values mean 0.64 ms, 0.01 ms, 655.35 ms and 491.52 ms */
 	KUNIT_EXPECT_EQ(test, 4u, rdv_rnr_limit_ms(12, 6));
 	KUNIT_EXPECT_EQ(test, 1u, rdv_rnr_limit_ms(1, 1));
 	KUNIT_EXPECT_EQ(test, 656u, rdv_rnr_limit_ms(0, 1));

@@ -35,7 +35,7 @@ struct sequence {
 	int		n;
 	bool		active;
 	bool		broken;		/* an illegal chunk was received */
-	bool		terminate_too_early; /* the illegal chunk: a Terminate before any reply */
+	bool		terminate_too_early; /* the illegal chunk was an early Terminate */
 	bool		ack_missing;	/* the peer may not have received our last control chunk */
 };
 
@@ -276,10 +276,9 @@ static u32 check_all_sequences(struct kunit *now, bool active)
 }
 
 /*
- * Show for every sequence of chunks and local actions that try_all_next_chunks()
- * makes that the state machine of the active side agrees with SCTPDDP-27,
- * SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43, SCTPDDP-44, SCTPDDP-45, SCTPDDP-46
- * (RFC 5043 6.1, 6.2, 6.6) and MPA2-21 (RFC 6581 7).
+ * Show that the state machine of the active side agrees with SCTPDDP-27, SCTPDDP-28, SCTPDDP-30,
+ * SCTPDDP-32, SCTPDDP-43, SCTPDDP-44, SCTPDDP-45, SCTPDDP-46 (RFC 5043 6.1, 6.2, 6.6) and MPA2-21
+ * (RFC 6581 7), for every sequence of chunks and local actions that try_all_next_chunks() makes.
  */
 static void every_sequence_active(struct kunit *test)
 {
@@ -287,10 +286,9 @@ static void every_sequence_active(struct kunit *test)
 }
 
 /*
- * Show for every sequence of chunks and local actions that try_all_next_chunks()
- * makes that the state machine of the passive side agrees with SCTPDDP-1,
- * SCTPDDP-27, SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43 and MPA2-21 (RFC 5043
- * 2, 6.1, 6.2, 6.6, RFC 6581 7).
+ * Show that the state machine of the passive side agrees with SCTPDDP-1, SCTPDDP-27, SCTPDDP-28,
+ * SCTPDDP-30, SCTPDDP-32, SCTPDDP-43 and MPA2-21 (RFC 5043 2, 6.1, 6.2, 6.6, RFC 6581 7), for every
+ * sequence of chunks and local actions that try_all_next_chunks() makes.
  */
 static void every_sequence_passive(struct kunit *test)
 {

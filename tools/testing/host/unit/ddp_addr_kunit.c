@@ -90,7 +90,7 @@ static bool has_ipv6(const struct in6_addr *addr, const struct net_device *dev)
 #define dev_get_by_index_rcu(net, i)	(WARN_ON(!host_reads), find_dev_by_ifindex(i))
 #define __in_dev_get_rcu(d)	(stubs.no_ip ? NULL : stubs.a4[(d)->ifindex - FIRST])
 #define __in6_dev_get(d)	(stubs.no_ip ? NULL : &stubs.in6[(d)->ifindex - FIRST])
-/* new kernels have this function */
+/* as in compat/ for new kernels, whose rdma_cm does not compare MAC addresses */
 #define compat_also_related(mine, has, is_vlan)	(is_vlan)
 #define in_dev_for_each_ifa_rcu(i, in)	for (i = in; i->there; i++)
 

@@ -64,8 +64,8 @@ static const struct ddp_mem_ops fake_ops = {
 };
 
 /*
- * While a page fault is pending no second one is requested. After it, a page
- * that is non-present again is requested again.
+ * While a page fault is pending, no second one is requested. After the page fault, a page that has
+ * become non-present again is requested again.
  */
 static void page_is_requested_once(struct kunit *test)
 {

@@ -18,7 +18,7 @@ static struct {
 	struct ddp_llp	llp;
 	u8		octets[SEGMENT];
 	u32		at;
-	u32		reads, fails_at;	/* number of the read that fails; 0: none */
+	u32		reads, fails_at;	/* reads; which of them fails, 0: none */
 } segment;
 
 static u8 expected[BLOCKS * BLOCK];
@@ -183,7 +183,7 @@ static void last_byte_is_written_last(struct kunit *test)
 }
 
 /*
- * A page fault of a repeated Write belongs to the receive path; the segment is
+ * A page fault of a repeated Write uses the fault request of the receive path, and the segment is
  * retried
  */
 static void repeated_write_faults_and_retries(struct kunit *test)

@@ -34,7 +34,7 @@ static struct {
 	int		related;	/* interface whose device may also serve the address, or 0 */
 	struct net_device dev;	/* the interface that the core finds */
 	int		vrf[8];	/* VRF of each interface */
-	u64		order;	/* of the last listener of try_listen() */
+	u64		order;	/* order of the last listener of try_listen() */
 } stubs;
 
 int ddp_ifindex_to_vrf(struct net *net, int ifindex)
@@ -146,8 +146,8 @@ static bool is_found_for(struct ddp_listener *dl, int vrf)
 }
 
 /*
- * With tcp_l3mdev_accept one socket serves all VRFs. Of two interfaces with the
- * address, the first one's listener gets the peer, in its own VRF only.
+ * With tcp_l3mdev_accept one socket serves all VRFs. If two interfaces have the address, the
+ * listener of the first one gets the peer, and only a peer from its own VRF.
  */
 static void listener_of_vrf_gets_peer(struct kunit *test)
 {
@@ -167,8 +167,8 @@ static void listener_of_vrf_gets_peer(struct kunit *test)
 }
 
 /*
- * The first listener whose device may serve the address gets the peer, as in rdma_cm, even if
- * the device of a later one is on the interface with the address
+ * The first listener whose device may serve the address gets the peer, as in rdma_cm, even if the
+ * device of a later listener is on the interface that has the address
  */
 static void first_related_listener_gets_peer(struct kunit *test)
 {
@@ -195,7 +195,8 @@ static void first_related_listener_gets_peer(struct kunit *test)
 }
 
 /*
- * The setting "listen" can stop a listener and start it again after the others: it keeps its place
+ * If the setting "listen" stops a listener and starts it again after later listeners, the listener
+ * keeps its place in the order of listeners
  */
 static void restarted_listener_gets_peer(struct kunit *test)
 {

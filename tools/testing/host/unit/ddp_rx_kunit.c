@@ -342,8 +342,8 @@ static void expect_stream_open(struct kunit *test, struct ddp_stream *s)
 }
 
 /*
- * DDP-70, DDP-79, DDP-80, DDP-84, DDP-104, RDMAP-156: each wrong segment fails
- * the stream with its reason
+ * DDP-70, DDP-79, DDP-80, DDP-84, DDP-104, RDMAP-156: each wrong segment fails the stream with the
+ * expected reason
  */
 static void wrong_segment_fails_stream(struct kunit *test)
 {
@@ -402,8 +402,8 @@ static void early_segment_is_placed_once(struct kunit *test)
 }
 
 /*
- * The lower layer keeps an out-of-order segment that may not be placed early.
- * Whatever is wrong with the segment fails the stream only when it is in order.
+ * The lower layer keeps an out-of-order segment that may not be placed early. If the segment has an
+ * error, the stream fails only when the segment is in order.
  */
 static void unplaced_early_segment_is_kept(struct kunit *test)
 {
@@ -480,8 +480,8 @@ static void deferred_untagged_is_admitted_once(struct kunit *test)
 }
 
 /*
- * A retried segment must equal the deferred one, even if its memory was changed
- * meanwhile
+ * A retried segment must equal the deferred one. If its bytes or its length have changed meanwhile,
+ * the stream fails.
  */
 static void retry_must_equal_deferred_segment(struct kunit *test)
 {

@@ -137,8 +137,8 @@ static void untagged_never_continues_tagged(struct kunit *test)
 
 	ddp_rx_begin(s);
 	/*
-	 * the payload length equals the MSN, so that a TO at the same position
-	 * would be contiguous
+	 * the MSN equals the payload length, so that the next TO would seem to be contiguous if the
+	 * fast path read the MSN as a TO
 	 */
 	for (h.mo = 0; h.mo < 3; h.mo++) {
 		h.last = h.mo == 2;

@@ -46,9 +46,8 @@ static bool offer_segment_with_mo(struct ddp_stream *s, u32 mo, enum iw_reason *
 }
 
 /*
- * Offer a segment after the first one to the fast path. Expect that it is
- * accepted if @good: only a segment whose header differs in nothing but a
- * contiguous MO is.
+ * Offer a segment after the first one to the fast path. Expect that the fast path accepts it if
+ * @good is true: it may accept only a segment with the next MO and an otherwise equal header.
  */
 static void expect_fast_path(struct kunit *test, const u8 *octets, u32 len, bool good)
 {

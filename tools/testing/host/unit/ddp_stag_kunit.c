@@ -320,7 +320,7 @@ static void invalidate_counts_as_access(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, copy.spins);
 	expect_invalid_and_unused(test);
 
-	/* a peer can invalidate a valid MR only; the owner may also invalidate an invalid MR */
+	/* a peer can invalidate only a valid MR; the owner may also invalidate an invalid MR */
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE,
 			ddp_mem_invalidate(&stream, region.stag, true));
 	users_when_cleared = -1;

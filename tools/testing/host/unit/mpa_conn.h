@@ -17,7 +17,7 @@ extern struct mpa_conn_stubs {
 	bool			fin;		/* the peer's FIN has arrived */
 	bool			coming;		/* the TCP handshake is in progress */
 	u32			requests;		/* connection requests reported */
-	u32			refused, ended;	/* ends reported to listener, and to program */
+	u32			refused, ended;	/* ends reported to the listener; to the program */
 	u32			half_closes;		/* half-closes reported */
 	enum iw_reason		why;		/* reason reported last */
 	bool			reset;		/* the last release was an abort */
@@ -27,8 +27,8 @@ extern struct mpa_conn_stubs {
 	u32			written, acked;	/* TCP sequence numbers */
 	int			connects;	/* result of connecting again: 0 or an error */
 	int			takes;		/* bytes of a frame accepted by TCP, or an error */
-	u32			queued, connq_queued;	/* own work queued; adds to the queue */
-	struct work_struct	*work;		/* work item that is queued, if @keep_work */
+	u32			queued, connq_queued;	/* own work; calls of mpa_connq_add() */
+	struct work_struct	*work;		/* last work item queued, if @keep_work */
 	bool			keep_work;	/* queueing stores the work item in @work */
 	void			(*unlocked)(struct mpa_conn *c);	/* called at unlock */
 	u32			full_passes;		/* calls of mpa_tx_work() */

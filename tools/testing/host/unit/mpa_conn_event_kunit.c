@@ -213,8 +213,8 @@ static void held_mutex_postpones_events(struct kunit *test)
 }
 
 /*
- * An event does not queue a connection that is still being created. If one was
- * set, the connection is queued when it is unlocked after mpa_conn_enter_first_phase().
+ * An event does not queue a connection that is still being created. If an event has been set
+ * meanwhile, the connection is queued when it is unlocked after mpa_conn_enter_first_phase().
  */
 static void new_conn_is_queued_at_unlock(struct kunit *test)
 {

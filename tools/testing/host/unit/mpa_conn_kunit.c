@@ -293,8 +293,8 @@ static void close_waits_for_slow_acks(struct kunit *test)
 }
 
 /*
- * There is a time limit for each next acknowledgment, and after the last one a
- * time limit for the peer's FIN
+ * Each acknowledgment must follow the previous one within a time limit. After the last
+ * acknowledgment there is a time limit for the peer's FIN.
  */
 static void close_has_time_limit_per_ack(struct kunit *test)
 {
@@ -409,8 +409,8 @@ static void short_limit_if_all_acked(struct kunit *test)
 }
 
 /*
- * If there is no memory for the FIN, the worker retries sending it. The time
- * limit for unacknowledged data does not become shorter by that.
+ * If there is no memory for the FIN, the worker retries sending it. The retries do not shorten the
+ * time limit for unacknowledged data.
  */
 static void fin_is_retried_without_memory(struct kunit *test)
 {

@@ -123,7 +123,7 @@ static void expect_last_flag(struct kunit *test, u32 emss)
 	const struct mpa_out *o = &stubs.c.out;
 	u32 enough = max_t(u32, MPA_BATCH, 2 * emss);
 
-	/* do not check a batch that ended for lack of memory or of free vectors */
+	/* do not check a batch that ended because memory or free vectors were missing */
 	if (!stubs.short_of && o->n < MPA_OUT_VECS - 1)
 		KUNIT_EXPECT_EQ(test, o->len + emss <= enough, o->last);
 }

@@ -19,7 +19,7 @@ static struct {
 	struct net			net;
 	struct sock			sk;
 	struct socket			sock;
-	struct ddp_port_listener	*called;	/* listener called by the peer, if any */
+	struct ddp_port_listener	*called;	/* listener found for the peer, or NULL */
 	int				held;		/* number of references to listeners */
 	struct mpa_conn			*c;
 	bool				no_policy, no_memory, no_room, no_place;

@@ -21,12 +21,12 @@ extern struct mpa_rx_stubs {
 	u8		octets[3 * WIRE];
 	u8		got[2 * MPA_CONTENT_MAX];	/* bytes received by DDP */
 	u32		len;
-	u32		reads;		/* most payload bytes that DDP reads of a segment */
+	u32		reads;		/* maximum payload bytes that DDP reads of a segment */
 	u32		segments;	/* calls of ddp_rx_segment() */
 	u32		payload;	/* payload bytes of a segment */
 	enum iw_reason	why;		/* result of ddp_rx_segment() */
 	u32		more;		/* number of segments that ddp_rx_try_fast() accepts */
-	u32		next_segs;	/* number of segments that it has accepted */
+	u32		next_segs;	/* segments that ddp_rx_try_fast() has accepted */
 	enum iw_reason	why_more;	/* result of ddp_rx_try_fast() for an accepted segment */
 	int		off;		/* page offset for a batch, or -1 if none is possible */
 	u32		next_possible;		/* segments that continue the message */

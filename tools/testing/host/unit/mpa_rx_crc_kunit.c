@@ -147,8 +147,8 @@ static void gap_ends_batch(struct kunit *test)
 }
 
 /*
- * If there are more FPDUs than fit in one batch, all payloads arrive, and each
- * batch has the page offset of the memory that the payloads are for
+ * If there are more FPDUs than fit in one batch, all payloads arrive, and each batch has the same
+ * page offset as its destination
  */
 static void full_batches_pass_all_payloads(struct kunit *test)
 {

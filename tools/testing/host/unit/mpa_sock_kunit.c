@@ -224,8 +224,8 @@ static void prepare_sets_socket_options(struct kunit *test)
 }
 
 /*
- * SEC-25: before Full Operation the receive buffer is small, so that a peer can make TCP
- * hold little data only. In Full Operation it has space for complete FPDUs.
+ * SEC-25: before Full Operation the receive buffer is small, so that a peer can make TCP hold only
+ * little data. In Full Operation it has space for complete FPDUs.
  */
 static void rcvbuf_grows_at_full_operation(struct kunit *test)
 {
@@ -416,7 +416,10 @@ static void expect_acked(struct kunit *test, u32 una, u32 written, bool all)
 	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
 }
 
-/* The FIN need not be acknowledged for all data to be, because TCP itself retransmits the FIN */
+/*
+ * All data counts as acknowledged even if the FIN is not acknowledged yet, because TCP itself
+ * retransmits the FIN
+ */
 static void acked_does_not_count_fin(struct kunit *test)
 {
 	expect_acked(test, 100, 200, false);
@@ -468,7 +471,10 @@ static void release_discards_unread_data(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
 }
 
-/* If a reset cannot lose sent data, a release leaves unread data, so that TCP resets */
+/*
+ * If a reset cannot lose sent data, a release leaves unread data in the queue, so that TCP resets
+ * the connection
+ */
 static void release_resets_if_nothing_is_lost(struct kunit *test)
 {
 	stubs.unread = 5;

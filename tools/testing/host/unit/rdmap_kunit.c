@@ -51,7 +51,7 @@ static void expect_first_fault_counts(struct kunit *test, struct rdmap *r, enum 
 	expect_terminate(test, r, bytes, len);
 }
 
-/* RDMAP-45, RDMAP-50, RDMAP-151, RDMAP-152: a local fault */
+/* RDMAP-45, RDMAP-50, RDMAP-151, RDMAP-152: a local fault sends a Terminate */
 static void local_fault_sends_terminate(struct kunit *test)
 {
 	static const u8 catastrophic[4];
@@ -60,7 +60,10 @@ static void local_fault_sends_terminate(struct kunit *test)
 	expect_first_fault_counts(test, open_rdmap(), IW_LOCAL_CQ, catastrophic, 4);
 }
 
-/* RDMAP-55, RDMAP-144, RDMAP-151, RDMAP-156: a fault that the lower layer has found */
+/*
+ * RDMAP-55, RDMAP-144, RDMAP-151, RDMAP-156: a fault that the lower layer has found sends a
+ * Terminate
+ */
 static void llp_fault_sends_terminate(struct kunit *test)
 {
 	static const u8 crc[4] = { 0x20, 0x02 };
@@ -80,8 +83,8 @@ static void abort_sends_no_terminate(struct kunit *test)
 }
 
 /*
- * A receive whose memory may not be written is a local fault, although a
- * segment has revealed it
+ * A receive whose memory may not be written is a local fault, although a received segment has
+ * revealed the fault
  */
 static void bad_receive_is_local_fault(struct kunit *test)
 {

@@ -376,8 +376,8 @@ static void read_source_is_checked(struct kunit *test)
 }
 
 /*
- * EXT-86, EXT-92: the same checks apply to an atomic, but the Terminate does
- * not include a Read Request
+ * EXT-86, EXT-92: the target of an atomic is checked like the source of a Read, but the Terminate
+ * does not include a Read Request
  */
 static void atomic_target_is_checked(struct kunit *test)
 {
@@ -400,8 +400,8 @@ static void atomic_target_is_checked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM, receive_atomic(r));
 	KUNIT_EXPECT_FALSE(test, r->bad_rreq);
 	/*
-	 * if the memory becomes invalid between the two checks, the error is
-	 * reported as one of RDMAP
+	 * if the memory becomes invalid after the first check of the request, the error is still
+	 * reported as an RDMAP error
 	 */
 	mem.atomic = IW_DDP_T_STAG;
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_STAG, receive_atomic(r));

@@ -178,8 +178,8 @@ static void describe_kind(const struct kind *k, char *desc)
 KUNIT_ARRAY_PARAM(kind, kinds, describe_kind);
 
 /*
- * RDMAP-18 to RDMAP-21, RDMAP-25, RDMAP-89, RDMAP-97, RDMAP-101: opcode, queue
- * and STag of each kind of Send
+ * RDMAP-18 to RDMAP-21, RDMAP-25, RDMAP-89, RDMAP-97, RDMAP-101: each kind of Send has the right
+ * opcode, queue and STag
  */
 static void each_kind_of_send(struct kunit *test)
 {

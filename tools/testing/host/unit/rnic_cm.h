@@ -12,7 +12,7 @@
 #include <linux/errno.h>
 #include <linux/socket.h>
 
-/* Leave out compat/rdma.h, and define what the driver needs of it */
+/* Leave out compat/rdma.h, and define the parts of it that the driver needs */
 #define _COMPAT_RDMA_H
 struct ib_device_param { const char *name; };
 

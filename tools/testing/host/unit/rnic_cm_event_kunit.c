@@ -4,7 +4,7 @@
 #include <linux/errno.h>
 #include <linux/socket.h>
 
-/* leave out compat/rdma.h, and define what the driver needs of it */
+/* leave out compat/rdma.h, and define the parts of it that the driver needs */
 #define _COMPAT_RDMA_H
 struct ib_device_param { const char *name; };
 
@@ -110,7 +110,7 @@ static void large_depths_are_reported_as_255(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stubs.reported[0].private_data_len, U8_MAX);
 }
 
-/* If there is no memory for the peer's private data, the Reject is reported without them */
+/* If there is no memory for the peer's private data, the Reject is reported without the data */
 static void no_memory_drops_private_data(struct kunit *test)
 {
 	stubs.fails = 1;

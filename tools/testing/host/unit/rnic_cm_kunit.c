@@ -185,8 +185,8 @@ static void accept_after_session_end(struct kunit *test)
 }
 
 /*
- * If the lower layer cannot accept, the peer gets a reject at once: iw_cm has forgotten the
- * request, so the program cannot reject it
+ * If the lower layer fails to accept, the driver rejects the request at once, because iw_cm has
+ * forgotten the request, and the program can therefore no longer reject it
  */
 static void failed_accept_rejects(struct kunit *test)
 {
@@ -202,8 +202,8 @@ static void failed_accept_rejects(struct kunit *test)
 }
 
 /*
- * RFC 6581 9.3 (MPA2-57): when the Reply arrives, the initiator first adjusts IRD and ORD.
- * Only then the queue pair has an RTR to send.
+ * RFC 6581 9.3 (MPA2-57): when the Reply arrives, the initiator first adjusts IRD and ORD. Only
+ * then does the queue pair have an RTR to send.
  */
 static void depths_adjusted_before_rtr(struct kunit *test)
 {

@@ -196,7 +196,10 @@ static void local_completion_calls_handler(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, stubs.calls_on_vector);
 }
 
-/* If the completing task migrates to the vector's CPU meanwhile, the handler is called once */
+/*
+ * If the completing task migrates to the vector's CPU after it has read its CPU number, the handler
+ * is called once
+ */
 static void migrated_task_calls_handler_once(struct kunit *test)
 {
 	stubs.moves = true;

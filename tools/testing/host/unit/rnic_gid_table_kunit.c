@@ -357,7 +357,10 @@ static void removed_address_leaves_an_empty_entry(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3u, stubs.events);
 }
 
-/* After an event one more check shows whether the core has read the table */
+/*
+ * After an event one more check shows whether the core has read the table. If the core has not read
+ * it, the event is repeated.
+ */
 static void lost_event_is_repeated(struct kunit *test)
 {
 	stubs.no_event = true;
@@ -373,7 +376,7 @@ static void lost_event_is_repeated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3u, stubs.events);
 }
 
-/* GID 0 that the core could not read is read again with the next change */
+/* If the core could not read GID 0, it reads the GID again after the next change */
 static void missing_gid_0_is_restored(struct kunit *test)
 {
 	memset(&stubs.core[0], 0, sizeof(stubs.core[0]));
@@ -382,7 +385,10 @@ static void missing_gid_0_is_restored(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.events);
 }
 
-/* A tentative address has no GID.  The kernel does not notify about the end of its detection. */
+/*
+ * A tentative address has no GID. The kernel does not report the end of duplicate address
+ * detection, so the driver checks the address again.
+ */
 static void tentative_address_is_checked_again(struct kunit *test)
 {
 	struct address6 *a = add_v6(1, IFA_F_TENTATIVE);
@@ -399,7 +405,10 @@ static void tentative_address_is_checked_again(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, stubs.queued);
 }
 
-/* Without a notification the checks end, and a notification makes a rare check soon */
+/*
+ * Without a notification the checks become rarer and end. After a notification the next check
+ * follows soon, even if it was due much later.
+ */
 static void checks_of_a_tentative_address_end(struct kunit *test)
 {
 	u32 checks;

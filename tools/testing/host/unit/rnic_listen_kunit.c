@@ -30,7 +30,7 @@ static inline int lock_taken(int *held)
 #define ibdev_warn_ratelimited(ib, text, err)	((void)(ib), (void)(err))
 #define mutex_lock_killable(m)	lock_taken(&(m)->held)
 
-/* leave out compat/rdma.h, and define what the driver needs of it */
+/* leave out compat/rdma.h, and define the parts of it that the driver needs */
 #define _COMPAT_RDMA_H
 #define compat_iw_cm_net(id)	((id)->net)
 struct ib_device_param { const char *name; };

@@ -448,8 +448,8 @@ static void foreign_memory_is_not_pinned(struct kunit *test)
 }
 
 /*
- * When the RDMA core destroys the old MR, it passes the driver data of the
- * reregistration, so rnic_dereg_mr() does not check them
+ * When the RDMA core destroys the old MR, it passes the driver data of the reregistration, so
+ * rnic_dereg_mr() does not check this data
  */
 static void dereg_of_replaced_mr(struct kunit *test)
 {

@@ -304,7 +304,10 @@ static void guid_of_a_bond_port(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, has_plain_guid(test));
 	port.dev_addr = other;
 	KUNIT_EXPECT_TRUE(test, has_plain_guid(test));
-	/* ports of a VRF can be a VLAN and the interface below; only the VLAN's GUID is made unique */
+	/*
+	 * a VLAN and the interface below it can both be ports of a VRF; only the VLAN's GUID is
+	 * made unique
+	 */
 	port.dev_addr = mac;
 	bond.is_lag_master = false;
 	KUNIT_EXPECT_TRUE(test, has_plain_guid(test));

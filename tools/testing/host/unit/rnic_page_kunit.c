@@ -128,7 +128,7 @@ static void freed_space_is_zeroed(struct kunit *test)
 	free_space(&b);
 }
 
-/* When a page becomes empty, the context keeps it if it is the last page, and else frees it */
+/* When a page becomes empty, the context keeps it if it is the last page, and otherwise frees it */
 static void only_last_empty_page_is_kept(struct kunit *test)
 {
 	struct space a = alloc_space(test, HALF), b = alloc_space(test, HALF), c = alloc_space(test, HALF);

@@ -228,7 +228,7 @@ static void plain_message_has_no_depths(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* If a connection cannot be set up for another reason, there is no message */
+/* If a connect fails and the peer has not rejected it, there is no message */
 static void no_message_without_reject(struct kunit *test)
 {
 	connecting_ep(test);

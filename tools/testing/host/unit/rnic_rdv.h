@@ -13,7 +13,7 @@
 #include <linux/in.h>
 #include <linux/socket.h>
 
-/* Leave out compat/rdma.h, and define what the driver needs of it */
+/* Leave out compat/rdma.h, and define the parts of it that the driver needs */
 #define _COMPAT_RDMA_H
 struct ib_device_param { const char *name; };
 struct ib_udata;
@@ -26,12 +26,12 @@ static inline int ib_no_udata_io(struct ib_udata *udata) { return 0; }
 
 #define QPS		2
 #define SESSIONS	64
-#define ACTIVE		100	/* number of stubs.qp[0]; its peers have larger numbers */
-#define PASSIVE		900	/* number of stubs.qp[1]; its peers have smaller numbers */
-#define PEER		500	/* number of each peer's queue pair */
+#define ACTIVE		100	/* QP number of stubs.qp[0]; smaller than its peers' */
+#define PASSIVE		900	/* QP number of stubs.qp[1]; larger than its peers' */
+#define PEER		500	/* QP number of each peer */
 #define PORT		291
 
-/* A session of the lower layer; it has a reference of its own until it ends */
+/* A session of the lower layer, which holds a reference to it until the session ends */
 struct session {
 	struct ddp_session	ss;
 	struct ddp_stream	*bound;
@@ -98,7 +98,7 @@ void host_cancel_delayed(struct delayed_work *d)
 	*to_pending(d) = false;
 }
 
-/* Run all work that is due within @ms milliseconds; then that time has passed */
+/* Let @ms milliseconds pass, and run all work that is due in this time */
 static void run_for(unsigned long ms)
 {
 	unsigned long end = jiffies + ms;
@@ -234,7 +234,7 @@ static void fail_qp(struct rnic_qp *qp, enum iw_reason why)
 	qp->state = QP_ERROR;
 }
 
-/* The session ends as in the lower layers: first for the stream, if it is bound */
+/* End a session as the lower layers do: fail a bound stream first, then notify the user */
 static void end(struct session *s, enum iw_reason why)
 {
 	struct rnic_rdv *rdv = s->ss.ctx;
@@ -539,7 +539,10 @@ static void expect_all_released(struct kunit *test)
 	run_for(10000);
 	for (i = 0; i < stubs.sessions; i++)
 		if (!stubs.ss[i].freed && !stubs.ss[i].ended) {
-			/* a session without a stream ends only because it was stopped */
+			/*
+			 * a session that has not ended must have a bound stream, or must have been
+			 * stopped
+			 */
 			KUNIT_EXPECT_TRUE(test, stubs.ss[i].bound || stubs.ss[i].stopped);
 			end(&stubs.ss[i], IW_LOCAL_ABORT);
 		}

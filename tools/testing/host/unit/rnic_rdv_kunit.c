@@ -44,7 +44,7 @@ static int call(u32 to, u32 from, u32 rq_psn, u32 host)
 
 /* Active side --------------------------------------------------------------------------------- */
 
-/* The peer is not in RTR yet: each attempt is refused, and the pauses grow up to a limit */
+/* While the peer is not in RTR, it refuses each attempt, and the pauses grow up to a limit */
 static void attempts_follow_each_other_with_pauses(struct kunit *test)
 {
 	static const u32 pauses[] = { 1, 2, 4, 8, 16, 32, 64, 128, 250, 250, 250 };
@@ -61,7 +61,7 @@ static void attempts_follow_each_other_with_pauses(struct kunit *test)
 		end(last_session(), IW_PEER_RESET);
 		run_for(pauses[i]);
 	}
-	/* while one attempt is in progress, there is no other one */
+	/* while an attempt is in progress, no other attempt begins */
 	run_for(100000);
 	KUNIT_EXPECT_EQ(test, ARRAY_SIZE(pauses) + 1, stubs.sessions);
 	KUNIT_EXPECT_EQ(test, 2, stubs.qp[0].ref.refs);
@@ -69,7 +69,7 @@ static void attempts_follow_each_other_with_pauses(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* If no session can be made, for example for lack of memory, the next attempt follows */
+/* If an attempt cannot make a session, for example without memory, another attempt follows */
 static void attempt_without_memory_is_repeated(struct kunit *test)
 {
 	stubs.connect_err = -ENOMEM;
@@ -83,7 +83,7 @@ static void attempt_without_memory_is_repeated(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* The stream is bound when the Reply has come, and starts with the negotiated depths and RTR */
+/* The Reply binds the stream, which starts with the negotiated depths and RTR */
 static void reply_binds_and_starts_stream(struct kunit *test)
 {
 	const struct rdv_msg m = peer_msg(0, 0);
@@ -115,7 +115,10 @@ static void reply_binds_and_starts_stream(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* If no RTR was negotiated, the first message is a Write of length 0, because the peer waits for one */
+/*
+ * If no RTR was negotiated, the first message is a Write of length 0, because the peer must not
+ * send before it has received a message
+ */
 static void first_message_is_sent_without_rtr(struct kunit *test)
 {
 	const struct rdv_msg m = peer_msg(0, 0);
@@ -129,7 +132,10 @@ static void first_message_is_sent_without_rtr(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* A Reply without the message, or with a wrong one, binds nothing, and the next attempt follows */
+/*
+ * A Reply without a rendezvous message, or with a wrong one, binds no stream, and another attempt
+ * follows
+ */
 static void wrong_reply_is_followed_by_next_attempt(struct kunit *test)
 {
 	struct rdv_msg m = peer_msg(0, 0);
@@ -155,7 +161,7 @@ static void wrong_reply_is_followed_by_next_attempt(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* A queue pair that has failed is not bound when the Reply comes */
+/* The Reply does not bind the stream of a queue pair that has failed */
 static void failed_qp_is_not_bound(struct kunit *test)
 {
 	const struct rdv_msg m = peer_msg(0, 0);
@@ -171,7 +177,7 @@ static void failed_qp_is_not_bound(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* If the queue pair is destroyed just before the Reply comes, the stream cannot be bound */
+/* If the queue pair is destroyed just before the Reply arrives, the stream cannot be bound */
 static void stream_that_cannot_be_bound_ends_session(struct kunit *test)
 {
 	const struct rdv_msg m = peer_msg(0, 0);
@@ -185,7 +191,10 @@ static void stream_that_cannot_be_bound_ends_session(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* If the queue pair fails after the stream has started, its session is left to the stream */
+/*
+ * If the queue pair fails after the stream has started, the rendezvous does not stop the session,
+ * because the failed stream ends it
+ */
 static void started_stream_is_not_stopped(struct kunit *test)
 {
 	const struct rdv_msg m = peer_msg(0, 0);
@@ -211,7 +220,10 @@ static void expect_refused(struct kunit *test, int err, u64 count)
 	KUNIT_EXPECT_EQ(test, 1, stubs.qp[1].ref.refs);
 }
 
-/* Requests with a wrong number, PSN, address, length or LLP, or for another role */
+/*
+ * A Request is refused if its number, PSN, address, length or LLP is wrong, or if the queue pair is
+ * not the listening side
+ */
 static void wrong_requests_are_refused(struct kunit *test)
 {
 	struct rdv_msg m = peer_msg(1, 0x222);
@@ -227,7 +239,7 @@ static void wrong_requests_are_refused(struct kunit *test)
 	expect_refused(test, call_with(&m, RDV_MSG_LEN, 2, &sctp_type), 6);
 	m.sq_psn++;
 	expect_refused(test, call_with(&m, RDV_MSG_LEN, 2, &type), 7);
-	/* no rendezvous, then a queue pair that connects itself */
+	/* a queue pair without a rendezvous, then one that is the connecting side */
 	expect_refused(test, call(ACTIVE, PEER, 0x222, 2), 8);
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
 	expect_refused(test, call(ACTIVE, PEER, 0x222, 2), 9);
@@ -254,12 +266,12 @@ static void request_is_accepted_once(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, rdv_msg_decode(&said, s->said.pd, s->said.pd_len));
 	KUNIT_EXPECT_EQ(test, PASSIVE, said.qpn);
 	KUNIT_EXPECT_EQ(test, PEER, said.dest_qpn);
-	/* a second accept would abort the session */
+	/* a second accept fails, and does not abort the session */
 	KUNIT_EXPECT_EQ(test, -ECANCELED, rdv_accept(stubs.qp[1].rdv));
 	KUNIT_EXPECT_FALSE(test, s->stopped);
 	rdv_session_user.established(&s->ss, NULL);
 	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[1].state);
-	/* the program does not notice that the peer has closed, but no later request is sent */
+	/* after the peer has closed, the queue pair stays in RTS, but sends no later request */
 	rdv_session_user.peer_closed(&s->ss);
 	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[1].state);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sq_closed);
@@ -283,7 +295,7 @@ static void next_request_follows_closed_one(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, first->accepted);
 	KUNIT_EXPECT_TRUE(test, second->accepted);
 	KUNIT_EXPECT_FALSE(test, second->stopped);
-	/* the PSN of the second peer counts */
+	/* only the PSN of the second Request counts */
 	KUNIT_EXPECT_EQ(test, -EINVAL, to_rts(1, 5));
 	KUNIT_EXPECT_EQ(test, 0, to_rts(1, 6));
 	expect_all_released(test);
@@ -348,7 +360,7 @@ static void port_is_shared(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* RTR fails if the port cannot be opened, and can be repeated */
+/* Entering RTR fails if the port cannot be opened, and can be repeated */
 static void rtr_without_port_fails(struct kunit *test)
 {
 	stubs.listen_err = -EADDRINUSE;
@@ -363,7 +375,7 @@ static void rtr_without_port_fails(struct kunit *test)
 
 /* Modify and query ---------------------------------------------------------------------------------- */
 
-/* If the peer expects another PSN than that of RTS, RTS fails and can be repeated */
+/* Entering RTS fails if the peer expects another PSN, and can be repeated with the right PSN */
 static void rts_compares_psn(struct kunit *test)
 {
 	const struct rdv_msg m = peer_msg(0, 0x222);
@@ -383,7 +395,7 @@ static void rtr_is_refused(struct kunit *test)
 {
 	struct ib_qp_attr a = rtr_attr(PEER, 2);
 
-	/* without GRH, and to itself */
+	/* an address vector without GRH; a connection to itself */
 	a.ah_attr.grh.sgid_attr = NULL;
 	KUNIT_EXPECT_EQ(test, -EINVAL, enter_rtr_with(0, a));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, enter_rtr_with(0, rtr_attr(ACTIVE, 1)));
@@ -405,7 +417,7 @@ static void rtr_is_refused(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* No state before RTR can be entered again */
+/* A queue pair in RTR can enter neither RTR nor an earlier state again */
 static void no_way_back_from_rtr(struct kunit *test)
 {
 	struct ib_qp_attr a = { .qp_state = IB_QPS_INIT };
@@ -419,7 +431,7 @@ static void no_way_back_from_rtr(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* The queue pair fails while RTR is in progress: its rendezvous must end */
+/* If the queue pair fails while it enters RTR, its rendezvous must end */
 static void failure_during_rtr_is_noticed(struct kunit *test)
 {
 	struct rnic_rdv *rdv;
@@ -435,7 +447,7 @@ static void failure_during_rtr_is_noticed(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* The current state is the one that the program has entered, whether the stream has started or not */
+/* A query returns the state that the program has set, whether or not the stream has started */
 static void current_state_is_that_of_program(struct kunit *test)
 {
 	const struct rdv_msg m = peer_msg(0, 0);
@@ -480,7 +492,10 @@ static void query_returns_what_was_set(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* The peer gets the rights that RTR names, or else those of INIT, and old ones after an error */
+/*
+ * The peer gets the rights that are set with RTR, or else those of INIT. A failed call does not
+ * change the rights.
+ */
 static void rtr_sets_rights(struct kunit *test)
 {
 	struct ib_qp_attr a = rtr_attr(PEER, 2);
@@ -498,7 +513,7 @@ static void rtr_sets_rights(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* A rate that RTS names applies when the stream starts */
+/* A rate limit that is set with RTS applies when the stream starts */
 static void rate_applies_at_start(struct kunit *test)
 {
 	struct ib_qp_attr a = { .rate_limit = 16000 };

@@ -9,7 +9,7 @@
 
 /* Before the stream has started ----------------------------------------------------------- */
 
-/* Time counts only in RTS, and only while a request is posted */
+/* The time limit runs only in RTS, and only while a request is posted */
 static void limit_counts_from_first_post(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));

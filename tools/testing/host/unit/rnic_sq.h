@@ -17,7 +17,7 @@ extern struct rnic_sq_stubs {
 	struct rnic_sw_cqe	last;		/* last completion */
 	u8			status[SLOTS];	/* status of each completion */
 	u32			failed;		/* calls of rdmap_fail() */
-	u32			mr_refs;		/* cached MR references at these calls */
+	u32			mr_refs;		/* MR references cached at rdmap_fail() */
 	u32			worker_runs;	/* number of times the worker was queued */
 	u32			early;		/* completions out of order */
 	u32			locked;		/* completions generated under the queue's lock */
@@ -25,7 +25,7 @@ extern struct rnic_sq_stubs {
 	u32			concurrent;		/* calls that overlapped another call */
 	bool			also_elsewhere;		/* run the worker during a completion */
 	bool			full;		/* the CQ is full */
-	bool			ends_in_sleep;		/* next sleep: the other context ends */
+	bool			ends_in_sleep;		/* other context ends in next sleep */
 	u32			sleeps;		/* number of sleeps */
 	u64			now;		/* current time, ns */
 	u32			kicks;		/* calls of ddp_kick() */

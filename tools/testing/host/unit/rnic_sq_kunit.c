@@ -496,8 +496,8 @@ static void flush_flag_survives_doorbell(struct kunit *test)
 }
 
 /*
- * Let a program keep at most @window requests in flight. Expect that its doorbells are soon
- * coalesced only rarely.
+ * Let a program keep at most @window requests in flight. Expect that after a short time its
+ * doorbells are coalesced only rarely.
  */
 static void expect_rare_coalescing(struct kunit *test, u32 window)
 {

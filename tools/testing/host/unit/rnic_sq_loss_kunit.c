@@ -23,8 +23,8 @@ static void flush_three_after(enum iw_reason why, bool rendezvous)
 }
 
 /*
- * If a QP that does not use rdma_cm has lost its peer, the oldest request gets a retry error, the
- * others and those that are posted later are flushed
+ * If a QP that does not use rdma_cm has lost its peer, the oldest request completes with a retry
+ * error. All other requests, and those posted later, are flushed.
  */
 static void lost_peer_gives_retry_error_once(struct kunit *test)
 {
@@ -43,7 +43,7 @@ static void lost_peer_gives_retry_error_once(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, (u32)IB_WC_RETRY_EXC_ERR, (u32)stubs.status[1]);
 		KUNIT_EXPECT_EQ(test, (u32)IB_WC_WR_FLUSH_ERR, (u32)stubs.status[2]);
 		KUNIT_EXPECT_EQ(test, (u32)IB_WC_WR_FLUSH_ERR, (u32)stubs.status[3]);
-		/* the first error has the receives flushed */
+		/* the first error makes the driver flush the receives */
 		KUNIT_EXPECT_EQ(test, 1u, stubs.flushes);
 	}
 }

@@ -38,7 +38,7 @@ extern struct rx_stubs {
 	struct ddp_hdr	deliver_hdr;				/* header at delivery */
 	u32		total;				/* length of the message at delivery */
 	u32		down;				/* calls of down() */
-	enum iw_reason	down_why;			/* reason of the last call */
+	enum iw_reason	down_why;			/* reason of the last call of down() */
 } stubs;
 
 extern struct rx_wire {

@@ -76,7 +76,7 @@ static void expect_none_registered(struct kunit *test)
 
 /* Cases -------------------------------------------------------------------------- */
 
-/* Return: the interface whose listeners were updated, or NULL */
+/* Call notifier @i. Return: the interface whose listeners it has updated, or NULL. */
 static const struct net_device *notify(int i, unsigned long event, void *info)
 {
 	updated = NULL;
@@ -84,7 +84,10 @@ static const struct net_device *notify(int i, unsigned long event, void *info)
 	return updated;
 }
 
-/* Each change of an address updates the listeners; of an interface, only joining or leaving a VRF */
+/*
+ * Each change of an address updates the listeners. A change of an interface does so only if the
+ * interface joins or leaves a VRF.
+ */
 static void events_update_listeners(struct kunit *test)
 {
 	struct net net = {};

@@ -32,7 +32,7 @@ extern struct sddp_assoc_stubs {
 	bool			comes;		/* a session begins during the next receive */
 	bool			armed;		/* the idle timer is running */
 	unsigned long		idle_timeout;	/* time at which the idle timer expires, jiffies */
-	bool			sndbuf_full;		/* too many unaccepted associations exist */
+	bool			at_limit;		/* too many unaccepted associations exist */
 	bool			holds;		/* SCTP has queued too much data */
 	u32			rejoined, shrunk;	/* calls; successful calls */
 	bool			locks_at_once;		/* run the worker at the next unlock */

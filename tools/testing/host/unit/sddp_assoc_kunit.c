@@ -373,7 +373,7 @@ static void assoc_without_session_ends(struct kunit *test)
 static void session_cancels_eviction(struct kunit *test)
 {
 	replace_with_passive();
-	stubs.sndbuf_full = true;
+	stubs.at_limit = true;
 	add_session(&asked);
 	sddp_assoc_account_session_end(stubs.a, &asked);
 	stubs.comes = true;
@@ -387,7 +387,7 @@ static void session_cancels_eviction(struct kunit *test)
 static void violator_is_evicted_anyway(struct kunit *test)
 {
 	replace_with_passive();
-	stubs.sndbuf_full = true;
+	stubs.at_limit = true;
 	add_session(&asked);
 	stubs.a->end_reason = IW_SCTP_SEQUENCE;
 	sddp_assoc_account_session_end(stubs.a, &asked);
@@ -430,8 +430,8 @@ static void unreported_keep_idle_timeout(struct kunit *test)
 }
 
 /*
- * After a program has rejected a request, the association has the 10 s of a new
- * association, or what is left of the 60 s, if that is longer
+ * After a program has rejected a request, the association ends after 10 s, like a new association,
+ * or after the rest of the 60 s, if that is longer
  */
 static void rejected_request_keeps_timeout(struct kunit *test)
 {
@@ -448,7 +448,9 @@ static void rejected_request_keeps_timeout(struct kunit *test)
 	expect_end_in(test, 60);
 }
 
-/* If another session is accepted before the end, both times start again after that session */
+/*
+ * If another session is accepted before the end, both idle timeouts start again after that session
+ */
 static void next_session_restarts_timeouts(struct kunit *test)
 {
 	static const u32 after[] = { 9999, 10000, 59999 };
@@ -501,7 +503,7 @@ static void session_before_worker_restarts_timeouts(struct kunit *test)
 	expect_end_in(test, 50);
 }
 
-/* With several sessions the times start when the last session ends */
+/* With several sessions the idle timeouts start when the last session ends */
 static void last_session_starts_timeouts(struct kunit *test)
 {
 	replace_with_passive();
@@ -520,7 +522,7 @@ static void last_session_starts_timeouts(struct kunit *test)
  */
 static void crowded_assoc_ends_sooner(struct kunit *test)
 {
-	bool *const why[] = { &stubs.holds, &stubs.sndbuf_full };
+	bool *const why[] = { &stubs.holds, &stubs.at_limit };
 	int n;
 
 	for (n = 0; n < ARRAY_SIZE(why); n++) {
@@ -532,7 +534,10 @@ static void crowded_assoc_ends_sooner(struct kunit *test)
 	}
 }
 
-/* Only local sessions extend the time of an active association, not sessions of the peer */
+/*
+ * Only sessions of this side extend the idle timeout of an active association; sessions of the peer
+ * do not
+ */
 static void only_local_sessions_extend_active(struct kunit *test)
 {
 	advance_ms(4999);

@@ -155,7 +155,7 @@ struct sddp_assoc *sddp_unaccepted_add(struct sddp_assoc *a)
 bool sddp_unaccepted_add_again(struct sddp_assoc *a)
 {
 	stubs.rejoined++;
-	return !stubs.sndbuf_full;
+	return !stubs.at_limit;
 }
 
 bool sddp_sock_shrink_buffers(struct sddp_assoc *a)

@@ -107,7 +107,10 @@ static void expect_bound(struct kunit *test, int n, const int *added)
 		KUNIT_EXPECT_EQ(test, added[i], stubs.added[i]);
 }
 
-/* The addresses of the interfaces before the first 0 in the list, at most the maximum, are added */
+/*
+ * The list of interfaces ends at the first 0, or after DDP_PATHS_MAX entries. The addresses of all
+ * interfaces in the list are added.
+ */
 static void bind_adds_all_addrs(struct kunit *test)
 {
 	const int four[DDP_PATHS_MAX + 1] = { 3, 4, 5, 6, 7 };

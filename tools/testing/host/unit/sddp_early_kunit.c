@@ -88,7 +88,10 @@ static void test_exit_frees_early_chunks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, assoc.kept, stream.early_cost);
 }
 
-/* Few bytes are kept before the peer has accepted the session; an association has a limit too */
+/*
+ * Only few bytes are kept for a session that the peer has not accepted yet. The association also
+ * has a limit.
+ */
 static void early_bytes_are_limited(struct kunit *test)
 {
 	const u32 len = 60000;

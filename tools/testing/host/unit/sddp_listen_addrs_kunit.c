@@ -253,7 +253,7 @@ static void related_addr_without_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
 }
 
-/* If another program uses the port on the VLAN's address, that is no error */
+/* A listener starts without error even if another program uses the port on the VLAN's address */
 static void related_addr_in_use_is_ignored(struct kunit *test)
 {
 	sddp_unlisten(listener);
@@ -272,7 +272,8 @@ static void related_addr_in_use_is_ignored(struct kunit *test)
 
 /*
  * The listener that rdma_cm created first has all addresses that its device may serve, even the
- * address of an interface with a device of its own, and the second one gets them at the end
+ * address of an interface that has its own device. When this listener ends, the second one gets the
+ * addresses.
  */
 static void first_listener_has_addrs(struct kunit *test)
 {
@@ -295,7 +296,10 @@ static void first_listener_has_addrs(struct kunit *test)
 	sddp_unlisten(second);
 }
 
-/* If the VLAN is in another VRF, rdma_cm still chooses the first device, so no device serves it */
+/*
+ * If the VLAN is in another VRF, rdma_cm still chooses the first device, so no device serves the
+ * VLAN's address
+ */
 static void first_listener_stays_in_vrf(struct kunit *test)
 {
 	struct ddp_listener *second;
@@ -311,8 +315,8 @@ static void first_listener_stays_in_vrf(struct kunit *test)
 }
 
 /*
- * The setting "listen" stops a listener and starts it again after the other one: it takes its
- * addresses back before it returns
+ * If the setting "listen" stops a listener and starts it again after another listener, the call
+ * returns only when the restarted listener has its addresses again
  */
 static void restarted_listener_takes_addrs(struct kunit *test)
 {
@@ -342,8 +346,8 @@ static void start_first_listener(void)
 }
 
 /*
- * The first listener starts again while the second one is starting and has the address already: the
- * first one starts without error, and gets the address later
+ * If the first listener is started again while the second one is starting and already has the
+ * address, the first one starts without error, and gets the address later
  */
 static void first_listener_starts_concurrently(struct kunit *test)
 {
@@ -359,7 +363,10 @@ static void first_listener_starts_concurrently(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[1]);
 	sddp_unlisten(first_listener);
 	run_all_work();
-	/* another program uses the port on the VLAN's address: no listener will leave it */
+	/*
+	 * if another program uses the port on the VLAN's address, waiting for the address is
+	 * useless, so the listener fails
+	 */
 	stubs.in_use = BIT(20);
 	sddp_unlisten(listener);
 	listener = listen_any(&stubs.net);

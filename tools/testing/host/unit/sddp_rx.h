@@ -24,7 +24,7 @@ static struct {
 	enum iw_reason		why;
 	int			held;		/* number of references to the association */
 	int			request_err;		/* error of reporting a request; 0: none */
-	bool			request_reported, accepted;	/* of the last session that ended */
+	bool			request_reported, accepted;	/* of the session that ended last */
 	bool			binds;		/* the user binds the stream in its upcall */
 } stubs;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/{rx,early,orphan,stream,stream_work}.c: received
- * chunks, also while a session is deferred for memory. Socket and DDP are stubs.
+ * Unit tests of drivers/sctp_ddp/{rx,early,orphan,stream,stream_work}.c: received chunks, also
+ * while a page fault defers a session. Socket and DDP are stubs.
  */
 #include "sddp_rx.h"
 
@@ -115,7 +115,7 @@ static struct sddp_stream *open_initiated(u16 id)
 	return st;
 }
 
-/* A stream that is bound when the peer's Accept has come receives segments */
+/* A stream that the user binds when the peer's Accept arrives can receive segments */
 static void accept_lets_user_bind(struct kunit *test)
 {
 	struct sddp_stream *st = open_initiated(0);
@@ -382,7 +382,7 @@ static void assoc_end_frees_both_sessions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, atomic_read(&stubs.a.live));
 }
 
-/* The next session's Initiate stays queued in SCTP without memory or above the limit */
+/* The next session's Initiate stays queued in SCTP if memory is short or a limit is exceeded */
 static void next_initiate_needs_memory(struct kunit *test)
 {
 	struct sddp_stream *st = open_closed_with_deferred_write(test);
@@ -400,8 +400,8 @@ static void next_initiate_needs_memory(struct kunit *test)
 }
 
 /*
- * An SCTP stream cannot be used for another session while one of both Terminates,
- * or a chunk before the peer's Terminate, is missing
+ * An SCTP stream cannot be used for another session before this side has sent its Terminate, and
+ * has received the peer's Terminate and all chunks before it
  */
 static void stream_reuse_needs_both_terminates(struct kunit *test)
 {
@@ -424,8 +424,8 @@ static void stream_reuse_needs_both_terminates(struct kunit *test)
 }
 
 /*
- * When a session ends, the association is notified whether the session was
- * reported to a program, and whether the program accepted it
+ * When a session ends, the association gets two flags: whether the session was reported to a
+ * program, and whether the program accepted it
  */
 static void session_end_notifies_assoc(struct kunit *test)
 {

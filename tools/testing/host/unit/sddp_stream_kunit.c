@@ -205,8 +205,8 @@ static void expect_over(struct kunit *test, struct sddp_stream *st, enum iw_reas
 }
 
 /*
- * The program accepts after the session has ended, before the worker has
- * reported that
+ * An accept is ignored if the session has already ended, even if the worker has not reported the
+ * end yet
  */
 static void accept_after_session_end_is_ignored(struct kunit *test)
 {

@@ -236,8 +236,8 @@ static void expect_payload(struct kunit *test, u16 ssn, u32 size, u32 off)
 }
 
 /*
- * The payload of long segments has the same page offset as in memory, with any
- * path MTU, accepted or not
+ * The payload of long segments has the same page offset as in memory, with any path MTU, and
+ * whether or not SCTP accepts the chunk
  */
 static void payload_keeps_page_offset(struct kunit *test)
 {
@@ -392,7 +392,7 @@ static void terminate_follows_rdmap_terminate(struct kunit *test)
 	send_all();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.controls);
-	/* the peer's first segment acknowledges the Accept, and is wrong */
+	/* the peer's first segment acknowledges the Accept, but has an error */
 	g->st.s.control_unacked = false;
 	g->left = 1;
 	sddp_tx_enqueue(&g->st);
