@@ -62,19 +62,24 @@ def compare_with_budget(most, value, more):
     return "less" if most and value < 0.95 * most else ""
 
 
-def maximum_from_pinned(key, found):
-    """Return the maximum for an on-demand row, derived from its pinned row."""
+def relative_suffix(name):
+    """Return the suffix that makes the maximum of a row a multiple of another row's cost."""
+    return next((suffix for suffix in rows.RELATIVE if name.endswith(suffix)), None)
+
+
+def maximum_from_other(key, suffix, found):
+    """Return the maximum for a row with this suffix, derived from the row without it."""
     row, *where = key
-    row = row.removesuffix(rows.DEMAND)
-    cost = found.get((row, *where), {}).get("rnic_sw")
-    return rows.DEMAND_MOST * cost if cost else None
+    cost = found.get((row.removesuffix(suffix), *where), {}).get("rnic_sw")
+    return rows.RELATIVE[suffix] * cost if cost else None
 
 
 def judge_row(key, found, most, more):
     """Return the budget of a row, and the verdict: "", "less", "MORE" or "FAILED"."""
     value = found[key].get("rnic_sw")
-    if key[0].endswith(rows.DEMAND):
-        most = maximum_from_pinned(key, found)
+    suffix = relative_suffix(key[0])
+    if suffix:
+        most = maximum_from_other(key, suffix, found)
         return most, "FAILED" if value is None else "MORE" if most and value > more * most else ""
     # rows without rnic_sw measure other implementations
     how = compare_with_budget(most.get(key), value, more) if "rnic_sw" in found[key] else ""

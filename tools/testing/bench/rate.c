@@ -36,6 +36,7 @@ static const char usage_text[] =
 	"  -r N        outstanding RDMA Reads: IRD and ORD (16)\n"
 	"  -o          register memory for on-demand paging\n"
 	"  -k BYTES    page offset of the passive end's buffer (0)\n"
+	"  -m          connect by ibv_modify_qp() instead of rdma_cm\n"
 	"  -f          with read: drop the pages of the sink before each Read\n"
 	"  -w SECONDS  time before the measurement (0.5)\n"
 	"  -t SECONDS  time of the measurement (2)\n";
@@ -73,6 +74,7 @@ static void set_option(struct options *o, int c)
 	case 'p': o->spin = true; break;
 	case 'r': o->reads = strtoul(optarg, NULL, 0); break;
 	case 'o': o->on_demand = true; break;
+	case 'm': o->by_hand = true; break;
 	case 'k': o->skew = strtoul(optarg, NULL, 0); break;
 	case 'f': o->faults = o->on_demand = true; break;
 	case 'w': o->warm = strtod(optarg, NULL); break;
@@ -85,7 +87,7 @@ static void get_options(struct options *o, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "a:s:l:d:g:pr:ok:fw:t:")) != -1)
+	while ((c = getopt(argc, argv, "a:s:l:d:g:pr:omk:fw:t:")) != -1)
 		set_option(o, c);
 	if (optind + 1 != argc || !o->addr)
 		usage();

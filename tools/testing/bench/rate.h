@@ -47,6 +47,7 @@ enum op {
  * @on_demand: register memory for on-demand paging
  * @skew: page offset of the passive end's buffer
  * @faults: drop the pages of a Read's sink before it is posted
+ * @by_hand: connect by ibv_modify_qp() instead of rdma_cm
  * @recvs: depth of the receive queue
  * @warm: seconds of traffic before the measurement
  * @secs: seconds of the measurement
@@ -64,6 +65,7 @@ struct options {
 	bool on_demand;
 	uint32_t skew;
 	bool faults;
+	bool by_hand;
 	double warm;
 	double secs;
 };
@@ -73,6 +75,7 @@ struct options {
  * @port: port at which the passive process listens
  * @addr: address of the passive process's buffer
  * @rkey: rkey of that buffer
+ * @qpn: with @by_hand, numbers of the queue pairs of the passive and of the active process
  * @allowed: number of Sends for which the passive process has posted receives
  * @received: number of Sends received; bytes received for plain TCP and SCTP
  * @wanted: the passive process polls until it has received this number of Sends
@@ -87,6 +90,7 @@ struct shared {
 	uint16_t port;
 	uint64_t addr;
 	uint32_t rkey;
+	uint32_t qpn[2];
 	uint64_t allowed;
 	uint64_t received;
 	uint64_t wanted;
@@ -178,6 +182,8 @@ void side_accept_request(struct side *s);
 void side_connect(struct side *s);
 void side_accept(struct side *s);
 void side_destroy(struct side *s);
+void by_hand_init(struct side *s);
+void by_hand_connect(struct side *s, int own);
 int side_poll(struct side *s, struct ibv_wc *wc, int n);
 void side_arm(struct side *s);
 void side_take_event(struct side *s);

@@ -165,8 +165,14 @@ static void make_qp(struct side *s, uint32_t sends, uint32_t recvs)
 		die("ibv_create_cq");
 	attr.send_cq = s->cq;
 	attr.recv_cq = s->cq;
-	if (rdma_create_qp(s->id, NULL, &attr))
+	if (!s->opt->by_hand && rdma_create_qp(s->id, NULL, &attr))
 		die("rdma_create_qp");
+	if (s->opt->by_hand) {
+		s->id->qp = ibv_create_qp(s->id->pd, &attr);
+		if (!s->id->qp)
+			die("ibv_create_qp");
+		by_hand_init(s);
+	}
 	make_buffer(s);
 }
 
@@ -226,6 +232,16 @@ void side_establish(struct side *s)
 	side_wait_event(s, RDMA_CM_EVENT_ESTABLISHED);
 }
 
+/* Create an ID for the device that has the address of the passive end */
+static void side_bind(struct side *s)
+{
+	struct sockaddr_in sin = passive_address(s);
+
+	make_id(s);
+	if (rdma_bind_addr(s->id, (struct sockaddr *)&sin))
+		die("rdma_bind_addr");
+}
+
 /* Wait until the passive end listens, and connect to it */
 void side_connect(struct side *s)
 {
@@ -233,18 +249,20 @@ void side_connect(struct side *s)
 
 	eventfd_read(s->sh->ready, &one);
 	side_create_event_channel(s);
-	side_resolve(s);
+	if (s->opt->by_hand)
+		side_bind(s);
+	else
+		side_resolve(s);
 	make_qp(s, s->opt->depth + 1, 1);
-	side_establish(s);
+	if (s->opt->by_hand)
+		by_hand_connect(s, 1);
+	else
+		side_establish(s);
 }
 
 void side_listen(struct side *s, int backlog)
 {
-	struct sockaddr_in sin = passive_address(s);
-
-	make_id(s);
-	if (rdma_bind_addr(s->id, (struct sockaddr *)&sin))
-		die("rdma_bind_addr");
+	side_bind(s);
 	if (rdma_listen(s->id, backlog))
 		die("rdma_listen");
 	s->sh->port = rdma_get_src_port(s->id);
@@ -272,9 +290,13 @@ void side_accept_request(struct side *s)
 void side_accept(struct side *s)
 {
 	side_create_event_channel(s);
-	side_listen(s, 1);
+	if (s->opt->by_hand)
+		side_bind(s);
+	else
+		side_listen(s, 1);
 	eventfd_write(s->sh->ready, 1);
-	side_wait_request(s);
+	if (!s->opt->by_hand)
+		side_wait_request(s);
 	s->skew = s->opt->skew;
 	make_qp(s, s->opt->op == OP_PING ? s->opt->depth : 1, s->opt->recvs);
 	if (s->opt->op == OP_READ)
@@ -283,14 +305,18 @@ void side_accept(struct side *s)
 	s->sh->rkey = s->mr->rkey;
 	post_recvs(s, 0, s->opt->recvs);
 	s->sh->allowed = s->opt->recvs;
-	side_accept_request(s);
+	if (s->opt->by_hand)
+		by_hand_connect(s, 0);
+	else
+		side_accept_request(s);
 }
 
 void side_destroy(struct side *s)
 {
 	if (s->unacked)
 		ibv_ack_cq_events(s->cq, s->unacked);
-	rdma_disconnect(s->id);
+	if (!s->opt->by_hand)
+		rdma_disconnect(s->id);
 	rdma_destroy_qp(s->id);
 	ibv_dereg_mr(s->mr);
 	ibv_destroy_cq(s->cq);
