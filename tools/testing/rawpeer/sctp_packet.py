@@ -340,14 +340,19 @@ class Association(sctp.Carrier):
         COOKIE_ACK: _on_cookie_ack,
     }
 
+    def _has_valid_tag(self, packet):
+        """Check the verification tag (RFC 9260 8.5), because a previous association with the same
+        ports may still retransmit. An INIT has no tag, and an ABORT may contain the peer's."""
+        return packet.tag == self.tag or packet.of(INIT) or packet.of(ABORT)
+
     def _mine(self, packet):
-        """Check whether the packet belongs to this association, by its ports. A listener
-        takes the peer's port from the first INIT."""
+        """Check whether the packet belongs to this association, by its ports and its tag. A
+        listener takes the peer's port from the first INIT."""
         if packet.target[1] != self.ports[0]:
             return False
         if not self.ports[1] and packet.of(INIT):
             self.ports[1] = packet.source[1]
-        return packet.source[1] == self.ports[1]
+        return packet.source[1] == self.ports[1] and self._has_valid_tag(packet)
 
     def receive(self, timeout):
         packet = self.place.get(timeout)
