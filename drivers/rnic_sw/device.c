@@ -188,7 +188,7 @@ static int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 
 /*
  * Disassociate a program's context from a device that is being removed.  Does nothing, because
- * the core destroys the program's objects, and the program may keep the memory of its rings
+ * the core has destroyed the program's objects, and the program may keep the memory of its rings
  * mapped.  Without this operation the core would delay the removal until all programs have
  * closed the device.
  */

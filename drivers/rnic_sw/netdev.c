@@ -50,7 +50,7 @@ static void rnic_netdev_unregister_work(struct work_struct *work)
 {
 	struct rnic_dev *dev = container_of(work, struct rnic_dev, unregister_work);
 
-	rnic_kernel_qps_fail_and_flush(dev, IW_UNREACHABLE);
+	rnic_qps_fail_and_flush(dev, false, IW_UNREACHABLE);
 	ib_unregister_device_queued(&dev->ib);
 	complete_all(&dev->unregister_queued);
 	ib_device_put(&dev->ib);
@@ -319,6 +319,29 @@ static struct notifier_block notifier = {
 	.notifier_call = rnic_netdev_event,
 };
 
+/*
+ * Client of the RDMA core, for the removal of this driver's devices.  The core removes a device
+ * from its clients in the reverse order of their registration.  This module calls functions of
+ * ib_uverbs, so ib_uverbs has registered before, and programs still have their queue pairs here.
+ * They must be flushed now: ib_uverbs destroys the queue pairs, and a queue pair that is being
+ * destroyed writes no completions, for which the program would wait in vain.
+ */
+static int rnic_client_add(struct ib_device *ib)
+{
+	return ib->ops.driver_id == DRIVER_ID ? 0 : -EOPNOTSUPP;
+}
+
+static void rnic_client_remove(struct ib_device *ib, void *data)
+{
+	rnic_qps_fail_and_flush(to_rnic_dev(ib), true, IW_LOCAL_ABORT);
+}
+
+static struct ib_client client = {
+	.name	= "rnic_sw",
+	.add	= rnic_client_add,
+	.remove	= rnic_client_remove,
+};
+
 /**
  * rnic_netdev_init - register the netdev notifier and the link type of "rdma link add"
  *
@@ -331,11 +354,18 @@ int rnic_netdev_init(void)
 	unregister_wq = alloc_workqueue("rnic_sw_unregister", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!unregister_wq)
 		return -ENOMEM;
+	err = ib_register_client(&client);
+	if (err)
+		goto no_client;
 	err = register_netdevice_notifier(&notifier);
 	if (err)
-		destroy_workqueue(unregister_wq);
-	else
-		rdma_link_register(&link_ops);
+		goto no_notifier;
+	rdma_link_register(&link_ops);
+	return 0;
+no_notifier:
+	ib_unregister_client(&client);
+no_client:
+	destroy_workqueue(unregister_wq);
 	return err;
 }
 
@@ -352,6 +382,7 @@ void rnic_netdev_exit(void)
 	rdma_link_unregister(&link_ops);
 	ib_unregister_driver(DRIVER_ID);
 	unregister_netdevice_notifier(&notifier);
+	ib_unregister_client(&client);
 	/* wait for unregister_work items that still run; their devices are unregistered already */
 	destroy_workqueue(unregister_wq);
 }

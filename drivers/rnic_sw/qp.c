@@ -461,34 +461,41 @@ void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why)
 	}
 }
 
+/* Fail a queue pair, and wait until all WRs that were posted before have completed */
+static void fail_and_wait_flushed(struct rnic_qp *qp, enum iw_reason why)
+{
+	/* do not wait for the retries of a peer that has gone */
+	WRITE_ONCE(qp->error_requested, true);
+	rnic_qp_fail(qp, why);
+	/*
+	 * rnic_qp_fail() schedules no flush if another context has failed the QP before, and that
+	 * context may not have scheduled its flush yet; so schedule a flush here
+	 */
+	rnic_qp_schedule_flush(qp);
+	flush_work(&qp->err_work);
+	rnic_sq_wait_flushed(qp);
+}
+
 /**
- * rnic_kernel_qps_fail_and_flush - fail and flush the queue pairs of kernel consumers
+ * rnic_qps_fail_and_flush - fail and flush the queue pairs of kernel consumers, or of programs
  * @dev: the device
+ * @user: true for the queue pairs of programs, false for those of kernel consumers
  * @why: the reason for queue pairs that have not failed yet
  *
  * Waits until the flushes have completed all WRs that were posted when the flushes began.
- * Skips the queue pairs of programs.
  *
  * Context: process context, may sleep; the caller must not be a work item of rnic_wq,
  * because the function waits for work items of rnic_wq.
  */
-void rnic_kernel_qps_fail_and_flush(struct rnic_dev *dev, enum iw_reason why)
+void rnic_qps_fail_and_flush(struct rnic_dev *dev, bool user, enum iw_reason why)
 {
 	unsigned long qpn = 0;
 	struct rnic_qp *qp;
 
 	while ((qp = rnic_qp_find_next(dev, &qpn))) {
-		if (!rnic_qp_is_user(qp)) {
-			rnic_qp_fail(qp, why);
-			/*
-			 * rnic_qp_fail() schedules no flush if another context has failed
-			 * the QP before, and that context may not have scheduled its
-			 * flush yet; so schedule a flush here
-			 */
-			rnic_qp_schedule_flush(qp);
-			flush_work(&qp->err_work);
-			rnic_sq_wait_flushed(qp);
-		}
+		if (rnic_qp_is_user(qp) == user)
+			fail_and_wait_flushed(qp, why);
 		rnic_qp_put(qp);
+		cond_resched();
 	}
 }

@@ -469,7 +469,7 @@ void rnic_qp_close(struct rnic_qp *qp);
  */
 void rnic_qp_set_rights(struct rnic_qp *qp, int access, bool with_state);
 void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why);
-void rnic_kernel_qps_fail_and_flush(struct rnic_dev *dev, enum iw_reason why);
+void rnic_qps_fail_and_flush(struct rnic_dev *dev, bool user, enum iw_reason why);
 
 /* qp_error.c: state changes and error reporting */
 void rnic_qp_raise_event(struct rnic_qp *qp, enum ib_event_type event);

@@ -169,7 +169,7 @@ void rnic_gids_follow(struct net_device *netdev)
 }
 
 void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why) {}
-void rnic_kernel_qps_fail_and_flush(struct rnic_dev *dev, enum iw_reason why) {}
+void rnic_qps_fail_and_flush(struct rnic_dev *dev, bool user, enum iw_reason why) {}
 void rnic_pending_abort_all(struct rnic_dev *dev) {}
 
 /* Cases -------------------------------------------------------------------------- */

@@ -141,6 +141,9 @@ struct ib_device {
 	__be64	node_guid;
 	char	iw_ifname[16];
 	char	node_desc[64];
+	struct {
+		int	driver_id;
+	} ops;
 };
 
 struct ib_ucontext { int unused; };
@@ -260,6 +263,15 @@ int rdma_query_gid(struct ib_device *ib, u32 port, int index, union ib_gid *gid)
 #define COMPAT_DECLARE_READER(name)
 #define ib_dispatch_port_state_event(ib, netdev)	((void)(ib), (void)(netdev))
 #define ib_unregister_driver(driver)		do { } while (0)
+
+struct ib_client {
+	const char *name;
+	int (*add)(struct ib_device *ib);
+	void (*remove)(struct ib_device *ib, void *data);
+};
+
+#define ib_register_client(client)	((void)(client), 0)
+#define ib_unregister_client(client)	((void)(client))
 
 struct rdma_link_ops {
 	const char *type;
