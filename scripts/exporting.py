@@ -25,7 +25,7 @@ def read(path):
         return f.read()
 
 
-def room_for_patches(out):
+def require_no_patches(out):
     """Fail if the directory has old patches, which could be sent together with the new ones."""
     if out and glob.glob(os.path.join(glob.escape(out), "*.patch")):
         raise NotDone(f"{out} already has patches: name another directory or remove them")
@@ -57,7 +57,7 @@ class Tree:
     def git(self, *command, **more):
         return run("git", "-C", self.top, *command, **more)
 
-    def begin(self, branch):
+    def create_branch(self, branch):
         """Create the branch from the current state of the tree."""
         if not os.path.exists(os.path.join(self.top, ".git")):
             self.become_repository()
@@ -82,17 +82,17 @@ class Tree:
             shutil.rmtree(os.path.join(self.top, ".git"), ignore_errors=True)
             raise
 
-    def apply(self, diff):
+    def apply_patch(self, diff):
         self.git("apply", "--index", diff)
 
-    def commit(self, message, files):
+    def commit_files(self, message, files):
         for path, text in files.items():
             self.write(path, text)
         if files:
             self.git("add", "-f", *files)
         self.git("commit", "-q", "-s", "-F", "-", stdin=message)
 
-    def maintainer(self):
+    def format_maintainer(self):
         name, email = (self.git("config", f"user.{key}").strip() for key in ("name", "email"))
         return f"{name} <{email}>"
 

@@ -4,10 +4,10 @@
 # different names for the same architecture.
 # shellcheck disable=SC2034	# used by the scripts that source this
 
-# machine DEBIAN-NAME: set gnu_type (prefix of the compiler), qemu_arch (as uname -m
+# set_machine DEBIAN-NAME: set gnu_type (prefix of the compiler), qemu_arch (as uname -m
 # prints it), qemu_package (the package with qemu-system-*) and virtio (bus of QEMU's
 # virtio devices).
-machine() {
+set_machine() {
 	case $1 in
 	amd64) gnu_type=x86_64-linux-gnu qemu_arch=x86_64 qemu_package=qemu-system-x86 virtio=pci ;;
 	arm64) gnu_type=aarch64-linux-gnu qemu_arch=aarch64 qemu_package=qemu-system-arm virtio=pci ;;
@@ -16,8 +16,8 @@ machine() {
 	esac
 }
 
-# machine_of KERNEL: print Debian's name of the architecture of a kernel (6.12-arm64-16k: arm64)
-machine_of() {
+# print_machine KERNEL: print Debian's name of the architecture of a kernel (6.12-arm64-16k: arm64)
+print_machine() {
 	case $1 in
 	*-s390x) echo s390x ;;
 	*-arm64 | *-arm64-16k) echo arm64 ;;

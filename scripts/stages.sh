@@ -18,9 +18,9 @@ kill_running() {
 	running=()
 }
 
-# tries COMMAND...: run COMMAND; repeat it at most twice if a fault of QEMU makes it fail with
-# status 96 (beds/no-breakpoint)
-tries() {
+# run_with_retries COMMAND...: run COMMAND; repeat it at most twice if a fault of QEMU makes it fail
+# with status 96 (beds/no-breakpoint)
+run_with_retries() {
 	local left status
 	for left in 2 1 0; do
 		"$@" >"$log/$name.log" 2>&1 </dev/null && return
@@ -30,22 +30,22 @@ tries() {
 	done
 }
 
-# timed NAME COMMAND...: run COMMAND with its output in NAME.log. Write its status, its duration
+# run_timed NAME COMMAND...: run COMMAND with its output in NAME.log. Write its status, its duration
 # and its CPU time to further files; on a busy machine the CPU time is more meaningful than the
 # duration.
-timed() {
+run_timed() {
 	local name=$1 status=0 TIMEFORMAT='%1R %1U %1S' real user sys
 	shift
-	{ time tries "$@" || status=$?; } 2>"$log/$name.time"
+	{ time run_with_retries "$@" || status=$?; } 2>"$log/$name.time"
 	echo "$status" >"$log/$name.status"
 	read -r real user sys <"$log/$name.time"
 	echo "$real" >"$log/$name.time"
 	echo "$user $sys" >"$log/$name.cpu"
 }
 
-# report NAME: print one line, and append the KTAP output of the stage and its result to
+# report_stage NAME: print one line, and append the KTAP output of the stage and its result to
 # the file results.
-report() {
+report_stage() {
 	local name=$1 status word=ok
 	status=$(cat "$log/$name.status")
 	number=$((number + 1))
@@ -58,15 +58,15 @@ report() {
 		word=FAIL
 		echo "not ok $number - $name" >>"$log/results"
 	fi
-	printf '%-4s %7s s  %-28s %s\n' "$word" "$(cat "$log/$name.time")" "$name" "$(in_words "$name")"
+	printf '%-4s %7s s  %-28s %s\n' "$word" "$(cat "$log/$name.time")" "$name" "$(print_stage_summary "$name")"
 	[ "$status" -ne 0 ] || return 0
-	note_why "$name" >>"$log/why"
-	details "$name" | sed 's/^/      /'
+	print_failure "$name" >>"$log/why"
+	print_details "$name" | sed 's/^/      /'
 	return 1
 }
 
-# in_words NAME: print the summary of a stage, one line
-in_words() {
+# print_stage_summary NAME: print the summary of a stage, one line
+print_stage_summary() {
 	if [ -s "$log/$1.ktap" ]; then
 		sed 's/^# //' "$log/$1.ktap" | scripts/ktap-sum | tail -n 1
 	else
@@ -74,7 +74,7 @@ in_words() {
 	fi
 }
 
-details() {
+print_details() {
 	if grep -q 'not ok' "$log/$1.ktap"; then
 		grep -aE -B "${CHECK_LINES:-25}" '^[# ]*not ok' "$log/$1.log" | tail -n 80
 	else
@@ -83,9 +83,9 @@ details() {
 	echo "whole output: $log/$1.log"
 }
 
-# note_why NAME: print why a stage failed. finish prints this text again at the end of the
+# print_failure NAME: print why a stage failed. finish prints this text again at the end of the
 # output, because a CI system may keep only the last lines.
-note_why() {
+print_failure() {
 	echo "# $1:"
 	if grep -q 'not ok' "$log/$1.ktap"; then
 		grep -aE -B 3 '^[# ]*not ok' "$log/$1.log"
@@ -93,35 +93,35 @@ note_why() {
 		tail -n 5 "$log/$1.log"
 	fi
 }
-why_in_brief() { tail -n 60 "$log/why"; }
+print_failures_in_brief() { tail -n 60 "$log/why"; }
 
-stage() { timed "$@"; report "$1" || bad=1; }
+run_stage() { run_timed "$@"; report_stage "$1" || bad=1; }
 
 # Concurrent stages: `beside NAME COMMAND...` queues a stage, run_beside runs all queued stages
 beside_names=()
 declare -A beside_commands=() pending=()
-beside() {
+queue_stage() {
 	beside_names+=("$1")
 	beside_commands[$1]=$(printf '%q ' "${@:2}")
 }
 
-run_beside() {
+run_queued_stages() {
 	local name
-	for name in $(longest_first); do
-		while [ "$(active)" -ge "${CHECK_JOBS:-4}" ]; do reap; done
+	for name in $(print_longest_first); do
+		while [ "$(count_running)" -ge "${CHECK_JOBS:-4}" ]; do reap_stage; done
 		set -m
-		eval "timed $name ${beside_commands[$name]}" &
+		eval "run_timed $name ${beside_commands[$name]}" &
 		set +m
 		running+=($!)
 		pending[$!]=$name
 	done
-	while [ "$(active)" -gt 0 ]; do reap; done
+	while [ "$(count_running)" -gt 0 ]; do reap_stage; done
 	remember_times
 	beside_names=()
 }
 
 # Print the queued names, those that took longest in the last run first. New stages come first.
-longest_first() {
+print_longest_first() {
 	local name
 	for name in "${beside_names[@]}"; do
 		awk -v name="$name" '$1 == name { t = $2 } END { print (t ? t : 9999), name }' "$times"
@@ -136,11 +136,11 @@ remember_times() {
 	} | awk '!seen[$1]++' >"$log/times" && cp "$log/times" "$times"
 }
 
-active() { echo "${#pending[@]}"; }
+count_running() { echo "${#pending[@]}"; }
 
-reap() {
+reap_stage() {
 	local pid
 	wait -n -p pid "${!pending[@]}"
-	report "${pending[$pid]}" || bad=1
+	report_stage "${pending[$pid]}" || bad=1
 	unset "pending[$pid]"
 }

@@ -10,15 +10,15 @@ unset DESTDIR INSTALL_MOD_PATH MAKEFLAGS MFLAGS MAKELEVEL RNIC_SW_RDMA_CORE_SUIT
 mkdir -p "$work/bin" "$FAKE/debs"
 passed=0 failed=0
 
-# stand_in NAME: create a stub of the program NAME with the script on stdin
-stand_in() {
+# create_stub NAME: create a stub of the program NAME with the script on stdin
+create_stub() {
 	{ echo '#!/bin/bash'; cat; } >"$work/bin/$1"
 	chmod +x "$work/bin/$1"
 }
 
 # A stub of apt-get that downloads from the fake archive. $FAKE/how selects the result of a
 # download: well, refused (wrong hash), short (truncated) or no index.
-stand_in apt-get <<'END'
+create_stub apt-get <<'END'
 case " $* " in
 *" update "*)
 	[ "$(cat "$FAKE/how")" != "no index" ] || if [ "${LC_MESSAGES:-}" = C ]; then
@@ -43,20 +43,20 @@ for file in "${files[@]}"; do
 	esac
 done
 END
-stand_in dpkg-query <<'END'
+create_stub dpkg-query <<'END'
 echo installed
 END
-stand_in cmake <<'END'
+create_stub cmake <<'END'
 while [ $# -gt 0 ]; do [ "$1" != -B ] || build=$2; shift; done
 mkdir -p "$build/lib" && echo rules >"$build/build.ninja"
 END
-stand_in ninja <<'END'
+create_stub ninja <<'END'
 echo library >"$2/lib/librnic_sw.so.1"
 END
 
 # Create the source archive of rdma-core. Its last file is there only if the archive was unpacked
 # completely.
-rdma_core() {
+create_rdma_core_archive() {
 	local dir=$work/rdma-core-9.1
 	mkdir -p "$dir/kernel-headers/rdma" "$dir/providers/siw"
 	printf '%s\n' 'set(IBVERBS_PABI_VERSION "34")' 'add_subdirectory(providers/siw)' >"$dir/CMakeLists.txt"
@@ -66,8 +66,8 @@ rdma_core() {
 		gzip -1 >"$FAKE/rdma-core_9.1.orig.tar.gz"
 }
 
-# t NAME COMMAND...: run a test case with an empty cache; COMMAND must succeed
-t() {
+# run_case NAME COMMAND...: run a test case with an empty cache; COMMAND must succeed
+run_case() {
 	local name=$1
 	shift
 	rm -rf "$RNIC_SW_CACHE" "$FAKE/depmod"
@@ -87,8 +87,8 @@ fails() {
 	if "$@"; then echo "succeeded, but should fail: $*"; return 1; fi
 }
 
-# summary NAME: print the last line; fail if a case has failed
-summary() {
+# print_summary NAME: print the last line; fail if a case has failed
+print_summary() {
 	echo "$1: $passed passed, $failed failed"
 	[ "$failed" -eq 0 ]
 }

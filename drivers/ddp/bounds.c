@@ -30,7 +30,7 @@ static bool is_denied(const struct ddp_stream *s, u8 rights)
 }
 
 /**
- * ddp_bounds_check - check whether a stream may access a range of an MR
+ * ddp_bounds_check_access - check whether a stream may access a range of an MR
  * @r: MR that has the index of @stag
  * @s: stream that requests the access
  * @stag: STag as received or posted, key included
@@ -47,9 +47,9 @@ static bool is_denied(const struct ddp_stream *s, u8 rights)
  * IW_DDP_T_ASSOC if the MR belongs to another PD or stream (8.2); IW_DDP_T_WRAP
  * if the TO wraps (T5); IW_DDP_T_BOUNDS if the range is not in the MR (T3, T4).
  */
-enum iw_reason ddp_bounds_check(const struct ddp_region *r,
-				const struct ddp_stream *s, u32 stag, u64 to,
-				u32 len, u8 rights)
+enum iw_reason ddp_bounds_check_access(const struct ddp_region *r,
+				       const struct ddp_stream *s, u32 stag, u64 to,
+				       u32 len, u8 rights)
 {
 	/*
 	 * Read valid before the other fields; pairs with ddp_region_validate(),
@@ -67,11 +67,11 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
 }
 
 /**
- * ddp_bounds_recheck - check a further range of an MR that is still referenced
- * @r: MR for which ddp_bounds_check() has succeeded; the caller must have held
+ * ddp_bounds_recheck_access - check a further range of an MR that is still referenced
+ * @r: MR for which ddp_bounds_check_access() has succeeded; the caller must have held
  *	an in-flight reference since then
- * @s: stream for which ddp_bounds_check() has succeeded
- * @rights: rights for which ddp_bounds_check() has succeeded
+ * @s: stream for which ddp_bounds_check_access() has succeeded
+ * @rights: rights for which ddp_bounds_check_access() has succeeded
  * @to: TO of the first byte
  * @len: number of bytes, not 0
  *
@@ -81,11 +81,11 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
  *
  * Return: IW_OK if the stream may access the range; IW_DDP_T_STAG if the MR has
  * been revoked or the QP forbids a right; IW_DDP_T_WRAP or IW_DDP_T_BOUNDS as
- * for ddp_bounds_check().
+ * for ddp_bounds_check_access().
  */
-enum iw_reason ddp_bounds_recheck(const struct ddp_region *r,
-				  const struct ddp_stream *s, u8 rights, u64 to,
-				  u32 len)
+enum iw_reason ddp_bounds_recheck_access(const struct ddp_region *r,
+					 const struct ddp_stream *s, u8 rights, u64 to,
+					 u32 len)
 {
 	/*
 	 * The MR may have been revoked since the last copy, so check it again.

@@ -247,7 +247,7 @@ enum iw_reason ddp_place_next_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	const struct ddp_region *r = s->rx_mr;
 	enum iw_reason why;
 
-	why = ddp_bounds_recheck(r, s, s->rx_seg.rights, to, len);
+	why = ddp_bounds_recheck_access(r, s, s->rx_seg.rights, to, len);
 	if (why)
 		return why;
 	if (body)
@@ -271,7 +271,7 @@ enum iw_reason ddp_place_next_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 bool ddp_can_place_batch(const struct ddp_stream *s, u64 to, u32 len)
 {
 	return s->rx_mr->block &&
-	       !ddp_bounds_recheck(s->rx_mr, s, s->rx_seg.rights, to, len);
+	       !ddp_bounds_recheck_access(s->rx_mr, s, s->rx_seg.rights, to, len);
 }
 
 /* Copy the payload from @body, or from @llp if @body is NULL, to kernel memory */

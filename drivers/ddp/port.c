@@ -383,40 +383,40 @@ EXPORT_SYMBOL_GPL(ddp_port_unlisten);
 /* Lookup of the listener of an incoming connection ------------------------- */
 
 /**
- * ddp_port_addr - get the address of a port
+ * ddp_port_get_addr - get the address of a port
  * @p: the port
  *
  * Return: the local address and port number of the listening socket.
  */
-const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p)
+const struct sockaddr_storage *ddp_port_get_addr(const struct ddp_port *p)
 {
 	return &p->addr;
 }
-EXPORT_SYMBOL_GPL(ddp_port_addr);
+EXPORT_SYMBOL_GPL(ddp_port_get_addr);
 
 /**
- * ddp_port_vrf - get the VRF of a port
+ * ddp_port_get_vrf - get the VRF of a port
  * @p: the port
  *
  * Return: the ifindex of the VRF of the listening socket, or 0 for no VRF.
  */
-int ddp_port_vrf(const struct ddp_port *p)
+int ddp_port_get_vrf(const struct ddp_port *p)
 {
 	return p->vrf;
 }
-EXPORT_SYMBOL_GPL(ddp_port_vrf);
+EXPORT_SYMBOL_GPL(ddp_port_get_vrf);
 
 /**
- * ddp_port_sock - get the socket of a port
+ * ddp_port_get_sock - get the socket of a port
  * @p: the port
  *
  * Return: the listening socket.
  */
-const struct socket *ddp_port_sock(const struct ddp_port *p)
+const struct socket *ddp_port_get_sock(const struct ddp_port *p)
 {
 	return p->sock;
 }
-EXPORT_SYMBOL_GPL(ddp_port_sock);
+EXPORT_SYMBOL_GPL(ddp_port_get_sock);
 
 /*
  * Get the listener whose device rdma_cm will choose for a request: a program could not accept a

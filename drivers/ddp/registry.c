@@ -94,7 +94,7 @@ const struct ddp_session_type *ddp_type_get(const char *name)
 EXPORT_SYMBOL_GPL(ddp_type_get);
 
 /**
- * ddp_type_get_by_program - get a lower layer on behalf of the current process
+ * ddp_type_get_for_current - get a lower layer on behalf of the current process
  * @name: "mpa" or "sctp"
  * @protocol: protocol of the lower layer, such as IPPROTO_SCTP
  *
@@ -106,8 +106,8 @@ EXPORT_SYMBOL_GPL(ddp_type_get);
  * Return: the type with a module reference, as for ddp_type_get(); NULL if the
  * lower layer is not available, or the process cannot create the socket.
  */
-const struct ddp_session_type *ddp_type_get_by_program(const char *name,
-						       int protocol)
+const struct ddp_session_type *ddp_type_get_for_current(const char *name,
+							int protocol)
 {
 	const struct ddp_session_type *t = find_and_get_type(name);
 
@@ -115,11 +115,11 @@ const struct ddp_session_type *ddp_type_get_by_program(const char *name,
 		t = ddp_type_get(name);
 	return t;
 }
-EXPORT_SYMBOL_GPL(ddp_type_get_by_program);
+EXPORT_SYMBOL_GPL(ddp_type_get_for_current);
 
 /**
  * ddp_type_put - drop a reference to a lower layer
- * @type: type from ddp_type_get() or ddp_type_get_by_program()
+ * @type: type from ddp_type_get() or ddp_type_get_for_current()
  */
 void ddp_type_put(const struct ddp_session_type *type)
 {

@@ -251,9 +251,9 @@ static void rx_set_busy(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->rx_busy, true);
 	/*
-	 * Set rx_busy before reading failed; pairs with ddp_stream_settle(),
+	 * Set rx_busy before reading failed; pairs with ddp_stream_quiesce(),
 	 * which reads rx_busy after failed is set. Otherwise
-	 * ddp_stream_settle() could return while this path places data.
+	 * ddp_stream_quiesce() could return while this path places data.
 	 * litmus: settle
 	 */
 	smp_mb();
@@ -263,7 +263,7 @@ static void rx_clear_busy(struct ddp_stream *s)
 {
 	/*
 	 * Complete placement before clearing rx_busy; pairs with is_busy() of
-	 * ddp_stream_settle(); litmus: settle
+	 * ddp_stream_quiesce(); litmus: settle
 	 */
 	smp_store_release(&s->rx_busy, false);
 }

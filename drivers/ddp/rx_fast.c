@@ -206,7 +206,7 @@ bool ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 
 bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
 		     enum iw_reason *why)
 {
-	/* ddp_rx_begin() has set rx_busy, so ddp_stream_settle() waits for this call */
+	/* ddp_rx_begin() has set rx_busy, so ddp_stream_quiesce() waits for this call */
 	if (test_bit(0, &s->failed))
 		return false;
 	return s->rx_seg.h.tagged ? ddp_rx_try_tagged_fast(s, NULL, head, body, len, why)
@@ -214,7 +214,7 @@ bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32
 }
 EXPORT_SYMBOL_GPL(ddp_rx_try_fast);
 
-int ddp_rx_next_page_off(const struct ddp_stream *s)
+int ddp_rx_get_next_page_off(const struct ddp_stream *s)
 {
 	const struct ddp_region *r = s->rx_mr;
 
@@ -222,7 +222,7 @@ int ddp_rx_next_page_off(const struct ddp_stream *s)
 		return -1;
 	return offset_in_page(s->rx_seg.h.to + s->rx_seg.payload - r->base + r->skip);
 }
-EXPORT_SYMBOL_GPL(ddp_rx_next_page_off);
+EXPORT_SYMBOL_GPL(ddp_rx_get_next_page_off);
 
 bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 {

@@ -308,7 +308,7 @@ void ddp_region_validate(struct ddp_region *r, u8 key)
 	 */
 	WRITE_ONCE(r->stag, (r->stag & ~DDP_STAG_KEY_MASK) | key);
 	/*
-	 * Set all other fields before valid; pairs with ddp_bounds_check(),
+	 * Set all other fields before valid; pairs with ddp_bounds_check_access(),
 	 * which would otherwise check old fields. litmus: publish
 	 */
 	smp_store_release(&r->valid, true);
@@ -349,7 +349,7 @@ enum iw_reason ddp_region_check_and_get(struct ddp_stream *s, const struct ddp_s
 
 	if (!found)
 		return IW_DDP_T_STAG;
-	why = ddp_bounds_check(found, s, m->stag, m->addr, m->len, rights);
+	why = ddp_bounds_check_access(found, s, m->stag, m->addr, m->len, rights);
 	if (why)
 		ddp_region_put(found);
 	else
@@ -412,7 +412,7 @@ enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 	 * copy, because it clears valid before it waits for references.
 	 * litmus: hold
 	 */
-	why = ddp_bounds_check(*held, s, m->stag, m->addr, m->len, rights);
+	why = ddp_bounds_check_access(*held, s, m->stag, m->addr, m->len, rights);
 	if (likely(!why))
 		return why;
 	ddp_mr_cache_drop(held);

@@ -18,7 +18,7 @@
 
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
-static void ddp_no_kick(struct ddp_llp *llp, bool bulk)
+static void ddp_ignore_kick(struct ddp_llp *llp, bool bulk)
 {
 }
 
@@ -26,22 +26,22 @@ static void ddp_no_op(struct ddp_llp *llp)
 {
 }
 
-static void ddp_no_close(struct ddp_llp *llp, enum iw_reason why)
+static void ddp_ignore_close(struct ddp_llp *llp, enum iw_reason why)
 {
 }
 
-static void ddp_no_query(struct ddp_llp *llp, struct ddp_query *q)
+static void ddp_ignore_query(struct ddp_llp *llp, struct ddp_query *q)
 {
 }
 
 /* .read is never called, because unbound_llp never passes a segment */
 static const struct ddp_llp_ops no_ops = {
-	.kick		= ddp_no_kick,
+	.kick		= ddp_ignore_kick,
 	.push		= ddp_no_op,
-	.close		= ddp_no_close,
+	.close		= ddp_ignore_close,
 	.unbind		= ddp_no_op,
 	.resume		= ddp_no_op,
-	.query		= ddp_no_query,
+	.query		= ddp_ignore_query,
 };
 
 static struct ddp_llp unbound_llp = { .ops = &no_ops };
@@ -150,7 +150,7 @@ EXPORT_SYMBOL_GPL(ddp_stream_set_rights);
 void ddp_stream_fail(struct ddp_stream *s, const struct iw_failure *f)
 {
 	/*
-	 * Set failed before ddp_stream_settle() reads the busy flags;
+	 * Set failed before ddp_stream_quiesce() reads the busy flags;
 	 * litmus: settle
 	 */
 	if (test_and_set_bit(0, &s->failed))
@@ -171,7 +171,7 @@ static bool is_busy(const bool *busy)
 }
 
 /**
- * ddp_stream_settle - wait until the receive and transmit paths of a failed stream have stopped
+ * ddp_stream_quiesce - wait until the receive and transmit paths of a failed stream have stopped
  * @s: the stream; it must have failed
  *
  * On return neither path accesses registered memory or executes a work request,
@@ -179,7 +179,7 @@ static bool is_busy(const bool *busy)
  * caller may have preempted the path, which could then never stop.
  * litmus: settle
  */
-void ddp_stream_settle(struct ddp_stream *s)
+void ddp_stream_quiesce(struct ddp_stream *s)
 {
 	WARN_ON_ONCE(!test_bit(0, &s->failed));
 	/*
@@ -191,7 +191,7 @@ void ddp_stream_settle(struct ddp_stream *s)
 	while (is_busy(&s->rx_busy) || is_busy(&s->tx_busy))
 		usleep_range(5, 50);
 }
-EXPORT_SYMBOL_GPL(ddp_stream_settle);
+EXPORT_SYMBOL_GPL(ddp_stream_quiesce);
 
 /**
  * ddp_llp_report_error - fail a stream for an error that the LLP has detected

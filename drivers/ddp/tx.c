@@ -23,9 +23,9 @@ void ddp_tx_begin(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->tx_busy, true);
 	/*
-	 * Set tx_busy before reading failed; pairs with ddp_stream_settle(),
+	 * Set tx_busy before reading failed; pairs with ddp_stream_quiesce(),
 	 * which reads tx_busy after failed is set. Otherwise
-	 * ddp_stream_settle() could return while this path reads memory of the
+	 * ddp_stream_quiesce() could return while this path reads memory of the
 	 * ULP. litmus: settle
 	 */
 	smp_mb();
@@ -37,7 +37,7 @@ void ddp_tx_end(struct ddp_stream *s)
 	ddp_mr_cache_drop(&s->tx_mr);
 	/*
 	 * Complete all reads of memory and all work requests before clearing
-	 * tx_busy; pairs with is_busy() of ddp_stream_settle(); litmus: settle
+	 * tx_busy; pairs with is_busy() of ddp_stream_quiesce(); litmus: settle
 	 */
 	smp_store_release(&s->tx_busy, false);
 }
@@ -230,7 +230,7 @@ u32 ddp_tx_next_batch(struct ddp_stream *s, const struct ddp_txbatch *batch)
 EXPORT_SYMBOL_GPL(ddp_tx_next_batch);
 
 /* noinline keeps this rare path out of ddp_tx_fill() */
-noinline void ddp_tx_unpull(struct ddp_stream *s)
+noinline void ddp_tx_undo_next(struct ddp_stream *s)
 {
 	ddp_mr_cache_drop(&s->tx_mr);
 	s->segments--;
@@ -239,7 +239,7 @@ noinline void ddp_tx_unpull(struct ddp_stream *s)
 	ddp_cursor_seek(&s->src, s->msg.buf, s->msg_pulled);
 	WRITE_ONCE(s->in_msg, true);
 }
-EXPORT_SYMBOL_GPL(ddp_tx_unpull);
+EXPORT_SYMBOL_GPL(ddp_tx_undo_next);
 
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 {
@@ -250,7 +250,7 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 		if (!f.why)
 			return true;
 		if (f.why == IW_AGAIN) {
-			ddp_tx_unpull(s);
+			ddp_tx_undo_next(s);
 			return false;
 		}
 		ddp_mr_cache_drop(&s->tx_mr);
@@ -261,11 +261,11 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_fill);
 
-u32 ddp_tx_page_off(struct ddp_stream *s)
+u32 ddp_tx_get_page_off(struct ddp_stream *s)
 {
 	return ddp_cursor_get_page_off(&s->src);
 }
-EXPORT_SYMBOL_GPL(ddp_tx_page_off);
+EXPORT_SYMBOL_GPL(ddp_tx_get_page_off);
 
 void ddp_tx_report_sent(struct ddp_stream *s)
 {

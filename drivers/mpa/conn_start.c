@@ -86,7 +86,7 @@ static bool is_frame_acked(struct mpa_conn *c)
 static int read_frame_bytes(struct mpa_conn *c)
 {
 	u8 buf[64];
-	size_t need = min(mpa_startup_missing_len(c->su), sizeof(buf));
+	size_t need = min(mpa_startup_get_missing(c->su), sizeof(buf));
 	int n = mpa_sock_read(c, buf, need);
 
 	if (n == -EAGAIN)
@@ -262,7 +262,7 @@ static void advance_startup(struct mpa_conn *c)
 	struct mpa_startup *su = c->su;
 
 	for (;;) {
-		switch (mpa_startup_next_step(su)) {
+		switch (mpa_startup_get_next_step(su)) {
 		case MPA_WANT_READ:
 			if (read_frame_bytes(c))
 				return;

@@ -20,7 +20,7 @@
 #include "internal.h"
 
 /* Get the length of the current linear part or fragment, in bytes */
-static u32 piece_len(const struct mpa_cursor *cur)
+static u32 get_piece_len(const struct mpa_cursor *cur)
 {
 	if (cur->frag < 0)
 		return skb_headlen(cur->part);
@@ -31,7 +31,7 @@ static u32 piece_len(const struct mpa_cursor *cur)
  * Get the address of the current linear part or fragment. Return: the address; NULL
  * if the fragment is device memory, which no CPU can read.
  */
-static const void *piece_addr(const struct mpa_cursor *cur)
+static const void *get_piece_addr(const struct mpa_cursor *cur)
 {
 	if (cur->frag < 0)
 		return cur->part->data;
@@ -68,7 +68,7 @@ static bool advance_if_adjacent(struct mpa_cursor *cur, const void *end)
 	if (cur->frag + 1 >= skb_shinfo(cur->part)->nr_frags)
 		return false;
 	cur->frag++;
-	if (piece_addr(cur) == end)
+	if (get_piece_addr(cur) == end)
 		return true;
 	cur->frag--;
 	return false;
@@ -82,12 +82,12 @@ static bool advance_if_adjacent(struct mpa_cursor *cur, const void *end)
  */
 static void start_extent_in_piece(struct mpa_cursor *cur, u32 off)
 {
-	const void *p = piece_addr(cur);
-	u32 len = piece_len(cur) - off;
+	const void *p = get_piece_addr(cur);
+	u32 len = get_piece_len(cur) - off;
 
 	cur->at = p ? p + off : NULL;
 	while (p && len < cur->left && advance_if_adjacent(cur, cur->at + len))
-		len += piece_len(cur);
+		len += get_piece_len(cur);
 	cur->extent_left = min(len, cur->left);
 	cur->left -= cur->extent_left;
 	cur->seq += cur->extent_left;
@@ -102,7 +102,7 @@ static void mpa_cursor_start_in_skb(struct mpa_cursor *cur, const struct sk_buff
 	cur->skb = skb;
 	cur->part = skb;
 	cur->frag = -1;
-	while ((len = piece_len(cur)) <= off) {
+	while ((len = get_piece_len(cur)) <= off) {
 		off -= len;
 		if (!move_to_next_piece(cur)) {
 			cur->ended = true;

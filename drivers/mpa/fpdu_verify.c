@@ -25,15 +25,15 @@
 #define PIECE		8192
 
 /* Get the length of the FPDU in bytes, without markers */
-static u32 content_len(const struct mpa_verify *t)
+static u32 get_content_len(const struct mpa_verify *t)
 {
 	return mpa_fpdu_content_len(t->f.ulpdu_len);
 }
 
 /* Get the number of bytes that the CRC covers, without markers */
-static u32 crc_covered_len(const struct mpa_verify *t)
+static u32 get_crc_covered_len(const struct mpa_verify *t)
 {
-	return content_len(t) - MPA_CRC_SIZE;
+	return get_content_len(t) - MPA_CRC_SIZE;
 }
 
 static bool is_at_marker(const struct mpa_verify *t)
@@ -57,7 +57,7 @@ static void process_marker(struct mpa_verify *t)
  */
 static void mpa_verify_update_crc(struct mpa_verify *t)
 {
-	u32 end = min(t->got, crc_covered_len(t));
+	u32 end = min(t->got, get_crc_covered_len(t));
 
 	if (t->crc && end > t->crc_len)
 		t->crc_value = mpa_crc_update(t->crc_value, t->to + t->crc_len, end - t->crc_len);
@@ -91,16 +91,16 @@ void mpa_verify_begin(struct mpa_verify *t, const struct mpa_fpdu *f,
 }
 
 /**
- * mpa_verify_next_dst - get the destination of the next bytes to copy
+ * mpa_verify_get_next_dst - get the destination of the next bytes to copy
  * @t: state of the FPDU
  * @len: set to the number of bytes; the caller must copy all of them and then
  *	call mpa_verify_process_copied()
  *
  * Return: the destination; NULL if all bytes of the FPDU have been copied.
  */
-void *mpa_verify_next_dst(struct mpa_verify *t, u32 *len)
+void *mpa_verify_get_next_dst(struct mpa_verify *t, u32 *len)
 {
-	u32 left = content_len(t) - t->got;
+	u32 left = get_content_len(t) - t->got;
 	u8 *to;
 
 	if (!left)
@@ -119,7 +119,7 @@ void *mpa_verify_next_dst(struct mpa_verify *t, u32 *len)
 /**
  * mpa_verify_process_copied - process the bytes that have been copied
  * @t: state of the FPDU
- * @len: number of bytes, as set by mpa_verify_next_dst()
+ * @len: number of bytes, as set by mpa_verify_get_next_dst()
  */
 void mpa_verify_process_copied(struct mpa_verify *t, u32 len)
 {
@@ -133,15 +133,15 @@ void mpa_verify_process_copied(struct mpa_verify *t, u32 len)
 }
 
 /**
- * mpa_verify_result - check CRC and markers of an FPDU
+ * mpa_verify_get_result - check CRC and markers of an FPDU
  * @t: state of the FPDU, all bytes of which have been copied
  *
  * Return: IW_OK if the FPDU is valid; IW_MPA_CRC if the CRC is in use and wrong;
  * IW_MPA_MARKER if a marker is wrong, and the CRC is correct or not in use.
  */
-enum iw_reason mpa_verify_result(const struct mpa_verify *t)
+enum iw_reason mpa_verify_get_result(const struct mpa_verify *t)
 {
-	if (t->crc && !mpa_crc_matches(t->crc_value, t->to + crc_covered_len(t)))
+	if (t->crc && !mpa_crc_matches(t->crc_value, t->to + get_crc_covered_len(t)))
 		return IW_MPA_CRC;
 	/* report a wrong marker only if the CRC is correct (RFC 5044 8, code 3) */
 	return t->marker_wrong ? IW_MPA_MARKER : IW_OK;

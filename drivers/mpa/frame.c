@@ -171,11 +171,11 @@ static bool reserve_bytes(struct mpa_out *o, u32 need, u32 most, u32 off)
  * page offset with which the payload gets the same page offset as its source;
  * ANY_PAGE_OFF for a shorter segment, or if markers are inserted.
  */
-static u32 mpa_frame_page_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
+static u32 mpa_frame_choose_page_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
 {
 	if (seg->len < DDP_COPY_LONG || c->tx_markers)
 		return ANY_PAGE_OFF;
-	return (ddp_tx_page_off(c->tx_stream) - MPA_LEN_SIZE - seg->hdr_len) & ~PAGE_MASK;
+	return (ddp_tx_get_page_off(c->tx_stream) - MPA_LEN_SIZE - seg->hdr_len) & ~PAGE_MASK;
 }
 
 /*
@@ -228,7 +228,7 @@ struct writer {
  * Get the destination of the next bytes. @len: number of bytes to write; reduced to
  * the number of bytes that are contiguous at the destination, if that is less.
  */
-static u8 *writer_dst(struct writer *w, u32 *len)
+static u8 *writer_get_dst(struct writer *w, u32 *len)
 {
 	struct bio_vec *v = &w->c->out.vec[w->vec];
 
@@ -267,7 +267,7 @@ static void put_without_markers(struct writer *w, const u8 *src, u32 len)
 {
 	while (len) {
 		u32 n = len;
-		u8 *p = writer_dst(w, &n);
+		u8 *p = writer_get_dst(w, &n);
 
 		memcpy(p, src, n);
 		writer_commit(w, p, n);
@@ -314,7 +314,7 @@ static bool put_payload(struct writer *w, u32 len)
 {
 	while (len) {
 		u32 n = min(len, put_marker_if_due(w));
-		u8 *p = writer_dst(w, &n);
+		u8 *p = writer_get_dst(w, &n);
 
 		if (!ddp_tx_fill(w->c->tx_stream, p, n))
 			return false;
@@ -410,7 +410,7 @@ static void writer_init_at_end(struct writer *w, struct mpa_conn *c)
  * Get the address of the reserved bytes. Return: the address; NULL if the reserved
  * bytes are not contiguous.
  */
-static u8 *mpa_frame_reserved_addr(const struct mpa_out *o)
+static u8 *mpa_frame_get_reserved_addr(const struct mpa_out *o)
 {
 	const struct bio_vec *last = &o->vec[o->n - 1];
 
@@ -425,7 +425,7 @@ static u8 *mpa_frame_reserved_addr(const struct mpa_out *o)
  */
 static bool write_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u32 wire)
 {
-	u8 *p = mpa_frame_reserved_addr(&c->out);
+	u8 *p = mpa_frame_get_reserved_addr(&c->out);
 	struct writer w;
 
 	if (p && !c->tx_markers)
@@ -447,7 +447,7 @@ static void write_fpdu_batch(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 	u8 *p;
 
 	writer_init_at_end(&w, c);
-	p = writer_dst(&w, &together);
+	p = writer_get_dst(&w, &together);
 	batch.at = p + MPA_LEN_SIZE;
 	batch.max_segments = together / wire;
 	if (!batch.max_segments)
@@ -465,7 +465,8 @@ static void write_fpdu_batch(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
  * short and the last one of its message, more short messages probably follow, so
  * reserve at least as many bytes as the batch already has.
  */
-static u32 mpa_frame_reserve_len(const struct mpa_out *o, const struct ddp_txseg *seg, u32 wire)
+static u32 mpa_frame_choose_reserve_len(const struct mpa_out *o, const struct ddp_txseg *seg,
+					u32 wire)
 {
 	return seg->left || seg->len >= DDP_COPY_LONG ? wire : max(wire, o->len);
 }
@@ -484,9 +485,9 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 	/* reserved bytes may have the wrong page offset for a long FPDU, so release them */
 	if (seg->len >= DDP_COPY_LONG)
 		trim_batch(&c->out, len);
-	if (!reserve_bytes(&c->out, wire, mpa_frame_reserve_len(&c->out, seg, wire),
-			   mpa_frame_page_off(c, seg))) {
-		ddp_tx_unpull(c->tx_stream);
+	if (!reserve_bytes(&c->out, wire, mpa_frame_choose_reserve_len(&c->out, seg, wire),
+			   mpa_frame_choose_page_off(c, seg))) {
+		ddp_tx_undo_next(c->tx_stream);
 		return false;
 	}
 	if (!write_fpdu(c, seg, wire)) {

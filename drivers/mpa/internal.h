@@ -334,7 +334,7 @@ void mpa_frame_exit(void);
 /* rx.c: receive path, FPDUs from TCP's receive queue to DDP */
 int mpa_rx_init(void);
 void mpa_rx_exit(void);
-bool mpa_rx(struct mpa_conn *c, struct sock *sk);
+bool mpa_rx_receive(struct mpa_conn *c, struct sock *sk);
 bool mpa_rx_read(struct mpa_conn *c, void *dst, u32 len);
 
 /* cursor.c: read TCP's receive queue */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Receive path: pass FPDUs from TCP's receive queue to DDP. sock.c locks the
- * socket and calls mpa_rx().
+ * socket and calls mpa_rx_receive().
  *
  * The slow path, mpa_rx_slow_path(), receives any FPDU. The fast path, mpa_rx_fast_path(),
  * receives FPDUs without CRC and markers that ddp_rx_try_fast() accepts. The CRC fast path,
@@ -39,7 +39,7 @@
 static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 
 /*
- * Maximum number of bytes to receive in one call of mpa_rx(). When they are used up,
+ * Maximum number of bytes to receive in one call of mpa_rx_receive(). When they are used up,
  * the socket lock is released, so that other contexts can take it, and the worker
  * continues to receive. An FPDU shorter than FPDU_COST counts as FPDU_COST bytes.
  */
@@ -132,7 +132,7 @@ static enum iw_reason pass_segment_to_ddp(struct mpa_conn *c, const struct mpa_f
 /*
  * Copy an FPDU to @fpdu, leaving out markers, and verify the copy. Return: IW_OK if
  * the FPDU is valid; IW_UNREADABLE if a byte is in device memory, which no CPU can
- * read; or the reason that mpa_verify_result() returns.
+ * read; or the reason that mpa_verify_get_result() returns.
  */
 static enum iw_reason mpa_rx_copy_fpdu(struct mpa_conn *c,
 				       const struct mpa_fpdu *f,
@@ -143,12 +143,12 @@ static enum iw_reason mpa_rx_copy_fpdu(struct mpa_conn *c,
 	u32 len;
 
 	mpa_verify_begin(&t, f, head, fpdu);
-	while ((to = mpa_verify_next_dst(&t, &len))) {
+	while ((to = mpa_verify_get_next_dst(&t, &len))) {
 		if (!mpa_cursor_copy(&c->cur, to, len))
 			return IW_UNREADABLE;
 		mpa_verify_process_copied(&t, len);
 	}
-	return mpa_verify_result(&t);
+	return mpa_verify_get_result(&t);
 }
 
 /* Report to DDP an error that MPA has detected; DDP then fails the stream. Return: @why. */
@@ -285,9 +285,9 @@ static bool mpa_rx_peek_headers(struct mpa_conn *c, const struct mpa_fpdu *f, u8
  * gets the page offset at which DDP will place it in the MR, so that DDP can copy
  * whole pages.
  */
-static u8 *mpa_rx_batch_dst(const struct mpa_conn *c)
+static u8 *mpa_rx_get_batch_dst(const struct mpa_conn *c)
 {
-	int off = ddp_rx_next_page_off(c->stream);
+	int off = ddp_rx_get_next_page_off(c->stream);
 
 	return this_cpu_read(copies.fpdu) + MPA_HEADS_MAX +
 	       (SKEW_MAX ? (off - MPA_HEADS_MAX) & ~PAGE_MASK : 0);
@@ -343,7 +343,7 @@ static enum mpa_rx_result mpa_rx_verify_one_batch(struct mpa_conn *c,
 						  struct mpa_fpdu_batch *r, int *budget, u32 *used)
 {
 	const struct mpa_cursor from = c->cur;
-	u8 *at = mpa_rx_batch_dst(c);
+	u8 *at = mpa_rx_get_batch_dst(c);
 	enum iw_reason why;
 	u32 n, taken;
 
@@ -402,7 +402,7 @@ static enum mpa_rx_result mpa_rx_fast_path(struct mpa_conn *c,
 		return MPA_RX_NEXT;
 	/* with CRC, leave long FPDUs to the slow path, which copies whole pages */
 	if (c->crc)
-		return f->ulpdu_len < DDP_COPY_LONG && ddp_rx_next_page_off(c->stream) >= 0 ?
+		return f->ulpdu_len < DDP_COPY_LONG && ddp_rx_get_next_page_off(c->stream) >= 0 ?
 		       mpa_rx_verify_batches(c, f, budget, used) : MPA_RX_NEXT;
 	while (*budget > 0 && mpa_rx_peek_headers(c, f, head) &&
 	       ddp_rx_try_fast(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
@@ -476,7 +476,7 @@ static void grow_rcvbuf_for_next_fpdu(struct mpa_conn *c, struct sock *sk)
  * Return: true if RX_BUDGET is used up and the queue still has data, false
  * otherwise.
  */
-bool mpa_rx(struct mpa_conn *c, struct sock *sk)
+bool mpa_rx_receive(struct mpa_conn *c, struct sock *sk)
 {
 	u32 avail = tcp_inq(sk), used = 0, off;
 	struct sk_buff *skb = NULL;

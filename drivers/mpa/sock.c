@@ -22,7 +22,7 @@ static void mpa_data_ready(struct sock *sk)
 	c = sk->sk_user_data;
 	if (c) {
 		if (c->rx_in_callback)
-			more = mpa_rx(c, sk);
+			more = mpa_rx_receive(c, sk);
 		if (more)
 			mpa_conn_set_event(c, MPA_EV_RX);
 	}
@@ -477,7 +477,7 @@ bool mpa_sock_receive(struct mpa_conn *c)
 	bool more;
 
 	lock_as_softirq(sk);
-	more = mpa_rx(c, sk);
+	more = mpa_rx_receive(c, sk);
 	unlock_as_softirq(sk);
 	return more;
 }

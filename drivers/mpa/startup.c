@@ -52,12 +52,12 @@ void mpa_startup_init(struct mpa_startup *su, bool initiator, u8 revision,
 }
 
 /**
- * mpa_startup_next_step - get the step that the caller must do next
+ * mpa_startup_get_next_step - get the step that the caller must do next
  * @su: the state machine
  *
  * Return: the next step, see enum mpa_want.
  */
-enum mpa_want mpa_startup_next_step(const struct mpa_startup *su)
+enum mpa_want mpa_startup_get_next_step(const struct mpa_startup *su)
 {
 	switch (su->state) {
 	case MPA_SU_OFFER:
@@ -193,7 +193,7 @@ size_t mpa_startup_encode_frame(const struct mpa_startup *su, u8 *buf, size_t si
 	u32 data = word + su->mine.pd_len;
 	u8 *p = buf + MPA_HDR_LEN;
 
-	if (mpa_startup_next_step(su) != MPA_WANT_WRITE || size < MPA_HDR_LEN + data)
+	if (mpa_startup_get_next_step(su) != MPA_WANT_WRITE || size < MPA_HDR_LEN + data)
 		return 0;
 	memcpy(buf, su->initiator ? MPA_KEY_REQUEST : MPA_KEY_REPLY,
 	       MPA_KEY_SIZE);
@@ -219,7 +219,7 @@ void mpa_startup_handle_sent(struct mpa_startup *su)
 }
 
 /**
- * mpa_startup_missing_len - get the number of bytes that the caller should read next
+ * mpa_startup_get_missing - get the number of bytes that the caller should read next
  * @su: the state machine
  *
  * These are the missing bytes of the header of the peer's frame, then those of the
@@ -228,7 +228,7 @@ void mpa_startup_handle_sent(struct mpa_startup *su)
  *
  * Return: number of bytes; 0 if the next step is not MPA_WANT_READ.
  */
-size_t mpa_startup_missing_len(const struct mpa_startup *su)
+size_t mpa_startup_get_missing(const struct mpa_startup *su)
 {
 	if (su->state == MPA_SU_HEADER)
 		return MPA_HDR_LEN - su->got;
@@ -341,7 +341,7 @@ static enum iw_reason mpa_startup_advance(struct mpa_startup *su)
 		why = parse_header(su);
 		su->state = MPA_SU_DATA;
 	}
-	if (!why && !mpa_startup_missing_len(su))
+	if (!why && !mpa_startup_get_missing(su))
 		process_frame(su);
 	return why;
 }
@@ -378,12 +378,12 @@ ssize_t mpa_startup_process_input(struct mpa_startup *su, const u8 *p, size_t n)
 	if (su->state == MPA_SU_OFFER && !su->initiator && n)
 		return refuse_input(su, IW_MPA_STARTUP);
 
-	while (eaten < n && mpa_startup_next_step(su) == MPA_WANT_READ) {
+	while (eaten < n && mpa_startup_get_next_step(su) == MPA_WANT_READ) {
 		if (su->state == MPA_SU_HEADER)
 			to = su->hdr + su->got;
 		else
 			to = su->peer.pd + (su->got - MPA_HDR_LEN);
-		take = min(n - eaten, mpa_startup_missing_len(su));
+		take = min(n - eaten, mpa_startup_get_missing(su));
 		memcpy(to, p + eaten, take);
 		su->got += take;
 		eaten += take;
@@ -413,7 +413,7 @@ ssize_t mpa_startup_process_input(struct mpa_startup *su, const u8 *p, size_t n)
  */
 void mpa_startup_handle_eof(struct mpa_startup *su, bool acked)
 {
-	enum mpa_want want = mpa_startup_next_step(su);
+	enum mpa_want want = mpa_startup_get_next_step(su);
 
 	if (want == MPA_WANT_READ && su->got) {
 		end_startup(su, IW_MPA_STARTUP);

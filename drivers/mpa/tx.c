@@ -261,7 +261,7 @@ static void set_drained(struct mpa_conn *c)
  * With any other verdict the graceful close has to wait. If all is sent, the caller sets
  * drained, and the worker then sends the FIN, see mpa_conn_advance_close().
  */
-static bool is_all_sent(struct mpa_conn *c, enum tx_verdict v, bool no_responses)
+static bool is_tx_drained(struct mpa_conn *c, enum tx_verdict v, bool no_responses)
 {
 	const struct ddp_stream *s = c->tx_stream;
 
@@ -300,9 +300,9 @@ static enum tx_verdict send_one_batch(struct mpa_conn *c)
 		v = may_send_fpdus(c) ? send_batch(c) : TX_NOT_PERMITTED;
 	if (!closing)
 		return v;
-	if (is_all_sent(c, v, no_responses))
+	if (is_tx_drained(c, v, no_responses))
 		set_drained(c);
-	/* after TX_LAST a graceful close needs one more pull, to check is_all_sent() */
+	/* after TX_LAST a graceful close needs one more pull, to check is_tx_drained() */
 	return v == TX_LAST ? TX_SENT : v;
 }
 
@@ -311,13 +311,13 @@ static enum tx_verdict send_one_batch(struct mpa_conn *c)
  * another context will request a pass as soon as there is something to do.
  * mpa_tx_try_release() detects a request that was made before the release.
  */
-static bool may_release_now(enum tx_verdict v)
+static bool may_release_ownership(enum tx_verdict v)
 {
 	return v == TX_IDLE || v == TX_LAST || v == TX_NOT_PERMITTED || v == TX_FULL;
 }
 
 /*
- * Run a pass. The caller must be the owner and have BH off. If may_release_now() is true
+ * Run a pass. The caller must be the owner and have BH off. If may_release_ownership() is true
  * for the returned verdict, ownership is released; otherwise the caller keeps it.
  */
 static enum tx_verdict run_pass(struct mpa_conn *c)
@@ -327,7 +327,7 @@ static enum tx_verdict run_pass(struct mpa_conn *c)
 
 	do {
 		v = left-- ? send_one_batch(c) : TX_LIMIT;
-		if (!may_release_now(v))
+		if (!may_release_ownership(v))
 			continue;
 		if (mpa_tx_try_release(c))
 			break;
@@ -416,7 +416,7 @@ static void schedule_retry(struct mpa_conn *c)
  */
 static bool release_and_reschedule(struct mpa_conn *c, enum tx_verdict v, enum runner who)
 {
-	if (may_release_now(v) || !tx_release_pending(c))
+	if (may_release_ownership(v) || !tx_release_pending(c))
 		return false;
 	if (v == TX_LOST) {
 		/* schedule no pass, because the worker tears down the connection */

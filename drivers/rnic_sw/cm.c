@@ -126,8 +126,8 @@ static enum iw_reason finish_connect(struct rnic_ep *ep,
 	return fail_connect(ep, IW_MPA_LOCAL, NULL);
 }
 
-static enum iw_reason rnic_cm_established(struct ddp_session *ss,
-					  const struct ddp_offer *o)
+static enum iw_reason rnic_cm_handle_established(struct ddp_session *ss,
+						 const struct ddp_offer *o)
 {
 	struct rnic_ep *ep = ss->ctx;
 
@@ -144,7 +144,7 @@ static enum iw_reason rnic_cm_established(struct ddp_session *ss,
 	return IW_OK;
 }
 
-static void rnic_cm_peer_closed(struct ddp_session *ss)
+static void rnic_cm_handle_peer_closed(struct ddp_session *ss)
 {
 	struct rnic_ep *ep = ss->ctx;
 
@@ -179,8 +179,8 @@ static void report_closed(struct rnic_ep *ep, enum iw_reason why,
 	}
 }
 
-static void rnic_cm_closed(struct ddp_session *ss, enum iw_reason why,
-			   const struct ddp_offer *o)
+static void rnic_cm_handle_closed(struct ddp_session *ss, enum iw_reason why,
+				  const struct ddp_offer *o)
 {
 	struct rnic_ep *ep = ss->ctx;
 
@@ -228,7 +228,7 @@ static int rnic_cm_handle_request(struct ddp_listener *l, struct ddp_session *ss
 	return err;
 }
 
-static void rnic_cm_refused(struct ddp_listener *l, enum iw_reason why)
+static void rnic_cm_count_refused(struct ddp_listener *l, enum iw_reason why)
 {
 	struct rnic_listener *listener = l->ctx;
 
@@ -245,10 +245,10 @@ static void rnic_cm_get_policy(struct ddp_listener *l, struct ddp_policy *p)
 const struct ddp_session_user rnic_session_user = {
 	.policy		= rnic_cm_get_policy,
 	.request	= rnic_cm_handle_request,
-	.refused	= rnic_cm_refused,
-	.established	= rnic_cm_established,
-	.peer_closed	= rnic_cm_peer_closed,
-	.closed		= rnic_cm_closed,
+	.refused	= rnic_cm_count_refused,
+	.established	= rnic_cm_handle_established,
+	.peer_closed	= rnic_cm_handle_peer_closed,
+	.closed		= rnic_cm_handle_closed,
 };
 
 /* iw_cm operations -------------------------------------------------------- */
@@ -325,7 +325,7 @@ static struct rnic_qp *get_qp_to_connect(struct rnic_dev *dev, u32 qpn)
 {
 	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
 
-	if (qp && (rnic_qp_rdv(qp) || !rnic_qp_claim_connect(qp))) {
+	if (qp && (rnic_qp_rdv(qp) || !rnic_qp_try_use_connect_right(qp))) {
 		rnic_qp_put(qp);
 		qp = NULL;
 	}

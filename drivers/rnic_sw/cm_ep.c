@@ -3,9 +3,9 @@
  * Endpoints, each of which links a session in an LLP to an iw_cm ID and a QP; and the table of
  * pending connection requests.
  *
- * The session holds a reference to its endpoint until rnic_cm_closed().  For a pending
+ * The session holds a reference to its endpoint until rnic_cm_handle_closed().  For a pending
  * request the table holds a second reference.  The function that removes the endpoint from the
- * table takes over this reference: rnic_iw_accept() after success, rnic_cm_closed() when the
+ * table takes over this reference: rnic_iw_accept() after success, rnic_cm_handle_closed() when the
  * session has ended, or rnic_cm_handle_request() after an error.
  *
  * iw_cm gets the number of a request instead of a pointer to the endpoint.  iw_cm may discard
@@ -82,8 +82,8 @@ void rnic_ep_put(struct rnic_ep *ep)
 
 /*
  * Begin to abort the session of a pending request, without waiting for its end.  When the
- * session has ended, the LLP calls rnic_cm_closed().  The caller must have a reference to @ep.
- * Any context.
+ * session has ended, the LLP calls rnic_cm_handle_closed().  The caller must have a reference to
+ * @ep. Any context.
  */
 static void rnic_ep_abort(struct rnic_ep *ep)
 {
@@ -294,9 +294,9 @@ static struct rnic_ep *get_next_pending(struct rnic_dev *dev, unsigned long *at)
  * rnic_pending_abort_all - abort all pending requests
  * @dev: the device, which is being removed
  *
- * Does not wait for the end of the sessions; when a session has ended, rnic_cm_closed() removes
- * its request from the table.  The caller must have preemption enabled, because the table may
- * be large.
+ * Does not wait for the end of the sessions; when a session has ended, rnic_cm_handle_closed()
+ * removes its request from the table.  The caller must have preemption enabled, because the table
+ * may be large.
  */
 void rnic_pending_abort_all(struct rnic_dev *dev)
 {

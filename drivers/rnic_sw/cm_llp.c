@@ -105,7 +105,7 @@ int rnic_require_sctp_for_program(struct rnic_dev *dev)
 	if (READ_ONCE(dev->llps->type[llp]))
 		return 0;
 	return store_llp(dev, llp,
-			 ddp_type_get_by_program(names[llp], IPPROTO_SCTP));
+			 ddp_type_get_for_current(names[llp], IPPROTO_SCTP));
 }
 
 /**

@@ -47,7 +47,7 @@ static bool is_program_exiting(const struct rnic_ep *ep)
  * Take the first endpoint of the list and move it to the end.  Return: its QP, referenced, if the
  * program is exiting; otherwise NULL.
  */
-static struct rnic_qp *get_next_if_exiting(struct rnic_llps *llps)
+static struct rnic_qp *rotate_and_get_exiting_qp(struct rnic_llps *llps)
 {
 	struct rnic_qp *qp = NULL;
 	struct rnic_ep *ep;
@@ -72,7 +72,7 @@ static void rnic_watch_check_all(struct work_struct *w)
 	struct rnic_qp *qp;
 
 	for (; n; n--) {
-		qp = get_next_if_exiting(llps);
+		qp = rotate_and_get_exiting_qp(llps);
 		if (qp) {
 			rnic_qp_fail(qp, IW_LOCAL_ABORT);
 			rnic_qp_put(qp);

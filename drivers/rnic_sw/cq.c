@@ -55,12 +55,12 @@ int rnic_cq_alloc_ring(struct rnic_ring *ring, struct ib_udata *udata, u32 want,
 static int respond_create_cq(const struct rnic_ring *ring, struct ib_udata *udata)
 {
 	struct rnic_sw_create_cq_resp resp = {
-		.ring_key = rnic_ring_mmap_offset(ring),
-		.ring_bytes = rnic_ring_map_len(ring),
+		.ring_key = rnic_ring_get_mmap_offset(ring),
+		.ring_bytes = rnic_ring_get_map_len(ring),
 		.slots = ring->slots,
 		.stride = ring->stride,
 		.map_number = ring->map->number,
-		.ring_offset = rnic_ring_offset(ring),
+		.ring_offset = rnic_ring_get_offset(ring),
 	};
 
 	return ib_respond_udata(udata, resp);
@@ -204,7 +204,7 @@ int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 static bool is_cq_full(struct rnic_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
-	return cq->prod - rnic_cq_cons(cq) >= cq->ring.slots;
+	return cq->prod - rnic_cq_read_cons(cq) >= cq->ring.slots;
 }
 
 static void write_cqe(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
@@ -290,7 +290,7 @@ bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 	bool full, first = false, event = false;
 	unsigned long flags;
 
-	if (unlikely(READ_ONCE(to_rnic_qp(qp)->dying)))
+	if (unlikely(READ_ONCE(to_rnic_qp(qp)->destroying)))
 		return true;
 	spin_lock_irqsave(&cq->lock, flags);
 	full = cq->overrun || is_cq_full(cq);

@@ -40,13 +40,13 @@
  * to deliver their events, which preemption would delay. On PREEMPT_RT preemption stays enabled,
  * because a handler may sleep on a lock.
  */
-static void notify_preempt_disable(void)
+static void disable_preemption_unless_rt(void)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_disable();
 }
 
-static void notify_preempt_enable(void)
+static void enable_preemption_unless_rt(void)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_enable();
@@ -63,7 +63,7 @@ static void rnic_cq_notify_and_unlock(struct rnic_cq *cq, unsigned long flags)
 	u32 end, calls = 0;
 	bool more;
 
-	notify_preempt_disable();
+	disable_preemption_unless_rt();
 	do {
 		end = cq->ev_requested;
 		spin_unlock_irqrestore(&cq->lock, flags);
@@ -77,7 +77,7 @@ static void rnic_cq_notify_and_unlock(struct rnic_cq *cq, unsigned long flags)
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (more)
 		compat_bh_raise(&cq->notify_bh);
-	notify_preempt_enable();
+	enable_preemption_unless_rt();
 }
 
 /* Deliver events in this context, which is the IPI or the softirq; cq->notifying is set */

@@ -10,8 +10,8 @@
 static int respond_resize_cq(const struct rnic_ring *ring, struct ib_udata *udata)
 {
 	struct rnic_sw_resize_cq_resp resp = {
-		.ring_key = rnic_ring_mmap_offset(ring),
-		.ring_bytes = rnic_ring_map_len(ring),
+		.ring_key = rnic_ring_get_mmap_offset(ring),
+		.ring_bytes = rnic_ring_get_map_len(ring),
 		.slots = ring->slots,
 		.stride = ring->stride,
 	};
@@ -46,7 +46,7 @@ static int __copy_some_entries(struct rnic_cq *cq, struct cq_resize *m)
 	u32 slots = min(cq->ring.slots, m->ring.slots), end, n;
 
 	lockdep_assert_held(&cq->lock);
-	n = rnic_cq_cons(cq);
+	n = rnic_cq_read_cons(cq);
 	if (!m->steps) {
 		m->seen = n;
 		m->done = n;
@@ -136,7 +136,7 @@ static bool take_prepared_ring(struct rnic_cq *cq, u64 key, struct rnic_ring *ri
 	bool ok;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	ok = cq->resize_ring.hdr && rnic_ring_mmap_offset(&cq->resize_ring) == key;
+	ok = cq->resize_ring.hdr && rnic_ring_get_mmap_offset(&cq->resize_ring) == key;
 	if (ok)
 		swap(cq->resize_ring, *ring);
 	spin_unlock_irqrestore(&cq->lock, flags);

@@ -20,7 +20,7 @@ void db_mod_init(struct db_mod *b)
  * than @b->last, the clock is too coarse for short times, and the doorbell does not count as quick.
  *
  * Return: true if the caller must coalesce posts for DB_MOD_PERIOD_NS and then
- * call db_mod_record_coalesced(); false if the caller must transmit now and then call
+ * call db_mod_record_period_end(); false if the caller must transmit now and then call
  * db_mod_record_transmitted().
  */
 bool db_mod_record_doorbell(struct db_mod *b, u64 now)
@@ -46,7 +46,7 @@ void db_mod_record_transmitted(struct db_mod *b, u64 now)
 }
 
 /**
- * db_mod_record_coalesced - record the end of a coalescing period
+ * db_mod_record_period_end - record the end of a coalescing period
  * @b: moderation state of the queue
  * @now: current time in ns
  * @others: number of WRs posted during the period
@@ -56,7 +56,7 @@ void db_mod_record_transmitted(struct db_mod *b, u64 now)
  * to start the next period, but not more than DB_MOD_STREAK_MAX. As a result a program that waits
  * for each completion, and therefore posts few WRs in a period, is rarely delayed.
  */
-void db_mod_record_coalesced(struct db_mod *b, u64 now, u32 others)
+void db_mod_record_period_end(struct db_mod *b, u64 now, u32 others)
 {
 	bool worth = others >= DB_MOD_STREAK && now - b->last < DB_MOD_LATE_NS;
 

@@ -97,7 +97,7 @@ static bool update_table(struct rnic_gid_table *t, const struct net_device *netd
 }
 
 /* Check whether an entry of the core's copy is equal to that of the device's table */
-static bool is_core_current_at(struct rnic_dev *dev, int i)
+static bool is_core_entry_current(struct rnic_dev *dev, int i)
 {
 	union ib_gid core, own;
 
@@ -108,18 +108,18 @@ static bool is_core_current_at(struct rnic_dev *dev, int i)
 }
 
 /* Check whether the core's copy has GID 0 and the same addresses as the device's table */
-static bool is_core_current(struct rnic_dev *dev)
+static bool is_core_table_current(struct rnic_dev *dev)
 {
 	int i;
 
 	for (i = dev->gids.first; i < GIDS_MAX; i++)
-		if (!is_core_current_at(dev, i))
+		if (!is_core_entry_current(dev, i))
 			return false;
-	return is_core_current_at(dev, 0);
+	return is_core_entry_current(dev, 0);
 }
 
 /* Have the core read the GID table again, in a work item of the core */
-static void report_change(struct ib_device *ib)
+static void report_gid_change(struct ib_device *ib)
 {
 	struct ib_event event = {
 		.device = ib,
@@ -144,9 +144,9 @@ static bool update_tables(struct rnic_dev *dev)
 		return false;
 	undecided = update_table(&dev->gids, netdev);
 	dev_put(netdev);
-	if (is_core_current(dev))
+	if (is_core_table_current(dev))
 		return undecided;
-	report_change(&dev->ib);
+	report_gid_change(&dev->ib);
 	return true;
 }
 
@@ -203,7 +203,8 @@ void rnic_gids_exit(struct rnic_dev *dev)
  * @netdev: the interface
  *
  * The core reads the table when the device is registered.  The caller must then call
- * rnic_gids_follow(), because notifications do not find a device that is not registered.
+ * rnic_gids_request_netdev_check(), because notifications do not find a device that is not
+ * registered.
  */
 void rnic_gids_fill(struct rnic_dev *dev, const struct net_device *netdev)
 {
@@ -246,12 +247,12 @@ void rnic_gids_request_check(struct rnic_dev *dev)
 }
 
 /**
- * rnic_gids_follow - check the GID table of an interface's device soon
+ * rnic_gids_request_netdev_check - check the GID table of an interface's device soon
  * @netdev: the interface; does nothing if it has no registered device
  *
  * Context: any, except hardirq.
  */
-void rnic_gids_follow(struct net_device *netdev)
+void rnic_gids_request_netdev_check(struct net_device *netdev)
 {
 	struct ib_device *ib =
 		ib_device_get_by_netdev(netdev, (enum rdma_driver_id)RNIC_SW_DRIVER_ID);
@@ -266,7 +267,7 @@ static int rnic_inetaddr_event(struct notifier_block *nb, unsigned long event, v
 {
 	const struct in_ifaddr *ifa = info;
 
-	rnic_gids_follow(ifa->ifa_dev->dev);
+	rnic_gids_request_netdev_check(ifa->ifa_dev->dev);
 	return NOTIFY_DONE;
 }
 
@@ -275,7 +276,7 @@ static int rnic_inet6addr_event(struct notifier_block *nb, unsigned long event, 
 {
 	const struct inet6_ifaddr *ifa = info;
 
-	rnic_gids_follow(ifa->idev->dev);
+	rnic_gids_request_netdev_check(ifa->idev->dev);
 	return NOTIFY_DONE;
 }
 

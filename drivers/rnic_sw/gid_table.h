@@ -28,7 +28,7 @@ void rnic_gids_exit(struct rnic_dev *dev);
 void rnic_gids_fill(struct rnic_dev *dev, const struct net_device *netdev);
 void rnic_gids_get(struct rnic_dev *dev, u32 index, union ib_gid *gid);
 void rnic_gids_request_check(struct rnic_dev *dev);
-void rnic_gids_follow(struct net_device *netdev);
+void rnic_gids_request_netdev_check(struct net_device *netdev);
 int rnic_gid_events_init(void);
 void rnic_gid_events_exit(void);
 

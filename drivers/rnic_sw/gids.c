@@ -2,18 +2,18 @@
 /* GID table of a device: assign entries to addresses.  gid_table.c lists the addresses. */
 #include "gids.h"
 
-static bool is_equal(const struct gid *a, const struct gid *b)
+static bool are_gids_equal(const struct gid *a, const struct gid *b)
 {
 	return a->half[0] == b->half[0] && a->half[1] == b->half[1];
 }
 
 /* Find a GID in the elements @from to @to - 1.  Return: its index, or @to. */
-static u32 find(const struct gid *list, u32 from, u32 to, const struct gid *gid)
+static u32 find_gid_index(const struct gid *list, u32 from, u32 to, const struct gid *gid)
 {
 	u32 i;
 
 	for (i = from; i < to; i++)
-		if (is_equal(&list[i], gid))
+		if (are_gids_equal(&list[i], gid))
 			break;
 	return i;
 }
@@ -43,12 +43,12 @@ void gids_begin(struct gids_update *u, struct gid *table, u32 first)
  */
 void gids_add(struct gids_update *u, const struct gid *gid)
 {
-	u32 i = find(u->table, u->first, GIDS_MAX, gid);
+	u32 i = find_gid_index(u->table, u->first, GIDS_MAX, gid);
 
 	if (i < GIDS_MAX)
 		u->kept |= 1u << i;
 	else if (u->nr_fresh < GIDS_MAX &&
-		 find(u->fresh, 0, u->nr_fresh, gid) == u->nr_fresh)
+		 find_gid_index(u->fresh, 0, u->nr_fresh, gid) == u->nr_fresh)
 		u->fresh[u->nr_fresh++] = *gid;
 }
 

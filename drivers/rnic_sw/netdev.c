@@ -72,7 +72,7 @@ static bool __is_suitable(struct net_device *netdev)
  * Get a reference to the interface's network namespace; NULL if the interface is not
  * suitable
  */
-static struct net *get_suitable_net(struct net_device *netdev)
+static struct net *get_net_if_suitable(struct net_device *netdev)
 {
 	struct net *net = NULL;
 
@@ -121,8 +121,8 @@ static bool has_same_mac(const struct net_device *a, const struct net_device *b)
  * Make the GUID unique if another interface below @upper has the same MAC address.  Also warn if
  * rdma_cm cannot tell devices on the two interfaces apart.
  */
-static void distinguish_guid_from_lower(u8 *guid, struct net_device *netdev,
-					struct net_device *upper)
+static void ensure_guid_unique_below(u8 *guid, struct net_device *netdev,
+				     struct net_device *upper)
 {
 	struct net_device *lower;
 	struct list_head *iter;
@@ -140,15 +140,15 @@ static void distinguish_guid_from_lower(u8 *guid, struct net_device *netdev,
  * bonds and bridges share it with an interface below them, and the ports of a bond or team share
  * it with each other.
  */
-static void distinguish_guid(u8 *guid, struct net_device *netdev)
+static void ensure_guid_unique(u8 *guid, struct net_device *netdev)
 {
 	struct net_device *master;
 
 	rtnl_lock();
-	distinguish_guid_from_lower(guid, netdev, netdev);
+	ensure_guid_unique_below(guid, netdev, netdev);
 	master = netdev_master_upper_dev_get(netdev);
 	if (master && netif_is_lag_master(master))
-		distinguish_guid_from_lower(guid, netdev, master);
+		ensure_guid_unique_below(guid, netdev, master);
 	rtnl_unlock();
 }
 
@@ -167,7 +167,7 @@ static void set_guid_and_gid(struct rnic_dev *dev, struct net_device *netdev)
 	if (is_zero_ether_addr(mac))
 		eth_random_addr(mac);
 	addrconf_addr_eui48_base((u8 *)&dev->ib.node_guid, mac);
-	distinguish_guid((u8 *)&dev->ib.node_guid, netdev);
+	ensure_guid_unique((u8 *)&dev->ib.node_guid, netdev);
 	memcpy(gid, mac, ETH_ALEN);
 	gid->half[1] = dev->ib.node_guid;
 }
@@ -237,13 +237,13 @@ static int rnic_device_add(const char *name, struct net_device *netdev,
 		ib_dealloc_device(&dev->ib);
 		return err;
 	}
-	rnic_gids_follow(netdev);
+	rnic_gids_request_netdev_check(netdev);
 	return unregister_if_unsuitable(netdev, net);
 }
 
 static int rnic_newlink(const char *name, struct net_device *netdev)
 {
-	struct net *net = get_suitable_net(netdev);
+	struct net *net = get_net_if_suitable(netdev);
 	int err;
 
 	if (!net)

@@ -55,7 +55,7 @@ static void rnic_qp_handle_error(struct work_struct *work)
 	struct rnic_qp *qp = container_of(work, struct rnic_qp, err_work);
 
 	rnic_rdv_stop(qp);
-	ddp_stream_settle(&qp->rdmap.stream);
+	ddp_stream_quiesce(&qp->rdmap.stream);
 	rnic_qp_set_state(qp, QP_ERROR);
 	rnic_qp_report_error(qp);
 	if (!rnic_rdv_defer_flush(qp)) {
@@ -269,14 +269,14 @@ static int respond_create_qp(const struct rnic_qp *qp, struct ib_udata *udata)
 
 	if (!udata)
 		return 0;
-	resp.ring_key = rnic_ring_mmap_offset(&qp->sq.ring);
-	resp.ring_bytes = rnic_ring_map_len(&qp->sq.ring);
-	resp.ring_offset = rnic_ring_offset(&qp->sq.ring);
+	resp.ring_key = rnic_ring_get_mmap_offset(&qp->sq.ring);
+	resp.ring_bytes = rnic_ring_get_map_len(&qp->sq.ring);
+	resp.ring_offset = rnic_ring_get_offset(&qp->sq.ring);
 	resp.map_number = qp->sq.ring.map->number;
 	return ib_respond_udata(udata, resp);
 }
 
-static void free_qp(struct rnic_qp *qp)
+static void free_qp_resources(struct rnic_qp *qp)
 {
 	kfree(qp->rdmap.wr.sge);
 	kvfree(qp->sq.swqe);
@@ -381,7 +381,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 		err = rnic_qp_publish(qp);
 	}
 	if (err)
-		free_qp(qp);
+		free_qp_resources(qp);
 	else
 		rnic_qp_counters_attach(qp);
 	return err;
@@ -410,7 +410,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	 * make rnic_cq_push() drop the completions of the flush: they could otherwise
 	 * overrun a CQ that other queue pairs use
 	 */
-	WRITE_ONCE(qp->dying, true);
+	WRITE_ONCE(qp->destroying, true);
 	rnic_qp_fail(qp, IW_LOCAL_ABORT);
 	rnic_rdv_stop(qp);
 	rnic_qp_counters_detach(qp);
@@ -434,7 +434,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	 */
 	rnic_ring_retire(&qp->rq.ring, &qp->rq.lock);
 	rnic_ring_retire(&qp->sq.ring, &qp->sq.lock);
-	free_qp(qp);
+	free_qp_resources(qp);
 	return 0;
 }
 

@@ -119,7 +119,7 @@ void rnic_qp_cm_revoke(struct rnic_qp *qp)
  * Return: true if the reference was taken; false if rnic_qp_cm_revoke() was called before.
  * Such a QP has been connected once, and no QP can be connected a second time.
  */
-static bool get_early_ref(struct rnic_qp_cm *cm)
+static bool try_get_early_ref(struct rnic_qp_cm *cm)
 {
 	unsigned long flags;
 	bool valid;
@@ -156,7 +156,7 @@ struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
 
 	if (!qp)
 		return NULL;
-	if (rnic_qp_may_connect(qp) && get_early_ref(qp->cm))
+	if (rnic_may_current_connect_qp(qp) && try_get_early_ref(qp->cm))
 		handle = &qp->cm->ib;
 	rnic_qp_put(qp);
 	return handle;

@@ -27,7 +27,7 @@ void rnic_qp_raise_event(struct rnic_qp *qp, enum ib_event_type event)
 		.event = event,
 	};
 
-	if (qp->ib.event_handler && !READ_ONCE(qp->dying))
+	if (qp->ib.event_handler && !READ_ONCE(qp->destroying))
 		qp->ib.event_handler(&ev, qp->ib.qp_context);
 }
 

@@ -49,7 +49,7 @@ static enum ib_qp_state get_ib_state(const struct rnic_qp *qp)
 	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
 
 	if (rdv && (now == QP_IDLE || now == QP_RTS || rnic_qp_keeps_recvs(qp)))
-		return rnic_rdv_state(rdv);
+		return rnic_rdv_get_state(rdv);
 	return to_ib_state(now);
 }
 
@@ -59,8 +59,8 @@ static enum ib_qp_state get_ib_state(const struct rnic_qp *qp)
  */
 static bool has_nothing_posted(const struct rnic_qp *qp)
 {
-	return !rnic_ring_prod(&qp->sq.ring) &&
-	       (!qp->rq.ring.slots || !rnic_ring_prod(&qp->rq.ring));
+	return !rnic_ring_read_prod(&qp->sq.ring) &&
+	       (!qp->rq.ring.slots || !rnic_ring_read_prod(&qp->rq.ring));
 }
 
 /*

@@ -96,7 +96,7 @@ void rnic_qp_update_authorization(struct rnic_qp *qp, enum ib_qp_state to)
 					 get_pid(task_pid(current)) : NULL));
 }
 
-static bool rnic_qp_is_authorized(struct rnic_qp *qp)
+static bool is_current_thread_authorized(struct rnic_qp *qp)
 {
 	unsigned long flags;
 	bool mine;
@@ -111,7 +111,7 @@ static bool rnic_qp_is_authorized(struct rnic_qp *qp)
  * Revoke the authorization if it is that of the current thread.  Return: true if it was,
  * false if not
  */
-static bool rnic_qp_consume_auth(struct rnic_qp *qp)
+static bool try_consume_auth(struct rnic_qp *qp)
 {
 	struct pid *me = task_pid(current);
 	unsigned long flags;
@@ -128,7 +128,7 @@ static bool rnic_qp_consume_auth(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_may_connect - check whether the current task may connect a queue pair
+ * rnic_may_current_connect_qp - check whether the current task may connect a queue pair
  * @qp: the queue pair
  *
  * Does not consume the authorization that rnic_qp_update_authorization() gave.
@@ -138,10 +138,10 @@ static bool rnic_qp_consume_auth(struct rnic_qp *qp)
  * Return: true if the current task owns a program's queue pair, or is authorized to
  * connect a kernel consumer's queue pair; false otherwise.
  */
-bool rnic_qp_may_connect(struct rnic_qp *qp)
+bool rnic_may_current_connect_qp(struct rnic_qp *qp)
 {
 	if (!rnic_qp_is_user(qp))
-		return rnic_qp_is_authorized(qp);
+		return is_current_thread_authorized(qp);
 	if (current->flags & PF_KTHREAD)
 		return false;
 	return current->mm == qp->owner.mm ||
@@ -150,7 +150,7 @@ bool rnic_qp_may_connect(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_claim_connect - check and use up the current task's right to connect a queue pair
+ * rnic_qp_try_use_connect_right - check and use up the current task's right to connect a queue pair
  * @qp: queue pair whose number was passed in a connect or accept
  *
  * If the queue pair belongs to a kernel consumer, consumes the authorization that
@@ -158,7 +158,7 @@ bool rnic_qp_may_connect(struct rnic_qp *qp)
  *
  * Return: true if the current task may connect the queue pair, false if not.
  */
-bool rnic_qp_claim_connect(struct rnic_qp *qp)
+bool rnic_qp_try_use_connect_right(struct rnic_qp *qp)
 {
-	return rnic_qp_is_user(qp) ? rnic_qp_may_connect(qp) : rnic_qp_consume_auth(qp);
+	return rnic_qp_is_user(qp) ? rnic_may_current_connect_qp(qp) : try_consume_auth(qp);
 }

@@ -11,7 +11,7 @@
 #include "rdmap.h"
 
 /**
- * rdmap_refusal_reason - get the reason to report if an access fails that was allowed before
+ * rdmap_get_refusal_reason - get the reason to report if an access fails that was allowed before
  * @r: the stream
  * @right: DDP_REMOTE_* right that the access needs
  *
@@ -22,7 +22,7 @@
  * Return: IW_RDMAP_P_ACCESS if the queue pair no longer grants @right; IW_RDMAP_P_STAG if
  * it does, so that the STag must be the cause.
  */
-enum iw_reason rdmap_refusal_reason(const struct rdmap *r, u8 right)
+enum iw_reason rdmap_get_refusal_reason(const struct rdmap *r, u8 right)
 {
 	return READ_ONCE(r->stream.denied) & right ? IW_RDMAP_P_ACCESS
 						   : IW_RDMAP_P_STAG;

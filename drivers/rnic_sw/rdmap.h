@@ -241,7 +241,7 @@ void rdmap_free_queues(struct rdmap *r);
  * Get the reason to report if an access of the peer fails after a first check has
  * allowed it. Called by RDMAP itself only.
  */
-enum iw_reason rdmap_refusal_reason(const struct rdmap *r, u8 right);
+enum iw_reason rdmap_get_refusal_reason(const struct rdmap *r, u8 right);
 /* Fail the stream. For most reasons a Terminate is sent, see build_terminate(). */
 void rdmap_fail(struct rdmap *r, enum iw_reason why);
 
@@ -296,7 +296,7 @@ enum iw_reason rdmap_rq_dequeue(struct rdmap *r);
  * Let the message wait for a receive, after rdmap_rq_dequeue() has found none, if the queue pair
  * permits it. Return: IW_AGAIN if the message waits; else as rdmap_rq_dequeue()
  */
-enum iw_reason rdmap_rq_wait(struct rdmap *r);
+enum iw_reason rdmap_rq_dequeue_or_wait(struct rdmap *r);
 /* Complete the receive that rdmap_rq_dequeue() has dequeued */
 void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc);
 

@@ -47,7 +47,7 @@ static enum iw_reason admit_read_response(struct rdmap *r, const struct ddp_hdr 
  * being sent. That is possible once the response is completely segmented, even
  * if the transmit path has not marked the request as served yet.
  */
-static bool __may_be_answered(const struct rdmap *r)
+static bool __may_peer_have_response(const struct rdmap *r)
 {
 	/*
 	 * The transmit path first sets in_msg in begin_next_message(), and later
@@ -69,7 +69,7 @@ static enum iw_reason admit_request(struct rdmap *r,
 
 	spin_lock(&r->lock);
 	/* do not count the request whose response the peer may already have */
-	full = r->irq.used - r->irq.served - __may_be_answered(r) >= r->ird;
+	full = r->irq.used - r->irq.served - __may_peer_have_response(r) >= r->ird;
 	spin_unlock(&r->lock);
 	/*
 	 * RFC 5040 5.2.2 (RDMAP-82): the peer sent more requests than IRD
@@ -110,7 +110,7 @@ static enum iw_reason dequeue_recv(struct rdmap *r)
 	enum iw_reason why = rdmap_rq_dequeue(r);
 
 	if (unlikely(why == IW_DDP_U_NO_BUFFER))
-		why = rdmap_rq_wait(r);
+		why = rdmap_rq_dequeue_or_wait(r);
 	r->in_recv = !why;
 	return why;
 }
@@ -439,7 +439,7 @@ static enum iw_reason check_atomic_target(struct rdmap *r, const struct rdmap_at
 	if (!why || why == IW_RDMAP_STREAM)
 		return why;
 	/* the STag or the queue pair lost the right after check_peer_access() */
-	return rdmap_refusal_reason(r, DDP_REMOTE_ATOMIC);
+	return rdmap_get_refusal_reason(r, DDP_REMOTE_ATOMIC);
 }
 
 /* Check and queue an Atomic Request; the transmit path executes the atomic later */

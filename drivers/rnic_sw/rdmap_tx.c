@@ -181,7 +181,7 @@ static bool execute_atomic_request(struct rdmap *r, struct ddp_msg *m,
 		return false;
 	}
 	if (why) {
-		put_mr_and_fail(r, rdmap_refusal_reason(r, DDP_REMOTE_ATOMIC));
+		put_mr_and_fail(r, rdmap_get_refusal_reason(r, DDP_REMOTE_ATOMIC));
 		return false;
 	}
 	rdmap_aresp_encode(r->out_raw, a->id, old);

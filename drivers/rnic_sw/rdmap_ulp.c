@@ -20,7 +20,7 @@ static void set_out_msg_failure(struct rdmap *r, struct iw_failure *f)
 	struct rdmap_req *req;
 
 	if (r->out_type == RDMAP_OUT_RESP) {
-		f->why = rdmap_refusal_reason(r, DDP_REMOTE_READ);
+		f->why = rdmap_get_refusal_reason(r, DDP_REMOTE_READ);
 		spin_lock_bh(&r->lock);
 		req = rdmap_reqq_peek_unserved(&r->irq);
 		if (req) {

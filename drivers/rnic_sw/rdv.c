@@ -44,18 +44,18 @@ void __rdv_queue_work(struct rnic_rdv *rdv, u32 ms)
 }
 
 /* Check whether a program has posted requests that the transmit path has not completed */
-static bool has_posted(const struct rnic_qp *qp)
+static bool has_unfinished_requests(const struct rnic_qp *qp)
 {
-	return rnic_ring_prod(&qp->sq.ring) != READ_ONCE(qp->sq.tail);
+	return rnic_ring_read_prod(&qp->sq.ring) != READ_ONCE(qp->sq.tail);
 }
 
 /* Check whether requests have waited for the stream, or for a peer that has gone, for too long */
-static bool __is_limit_over(struct rnic_rdv *rdv)
+static bool __has_limit_passed(struct rnic_rdv *rdv)
 {
 	u32 limit = rdv_limit_ms(rdv->timeout, rdv->retry_cnt);
 
 	lockdep_assert_held(&rdv->lock);
-	if (!rdv->msg.has_sq_psn || limit == RDV_FOREVER || !has_posted(rdv->qp)) {
+	if (!rdv->msg.has_sq_psn || limit == RDV_FOREVER || !has_unfinished_requests(rdv->qp)) {
 		rdv->posted = false;
 		return false;
 	}
@@ -69,11 +69,11 @@ static bool __is_limit_over(struct rnic_rdv *rdv)
 enum rdv_step { RDV_DO_NOTHING, RDV_DO_CONNECT, RDV_DO_ACCEPT, RDV_DO_FAIL, RDV_DO_FLUSH };
 
 /* Choose what the work item does now, and change the state if it connects */
-static enum rdv_step __choose_step(struct rnic_rdv *rdv)
+static enum rdv_step __begin_next_step(struct rnic_rdv *rdv)
 {
 	if (rdv->state == RDV_CONNECTED || rdv->state == RDV_ENDED)
 		return RDV_DO_NOTHING;
-	if (__is_limit_over(rdv)) {
+	if (__has_limit_passed(rdv)) {
 		rdv->limit_over = true;
 		return rdv->state == RDV_LOST ? RDV_DO_FLUSH : RDV_DO_FAIL;
 	}
@@ -86,12 +86,12 @@ static enum rdv_step __choose_step(struct rnic_rdv *rdv)
 }
 
 /* Queue the work item for the next attempt, and for the next check of the limit */
-static void __queue_next(struct rnic_rdv *rdv)
+static void __queue_next_run(struct rnic_rdv *rdv)
 {
 	if (rdv->state == RDV_CONNECTED || rdv->state == RDV_ENDED)
 		return;
 	/* a post queues the work item again, see rnic_rdv_defer_flush() */
-	if (rdv->state == RDV_LOST && (rdv->limit_over || !has_posted(rdv->qp)))
+	if (rdv->state == RDV_LOST && (rdv->limit_over || !has_unfinished_requests(rdv->qp)))
 		return;
 	if (rdv->state == RDV_WAITING && rdv->active)
 		__rdv_queue_work(rdv, jiffies_to_msecs(max_t(long, rdv->next_try - jiffies, 0)));
@@ -99,7 +99,7 @@ static void __queue_next(struct rnic_rdv *rdv)
 		__rdv_queue_work(rdv, TICK_MS);
 }
 
-static void connect_once(struct rnic_rdv *rdv)
+static void connect_or_retry_later(struct rnic_rdv *rdv)
 {
 	int err = rdv_connect(rdv);
 
@@ -118,7 +118,7 @@ static void do_step(struct rnic_rdv *rdv, enum rdv_step step)
 {
 	switch (step) {
 	case RDV_DO_CONNECT:
-		connect_once(rdv);
+		connect_or_retry_later(rdv);
 		return;
 	case RDV_DO_ACCEPT:
 		/* the listener is not needed any more; after a failure the next Request needs it */
@@ -145,11 +145,11 @@ static void rnic_rdv_work(struct work_struct *work)
 	enum rdv_step step;
 
 	spin_lock_bh(&rdv->lock);
-	step = __choose_step(rdv);
+	step = __begin_next_step(rdv);
 	spin_unlock_bh(&rdv->lock);
 	do_step(rdv, step);
 	spin_lock_bh(&rdv->lock);
-	__queue_next(rdv);
+	__queue_next_run(rdv);
 	spin_unlock_bh(&rdv->lock);
 	memalloc_noio_restore(noio);
 	set_active_memcg(old);
@@ -291,7 +291,7 @@ static int enter_rts(struct rnic_rdv *rdv, const struct ib_qp_attr *attr, int ma
 		rdv->msg.rnr_retry = attr->rnr_retry & 7;
 		if (mask & IB_QP_MIN_RNR_TIMER)
 			rdv->min_rnr_timer = attr->min_rnr_timer;
-		__queue_next(rdv);
+		__queue_next_run(rdv);
 	}
 	spin_unlock_bh(&rdv->lock);
 	return err;
@@ -346,12 +346,12 @@ int rnic_rdv_set_rate(struct rnic_rdv *rdv, u64 rate)
 }
 
 /**
- * rnic_rdv_state - get the state that a program has entered
+ * rnic_rdv_get_state - get the state that a program has entered
  * @rdv: the rendezvous
  *
  * Return: RTR or RTS, also if the queue pair has failed since.
  */
-enum ib_qp_state rnic_rdv_state(struct rnic_rdv *rdv)
+enum ib_qp_state rnic_rdv_get_state(struct rnic_rdv *rdv)
 {
 	bool rts;
 
@@ -388,14 +388,14 @@ static bool __may_defer_flush(const struct rnic_rdv *rdv)
 
 	lockdep_assert_held(&rdv->lock);
 	return (rdv->state == RDV_CONNECTED || rdv->state == RDV_LOST) && !rdv->limit_over &&
-	       !READ_ONCE(qp->dying) && rnic_qp_keeps_recvs(qp) &&
+	       !READ_ONCE(qp->destroying) && rnic_qp_keeps_recvs(qp) &&
 	       (!rdv->msg.has_sq_psn ||
 		rdv_limit_ms(rdv->timeout, rdv->retry_cnt) != RDV_FOREVER);
 }
 
 /**
  * rnic_rdv_defer_flush - keep requests posted that the peer, which has gone, cannot answer
- * @qp: queue pair in error state, whose stream ddp_stream_settle() has settled
+ * @qp: queue pair in error state, whose stream ddp_stream_quiesce() has settled
  *
  * InfiniBand tries again for as long as timeout and retry count permit before it reports an error.
  * A program may exit in this time without ever seeing the error, and then has succeeded.  So the
@@ -420,8 +420,8 @@ bool rnic_rdv_defer_flush(struct rnic_qp *qp)
 	posted = rnic_sq_end(qp);
 	spin_lock_bh(&rdv->lock);
 	/*
-	 * rnic_destroy_qp() sets qp->dying before rnic_rdv_stop() takes the lock, so the work item
-	 * is not queued after rnic_rdv_stop() has canceled it
+	 * rnic_destroy_qp() sets qp->destroying before rnic_rdv_stop() takes the lock, so the work
+	 * item is not queued after rnic_rdv_stop() has canceled it
 	 */
 	defer = __may_defer_flush(rdv);
 	if (defer)

@@ -97,6 +97,6 @@ int rdv_accept(struct rnic_rdv *rdv);
 /* rdv_port.c: listeners on the rendezvous port */
 int rdv_port_get(struct rnic_rdv *rdv);
 void rdv_port_put(struct rnic_rdv *rdv);
-struct rnic_dev *rdv_port_dev(const struct ddp_listener *l);
+struct rnic_dev *rdv_port_get_dev(const struct ddp_listener *l);
 
 #endif

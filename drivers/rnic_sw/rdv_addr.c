@@ -171,6 +171,6 @@ bool rdv_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_
 {
 	struct sockaddr_storage c = *b;
 
-	ddp_addr_set_port(&c, ddp_addr_port(a));
+	ddp_addr_set_port(&c, ddp_addr_get_port(a));
 	return ddp_addr_equal(a, &c);
 }

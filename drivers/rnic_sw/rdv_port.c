@@ -122,7 +122,7 @@ int rdv_port_get(struct rnic_rdv *rdv)
 	struct rdv_port *p;
 
 	lockdep_assert_held(&dev->rdv_lock);
-	ddp_addr_set_port(&addr, ddp_addr_port(&rdv->remote));
+	ddp_addr_set_port(&addr, ddp_addr_get_port(&rdv->remote));
 	p = find_rdv_port(dev, rdv->type, &addr);
 	if (!p)
 		p = open_rdv_port(dev, rdv->type, &addr);
@@ -165,12 +165,12 @@ void rdv_port_put(struct rnic_rdv *rdv)
 }
 
 /**
- * rdv_port_dev - get the device of a listener
+ * rdv_port_get_dev - get the device of a listener
  * @l: listener that rdv_port_get() has started
  *
  * Return: the device.
  */
-struct rnic_dev *rdv_port_dev(const struct ddp_listener *l)
+struct rnic_dev *rdv_port_get_dev(const struct ddp_listener *l)
 {
 	const struct rdv_port *p = l->ctx;
 

@@ -139,7 +139,7 @@ int rdv_connect(struct rnic_rdv *rdv)
  *
  * Return: the session with a new reference; NULL if none waits to be accepted.
  */
-static struct ddp_session *__claim_to_accept(struct rnic_rdv *rdv, struct ddp_offer *o)
+static struct ddp_session *__claim_session_to_accept(struct rnic_rdv *rdv, struct ddp_offer *o)
 {
 	struct negotiation_side reply;
 
@@ -175,7 +175,7 @@ int rdv_accept(struct rnic_rdv *rdv)
 	int err = -ENOMEM;
 
 	spin_lock_bh(&rdv->lock);
-	ss = __claim_to_accept(rdv, o);
+	ss = __claim_session_to_accept(rdv, o);
 	spin_unlock_bh(&rdv->lock);
 	if (!ss) {
 		kfree(o);
@@ -212,8 +212,8 @@ static void __set_peer(struct rnic_rdv *rdv, const struct rdv_msg *peer)
  * Claim the queue pair for the peer's Request.  On success the caller's references to the session
  * and the queue pair belong to the rendezvous and the session.
  */
-static bool claim_for_request(struct rnic_rdv *rdv, struct ddp_session *ss,
-			      const struct ddp_offer *o, const struct rdv_msg *peer)
+static bool try_claim_qp_for_request(struct rnic_rdv *rdv, struct ddp_session *ss,
+				     const struct ddp_offer *o, const struct rdv_msg *peer)
 {
 	struct ddp_session *old = NULL;
 	bool ok;
@@ -246,7 +246,7 @@ static bool claim_for_request(struct rnic_rdv *rdv, struct ddp_session *ss,
 static int rnic_rdv_handle_request(struct ddp_listener *l, struct ddp_session *ss,
 				   const struct ddp_offer *o)
 {
-	struct rnic_dev *dev = rdv_port_dev(l);
+	struct rnic_dev *dev = rdv_port_get_dev(l);
 	struct rnic_qp *qp = NULL;
 	struct rnic_rdv *rdv;
 	struct rdv_msg peer;
@@ -255,7 +255,7 @@ static int rnic_rdv_handle_request(struct ddp_listener *l, struct ddp_session *s
 		qp = rnic_qp_find(dev, peer.dest_qpn);
 	if (qp) {
 		rdv = rnic_qp_rdv(qp);
-		if (rdv && claim_for_request(rdv, ss, o, &peer))
+		if (rdv && try_claim_qp_for_request(rdv, ss, o, &peer))
 			return 0;
 		rnic_qp_put(qp);
 	}
@@ -291,7 +291,7 @@ static void start_stream(struct rnic_rdv *rdv)
 }
 
 /* Check the message in the peer's Reply, and claim the queue pair for the session */
-static bool claim_for_reply(struct rnic_rdv *rdv, const struct ddp_offer *o)
+static bool try_claim_qp_for_reply(struct rnic_rdv *rdv, const struct ddp_offer *o)
 {
 	struct rdv_msg peer;
 	bool ok;
@@ -318,7 +318,7 @@ static enum iw_reason finish_rdv_connect(struct rnic_rdv *rdv, struct ddp_sessio
 	struct rnic_qp *qp = rdv->qp;
 	struct negotiation_side reply = get_negotiation_side(o);
 
-	if (!claim_for_reply(rdv, o) || rdv->type->bind(ss, &qp->rdmap.stream))
+	if (!try_claim_qp_for_reply(rdv, o) || rdv->type->bind(ss, &qp->rdmap.stream))
 		return IW_LOCAL_ABORT;
 	rnic_count(qp->dev, RNIC_CONNECTS);
 	if (rdv->type == rnic_get_llp(qp->dev, RNIC_SW_LLP_SCTP))
@@ -331,7 +331,7 @@ static enum iw_reason finish_rdv_connect(struct rnic_rdv *rdv, struct ddp_sessio
 	return rdv->result.why;
 }
 
-static enum iw_reason rnic_rdv_established(struct ddp_session *ss, const struct ddp_offer *o)
+static enum iw_reason rnic_rdv_handle_established(struct ddp_session *ss, const struct ddp_offer *o)
 {
 	struct rnic_rdv *rdv = ss->ctx;
 
@@ -350,7 +350,7 @@ static enum iw_reason rnic_rdv_established(struct ddp_session *ss, const struct 
  * Close the stream after the requests that are posted, without telling the program, see
  * rnic_qp_keeps_recvs().  Later requests fail when the stream has ended.
  */
-static void rnic_rdv_peer_closed(struct ddp_session *ss)
+static void rnic_rdv_handle_peer_closed(struct ddp_session *ss)
 {
 	struct rnic_rdv *rdv = ss->ctx;
 
@@ -362,7 +362,8 @@ static void rnic_rdv_peer_closed(struct ddp_session *ss)
  * Handle the end of a session.  If the stream was not bound, the queue pair is still in IDLE, and
  * the next attempt begins after a pause.
  */
-static void rnic_rdv_closed(struct ddp_session *ss, enum iw_reason why, const struct ddp_offer *o)
+static void rnic_rdv_handle_closed(struct ddp_session *ss, enum iw_reason why,
+				   const struct ddp_offer *o)
 {
 	struct rnic_rdv *rdv = ss->ctx;
 	struct rnic_qp *qp = rdv->qp;
@@ -382,19 +383,19 @@ static void rnic_rdv_closed(struct ddp_session *ss, enum iw_reason why, const st
 
 static void rnic_rdv_count_refused(struct ddp_listener *l, enum iw_reason why)
 {
-	rnic_count_reason(rdv_port_dev(l), why);
+	rnic_count_reason(rdv_port_get_dev(l), why);
 }
 
 static void rnic_rdv_get_policy(struct ddp_listener *l, struct ddp_policy *p)
 {
-	rnic_fill_policy(rdv_port_dev(l), p);
+	rnic_fill_policy(rdv_port_get_dev(l), p);
 }
 
 const struct ddp_session_user rdv_session_user = {
 	.policy		= rnic_rdv_get_policy,
 	.request	= rnic_rdv_handle_request,
 	.refused	= rnic_rdv_count_refused,
-	.established	= rnic_rdv_established,
-	.peer_closed	= rnic_rdv_peer_closed,
-	.closed		= rnic_rdv_closed,
+	.established	= rnic_rdv_handle_established,
+	.peer_closed	= rnic_rdv_handle_peer_closed,
+	.closed		= rnic_rdv_handle_closed,
 };

@@ -165,34 +165,34 @@ void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 }
 
 /**
- * rnic_ring_mmap_offset - get the file offset at which a program maps a ring
+ * rnic_ring_get_mmap_offset - get the file offset at which a program maps a ring
  * @ring: a program's ring, which was allocated with a ucontext
  *
  * Return: the file offset for mmap().
  */
-u64 rnic_ring_mmap_offset(const struct rnic_ring *ring)
+u64 rnic_ring_get_mmap_offset(const struct rnic_ring *ring)
 {
 	return rdma_user_mmap_get_offset(&ring->map->rdma);
 }
 
 /**
- * rnic_ring_map_len - get the length of the mapping that contains a ring
+ * rnic_ring_get_map_len - get the length of the mapping that contains a ring
  * @ring: a program's ring, which was allocated with a ucontext
  *
  * Return: the length in bytes.
  */
-u32 rnic_ring_map_len(const struct rnic_ring *ring)
+u32 rnic_ring_get_map_len(const struct rnic_ring *ring)
 {
 	return ring->map->rdma.npages << PAGE_SHIFT;
 }
 
 /**
- * rnic_ring_offset - get the offset of a ring in its mapping
+ * rnic_ring_get_offset - get the offset of a ring in its mapping
  * @ring: a program's ring, which was allocated with a ucontext
  *
  * Return: the offset in bytes.
  */
-u32 rnic_ring_offset(const struct rnic_ring *ring)
+u32 rnic_ring_get_offset(const struct rnic_ring *ring)
 {
 	return (void *)ring->hdr - ring->map->mem;
 }

@@ -229,7 +229,7 @@ struct rnic_rq {
 	u32			max_sge;
 
 	/*
-	 * The next four members belong to the receive path until ddp_stream_settle() has
+	 * The next four members belong to the receive path until ddp_stream_quiesce() has
 	 * stopped it, and then to the holder of @flush_lock.
 	 */
 	u32			tail;		/* index of the oldest receive not completed */
@@ -257,7 +257,7 @@ struct rnic_qp {
 	u8			ird_max;	/* upper limit for the negotiated IRD */
 	u8			ord_max;	/* upper limit for the negotiated ORD */
 	u8			llp;		/* LLP to connect over: enum rnic_sw_llp */
-	bool			dying;		/* being destroyed: no CQEs, no events */
+	bool			destroying;		/* being destroyed: no CQEs, no events */
 
 	/* protects @state, @why, @access, @peer_msg, owner.authorized */
 	spinlock_t		lock;
@@ -347,7 +347,7 @@ static inline struct rnic_qp *rdmap_to_qp(struct rdmap *r)
 }
 
 /* Get the vendor error of flushed completions: the reason, and the peer's Terminate, if any */
-static inline u32 rnic_qp_vendor_err(const struct rnic_qp *qp)
+static inline u32 rnic_qp_get_vendor_err(const struct rnic_qp *qp)
 {
 	const struct rdmap *r = &qp->rdmap;
 
@@ -402,7 +402,7 @@ static inline struct rnic_sw_cqe *rnic_cqe_at(const struct rnic_ring *ring, u32 
 	return rnic_ring_slot(ring, idx);
 }
 
-static inline u32 rnic_cq_cons(const struct rnic_cq *cq)
+static inline u32 rnic_cq_read_cons(const struct rnic_cq *cq)
 {
 	/*
 	 * Read cons before reusing the slots before cons, which the consumer has
@@ -508,8 +508,8 @@ void rnic_qp_rem_ref(struct ib_qp *ib);
 void rnic_qp_owner_init(struct rnic_qp *qp);
 void rnic_qp_owner_exit(struct rnic_qp *qp);
 void rnic_qp_update_authorization(struct rnic_qp *qp, enum ib_qp_state to);
-bool rnic_qp_may_connect(struct rnic_qp *qp);
-bool rnic_qp_claim_connect(struct rnic_qp *qp);
+bool rnic_may_current_connect_qp(struct rnic_qp *qp);
+bool rnic_qp_try_use_connect_right(struct rnic_qp *qp);
 
 /* limits.c: number of objects of each kind */
 int rnic_get_limit(enum rnic_kind kind);

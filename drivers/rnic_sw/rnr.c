@@ -30,14 +30,14 @@ struct rnic_rnr {
 	struct delayed_work	work;
 };
 
-static bool is_over(const struct rnic_rnr *rnr)
+static bool has_limit_passed(const struct rnic_rnr *rnr)
 {
 	return rnr->limit_ms != RDV_FOREVER &&
 	       time_after_eq(jiffies, rnr->since + msecs_to_jiffies(rnr->limit_ms));
 }
 
 /* Queue the work item for the next check of the SRQ or for the end of the limit, if necessary */
-static void __queue_check(struct rnic_rnr *rnr)
+static void __queue_rnr_check(struct rnic_rnr *rnr)
 {
 	lockdep_assert_held(&rnr->lock);
 	if (rnr->qp->srq)
@@ -49,7 +49,7 @@ static void __queue_check(struct rnic_rnr *rnr)
 }
 
 /* End the wait: the LLP passes the segment again */
-static void __resume(struct rnic_rnr *rnr)
+static void __end_rnr_wait(struct rnic_rnr *rnr)
 {
 	lockdep_assert_held(&rnr->lock);
 	rnr->waiting = false;
@@ -66,16 +66,16 @@ static void rnic_rnr_work(struct work_struct *work)
 	spin_lock_irqsave(&rnr->lock, flags);
 	if (rnr->waiting) {
 		/* a receive that has come in time must not end the waits of later messages */
-		rnr->expired = !rnic_rq_has_recv(rnr->qp) && is_over(rnr);
+		rnr->expired = !rnic_rq_has_recv(rnr->qp) && has_limit_passed(rnr);
 		if (rnr->expired || rnic_rq_has_recv(rnr->qp))
-			__resume(rnr);
+			__end_rnr_wait(rnr);
 		else
-			__queue_check(rnr);
+			__queue_rnr_check(rnr);
 	}
 	spin_unlock_irqrestore(&rnr->lock, flags);
 }
 
-/* DDP unbinds the stream.  On return __resume() does not run and will not run. */
+/* DDP unbinds the stream.  On return __end_rnr_wait() does not run and will not run. */
 static void rnic_rnr_cancel(struct ddp_fault *w)
 {
 	struct rnic_rnr *rnr = w->mem;
@@ -89,7 +89,7 @@ static void rnic_rnr_cancel(struct ddp_fault *w)
 
 static const struct ddp_mem_ops rnr_ops = { .cancel = rnic_rnr_cancel };
 
-enum iw_reason rdmap_rq_wait(struct rdmap *r)
+enum iw_reason rdmap_rq_dequeue_or_wait(struct rdmap *r)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 	struct rnic_rnr *rnr = rnic_qp_rnr(qp);
@@ -110,21 +110,21 @@ enum iw_reason rdmap_rq_wait(struct rdmap *r)
 		ddp_rx_cancel_wait(&r->stream);
 		why = IW_OK;
 	} else {
-		__queue_check(rnr);
+		__queue_rnr_check(rnr);
 	}
 	spin_unlock_irqrestore(&rnr->lock, flags);
 	return why ?: rdmap_rq_dequeue(r);
 }
 
 /**
- * rnic_rnr_check - end the wait of a message if a receive has been posted
+ * rnic_rnr_end_wait_if_posted - end the wait of a message if a receive has been posted
  * @qp: a queue pair for which rnic_rnr_add() has succeeded
  *
  * Called after a program or kernel consumer has posted a receive to the queue pair.
  *
  * Context: any.
  */
-void rnic_rnr_check(struct rnic_qp *qp)
+void rnic_rnr_end_wait_if_posted(struct rnic_qp *qp)
 {
 	struct rnic_rnr *rnr = rnic_qp_rnr(qp);
 	unsigned long flags;
@@ -133,7 +133,7 @@ void rnic_rnr_check(struct rnic_qp *qp)
 		return;
 	spin_lock_irqsave(&rnr->lock, flags);
 	if (rnr->waiting && rnic_rq_has_recv(rnr->qp))
-		__resume(rnr);
+		__end_rnr_wait(rnr);
 	spin_unlock_irqrestore(&rnr->lock, flags);
 }
 

@@ -93,7 +93,7 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
  * the stream failed: the error that the receive caused, or a flush error if the
  * receive did not cause the failure.
  */
-static u8 recv_flush_status(const struct rnic_qp *qp)
+static u8 get_recv_flush_status(const struct rnic_qp *qp)
 {
 	if (qp->rq.recv_invalid)
 		return IB_WC_LOC_QP_OP_ERR;
@@ -170,8 +170,8 @@ static void flush_srq_recv(struct rnic_qp *qp)
 		.wr_id = rq->wr_id,
 		.qp_num = qp->ib.qp_num,
 		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_SEND,
-		.status = recv_flush_status(qp),
-		.vendor_err = rnic_qp_vendor_err(qp),
+		.status = get_recv_flush_status(qp),
+		.vendor_err = rnic_qp_get_vendor_err(qp),
 	};
 	bool last;
 
@@ -188,7 +188,7 @@ static void flush_srq_recv(struct rnic_qp *qp)
 
 /**
  * rnic_rq_flush - complete all posted receives with an error
- * @qp: queue pair in error state, whose stream ddp_stream_settle() has settled
+ * @qp: queue pair in error state, whose stream ddp_stream_quiesce() has settled
  *
  * Flushes the receives that are posted when the flush begins. A program that
  * posts later finds NEED_WAKEUP set and enters the kernel, which flushes again.
@@ -200,7 +200,7 @@ void rnic_rq_flush(struct rnic_qp *qp)
 	struct rnic_sw_cqe cqe = {
 		.qp_num = qp->ib.qp_num,
 		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_SEND,
-		.vendor_err = rnic_qp_vendor_err(qp),
+		.vendor_err = rnic_qp_get_vendor_err(qp),
 	};
 	struct rnic_rq *rq = &qp->rq;
 	u32 end;
@@ -215,7 +215,7 @@ void rnic_rq_flush(struct rnic_qp *qp)
 	end = begin_rq_flush(rq);
 	while (rq->tail != end) {
 		cqe.status = rq->tail == rq->head ? IB_WC_WR_FLUSH_ERR :
-						    recv_flush_status(qp);
+						    get_recv_flush_status(qp);
 		cqe.wr_id = pop_oldest_recv(rq);
 		/* ignore an overrun, because rnic_cq_push() has reported it */
 		rnic_cq_push(qp->rcq, &cqe, &qp->ib);
@@ -349,6 +349,6 @@ int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		rnic_rq_flush(qp);
 	}
 	if (rnic_qp_rnr(qp))
-		rnic_rnr_check(qp);
+		rnic_rnr_end_wait_if_posted(qp);
 	return err;
 }

@@ -46,7 +46,7 @@ bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 	u64 len = 0;
 
 	*wr_id = e.wr_id;
-	if (n > max_sge || n > RDMAP_SGE_MAX || !rnic_rqe_is_clean(&e))
+	if (n > max_sge || n > RDMAP_SGE_MAX || !rnic_rqe_is_well_formed(&e))
 		return false;
 	for (i = 0; i < n; i++) {
 		r->recv_sge[i].addr = READ_ONCE(sge[i].addr);

@@ -205,12 +205,12 @@ static void fill_cqe(const struct rnic_qp *qp, const struct rnic_swqe *n,
 		.byte_len = n->len,
 		.status = n->status,
 		.opcode = n->opcode,
-		.vendor_err = n->status ? rnic_qp_vendor_err(qp) : 0,
+		.vendor_err = n->status ? rnic_qp_get_vendor_err(qp) : 0,
 	};
 }
 
 /* Check whether the peer's Terminate reports that a message has found no receive */
-static bool is_no_receive(const struct rdmap *r)
+static bool is_terminate_for_no_receive(const struct rdmap *r)
 {
 	const struct iw_reason_row *row = iw_reason_row(IW_DDP_U_NO_BUFFER);
 
@@ -227,7 +227,8 @@ static u8 get_loss_status(const struct rnic_qp *qp)
 {
 	if (rnic_qp_has_lost_peer(qp))
 		return IB_WC_RETRY_EXC_ERR;
-	if (rnic_qp_rdv(qp) && qp->why == IW_PEER_TERMINATE && is_no_receive(&qp->rdmap))
+	if (rnic_qp_rdv(qp) && qp->why == IW_PEER_TERMINATE &&
+	    is_terminate_for_no_receive(&qp->rdmap))
 		return IB_WC_RNR_RETRY_EXC_ERR;
 	return IB_WC_SUCCESS;
 }
@@ -288,7 +289,7 @@ static bool __is_done(const struct rnic_sq *sq, const struct rnic_swqe *n)
  * Return: true if the oldest request can be completed; false if it cannot, or
  * if the queue is empty.
  */
-static bool __prepare_oldest_to_complete(struct rnic_qp *qp)
+static bool __try_prepare_oldest_completion(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
 	struct rnic_swqe *n = rnic_swqe_at(sq, sq->tail);
@@ -324,7 +325,7 @@ static u32 __pop_completed(struct rnic_qp *qp, struct rnic_sw_cqe *cqe, bool *ne
 	u32 n = 0;
 
 	*needs_cqe = false;
-	while (!*needs_cqe && n < RING_IDX_STEPS && __prepare_oldest_to_complete(qp)) {
+	while (!*needs_cqe && n < RING_IDX_STEPS && __try_prepare_oldest_completion(qp)) {
 		const struct rnic_swqe *swqe = rnic_swqe_at(sq, sq->tail);
 
 		*needs_cqe = swqe->status || sq->sig_all ||
@@ -380,7 +381,7 @@ static void complete_requests_and_unlock(struct rnic_qp *qp, unsigned long flags
 		spin_lock_irqsave(&sq->lock, flags);
 		sum += taken;
 	} while (sum < COMPLETE_MAX);
-	more = more && __prepare_oldest_to_complete(qp);
+	more = more && __try_prepare_oldest_completion(qp);
 	sq->completing = false;
 	spin_unlock_irqrestore(&sq->lock, flags);
 	if (!ok)
@@ -518,7 +519,7 @@ static void __end_sq(struct rnic_sq *sq)
 
 /**
  * rnic_sq_end - let posts schedule qp->err_work, and flush nothing yet
- * @qp: queue pair in error state, whose stream ddp_stream_settle() has settled
+ * @qp: queue pair in error state, whose stream ddp_stream_quiesce() has settled
  *
  * Context: process.
  *
@@ -539,7 +540,7 @@ bool rnic_sq_end(struct rnic_qp *qp)
 
 /**
  * rnic_sq_flush - complete all posted requests
- * @qp: queue pair in error state, whose stream ddp_stream_settle() has settled
+ * @qp: queue pair in error state, whose stream ddp_stream_quiesce() has settled
  *
  * Requests that are done complete with success. The first request that is not
  * done and all requests after it complete with an error. If there are many, a

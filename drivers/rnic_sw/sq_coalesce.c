@@ -53,8 +53,8 @@ static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	sq->coalescing = false;
-	db_mod_record_coalesced(&g->db_mod, rnic_db_mod_now(),
-				READ_ONCE(sq->ring.hdr->prod) - g->first_prod);
+	db_mod_record_period_end(&g->db_mod, rnic_db_mod_now(),
+				 READ_ONCE(sq->ring.hdr->prod) - g->first_prod);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	rnic_qp_count(g->qp, RNIC_TX_COALESCED, 1);
 	/*

@@ -170,7 +170,7 @@ enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
 {
 	enum ib_wc_status status;
 
-	if (rnic_qp_is_user(qp) && !rnic_sqe_is_clean(e))
+	if (rnic_qp_is_user(qp) && !rnic_sqe_is_well_formed(e))
 		return IB_WC_LOC_QP_OP_ERR;
 	wr->flags = 0;
 	if (e->flags & RNIC_SW_SEND_FENCE)

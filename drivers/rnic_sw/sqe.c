@@ -35,7 +35,7 @@ static const u8 used_fields[] = {
 	[RNIC_SW_OP_BIND_MW]	= BIND,
 };
 
-static bool is_data_clean(const struct rnic_sw_sqe *e, bool data)
+static bool are_data_fields_consistent(const struct rnic_sw_sqe *e, bool data)
 {
 	if (!data)
 		return !e->num_sge && !e->inline_len &&
@@ -43,7 +43,7 @@ static bool is_data_clean(const struct rnic_sw_sqe *e, bool data)
 	return e->flags & RNIC_SW_SEND_INLINE ? !e->num_sge : !e->inline_len;
 }
 
-static bool is_rest_clean(const struct rnic_sw_sqe *e, u8 used)
+static bool are_unused_fields_zero(const struct rnic_sw_sqe *e, u8 used)
 {
 	if (used & BIND)
 		return !e->bind.reserved;
@@ -53,30 +53,30 @@ static bool is_rest_clean(const struct rnic_sw_sqe *e, u8 used)
 }
 
 /**
- * rnic_sqe_is_clean - check whether a send request uses only supported fields
+ * rnic_sqe_is_well_formed - check whether a send request uses only supported fields
  * @e: copy of the fixed part of the WQE
  *
  * Return: true if programs may use the opcode, no unknown flag is set, and all
  * fields that the opcode does not use are zero; false otherwise.
  */
-bool rnic_sqe_is_clean(const struct rnic_sw_sqe *e)
+bool rnic_sqe_is_well_formed(const struct rnic_sw_sqe *e)
 {
 	u8 used = e->opcode < ARRAY_SIZE(used_fields) ? used_fields[e->opcode] : 0;
 
 	if (!used || e->flags & ~KNOWN_FLAGS || e->reserved[0] ||
 	    e->reserved[1])
 		return false;
-	return is_data_clean(e, used & DATA) && is_rest_clean(e, used);
+	return are_data_fields_consistent(e, used & DATA) && are_unused_fields_zero(e, used);
 }
 
 /**
- * rnic_rqe_is_clean - check whether the reserved field of a receive request is
+ * rnic_rqe_is_well_formed - check whether the reserved field of a receive request is
  * zero
  * @e: copy of the fixed part of the WQE
  *
  * Return: true if the reserved field is zero, false otherwise.
  */
-bool rnic_rqe_is_clean(const struct rnic_sw_rqe *e)
+bool rnic_rqe_is_well_formed(const struct rnic_sw_rqe *e)
 {
 	return !e->reserved;
 }

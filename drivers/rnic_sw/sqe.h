@@ -6,7 +6,7 @@
 #include <ddp/pure.h>
 #include <rdma/rnic_sw-abi.h>
 
-bool rnic_sqe_is_clean(const struct rnic_sw_sqe *e);
-bool rnic_rqe_is_clean(const struct rnic_sw_rqe *e);
+bool rnic_sqe_is_well_formed(const struct rnic_sw_sqe *e);
+bool rnic_rqe_is_well_formed(const struct rnic_sw_rqe *e);
 
 #endif

@@ -48,9 +48,9 @@ static int respond_create_srq(const struct rnic_srq *srq, struct ib_udata *udata
 
 	if (!udata)
 		return 0;
-	resp.ring_key = rnic_ring_mmap_offset(&srq->ring);
-	resp.ring_bytes = rnic_ring_map_len(&srq->ring);
-	resp.ring_offset = rnic_ring_offset(&srq->ring);
+	resp.ring_key = rnic_ring_get_mmap_offset(&srq->ring);
+	resp.ring_bytes = rnic_ring_get_map_len(&srq->ring);
+	resp.ring_offset = rnic_ring_get_offset(&srq->ring);
 	resp.map_number = srq->ring.map->number;
 	return ib_respond_udata(udata, resp);
 }

@@ -87,9 +87,9 @@ int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *second,
 void rnic_ring_free(struct rnic_ring *ring);
 /* Free a ring that other contexts read under @lock; from then on they find hdr NULL */
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock);
-u64 rnic_ring_mmap_offset(const struct rnic_ring *ring);	/* file offset for mmap() */
-u32 rnic_ring_map_len(const struct rnic_ring *ring);	/* length for mmap(), in bytes */
-u32 rnic_ring_offset(const struct rnic_ring *ring);	/* offset in the mapping, in bytes */
+u64 rnic_ring_get_mmap_offset(const struct rnic_ring *ring);	/* file offset for mmap() */
+u32 rnic_ring_get_map_len(const struct rnic_ring *ring);	/* length for mmap(), in bytes */
+u32 rnic_ring_get_offset(const struct rnic_ring *ring);	/* offset in the mapping, in bytes */
 
 static inline void *rnic_ring_slot(const struct rnic_ring *ring, u32 idx)
 {
@@ -100,7 +100,7 @@ static inline void *rnic_ring_slot(const struct rnic_ring *ring, u32 idx)
  * Read the producer index of a send or receive queue. A program may have written any
  * value to it.
  */
-static inline u32 rnic_ring_prod(const struct rnic_ring *ring)
+static inline u32 rnic_ring_read_prod(const struct rnic_ring *ring)
 {
 	/*
 	 * Read the index before the slots that precede it. Pairs with the release in
@@ -118,7 +118,7 @@ static inline u32 rnic_ring_prod(const struct rnic_ring *ring)
 static inline u32 rnic_ring_count_posted(const struct rnic_ring *ring, u32 head,
 					 u32 tail)
 {
-	return ring_idx_count_posted(rnic_ring_prod(ring), head, tail, ring->slots);
+	return ring_idx_count_posted(rnic_ring_read_prod(ring), head, tail, ring->slots);
 }
 
 /* Publish the producer index @prod to the consumer of the ring */

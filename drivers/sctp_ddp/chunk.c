@@ -38,18 +38,18 @@ static bool decode_function_code(struct sddp_control *c, u16 function)
 	switch (function) {
 	case SDDP_INITIATE:
 	case SDDP_INITIATE_ENHANCED:
-		c->what = SDDP_KIND_INITIATE;
+		c->kind = SDDP_KIND_INITIATE;
 		return true;
 	case SDDP_ACCEPT:
 	case SDDP_ACCEPT_ENHANCED:
-		c->what = SDDP_KIND_ACCEPT;
+		c->kind = SDDP_KIND_ACCEPT;
 		return true;
 	case SDDP_REJECT:
 	case SDDP_REJECT_ENHANCED:
-		c->what = SDDP_KIND_REJECT;
+		c->kind = SDDP_KIND_REJECT;
 		return true;
 	case SDDP_TERMINATE:
-		c->what = SDDP_KIND_TERMINATE;
+		c->kind = SDDP_KIND_TERMINATE;
 		return true;
 	default:
 		return false;
@@ -69,7 +69,7 @@ static bool sddp_control_read_word(struct sddp_control *c, const u8 **p,
 		return true;
 	if (*len < DDP_WORD_SIZE) {
 		c->offer.enhanced = false;
-		return c->what == SDDP_KIND_REJECT;
+		return c->kind == SDDP_KIND_REJECT;
 	}
 	ddp_offer_decode_word(&c->offer, get_unaligned_be32(*p));
 	*p += DDP_WORD_SIZE;
@@ -112,7 +112,7 @@ enum iw_reason sddp_control_decode(struct sddp_control *c, const u8 *p,
 	c->ssn = get_unaligned_be16(p + SDDP_SSN);
 	if (!decode_function_code(c, get_unaligned_be16(p + SDDP_FUNCTION)))
 		return IW_SCTP_CONTROL;
-	if (c->what == SDDP_KIND_TERMINATE)
+	if (c->kind == SDDP_KIND_TERMINATE)
 		return IW_OK;
 
 	p += SDDP_CONTROL_LEN;
@@ -128,7 +128,7 @@ static u16 to_function_code(const struct sddp_control *c)
 {
 	bool enhanced = c->offer.enhanced;
 
-	switch (c->what) {
+	switch (c->kind) {
 	case SDDP_KIND_INITIATE:
 		return enhanced ? SDDP_INITIATE_ENHANCED : SDDP_INITIATE;
 	case SDDP_KIND_ACCEPT:
@@ -153,7 +153,7 @@ static u16 to_function_code(const struct sddp_control *c)
 size_t sddp_control_encode(u8 *p, size_t size, const struct sddp_control *c)
 {
 	const struct ddp_offer *o = &c->offer;
-	bool data = c->what != SDDP_KIND_TERMINATE;
+	bool data = c->kind != SDDP_KIND_TERMINATE;
 	u32 word = data && o->enhanced ? DDP_WORD_SIZE : 0;
 	u32 pd = data ? word + o->pd_len : 0;
 

@@ -36,7 +36,7 @@ enum sddp_chunk_kind {
  */
 struct sddp_control {
 	u16			ssn;
-	enum sddp_chunk_kind		what;
+	enum sddp_chunk_kind		kind;
 	struct ddp_offer	offer;
 };
 

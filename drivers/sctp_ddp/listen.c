@@ -44,10 +44,10 @@ static int sddp_listen_handle_accepted(struct ddp_port *p, struct socket *sock)
 
 	if (!a)
 		return -ENOMEM;
-	sddp_sock_copy_cookie_key(sock, ddp_port_sock(p));
+	sddp_sock_copy_cookie_key(sock, ddp_port_get_sock(p));
 	a->sock = sock;
-	a->from = *ddp_port_addr(p);
-	a->vrf = ddp_port_vrf(p);
+	a->from = *ddp_port_get_addr(p);
+	a->vrf = ddp_port_get_vrf(p);
 	err = sddp_assoc_set_up_passive(a);
 	if (err)
 		sddp_assoc_put(a);

@@ -11,7 +11,7 @@
  * may choose the listener's device, see ddp_addr_may_serve(). If several listeners on the same
  * port qualify for an address, rdma_cm chooses the device of the listener that it created first,
  * so only that listener has a socket on the address. If the setting "listen" starts that listener
- * after the others, take_addrs() makes the others close their sockets.
+ * after the others, take_addrs_from_later_listeners() makes the others close their sockets.
  *
  * sddp_listen() creates the first sockets. A work item of the listener creates all later
  * sockets. No socket is created with a lock held.
@@ -143,7 +143,7 @@ static void list_family_addrs(const struct sddp_listener *l, int ifindex, sa_fam
 
 	while (n--)
 		ddp_addr_set_port(&all->at[all->n++],
-				  ddp_addr_port(&l->local));
+				  ddp_addr_get_port(&l->local));
 }
 
 static void list_interface_addrs(const struct sddp_listener *l, int ifindex,
@@ -156,7 +156,7 @@ static void list_interface_addrs(const struct sddp_listener *l, int ifindex,
 }
 
 /* Check whether @other listens on the same wildcard address and port for another device */
-static bool is_same_for_other(const struct sddp_listener *l, const struct sddp_listener *other)
+static bool is_on_same_addr(const struct sddp_listener *l, const struct sddp_listener *other)
 {
 	return other != l && net_eq(other->args.net, l->args.net) &&
 	       ddp_addr_equal(&other->local, &l->local);
@@ -171,7 +171,7 @@ static bool has_earlier_listener(const struct sddp_listener *l, const struct net
 	const struct sddp_listener *other;
 
 	hash_for_each_possible_rcu(wildcards, other, list, net_hash_mix(l->args.net))
-		if (other->args.order < l->args.order && is_same_for_other(l, other) &&
+		if (other->args.order < l->args.order && is_on_same_addr(l, other) &&
 		    ddp_addr_is_related(l->args.net, other->args.ifindex, dev))
 			return true;
 	return false;
@@ -391,7 +391,7 @@ static bool has_path(const struct sddp_listener *l, int ifindex)
  * Check whether @other is just starting, and may have sockets on addresses that @l must serve.
  * After the start, the work item of @other closes these sockets and queues an update of @l.
  */
-static bool may_hold_for_now(const struct sddp_listener *other, const struct sddp_listener *l)
+static bool may_hold_addrs_of(const struct sddp_listener *other, const struct sddp_listener *l)
 {
 	return other->args.order > l->args.order && !READ_ONCE(other->work_owns_table);
 }
@@ -401,7 +401,7 @@ static bool may_hold_for_now(const struct sddp_listener *other, const struct sdd
  * that -EADDRINUSE is no error for @l: either until its start is complete, or because the interface
  * of @l is in the other device's setting "paths", so that the other listener accepts for both.
  */
-static bool are_addrs_of_other(const struct sddp_listener *l)
+static bool may_other_have_addrs(const struct sddp_listener *l)
 {
 	const struct sddp_listener *other;
 	bool yes = false;
@@ -409,9 +409,9 @@ static bool are_addrs_of_other(const struct sddp_listener *l)
 	rcu_read_lock();
 	hash_for_each_possible_rcu(wildcards, other, list, net_hash_mix(l->args.net))
 		yes |= other != l && net_eq(other->args.net, l->args.net) &&
-		       ddp_addr_port(&other->local) ==
-		       ddp_addr_port(&l->local) &&
-		       (has_path(other, l->args.ifindex) || may_hold_for_now(other, l));
+		       ddp_addr_get_port(&other->local) ==
+		       ddp_addr_get_port(&l->local) &&
+		       (has_path(other, l->args.ifindex) || may_hold_addrs_of(other, l));
 	rcu_read_unlock();
 	return yes;
 }
@@ -435,7 +435,7 @@ static int get_later_listeners(struct sddp_listener *l, struct sddp_listener **f
 
 	rcu_read_lock();
 	hash_for_each_possible_rcu(wildcards, other, list, net_hash_mix(l->args.net)) {
-		if (other->args.order <= l->args.order || !is_same_for_other(l, other))
+		if (other->args.order <= l->args.order || !is_on_same_addr(l, other))
 			continue;
 		if (n < room && !refcount_inc_not_zero(&other->ref))
 			continue;
@@ -451,7 +451,7 @@ static int get_later_listeners(struct sddp_listener *l, struct sddp_listener **f
  * Make later listeners on the same port close their sockets on the addresses that @l must serve.
  * Listeners that start meanwhile find @l in the hash table. Return: 0 or -ENOMEM.
  */
-static int take_addrs(struct sddp_listener *l)
+static int take_addrs_from_later_listeners(struct sddp_listener *l)
 {
 	int room = get_later_listeners(l, NULL, 0), n;
 	struct sddp_listener **later;
@@ -474,7 +474,7 @@ static int take_addrs(struct sddp_listener *l)
 /*
  * Start a wildcard listener. Add the listener to the hash table before it binds to
  * addresses: if two listeners start concurrently and one of them gets -EADDRINUSE, it
- * must find the other listener in are_addrs_of_other(). Return: 0 or a negative errno.
+ * must find the other listener in may_other_have_addrs(). Return: 0 or a negative errno.
  */
 static int listen_wildcard(struct sddp_listener *l)
 {
@@ -485,9 +485,9 @@ static int listen_wildcard(struct sddp_listener *l)
 	hash_add_rcu(wildcards, &l->list, net_hash_mix(l->args.net));
 	spin_unlock_irq(&laddrs_lock);
 	/* check before and after the binds: another listener can start or end meanwhile */
-	of_other = are_addrs_of_other(l);
-	err = take_addrs(l) ?: update_listener(l);
-	if (err == -EADDRINUSE && (of_other || are_addrs_of_other(l)))
+	of_other = may_other_have_addrs(l);
+	err = take_addrs_from_later_listeners(l) ?: update_listener(l);
+	if (err == -EADDRINUSE && (of_other || may_other_have_addrs(l)))
 		err = 0;
 	if (err)
 		return err;

@@ -87,7 +87,7 @@ static struct sddp_control *alloc_control(enum sddp_chunk_kind what,
 	c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
 	if (!c)
 		return ERR_PTR(-ENOMEM);
-	c->what = what;
+	c->kind = what;
 	c->offer = *o;
 	return c;
 }

@@ -179,7 +179,7 @@ void sddp_orphan_session(struct sddp_stream *st, bool owed)
 
 static int sddp_orphan_send_terminate(struct sddp_assoc *a, u16 id)
 {
-	struct sddp_control c = { .what = SDDP_KIND_TERMINATE };
+	struct sddp_control c = { .kind = SDDP_KIND_TERMINATE };
 	u8 buf[SDDP_CONTROL_LEN];
 	size_t len = sddp_control_encode(buf, sizeof(buf), &c);
 

@@ -132,10 +132,10 @@ static void perform_session_action(struct sddp_stream *st, enum sddp_do what,
  */
 static void process_terminate(struct sddp_stream *st)
 {
-	struct sddp_control c = { .what = SDDP_KIND_TERMINATE, .ssn = st->rx_next };
+	struct sddp_control c = { .kind = SDDP_KIND_TERMINATE, .ssn = st->rx_next };
 
 	trace_sddp_control(st, &c, false);
-	perform_session_action(st, sddp_session_receive(&st->s, c.what, false), &c);
+	perform_session_action(st, sddp_session_receive(&st->s, c.kind, false), &c);
 }
 
 static bool is_terminate(struct sddp_assoc *a, u32 len)
@@ -172,7 +172,7 @@ static void process_control(struct sddp_stream *st, u32 len)
 		abort_session(st, why);
 	} else {
 		trace_sddp_control(st, c, false);
-		perform_session_action(st, sddp_session_receive(&st->s, c->what,
+		perform_session_action(st, sddp_session_receive(&st->s, c->kind,
 								c->offer.enhanced), c);
 	}
 	kfree(raw);

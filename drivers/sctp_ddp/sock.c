@@ -439,7 +439,7 @@ static void set_addrs(struct sddp_assoc *a)
 	ddp_sock_get_addrs(a->sock, &a->local, &a->remote);
 	if (a->from.ss_family != a->local.ss_family)
 		return;
-	port = ddp_addr_port(&a->local);
+	port = ddp_addr_get_port(&a->local);
 	a->local = a->from;
 	ddp_addr_set_port(&a->local, port);
 }

@@ -26,7 +26,7 @@ static void finish_unbind(struct sddp_stream *st)
  * So the program is ready when the peer's first data arrives. The notification must not
  * depend on the peer, because a program that waits for it cannot be killed.
  */
-static void sddp_notify_accepted(struct sddp_stream *st)
+static void sddp_report_established(struct sddp_stream *st)
 {
 	st->accepted = true;
 	sddp_assoc_count_accepted(st->a);
@@ -40,8 +40,8 @@ static void sddp_notify_accepted(struct sddp_stream *st)
 static void sddp_stream_start_reply(struct sddp_stream *st)
 {
 	sddp_stream_set_deadline(st, SDDP_DEADLINE_SEND);
-	if (st->pending_control->what == SDDP_KIND_ACCEPT)
-		sddp_notify_accepted(st);
+	if (st->pending_control->kind == SDDP_KIND_ACCEPT)
+		sddp_report_established(st);
 }
 
 /*
@@ -130,7 +130,7 @@ static bool sddp_stream_move_to_other_assoc(struct sddp_stream *st)
 	return true;
 }
 
-static bool is_beyond_limit(const struct sddp_stream *st)
+static bool is_number_beyond_limit(const struct sddp_stream *st)
 {
 	return st->a->phase == SDDP_UP && st->id >= st->a->limit && !st->ended;
 }
@@ -211,7 +211,7 @@ void sddp_stream_handle_events(struct sddp_stream *st)
 	}
 	if (test_bit(SDDP_EV_ABORT, &events))
 		sddp_stream_end(st, READ_ONCE(st->why), NULL);
-	if (is_beyond_limit(st) && sddp_stream_move_to_other_assoc(st))
+	if (is_number_beyond_limit(st) && sddp_stream_move_to_other_assoc(st))
 		return;
 	sddp_rx_resume(st);
 	sddp_stream_advance_close(st);

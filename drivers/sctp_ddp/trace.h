@@ -118,7 +118,7 @@ TRACE_EVENT(sddp_control,
 		__entry->a = st->a;
 		__entry->id = st->id;
 		__entry->ssn = c->ssn;
-		__entry->what = c->what;
+		__entry->what = c->kind;
 		__entry->enhanced = c->offer.enhanced;
 		__entry->sent = sent;
 	),

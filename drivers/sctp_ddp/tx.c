@@ -75,7 +75,7 @@ static int send_control(struct sddp_stream *st, struct sddp_control *c)
 		return err;
 	trace_sddp_control(st, c, true);
 	st->tx_ssn++;
-	sddp_session_record_sent(&st->s, c->what, c->offer.enhanced);
+	sddp_session_record_sent(&st->s, c->kind, c->offer.enhanced);
 	add_to_unacked(st);
 	return 0;
 }
@@ -89,15 +89,15 @@ static int send_pending_control(struct sddp_stream *st)
 	struct sddp_control *c = st->pending_control;
 	int err;
 
-	if (!c || st->ended || !sddp_session_may_send(&st->s, c->what))
+	if (!c || st->ended || !sddp_session_may_send(&st->s, c->kind))
 		return 0;
 	err = send_control(st, c);
 	if (err)
 		return err;
 	st->pending_control = NULL;
-	if (c->what == SDDP_KIND_INITIATE)
+	if (c->kind == SDDP_KIND_INITIATE)
 		sddp_stream_set_deadline(st, DEADLINE_REPLY);
-	else if (c->what == SDDP_KIND_ACCEPT)
+	else if (c->kind == SDDP_KIND_ACCEPT)
 		sddp_stream_set_deadline(st, 0);
 	else
 		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
@@ -111,12 +111,12 @@ static int send_pending_control(struct sddp_stream *st)
  */
 static int send_terminate(struct sddp_stream *st)
 {
-	struct sddp_control c = { .what = SDDP_KIND_TERMINATE };
+	struct sddp_control c = { .kind = SDDP_KIND_TERMINATE };
 
 	/* RFC 5043 6.2: this must be our last chunk, so RDMAP's Terminate is sent first */
 	if (!st->ended && !(READ_ONCE(st->closing) && st->drained))
 		return 0;
-	return sddp_session_may_send(&st->s, c.what) ? send_control(st, &c) : 0;
+	return sddp_session_may_send(&st->s, c.kind) ? send_control(st, &c) : 0;
 }
 
 static void uncork_if_corked(struct sddp_assoc *a)
@@ -200,7 +200,7 @@ static u32 out_offset(struct sddp_stream *st, const struct ddp_txseg *seg)
 
 	if (seg->len < DDP_COPY_LONG)
 		return 0;
-	return offset_in_page(ddp_tx_page_off(st->stream) - payload);
+	return offset_in_page(ddp_tx_get_page_off(st->stream) - payload);
 }
 
 /*
@@ -357,7 +357,7 @@ static int send_stream_chunks(struct sddp_stream *st, u32 most)
 static bool has_control_chunk(const struct sddp_stream *st)
 {
 	if (st->pending_control && !st->ended &&
-	    sddp_session_may_send(&st->s, st->pending_control->what))
+	    sddp_session_may_send(&st->s, st->pending_control->kind))
 		return true;
 	return st->ended && sddp_session_may_send(&st->s, SDDP_KIND_TERMINATE);
 }

@@ -12,7 +12,7 @@ struct net;
 struct net_device;
 
 /* Get the port number, in network byte order */
-static inline __be16 ddp_addr_port(const struct sockaddr_storage *a)
+static inline __be16 ddp_addr_get_port(const struct sockaddr_storage *a)
 {
 	if (a->ss_family == AF_INET6)
 		return ((const struct sockaddr_in6 *)a)->sin6_port;

@@ -12,7 +12,7 @@
  * pages with memcpy(). The caller must ensure that @len >= PAGE_SIZE and that
  * @dst and @src have the same page offset.
  */
-static inline void ddp_copy_pages(void *dst, const void *src, size_t len)
+static inline void ddp_copy_by_pages(void *dst, const void *src, size_t len)
 {
 	size_t at = -(uintptr_t)dst & ~PAGE_MASK;
 
@@ -49,7 +49,7 @@ static inline void ddp_copy(void *dst, const void *src, size_t len)
 	    IS_ENABLED(CONFIG_KMSAN))
 		memcpy(dst, src, len);
 	else
-		ddp_copy_pages(dst, src, len);
+		ddp_copy_by_pages(dst, src, len);
 }
 
 #endif

@@ -142,7 +142,7 @@ bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32
 		     enum iw_reason *why);
 
 /**
- * ddp_rx_next_page_off - predict the page offset at which the next segment is placed
+ * ddp_rx_get_next_page_off - predict the page offset at which the next segment is placed
  * @s: stream
  *
  * An LLP that copies payloads to its own buffer first should copy the next
@@ -152,7 +152,7 @@ bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32
  * Return: the page offset in bytes, or -1 if no tagged segment can continue the
  * previous segment.
  */
-int ddp_rx_next_page_off(const struct ddp_stream *s);
+int ddp_rx_get_next_page_off(const struct ddp_stream *s);
 
 /**
  * ddp_rx_is_next - check whether a tagged segment continues the previous ones
@@ -180,7 +180,7 @@ bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
  *
  * Processes the segments as repeated calls of ddp_rx_try_fast() would, but checks
  * and copies all of them together if possible. The caller must keep the batch
- * short, because ddp_region_revoke() and ddp_stream_settle() wait for it.
+ * short, because ddp_region_revoke() and ddp_stream_quiesce() wait for it.
  *
  * Return: number of segments processed; @n if there was no error.
  */
@@ -263,9 +263,9 @@ struct ddp_txseg {
  * @s: stream
  *
  * Until ddp_tx_end(), the caller may call ddp_tx_next(), ddp_tx_fill(),
- * ddp_tx_next_batch() and ddp_tx_unpull(), and must keep BH off. Before ddp_tx_end()
+ * ddp_tx_next_batch() and ddp_tx_undo_next(), and must keep BH off. Before ddp_tx_end()
  * it must have filled each segment that it has pulled, or have called
- * ddp_tx_unpull(). ddp_stream_settle() waits for ddp_tx_end(), so the caller
+ * ddp_tx_undo_next(). ddp_stream_quiesce() waits for ddp_tx_end(), so the caller
  * must call ddp_tx_end() after one batch at most.
  */
 void ddp_tx_begin(struct ddp_stream *s);
@@ -287,20 +287,20 @@ void ddp_tx_end(struct ddp_stream *s);
  * Called by the LLP's transmit path only, with BH off.
  *
  * Return: true if @seg is valid; the caller must then copy the payload with
- * ddp_tx_fill(), or undo the pull with ddp_tx_unpull(). False if there is
+ * ddp_tx_fill(), or undo the pull with ddp_tx_undo_next(). False if there is
  * nothing to send now.
  */
 bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
 
 /**
- * ddp_tx_unpull - undo the last ddp_tx_next()
+ * ddp_tx_undo_next - undo the last ddp_tx_next()
  * @s: stream; ddp_tx_fill() must not have copied any payload of the segment
  *
  * An LLP calls this function if it has no space for the segment. The next
  * ddp_tx_next() returns the same bytes again, and only the ddp_tx_report_sent()
  * after that call reports them as sent.
  */
-void ddp_tx_unpull(struct ddp_stream *s);
+void ddp_tx_undo_next(struct ddp_stream *s);
 
 /**
  * ddp_tx_expects_kick - check whether the ULP will kick because it has more to send
@@ -348,7 +348,7 @@ bool ddp_tx_is_blocked(const struct ddp_stream *s);
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
 
 /**
- * ddp_tx_page_off - get the page offset of the current segment's source
+ * ddp_tx_get_page_off - get the page offset of the current segment's source
  * @s: stream; ddp_tx_fill() must not have copied any payload of the segment
  *
  * An LLP that fills a long segment at this page offset of its buffer lets
@@ -358,7 +358,7 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
  *
  * Return: the page offset in bytes.
  */
-u32 ddp_tx_page_off(struct ddp_stream *s);
+u32 ddp_tx_get_page_off(struct ddp_stream *s);
 
 /**
  * struct ddp_txbatch - buffer for a batch of segments of the same length

@@ -124,9 +124,9 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 void ddp_port_unlisten(struct ddp_listener *dl);
 bool ddp_port_get_policy(struct ddp_port_listener *l, struct ddp_policy *policy);
 
-const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p);
-int ddp_port_vrf(const struct ddp_port *p);
-const struct socket *ddp_port_sock(const struct ddp_port *p);
+const struct sockaddr_storage *ddp_port_get_addr(const struct ddp_port *p);
+int ddp_port_get_vrf(const struct ddp_port *p);
+const struct socket *ddp_port_get_sock(const struct ddp_port *p);
 
 /* Find the listener that a peer has connected to, and take a reference to it */
 struct ddp_port_listener *

@@ -237,8 +237,8 @@ int ddp_type_register(struct ddp_session_type *type);
 void ddp_type_unregister(struct ddp_session_type *type);
 /* Get a type by name, and load module iw-llp-NAME if necessary; NULL if not available */
 const struct ddp_session_type *ddp_type_get(const char *name);
-const struct ddp_session_type *ddp_type_get_by_program(const char *name,
-						       int protocol);
+const struct ddp_session_type *ddp_type_get_for_current(const char *name,
+							int protocol);
 void ddp_type_put(const struct ddp_session_type *type);
 
 static inline void ddp_session_get(struct ddp_session *ss)

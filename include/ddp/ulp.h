@@ -135,7 +135,7 @@ struct ddp_msg {
  *	last segment was pulled
  * @failed: handle a failure of the stream; @f->why may be a local reason. After
  *	this upcall DDP begins no further placement. A copy that is already in
- *	progress may continue; ddp_stream_settle() waits for it. DDP still calls
+ *	progress may continue; ddp_stream_quiesce() waits for it. DDP still calls
  *	@next, which may return a Terminate. Called at most once.
  * @down: handle the end of the LLP's connection. Called at most once, as the
  *	last upcall; not called if ddp_stream_unbind() comes first.
@@ -216,7 +216,7 @@ struct ddp_stream {
 	struct ddp_fault		rx_fault;
 
 	/* written by the receive path only */
-	bool			rx_busy;	/* receive path runs; see ddp_stream_settle() */
+	bool			rx_busy;	/* receive path runs; see ddp_stream_quiesce() */
 	bool			rx_begun;	/* true between ddp_rx_begin() and ddp_rx_end() */
 	/*
 	 * MR of the last segment with a cached reference, or NULL. The receive
@@ -235,7 +235,7 @@ struct ddp_stream {
 	struct ddp_fault		tx_fault;
 
 	/* written by the transmit path only */
-	bool			tx_busy;	/* transmit path runs; see ddp_stream_settle() */
+	bool			tx_busy;	/* transmit path runs; see ddp_stream_quiesce() */
 	bool			tx_expects_kick;	/* the ULP kicks when it has more to send */
 	bool			tx_blocked;	/* next message waits for the peer's response */
 	/*
@@ -276,7 +276,7 @@ void ddp_stream_close_if_failed(struct ddp_stream *s);
  * Wait until the receive path and the transmit path of a failed stream have stopped
  * accessing registered memory and executing work requests. Sleeps.
  */
-void ddp_stream_settle(struct ddp_stream *s);
+void ddp_stream_quiesce(struct ddp_stream *s);
 
 /* The next four functions may be called in next() only */
 

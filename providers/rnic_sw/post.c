@@ -278,8 +278,8 @@ static void ring_doorbell_with_retry(struct rnic_sw_qp *qp, struct rnic_sw_queue
  * queue's lock. Return: 0; or a positive errno if the doorbell has failed again,
  * so that the caller must not post.
  */
-static int ring_again_if_failed(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
-				int (*ring)(struct rnic_sw_qp *qp))
+static int retry_failed_doorbell(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
+				 int (*ring)(struct rnic_sw_qp *qp))
 {
 	if (q->doorbell_err) {
 		atomic_fetch_add(&q->refs, 1);
@@ -347,7 +347,7 @@ void rnic_sw_ring_sq_doorbell(struct rnic_sw_qp *qp)
  */
 int rnic_sw_retry_sq_doorbell(struct rnic_sw_qp *qp)
 {
-	return ring_again_if_failed(qp, &qp->sq, ring_sq_doorbell_once);
+	return retry_failed_doorbell(qp, &qp->sq, ring_sq_doorbell_once);
 }
 
 /*
@@ -450,7 +450,7 @@ int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 
 	ring_lock(&qp->rq);
 	prod = qp->rq.prod;
-	ret = ring_again_if_failed(qp, &qp->rq, ring_rq_doorbell_once);
+	ret = retry_failed_doorbell(qp, &qp->rq, ring_rq_doorbell_once);
 	for (; wr; wr = wr->next) {
 		if (!ret)
 			ret = rnic_sw_queue_recv(&qp->rq, qp->max_recv_sge, wr);

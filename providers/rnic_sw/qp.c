@@ -79,7 +79,7 @@ static int map_rq(struct rnic_sw_qp *qp,
 	room = resp->rq_stride - sizeof(struct rnic_sw_rqe);
 	if (room / sizeof(struct rnic_sw_sge) < qp->max_recv_sge)
 		return EINVAL;
-	return rnic_sw_share_queue(&qp->rq, &qp->sq, resp->rq_offset);
+	return rnic_sw_place_ring(&qp->rq, &qp->sq, resp->rq_offset);
 }
 
 static int map_rings(struct rnic_sw_qp *qp,
@@ -91,15 +91,16 @@ static int map_rings(struct rnic_sw_qp *qp,
 }
 
 /* Check whether a QP with this number is being destroyed */
-static bool is_number_dying(struct rnic_sw_context *ctx, uint32_t qp_num)
+static bool is_qp_num_being_destroyed(struct rnic_sw_context *ctx,
+				      uint32_t qp_num)
 {
 	const struct rnic_sw_qp *qp;
 	bool found = false;
 
-	pthread_mutex_lock(&ctx->dying_lock);
-	list_for_each(&ctx->dying, qp, dying)
+	pthread_mutex_lock(&ctx->destroying_lock);
+	list_for_each(&ctx->destroying, qp, destroying)
 		found = found || qp->vqp.qp.qp_num == qp_num;
-	pthread_mutex_unlock(&ctx->dying_lock);
+	pthread_mutex_unlock(&ctx->destroying_lock);
 	return found;
 }
 
@@ -107,9 +108,9 @@ static bool is_number_dying(struct rnic_sw_context *ctx, uint32_t qp_num)
  * Create a QP in the kernel. The granted sizes are returned in @ex->cap and
  * @granted. Return: 0 or a positive errno.
  */
-static int create_qp_once(struct rnic_sw_qp *qp, uint32_t llp,
-			  struct ibv_qp_init_attr_ex *ex,
-			  struct rnic_sw_create_qp_resp *granted)
+static int issue_create_qp(struct rnic_sw_qp *qp, uint32_t llp,
+			   struct ibv_qp_init_attr_ex *ex,
+			   struct rnic_sw_create_qp_resp *granted)
 {
 	struct rnic_sw_cmd_create_qp cmd = { .drv_payload.llp = llp };
 	struct rnic_sw_cmd_create_qp_resp resp = {};
@@ -136,9 +137,9 @@ static int create_qp_once(struct rnic_sw_qp *qp, uint32_t llp,
  * completions nor events. The next QP gets another number, because the kernel
  * assigns consecutive numbers, with a random number from time to time.
  */
-static int create_unique_qp(struct rnic_sw_qp *qp, uint32_t llp,
-			    struct ibv_qp_init_attr_ex *attr,
-			    struct rnic_sw_create_qp_resp *granted)
+static int create_qp_with_unused_number(struct rnic_sw_qp *qp, uint32_t llp,
+					struct ibv_qp_init_attr_ex *attr,
+					struct rnic_sw_create_qp_resp *granted)
 {
 	struct rnic_sw_context *ctx = to_ctx(qp->vqp.qp.context);
 	struct ibv_qp_init_attr_ex ex;
@@ -146,10 +147,10 @@ static int create_unique_qp(struct rnic_sw_qp *qp, uint32_t llp,
 
 	do {
 		ex = *attr;
-		ret = create_qp_once(qp, llp, &ex, granted);
+		ret = issue_create_qp(qp, llp, &ex, granted);
 		if (ret)
 			return ret;
-		if (!is_number_dying(ctx, qp->vqp.qp.qp_num)) {
+		if (!is_qp_num_being_destroyed(ctx, qp->vqp.qp.qp_num)) {
 			attr->cap = ex.cap;
 			return 0;
 		}
@@ -168,7 +169,7 @@ static int create_kernel_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
 	ret = choose_llp(to_ctx(ctx), &llp);
 	if (ret)
 		return ret;
-	ret = create_unique_qp(qp, llp, attr, &granted);
+	ret = create_qp_with_unused_number(qp, llp, attr, &granted);
 	if (ret)
 		return ret;
 	qp->max_send_sge = attr->cap.max_send_sge;
@@ -185,7 +186,7 @@ static int create_kernel_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
 }
 
 /* Declare that the QP has the extended post functions */
-static void mark_qp_ex(struct verbs_qp *vqp)
+static void declare_qp_ex(struct verbs_qp *vqp)
 {
 	vqp->comp_mask |= VERBS_QP_EX;
 #if IBVERBS_PABI_VERSION == 34 && !defined(RNIC_SW_IN_RDMA_CORE)
@@ -247,7 +248,7 @@ struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
 	take_qp_refs(qp, attr);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		rnic_sw_fill_qp_ex(qp);
-		mark_qp_ex(&qp->vqp);
+		declare_qp_ex(&qp->vqp);
 	}
 	return &qp->vqp.qp;
 }
@@ -335,19 +336,21 @@ static void wait_for_posts(struct rnic_sw_qp *qp)
 }
 
 /* Add a QP to the list of QPs being destroyed */
-static void add_to_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
+static void add_to_destroying_list(struct rnic_sw_context *ctx,
+				   struct rnic_sw_qp *qp)
 {
-	pthread_mutex_lock(&ctx->dying_lock);
-	list_add_tail(&ctx->dying, &qp->dying);
-	pthread_mutex_unlock(&ctx->dying_lock);
+	pthread_mutex_lock(&ctx->destroying_lock);
+	list_add_tail(&ctx->destroying, &qp->destroying);
+	pthread_mutex_unlock(&ctx->destroying_lock);
 }
 
 /* Remove a QP from the list of QPs being destroyed */
-static void remove_from_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
+static void remove_from_destroying_list(struct rnic_sw_context *ctx,
+					struct rnic_sw_qp *qp)
 {
-	pthread_mutex_lock(&ctx->dying_lock);
-	list_del(&qp->dying);
-	pthread_mutex_unlock(&ctx->dying_lock);
+	pthread_mutex_lock(&ctx->destroying_lock);
+	list_del(&qp->destroying);
+	pthread_mutex_unlock(&ctx->destroying_lock);
 }
 
 /*
@@ -375,12 +378,12 @@ static void remove_cqes_and_put_cqs(struct ibv_qp *ibqp)
 
 /*
  * Destroy a QP. As soon as the command has destroyed it, the kernel may reuse
- * the QP's number. So keep the QP on ctx->dying from before the command until
- * its completions have been removed: no new QP gets the number meanwhile.
+ * the QP's number. So keep the QP on ctx->destroying from before the command
+ * until its completions have been removed: no new QP gets the number meanwhile.
  *
- * Do not hold dying_lock across the command and the removal. The command waits
- * until the program has acknowledged all events of the QP. The removal waits
- * for threads between start_poll and end_poll, which may first create and
+ * Do not hold destroying_lock across the command and the removal. The command
+ * waits until the program has acknowledged all events of the QP. The removal
+ * waits for threads between start_poll and end_poll, which may first create and
  * destroy other QPs.
  */
 static int destroy_qp(struct ibv_qp *ibqp)
@@ -390,11 +393,11 @@ static int destroy_qp(struct ibv_qp *ibqp)
 	int ret;
 
 	wait_for_posts(qp);
-	add_to_dying(ctx, qp);
+	add_to_destroying_list(ctx, qp);
 	ret = ibv_cmd_destroy_qp(ibqp);
 	if (!ret)
 		remove_cqes_and_put_cqs(ibqp);
-	remove_from_dying(ctx, qp);
+	remove_from_destroying_list(ctx, qp);
 	if (ret)
 		return ret;
 	rnic_sw_put_pd(ibqp->pd);

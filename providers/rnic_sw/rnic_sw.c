@@ -74,7 +74,7 @@ static int create_kernel_context(struct verbs_context *vctx,
  * Create a context in the kernel, and read the kernel's optional features from
  * the response
  */
-static int get_context(struct rnic_sw_context *ctx)
+static int create_context_with_features(struct rnic_sw_context *ctx)
 {
 	struct rnic_sw_cmd_alloc_ctx_resp resp = {};
 	int ret = create_kernel_context(&ctx->vctx, &resp);
@@ -121,8 +121,8 @@ void rnic_sw_init_context(struct rnic_sw_context *ctx)
 {
 	ctx->env_llp = read_env_llp();
 	pthread_mutex_init(&ctx->pages_lock, NULL);
-	pthread_mutex_init(&ctx->dying_lock, NULL);
-	list_head_init(&ctx->dying);
+	pthread_mutex_init(&ctx->destroying_lock, NULL);
+	list_head_init(&ctx->destroying);
 }
 
 static struct verbs_context *create_context(struct ibv_device *ibdev, int cmd_fd,
@@ -147,7 +147,7 @@ static struct verbs_context *create_context(struct ibv_device *ibdev, int cmd_fd
 static struct verbs_context *alloc_context(struct ibv_device *ibdev,
 					   int cmd_fd, void *private_data)
 {
-	return create_context(ibdev, cmd_fd, get_context);
+	return create_context(ibdev, cmd_fd, create_context_with_features);
 }
 
 /* Create a context for another file descriptor of an existing kernel context */
@@ -161,7 +161,7 @@ static void free_context(struct ibv_context *ibctx)
 {
 	struct rnic_sw_context *ctx = to_ctx(ibctx);
 
-	pthread_mutex_destroy(&ctx->dying_lock);
+	pthread_mutex_destroy(&ctx->destroying_lock);
 	pthread_mutex_destroy(&ctx->pages_lock);
 	verbs_uninit_context(&ctx->vctx);
 	free(ctx);
@@ -267,7 +267,7 @@ int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 }
 
 /**
- * rnic_sw_share_queue - set up the ring of a queue in another queue's mapping
+ * rnic_sw_place_ring - set up the ring of a queue in another queue's mapping
  * @q: the queue, with slots and stride as the kernel reported them; @q->bytes
  *	stays 0, so that only @first unmaps the mapping
  * @first: the queue that owns the mapping; its ring must be mapped
@@ -278,8 +278,8 @@ int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
  * Return: 0; EINVAL, also in errno, if @q does not fit into the mapping after
  * the ring of @first.
  */
-int rnic_sw_share_queue(struct rnic_sw_queue *q,
-			const struct rnic_sw_queue *first, uint32_t offset)
+int rnic_sw_place_ring(struct rnic_sw_queue *q,
+		       const struct rnic_sw_queue *first, uint32_t offset)
 {
 	size_t taken = RNIC_SW_RING_HDR + (size_t)first->slots * first->stride;
 

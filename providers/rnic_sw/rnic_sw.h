@@ -35,8 +35,9 @@ struct rnic_sw_context {
 	bool			can_pack;	/* kernel can put several rings in a mapping */
 	pthread_mutex_t		pages_lock;	/* protects pages and the mappings in it */
 	void			*pages;	/* tsearch(3) tree of shared mappings, sorted by number */
-	pthread_mutex_t		dying_lock;	/* protects dying; not held during commands */
-	struct list_head	dying;	/* QPs being destroyed; no new QP may get their numbers */
+	/* QPs that are being destroyed, whose numbers no new QP may get */
+	struct list_head	destroying;
+	pthread_mutex_t		destroying_lock;	/* not held during commands */
 };
 
 /* Thread domain */
@@ -74,7 +75,7 @@ struct rnic_sw_srq {
 
 struct rnic_sw_qp {
 	struct verbs_qp		vqp;
-	struct list_node	dying;	/* entry in the context's list of QPs being destroyed */
+	struct list_node	destroying;	/* entry in the context's list */
 	struct rnic_sw_queue	sq;
 	struct rnic_sw_queue	rq;
 	uint32_t		max_send_sge;	/* maximum number of SGEs of a send request */
@@ -250,8 +251,8 @@ void rnic_sw_put_page(struct rnic_sw_page *page);
 /* rnic_sw.c: map rings that the kernel has created; set errno on failure */
 int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 		      const struct rnic_sw_ring_loc *at);
-int rnic_sw_share_queue(struct rnic_sw_queue *q,
-			const struct rnic_sw_queue *first, uint32_t offset);
+int rnic_sw_place_ring(struct rnic_sw_queue *q,
+		       const struct rnic_sw_queue *first, uint32_t offset);
 void rnic_sw_unmap_queue(struct rnic_sw_queue *q);
 void rnic_sw_init_queue(struct rnic_sw_queue *q, bool unlocked);
 void rnic_sw_fini_queue(struct rnic_sw_queue *q);

@@ -34,13 +34,13 @@ static int bounds_init(struct kunit *test)
 
 static enum iw_reason check_range(struct bounds_ctx *c, u64 to, u32 len)
 {
-	return ddp_bounds_check(&c->r, &c->s, STAG, to, len, DDP_REMOTE_WRITE);
+	return ddp_bounds_check_access(&c->r, &c->s, STAG, to, len, DDP_REMOTE_WRITE);
 }
 
-/* Check a further range of the MR with ddp_bounds_recheck() */
+/* Check a further range of the MR with ddp_bounds_recheck_access() */
 static enum iw_reason recheck_range(struct bounds_ctx *c, u64 to, u32 len)
 {
-	return ddp_bounds_recheck(&c->r, &c->s, DDP_REMOTE_WRITE, to, len);
+	return ddp_bounds_recheck_access(&c->r, &c->s, DDP_REMOTE_WRITE, to, len);
 }
 
 /*
@@ -75,8 +75,8 @@ static void bounds_rights(struct kunit *test)
 		for (want = 0; want < 32; want++) {
 			c->r.rights = have;
 			KUNIT_EXPECT_EQ(test,
-					ddp_bounds_check(&c->r, &c->s, STAG,
-							 0x1000, 1, want),
+					ddp_bounds_check_access(&c->r, &c->s, STAG,
+								0x1000, 1, want),
 					(have & want) == want ?
 					IW_OK : IW_DDP_T_STAG);
 		}
@@ -84,8 +84,8 @@ static void bounds_rights(struct kunit *test)
 }
 
 /*
- * RFC 5040 8.1.1 (5) (RDMAP-176, N-3): ddp_bounds_check() and
- * ddp_bounds_recheck() refuse an access if the stream denies one of the
+ * RFC 5040 8.1.1 (5) (RDMAP-176, N-3): ddp_bounds_check_access() and
+ * ddp_bounds_recheck_access() refuse an access if the stream denies one of the
  * requested rights.
  */
 static void bounds_denied(struct kunit *test)
@@ -100,11 +100,11 @@ static void bounds_denied(struct kunit *test)
 
 			c->s.denied = denied;
 			KUNIT_EXPECT_EQ(test, why,
-					ddp_bounds_check(&c->r, &c->s, STAG,
-							 0x1000, 1, want));
+					ddp_bounds_check_access(&c->r, &c->s, STAG,
+								0x1000, 1, want));
 			KUNIT_EXPECT_EQ(test, why,
-					ddp_bounds_recheck(&c->r, &c->s, want,
-							   0x1000, 1));
+					ddp_bounds_recheck_access(&c->r, &c->s, want,
+								  0x1000, 1));
 		}
 	}
 }
@@ -120,16 +120,16 @@ static void bounds_recv_pd(struct kunit *test)
 
 	c->s.recv_pd = &theirs;
 	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, 1), IW_OK);
-	KUNIT_EXPECT_EQ(test, ddp_bounds_check(&c->r, &c->s, STAG, 0x1000, 1,
-					       RIGHTS | DDP_RECV_BUF),
+	KUNIT_EXPECT_EQ(test, ddp_bounds_check_access(&c->r, &c->s, STAG, 0x1000, 1,
+						      RIGHTS | DDP_RECV_BUF),
 			IW_DDP_T_ASSOC);
 	c->r.pd = &theirs;
 	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, 1), IW_DDP_T_ASSOC);
-	KUNIT_EXPECT_EQ(test, ddp_bounds_check(&c->r, &c->s, STAG, 0x1000, 1,
-					       RIGHTS | DDP_RECV_BUF), IW_OK);
+	KUNIT_EXPECT_EQ(test, ddp_bounds_check_access(&c->r, &c->s, STAG, 0x1000, 1,
+						      RIGHTS | DDP_RECV_BUF), IW_OK);
 	c->r.rights = DDP_RECV_BUF;
-	KUNIT_EXPECT_EQ(test, ddp_bounds_check(&c->r, &c->s, STAG, 0x1000, 1,
-					       DDP_LOCAL_WRITE | DDP_RECV_BUF),
+	KUNIT_EXPECT_EQ(test, ddp_bounds_check_access(&c->r, &c->s, STAG, 0x1000, 1,
+						      DDP_LOCAL_WRITE | DDP_RECV_BUF),
 			IW_DDP_T_STAG);
 }
 
@@ -156,7 +156,7 @@ static void bounds_association(struct kunit *test)
 }
 
 /*
- * If several checks fail, ddp_bounds_check() reports the first one in the order
+ * If several checks fail, ddp_bounds_check_access() reports the first one in the order
  * STag, association, rights, range. The test begins with an access that fails
  * all four, and corrects one after the other.
  */
@@ -219,7 +219,7 @@ static void describe_mr(const struct place *p, char *desc)
 KUNIT_ARRAY_PARAM(place, places, describe_mr);
 
 /*
- * Compute the expected result of ddp_bounds_check() for a range, byte by byte.
+ * Compute the expected result of ddp_bounds_check_access() for a range, byte by byte.
  * The MR of @p must not wrap at 2^64.
  */
 static enum iw_reason expected_range_result(const struct place *p, u64 to, u32 len)
@@ -238,7 +238,7 @@ static enum iw_reason expected_range_result(const struct place *p, u64 to, u32 l
 /*
  * RFC 5041 7.1 T3 to T5, 8.3 (1), 8.3.1 (3) (DDP-98, DDP-99, DDP-100, DDP-116,
  * DDP-125): for ranges of 1 to 20 bytes around both ends of an MR, and around
- * 2^64, ddp_bounds_check() and ddp_bounds_recheck() return the result of
+ * 2^64, ddp_bounds_check_access() and ddp_bounds_recheck_access() return the result of
  * expected_range_result().
  */
 static void bounds_ranges(struct kunit *test)
@@ -288,7 +288,7 @@ static void bounds_longest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, check_range(c, 0x800, 1), IW_DDP_T_BOUNDS);
 }
 
-/* RFC 5041 8.3 (2) (DDP-117): ddp_bounds_recheck() refuses a revoked MR. */
+/* RFC 5041 8.3 (2) (DDP-117): ddp_bounds_recheck_access() refuses a revoked MR. */
 static void bounds_recheck_of_revoked(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;

@@ -70,7 +70,7 @@ KUNIT_ARRAY_PARAM(due, dues, describe_due);
  * RFC 5041 7.1 U1, U3, U5 (DDP-86, DDP-92, DDP-94, N-8, N-9): a segment is
  * accepted only if its MSN and MO are the next expected ones of its queue.
  */
-static void untagged_due(struct kunit *test)
+static void untagged_expected_segment(struct kunit *test)
 {
 	const struct due *d = test->param_value;
 	const struct ddp_hdr h = { .qn = d->qn, .msn = d->msn, .mo = d->mo };
@@ -192,7 +192,7 @@ static void untagged_walk(struct kunit *test)
 
 static struct kunit_case untagged_cases[] = {
 	KUNIT_CASE(untagged_first_segment),
-	KUNIT_CASE_PARAM(untagged_due, due_gen_params),
+	KUNIT_CASE_PARAM(untagged_expected_segment, due_gen_params),
 	KUNIT_CASE(untagged_msn_wraps),
 	KUNIT_CASE(untagged_fits),
 	KUNIT_CASE(untagged_fits_large),

@@ -84,11 +84,11 @@ static enum iw_reason copy_and_verify_fpdu(struct source *s, struct mpa_verify *
 	copy_and_change(s, head, len);
 	mpa_fpdu_decode(&f, start, t->markers, head, len);
 	mpa_verify_begin(t, &f, head, fpdu);
-	while ((to = mpa_verify_next_dst(t, &len))) {
+	while ((to = mpa_verify_get_next_dst(t, &len))) {
 		copy_and_change(s, to, len);
 		mpa_verify_process_copied(t, len);
 	}
-	return mpa_verify_result(t);
+	return mpa_verify_get_result(t);
 }
 
 static struct fixture *new_fixture(struct kunit *test)

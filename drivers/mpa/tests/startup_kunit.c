@@ -28,7 +28,7 @@ struct outcome {
 };
 
 #define EXPECT_WANT(test, s, want) \
-	KUNIT_EXPECT_EQ(test, mpa_startup_next_step(s), want)
+	KUNIT_EXPECT_EQ(test, mpa_startup_get_next_step(s), want)
 
 /* static, because these variables are too large for the stack */
 static struct mpa_startup su, other;
@@ -98,14 +98,14 @@ static void feed_frame(struct outcome *o, size_t len, size_t piece)
 	size_t n;
 
 	memset(o, 0, sizeof(*o));
-	while (mpa_startup_next_step(&su) == MPA_WANT_READ && o->eaten < len) {
+	while (mpa_startup_get_next_step(&su) == MPA_WANT_READ && o->eaten < len) {
 		n = min(piece, len - o->eaten);
 		o->last = mpa_startup_process_input(&su, frame + o->eaten, n);
 		if (o->last < 0)
 			break;
 		o->eaten += o->last;
 	}
-	o->want = mpa_startup_next_step(&su);
+	o->want = mpa_startup_get_next_step(&su);
 	o->why = su.why;
 }
 
@@ -276,7 +276,7 @@ static void startup_every_cut(struct kunit *test)
 }
 
 /*
- * A caller that always reads the number of bytes that mpa_startup_missing_len() returns
+ * A caller that always reads the number of bytes that mpa_startup_get_missing() returns
  * reads the whole frame, and no byte after the frame.
  */
 static void startup_missing_len_ends_with_frame(struct kunit *test)
@@ -287,8 +287,8 @@ static void startup_missing_len_ends_with_frame(struct kunit *test)
 	for (g.pd_len = 4; g.pd_len <= 512; g.pd_len++) {
 		len = build_frame(&g);
 		begin_startup(&g);
-		KUNIT_EXPECT_EQ(test, mpa_startup_missing_len(&su), 20);
-		for (at = 0; (need = mpa_startup_missing_len(&su)); at += need)
+		KUNIT_EXPECT_EQ(test, mpa_startup_get_missing(&su), 20);
+		for (at = 0; (need = mpa_startup_get_missing(&su)); at += need)
 			mpa_startup_process_input(&su, frame + at, need);
 		KUNIT_EXPECT_EQ(test, at, len);
 		EXPECT_WANT(test, &su, MPA_WANT_OFFER);

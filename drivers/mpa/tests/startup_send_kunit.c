@@ -8,7 +8,7 @@
 #include "../startup.h"
 
 #define EXPECT_WANT(test, s, want) \
-	KUNIT_EXPECT_EQ(test, mpa_startup_next_step(s), want)
+	KUNIT_EXPECT_EQ(test, mpa_startup_get_next_step(s), want)
 
 /* static, because these variables are too large for the stack */
 static struct mpa_startup su, other;
@@ -278,7 +278,7 @@ static void startup_both_ends(struct kunit *test)
 		mpa_startup_set_offer(&su, &offer);
 		transfer_frame(&su, &other);
 		/* RFC 6581 10 (MPA2-66): a responder of revision 1 closes the connection */
-		lost = mpa_startup_next_step(&other) == MPA_WANT_CLOSE;
+		lost = mpa_startup_get_next_step(&other) == MPA_WANT_CLOSE;
 		KUNIT_EXPECT_EQ(test, lost, word && i & 1 && !(i & 8));
 		if (lost) {
 			mpa_startup_handle_eof(&su, true);

@@ -113,18 +113,18 @@ static void short_period_doubles_threshold(struct kunit *test)
 	for (i = 0; i < 20; i++) {
 		KUNIT_EXPECT_EQ(test, threshold, ring_until_period(&b, &now));
 		now += DB_MOD_PERIOD_NS;
-		db_mod_record_coalesced(&b, now, i % DB_MOD_STREAK);
+		db_mod_record_period_end(&b, now, i % DB_MOD_STREAK);
 		threshold = min(2 * threshold, DB_MOD_STREAK_MAX);
 	}
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK_MAX, threshold);
 	KUNIT_EXPECT_EQ(test, threshold, ring_until_period(&b, &now));
-	db_mod_record_coalesced(&b, now, DB_MOD_STREAK);
+	db_mod_record_period_end(&b, now, DB_MOD_STREAK);
 	/*
 	 * the period had enough requests, so the next doorbell starts another
 	 * period
 	 */
 	KUNIT_EXPECT_EQ(test, 1u, ring_until_period(&b, &now));
-	db_mod_record_coalesced(&b, now, DB_MOD_STREAK - 1);
+	db_mod_record_period_end(&b, now, DB_MOD_STREAK - 1);
 	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, ring_until_period(&b, &now));
 }
 
@@ -141,10 +141,10 @@ static void late_period_is_not_worthwhile(struct kunit *test)
 	db_mod_record_transmitted(&b, now);
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, ring_until_period(&b, &now));
 	now += DB_MOD_LATE_NS - 1;
-	db_mod_record_coalesced(&b, now, 1000);
+	db_mod_record_period_end(&b, now, 1000);
 	KUNIT_EXPECT_EQ(test, 1u, ring_until_period(&b, &now));
 	now += DB_MOD_LATE_NS;
-	db_mod_record_coalesced(&b, now, 1000);
+	db_mod_record_period_end(&b, now, 1000);
 	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, ring_until_period(&b, &now));
 }
 

@@ -15,7 +15,7 @@ static const char * const picture[QP_STATE_NR] = {
 	[QP_ERROR]	= "-----",
 };
 
-static void whole_matrix(struct kunit *test)
+static void every_transition_is_as_expected(struct kunit *test)
 {
 	int from, to;
 
@@ -36,7 +36,7 @@ static void error_from_everywhere(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, qp_state_may_change(from, QP_ERROR));
 }
 
-static void names(struct kunit *test)
+static void every_state_has_a_name(struct kunit *test)
 {
 	int s;
 
@@ -45,9 +45,9 @@ static void names(struct kunit *test)
 }
 
 static struct kunit_case qp_state_cases[] = {
-	KUNIT_CASE(whole_matrix),
+	KUNIT_CASE(every_transition_is_as_expected),
 	KUNIT_CASE(error_from_everywhere),
-	KUNIT_CASE(names),
+	KUNIT_CASE(every_state_has_a_name),
 	{}
 };
 

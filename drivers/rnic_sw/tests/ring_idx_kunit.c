@@ -59,7 +59,7 @@ static void bad_producer_is_refused(struct kunit *test)
  * 200000 random producer indices never cause more slots in use than the ring
  * has.
  */
-static void any_producer(struct kunit *test)
+static void any_producer_stays_within_ring(struct kunit *test)
 {
 	struct rnd_state rnd;
 	u32 head, tail, n, i;
@@ -115,7 +115,7 @@ static void before_compares_across_wrap(struct kunit *test)
 static struct kunit_case ring_idx_cases[] = {
 	KUNIT_CASE(posted_slots_fit_ring),
 	KUNIT_CASE(bad_producer_is_refused),
-	KUNIT_CASE(any_producer),
+	KUNIT_CASE(any_producer_stays_within_ring),
 	KUNIT_CASE(consumer_only_advances),
 	KUNIT_CASE(before_compares_across_wrap),
 	{}

@@ -47,9 +47,9 @@ static void unused_bytes_must_be_zero(struct kunit *test)
 	for (i = middle; i < sizeof(e); i++) {
 		memset(&e, 0, sizeof(e));
 		e.opcode = m->opcode;
-		KUNIT_ASSERT_TRUE(test, rnic_sqe_is_clean(&e));
+		KUNIT_ASSERT_TRUE(test, rnic_sqe_is_well_formed(&e));
 		((u8 *)&e)[i] = 0x80;
-		KUNIT_EXPECT_EQ_MSG(test, rnic_sqe_is_clean(&e),
+		KUNIT_EXPECT_EQ_MSG(test, rnic_sqe_is_well_formed(&e),
 				    i >= m->from && i < m->to, "byte %zu", i);
 	}
 }
@@ -64,7 +64,7 @@ static bool is_sqe_accepted(u8 opcode, u8 flags, u16 num_sge, u32 inline_len)
 		.inline_len = inline_len,
 	};
 
-	return rnic_sqe_is_clean(&e);
+	return rnic_sqe_is_well_formed(&e);
 }
 
 /*
@@ -112,9 +112,9 @@ static void recv_reserved_must_be_zero(struct kunit *test)
 {
 	struct rnic_sw_rqe e = { .wr_id = ~0ull, .num_sge = ~0u };
 
-	KUNIT_EXPECT_TRUE(test, rnic_rqe_is_clean(&e));
+	KUNIT_EXPECT_TRUE(test, rnic_rqe_is_well_formed(&e));
 	e.reserved = 1u << 31;
-	KUNIT_EXPECT_FALSE(test, rnic_rqe_is_clean(&e));
+	KUNIT_EXPECT_FALSE(test, rnic_rqe_is_well_formed(&e));
 }
 
 static struct kunit_case sqe_cases[] = {

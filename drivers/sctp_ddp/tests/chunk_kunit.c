@@ -10,7 +10,7 @@
 
 struct kind {
 	u16		code;
-	enum sddp_chunk_kind	what;
+	enum sddp_chunk_kind	kind;
 	bool		enhanced;
 };
 
@@ -43,7 +43,7 @@ static void fill_control(const struct kind *k, u16 pd_len)
 
 	memset(&in, 0, sizeof(in));
 	in.ssn = SSN;
-	in.what = k->what;
+	in.kind = k->kind;
 	in.offer.enhanced = k->enhanced;
 	in.offer.ird = IRD;
 	in.offer.ord = ORD;
@@ -83,7 +83,7 @@ static bool is_pd_short_enough(const struct kind *k, u16 pd_len)
 static void expect_same_control(struct kunit *test, const struct kind *k, u16 pd_len)
 {
 	KUNIT_EXPECT_EQ(test, out.ssn, (u16)SSN);
-	KUNIT_EXPECT_EQ(test, out.what, k->what);
+	KUNIT_EXPECT_EQ(test, out.kind, k->kind);
 	KUNIT_EXPECT_EQ(test, out.offer.enhanced, k->enhanced);
 	KUNIT_EXPECT_EQ(test, out.offer.pd_len, pd_len);
 	KUNIT_EXPECT_TRUE(test, !memcmp(out.offer.pd, in.offer.pd, pd_len));
@@ -109,7 +109,7 @@ static void encode_and_decode(struct kunit *test)
 
 	for (k = kinds; k < kinds + ARRAY_SIZE(kinds); k++) {
 		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
-			if (k->what == SDDP_KIND_TERMINATE && lengths[i])
+			if (k->kind == SDDP_KIND_TERMINATE && lengths[i])
 				continue;
 			fill_control(k, lengths[i]);
 			n = encode_by_hand(k, lengths[i]);
@@ -193,7 +193,7 @@ static void terminate_has_no_data(struct kunit *test)
 		encode_by_hand(k, n);
 		KUNIT_EXPECT_EQ(test, IW_OK,
 				sddp_control_decode(&out, octets, 4 + n));
-		KUNIT_EXPECT_EQ(test, out.what, SDDP_KIND_TERMINATE);
+		KUNIT_EXPECT_EQ(test, out.kind, SDDP_KIND_TERMINATE);
 		KUNIT_EXPECT_EQ(test, out.offer.pd_len, (u16)0);
 		KUNIT_EXPECT_FALSE(test, out.offer.enhanced);
 	}

@@ -14,19 +14,19 @@
 /* A chunk that this side sends (if ours is set) or receives */
 struct chunk {
 	bool		ours;
-	enum sddp_chunk_kind	what;
+	enum sddp_chunk_kind	kind;
 	bool		enhanced;
 };
 
 static const struct chunk kinds[] = {
-	{ .what = SDDP_KIND_INITIATE },
-	{ .what = SDDP_KIND_INITIATE, .enhanced = true },
-	{ .what = SDDP_KIND_ACCEPT },
-	{ .what = SDDP_KIND_ACCEPT, .enhanced = true },
-	{ .what = SDDP_KIND_REJECT },
-	{ .what = SDDP_KIND_REJECT, .enhanced = true },
-	{ .what = SDDP_KIND_TERMINATE },
-	{ .what = SDDP_KIND_SEGMENT },
+	{ .kind = SDDP_KIND_INITIATE },
+	{ .kind = SDDP_KIND_INITIATE, .enhanced = true },
+	{ .kind = SDDP_KIND_ACCEPT },
+	{ .kind = SDDP_KIND_ACCEPT, .enhanced = true },
+	{ .kind = SDDP_KIND_REJECT },
+	{ .kind = SDDP_KIND_REJECT, .enhanced = true },
+	{ .kind = SDDP_KIND_TERMINATE },
+	{ .kind = SDDP_KIND_SEGMENT },
 };
 
 /* A sequence of sent and received chunks, and the state of the session according to the rules */
@@ -55,7 +55,7 @@ static const char *format_sequence(const struct sequence *t)
 
 	for (i = 0; i < t->n; i++) {
 		*p++ = t->chunks[i].ours ? '>' : '<';
-		*p++ = "siart"[t->chunks[i].what];
+		*p++ = "siart"[t->chunks[i].kind];
 		*p++ = t->chunks[i].enhanced ? '\'' : ' ';
 	}
 	*p = 0;
@@ -73,7 +73,7 @@ static void expect_rule(const struct sequence *t, bool is, const char *what)
 
 static bool is_refusal(const struct chunk *c)
 {
-	return c->what == SDDP_KIND_REJECT || c->what == SDDP_KIND_TERMINATE;
+	return c->kind == SDDP_KIND_REJECT || c->kind == SDDP_KIND_TERMINATE;
 }
 
 /*
@@ -88,9 +88,9 @@ static bool is_legal_after_accept(const struct chunk *chunks, int n)
 	for (i = 0; i < n; i++) {
 		if (done[chunks[i].ours])
 			return false;
-		if (chunks[i].what == SDDP_KIND_TERMINATE)
+		if (chunks[i].kind == SDDP_KIND_TERMINATE)
 			done[chunks[i].ours] = true;
-		else if (chunks[i].what != SDDP_KIND_SEGMENT)
+		else if (chunks[i].kind != SDDP_KIND_SEGMENT)
 			return false;
 	}
 	return true;
@@ -106,7 +106,7 @@ static bool is_legal(const struct sequence *t)
 	const struct chunk *chunks = t->chunks;
 
 	if (t->n > 0 && (chunks[0].ours != t->active ||
-			 chunks[0].what != SDDP_KIND_INITIATE))
+			 chunks[0].kind != SDDP_KIND_INITIATE))
 		return false;
 	if (t->n < 2)
 		return true;
@@ -114,7 +114,7 @@ static bool is_legal(const struct sequence *t)
 		return false;
 	if (is_refusal(&chunks[1]))
 		return t->n == 2 && (!chunks[1].enhanced || chunks[0].enhanced);
-	return chunks[1].what == SDDP_KIND_ACCEPT &&
+	return chunks[1].kind == SDDP_KIND_ACCEPT &&
 	       chunks[1].enhanced == chunks[0].enhanced &&
 	       is_legal_after_accept(chunks + 2, t->n - 2);
 }
@@ -125,7 +125,7 @@ static bool has_terminate(const struct sequence *t, bool ours)
 
 	for (i = 0; i < t->n; i++)
 		if (t->chunks[i].ours == ours &&
-		    t->chunks[i].what == SDDP_KIND_TERMINATE)
+		    t->chunks[i].kind == SDDP_KIND_TERMINATE)
 			return true;
 	return false;
 }
@@ -152,7 +152,7 @@ static bool is_over(const struct sequence *t)
 /* Get the action that the state machine must return for the last chunk of a legal sequence */
 static enum sddp_do expected_action(const struct sequence *t)
 {
-	switch (t->chunks[t->n - 1].what) {
+	switch (t->chunks[t->n - 1].kind) {
 	case SDDP_KIND_INITIATE:
 		return SDDP_DO_REQUEST;
 	case SDDP_KIND_ACCEPT:
@@ -173,7 +173,7 @@ static enum sddp_do expected_action(const struct sequence *t)
  */
 static bool may_send_next(const struct sequence *t, const struct sequence *next)
 {
-	bool terminate = next->chunks[t->n].what == SDDP_KIND_TERMINATE;
+	bool terminate = next->chunks[t->n].kind == SDDP_KIND_TERMINATE;
 
 	if (terminate && t->ack_missing)
 		return false;
@@ -191,7 +191,7 @@ static void receive_and_check(struct sddp_session s, struct sequence t, const st
 {
 	bool last = is_refused(&t);
 	bool answered = t.n >= 2;
-	enum sddp_do got = sddp_session_receive(&s, c->what, c->enhanced);
+	enum sddp_do got = sddp_session_receive(&s, c->kind, c->enhanced);
 
 	t.chunks[t.n++] = *c;
 	if (t.broken || last) {
@@ -204,7 +204,7 @@ static void receive_and_check(struct sddp_session s, struct sequence t, const st
 	} else {
 		expect_rule(&t, got == SDDP_DO_END, "must end the session");
 		t.broken = true;
-		t.terminate_too_early = c->what == SDDP_KIND_TERMINATE && !answered;
+		t.terminate_too_early = c->kind == SDDP_KIND_TERMINATE && !answered;
 	}
 	try_all_next_chunks(&s, &t);
 }
@@ -212,7 +212,7 @@ static void receive_and_check(struct sddp_session s, struct sequence t, const st
 static void send_and_check(struct sddp_session s, struct sequence t, const struct chunk *c)
 {
 	struct sequence next = t;
-	bool may = sddp_session_may_send(&s, c->what);
+	bool may = sddp_session_may_send(&s, c->kind);
 
 	next.chunks[t.n] = *c;
 	next.chunks[t.n].ours = true;
@@ -221,8 +221,8 @@ static void send_and_check(struct sddp_session s, struct sequence t, const struc
 		    may ? "must not be sent" : "may be sent");
 	if (!may)
 		return;
-	sddp_session_record_sent(&s, c->what, c->enhanced);
-	if (c->what != SDDP_KIND_SEGMENT)
+	sddp_session_record_sent(&s, c->kind, c->enhanced);
+	if (c->kind != SDDP_KIND_SEGMENT)
 		next.ack_missing = true;
 	try_all_next_chunks(&s, &next);
 }
@@ -233,7 +233,7 @@ static void send_and_check(struct sddp_session s, struct sequence t, const struc
  */
 static bool is_enhanced_as_initiate(const struct sequence *t, const struct chunk *c)
 {
-	if (c->what == SDDP_KIND_ACCEPT || c->what == SDDP_KIND_REJECT)
+	if (c->kind == SDDP_KIND_ACCEPT || c->kind == SDDP_KIND_REJECT)
 		return c->enhanced == (t->n > 0 && t->chunks[0].enhanced);
 	return true;
 }
@@ -319,12 +319,12 @@ static void check_steps(struct kunit *test, bool active, const struct step *step
 		KUNIT_EXPECT_FALSE(test, sddp_session_is_over(&s));
 		if (!c->ours) {
 			KUNIT_EXPECT_EQ(test, step->want,
-					sddp_session_receive(&s, c->what,
+					sddp_session_receive(&s, c->kind,
 							     c->enhanced));
 			continue;
 		}
-		KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&s, c->what));
-		sddp_session_record_sent(&s, c->what, c->enhanced);
+		KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&s, c->kind));
+		sddp_session_record_sent(&s, c->kind, c->enhanced);
 		sddp_session_record_acked(&s);
 	}
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_reusable(&s));

@@ -23,7 +23,7 @@ static void *run_cancelled(void *arg)
 	return NULL;
 }
 
-static void cancelled(void (*act)(void *arg), void *arg)
+static void run_and_join_cancelled(void (*act)(void *arg), void *arg)
 {
 	struct cancelled c = { .act = act, .arg = arg };
 	pthread_t thread;
@@ -57,16 +57,16 @@ static void test_cancelled_post(void)
 	qp->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
 	qp->rq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
 	kicks = 0;
-	cancelled(post_send, qp);
-	cancelled(post_recv, qp);
+	run_and_join_cancelled(post_send, qp);
+	run_and_join_cancelled(post_recv, qp);
 	CHECK(qp->sq.hdr->prod == 1 && qp->rq.hdr->prod == 1 && kicks == 2);
 	qp->sq.doorbell_err = EIO;
 	qp->rq.doorbell_err = EIO;
-	cancelled(post_send, qp);
-	cancelled(post_recv, qp);
+	run_and_join_cancelled(post_send, qp);
+	run_and_join_cancelled(post_recv, qp);
 	CHECK(qp->sq.hdr->prod == 2 && qp->rq.hdr->prod == 2 && kicks == 6);
 	CHECK(is_free(&qp->sq.lock) && is_free(&qp->rq.lock));
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 static void destroy_one(void *qp)
@@ -84,20 +84,23 @@ static void destroy_cq(void *cq)
 	CHECK(!rnic_sw_destroy_cq(cq));
 }
 
-/* A cancelled thread completes the destruction of a QP and removes it from ctx->dying */
+/*
+ * A cancelled thread completes the destruction of a QP and removes it from
+ * ctx->destroying
+ */
 static void test_cancelled_destroy(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_srq *srq = make_srq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
 
-	complete(cq, &(struct rnic_sw_cqe){ .qp_num = qp->vqp.qp.qp_num });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .qp_num = qp->vqp.qp.qp_num });
 	destroyed = 0;
-	cancelled(destroy_one, qp);
-	CHECK(destroyed == 1 && list_empty(&own.dying));
+	run_and_join_cancelled(destroy_one, qp);
+	CHECK(destroyed == 1 && list_empty(&own.destroying));
 	CHECK(cq->q.hdr->cons == 1);
-	cancelled(destroy_srq, &srq->ibsrq);
-	cancelled(destroy_cq, &cq->vcq.cq);
+	run_and_join_cancelled(destroy_srq, &srq->ibsrq);
+	run_and_join_cancelled(destroy_cq, &cq->vcq.cq);
 }
 
 void test_cancelled(void)

@@ -61,7 +61,7 @@ static bool is_atomic(enum ibv_wr_opcode op)
 	return op == IBV_WR_ATOMIC_CMP_AND_SWP || op == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-static void fill(struct ibv_send_wr *wr, enum ibv_wr_opcode op)
+static void fill_wr(struct ibv_send_wr *wr, enum ibv_wr_opcode op)
 {
 	if (op == IBV_WR_BIND_MW) {
 		wr->bind_mw.mw = &window;
@@ -78,7 +78,7 @@ static void fill(struct ibv_send_wr *wr, enum ibv_wr_opcode op)
 	}
 }
 
-static void post(struct rnic_sw_qp *qp, const struct kind *k)
+static void post_request(struct rnic_sw_qp *qp, const struct kind *k)
 {
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = ID, .opcode = k->op, .send_flags = IBV_SEND_SIGNALED,
@@ -86,11 +86,11 @@ static void post(struct rnic_sw_qp *qp, const struct kind *k)
 		.imm_data = WORD,
 	};
 
-	fill(&wr, k->op);
+	fill_wr(&wr, k->op);
 	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &wr, &bad));
 }
 
-static void call_wr_function(struct ibv_qp_ex *ex, enum ibv_wr_opcode op)
+static void call_wr_builder(struct ibv_qp_ex *ex, enum ibv_wr_opcode op)
 {
 	switch (op) {
 	case IBV_WR_RDMA_WRITE:
@@ -114,7 +114,7 @@ static void call_wr_function(struct ibv_qp_ex *ex, enum ibv_wr_opcode op)
 	}
 }
 
-static void post_ex(struct rnic_sw_qp *qp, const struct kind *k)
+static void post_request_ex(struct rnic_sw_qp *qp, const struct kind *k)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
 
@@ -122,7 +122,7 @@ static void post_ex(struct rnic_sw_qp *qp, const struct kind *k)
 	CHECK(!is_free(&qp->sq.lock));
 	ex->wr_id = ID;
 	ex->wr_flags = IBV_SEND_SIGNALED;
-	call_wr_function(ex, k->op);
+	call_wr_builder(ex, k->op);
 	if (k->has_data)
 		ibv_wr_set_sge_list(ex, MAX_SGE, pieces);
 	CHECK(!ibv_wr_complete(ex) && is_free(&qp->sq.lock));
@@ -146,7 +146,7 @@ static void check_posted_wqe(void (*way)(struct rnic_sw_qp *, const struct kind 
 	CHECK(!memcmp(slot, &k->want, sizeof(k->want)));
 	CHECK(!memcmp(slot + sizeof(k->want), pieces, data));
 	CHECK(slot[sizeof(k->want) + data] == 0xa5);
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 static void test_kinds(void)
@@ -154,8 +154,8 @@ static void test_kinds(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		check_posted_wqe(post, &kinds[i]);
-		check_posted_wqe(post_ex, &kinds[i]);
+		check_posted_wqe(post_request, &kinds[i]);
+		check_posted_wqe(post_request_ex, &kinds[i]);
 	}
 }
 
@@ -202,7 +202,7 @@ static void test_inline(void)
 	ibv_wr_rdma_read(ex, 1, 2);
 	ibv_wr_set_inline_data(ex, data, 1);
 	CHECK(ibv_wr_complete(ex) == EINVAL && qp->sq.hdr->prod == 2);
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 /* Each send flag is copied to the WQE */
@@ -223,7 +223,7 @@ static void test_flags(void)
 		sqe = ring_slot(&qp->sq, i);
 		CHECK(sqe->flags == flags[i]);
 	}
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 /* Writes and Sends accept inline data; other opcodes reject it */
@@ -238,11 +238,11 @@ static void test_may_inline(void)
 		bool may = kinds[i].want.opcode <= RNIC_SW_OP_SEND_INV;
 
 		wr.opcode = kinds[i].op;
-		fill(&wr, wr.opcode);
+		fill_wr(&wr, wr.opcode);
 		qp->sq.hdr->cons = qp->sq.prod;
 		CHECK(rnic_sw_post_send(&qp->vqp.qp, &wr, &bad) == (may ? 0 : EINVAL));
 	}
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 static int try_post_send(struct rnic_sw_qp *qp, struct ibv_send_wr wr)
@@ -256,7 +256,7 @@ static int try_post_send(struct rnic_sw_qp *qp, struct ibv_send_wr wr)
 	return ret;
 }
 
-static int try_ex(struct rnic_sw_qp *qp, unsigned int flags, size_t n)
+static int try_post_ex(struct rnic_sw_qp *qp, unsigned int flags, size_t n)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
 
@@ -292,15 +292,15 @@ static void test_refused(void)
 	REFUSED(.opcode = IBV_WR_BIND_MW, .bind_mw.mw = &window, .num_sge = 1);
 	REFUSED(.opcode = IBV_WR_BIND_MW, .bind_mw.mw = &window,
 		.send_flags = IBV_SEND_INLINE);
-	CHECK(try_ex(qp, IBV_SEND_IP_CSUM, 1) == EINVAL);
-	CHECK(try_ex(qp, 0, MAX_SGE + 1) == EINVAL);
+	CHECK(try_post_ex(qp, IBV_SEND_IP_CSUM, 1) == EINVAL);
+	CHECK(try_post_ex(qp, 0, MAX_SGE + 1) == EINVAL);
 	ibv_wr_start(&qp->vqp.qp_ex);
 	ibv_wr_bind_mw(&qp->vqp.qp_ex, &type1, RKEY, &info);
 	CHECK(ibv_wr_complete(&qp->vqp.qp_ex) == EINVAL);
 	CHECK(!qp->sq.hdr->prod && is_free(&qp->sq.lock));
 	/* the QP has no receive queue, so it accepts no receive */
 	CHECK(post_recv(&qp->vqp.qp, &(struct ibv_recv_wr){}) == ENOMEM);
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 /* Binding a type 1 window changes its rkey, but not if the post fails */
@@ -325,11 +325,11 @@ static void test_bind(void)
 	qp->sq.prod += SLOTS - 2;
 	rkey = mw.rkey;
 	CHECK(rnic_sw_bind_mw(&qp->vqp.qp, &mw, &bind) == ENOMEM && mw.rkey == rkey);
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
-static void received(struct rnic_sw_queue *q,
-		     int (*post_one)(void *queue, struct ibv_recv_wr *wr), void *queue)
+static void check_posted_recv(struct rnic_sw_queue *q,
+			      int (*post_one)(void *queue, struct ibv_recv_wr *wr), void *queue)
 {
 	const struct rnic_sw_rqe want = { .wr_id = ID, .num_sge = MAX_SGE };
 	struct ibv_recv_wr wr = { .wr_id = ID, .sg_list = pieces };
@@ -360,20 +360,20 @@ static void test_receives(void)
 	struct rnic_sw_qp *qp = make_qp(cq, 2);
 	struct rnic_sw_srq *srq = make_srq();
 
-	received(&qp->rq, post_recv, &qp->vqp.qp);
-	received(&srq->q, post_shared, &srq->ibsrq);
+	check_posted_recv(&qp->rq, post_recv, &qp->vqp.qp);
+	check_posted_recv(&srq->q, post_shared, &srq->ibsrq);
 	CHECK(!rnic_sw_destroy_srq(&srq->ibsrq));
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
-/* Post that another thread executes; argument of post_late() */
+/* Post that another thread executes; argument of post_from_thread() */
 struct turn {
 	struct rnic_sw_queue	*q;
 	int			(*post_one)(void *queue, struct ibv_recv_wr *wr);
 	void			*queue;
 };
 
-static void *post_late(void *arg)
+static void *post_from_thread(void *arg)
 {
 	const struct turn *t = arg;
 	struct ibv_recv_wr wr = {};
@@ -382,12 +382,12 @@ static void *post_late(void *arg)
 	return NULL;
 }
 
-static void waits_for_lock(struct turn t)
+static void expect_post_waits(struct turn t)
 {
 	pthread_t thread;
 
 	pthread_spin_lock(&t.q->lock);
-	CHECK(!pthread_create(&thread, NULL, post_late, &t));
+	CHECK(!pthread_create(&thread, NULL, post_from_thread, &t));
 	/* give the other thread time to post: without the lock it would do so now */
 	usleep(20000);
 	CHECK(!t.q->prod && !t.q->hdr->prod);
@@ -404,7 +404,7 @@ static int post_send(void *qp, struct ibv_recv_wr *wr)
 
 static int post_send_ex(void *qp, struct ibv_recv_wr *wr)
 {
-	return try_ex(to_qp(qp), 0, 0);
+	return try_post_ex(to_qp(qp), 0, 0);
 }
 
 /* Every post function takes the lock of its queue: a post waits while the test holds the lock */
@@ -414,13 +414,13 @@ static void test_locks(void)
 	struct rnic_sw_qp *qp = make_qp(cq, 2), *ex = make_qp(cq, 0);
 	struct rnic_sw_srq *srq = make_srq();
 
-	waits_for_lock((struct turn){ &qp->sq, post_send, &qp->vqp.qp });
-	waits_for_lock((struct turn){ &ex->sq, post_send_ex, &ex->vqp.qp });
-	waits_for_lock((struct turn){ &qp->rq, post_recv, &qp->vqp.qp });
-	waits_for_lock((struct turn){ &srq->q, post_shared, &srq->ibsrq });
+	expect_post_waits((struct turn){ &qp->sq, post_send, &qp->vqp.qp });
+	expect_post_waits((struct turn){ &ex->sq, post_send_ex, &ex->vqp.qp });
+	expect_post_waits((struct turn){ &qp->rq, post_recv, &qp->vqp.qp });
+	expect_post_waits((struct turn){ &srq->q, post_shared, &srq->ibsrq });
 	CHECK(!rnic_sw_destroy_srq(&srq->ibsrq));
 	destroy_qp(ex);
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 void test_contents(void)

@@ -11,51 +11,51 @@
 
 /* Functions that make a response of the fake kernel invalid, see corrupt_response[] */
 
-static void no_slots(struct played_ring *r) { r->slots = 0; }
-static void odd_slots(struct played_ring *r) { r->slots = SLOTS - 1; }
-static void more_slots(struct played_ring *r) { r->slots *= 2; }
-static void no_stride(struct played_ring *r) { r->stride = 0; }
-static void narrow(struct played_ring *r) { r->stride = 8; }
-static void skewed(struct played_ring *r) { r->stride -= 4; }
-static void no_header(struct played_ring *r) { r->bytes = RNIC_SW_RING_HDR - 1; }
-static void short_by_one(struct played_ring *r) { r->bytes -= 1; }
-static void nowhere(struct played_ring *r) { r->key = 1; }
+static void set_no_slots(struct played_ring *r) { r->slots = 0; }
+static void set_odd_slots(struct played_ring *r) { r->slots = SLOTS - 1; }
+static void set_more_slots(struct played_ring *r) { r->slots *= 2; }
+static void set_no_stride(struct played_ring *r) { r->stride = 0; }
+static void set_narrow_stride(struct played_ring *r) { r->stride = 8; }
+static void set_misaligned_stride(struct played_ring *r) { r->stride -= 4; }
+static void set_no_header(struct played_ring *r) { r->bytes = RNIC_SW_RING_HDR - 1; }
+static void set_short_by_one(struct played_ring *r) { r->bytes -= 1; }
+static void set_unmapped_key(struct played_ring *r) { r->key = 1; }
 
 /* Set a stride that is 8 bytes too small for WQE header and granted SGEs */
-static void no_room_sq(struct played_ring *r)
+static void set_too_small_sq_stride(struct played_ring *r)
 {
 	r->stride = sizeof(struct rnic_sw_sqe) + MAX_SGE * sizeof(struct rnic_sw_sge) - 8;
 }
 
-static void no_room_rq(struct played_ring *r)
+static void set_too_small_rq_stride(struct played_ring *r)
 {
 	r->stride = sizeof(struct rnic_sw_rqe) + MAX_SGE * sizeof(struct rnic_sw_sge) - 8;
 }
 
 /* Set the smallest stride with space for WQE header and granted SGEs */
-static void room_sq(struct played_ring *r)
+static void set_smallest_sq_stride(struct played_ring *r)
 {
 	r->stride = sizeof(struct rnic_sw_sqe) + MAX_SGE * sizeof(struct rnic_sw_sge);
 }
 
-static void room_rq(struct played_ring *r)
+static void set_smallest_rq_stride(struct played_ring *r)
 {
 	r->stride = sizeof(struct rnic_sw_rqe) + MAX_SGE * sizeof(struct rnic_sw_sge);
 }
 
 static void (*const nonsense[])(struct played_ring *) = {
-	odd_slots, more_slots, no_stride, narrow, skewed, no_header, short_by_one,
-	nowhere,
+	set_odd_slots, set_more_slots, set_no_stride, set_narrow_stride,
+	set_misaligned_stride, set_no_header, set_short_by_one, set_unmapped_key,
 };
 
 #define EACH(i, list) (i = 0; i < sizeof(list) / sizeof((list)[0]); i++)
 
-static void *cq_of(void)
+static void *create_plain_cq(void)
 {
 	return rnic_sw_create_cq(&own.vctx.context, SLOTS, NULL, 0);
 }
 
-static void *srq_of(void)
+static void *create_plain_srq(void)
 {
 	struct ibv_srq_init_attr attr = { .attr.max_wr = 3 };
 
@@ -64,7 +64,7 @@ static void *srq_of(void)
 
 static struct rnic_sw_cq *used;
 
-static void *qp_of(void)
+static void *create_plain_qp(void)
 {
 	return make_qp(used, 2);
 }
@@ -73,7 +73,7 @@ static void *qp_of(void)
  * Creation fails with errno @want. If the kernel has created its object, the
  * provider destroys that object.
  */
-static void not_made(void *(*make)(void), int want)
+static void expect_create_fails(void *(*make)(void), int want)
 {
 	int refs = pd.refs;
 
@@ -84,49 +84,49 @@ static void not_made(void *(*make)(void), int want)
 	corrupt_response[0] = corrupt_response[1] = NULL;
 }
 
-static void is_refused(void *(*make)(void), unsigned int rings)
+static void expect_bad_rings_refused(void *(*make)(void), unsigned int rings)
 {
 	unsigned int i, ring;
 
 	for (ring = 0; ring < rings; ring++) {
 		for EACH(i, nonsense) {
 			/* a key cannot be invalid for the second ring, which has no key */
-			if (ring && nonsense[i] == nowhere)
+			if (ring && nonsense[i] == set_unmapped_key)
 				continue;
 			corrupt_response[ring] = nonsense[i];
-			not_made(make, EINVAL);
+			expect_create_fails(make, EINVAL);
 		}
 	}
 	refuse_create = ENOSPC;
-	not_made(make, ENOSPC);
+	expect_create_fails(make, ENOSPC);
 	refuse_create = 0;
 }
 
-static void test_not_made(void)
+static void test_bad_rings_refused(void)
 {
 	used = make_cq();
-	is_refused(cq_of, 1);
-	corrupt_response[0] = no_slots;
-	not_made(cq_of, EINVAL);
-	is_refused(srq_of, 1);
-	corrupt_response[0] = no_room_rq;
-	not_made(srq_of, EINVAL);
-	is_refused(qp_of, 2);
-	corrupt_response[0] = no_room_sq;
-	not_made(qp_of, EINVAL);
-	corrupt_response[1] = no_room_rq;
-	not_made(qp_of, EINVAL);
+	expect_bad_rings_refused(create_plain_cq, 1);
+	corrupt_response[0] = set_no_slots;
+	expect_create_fails(create_plain_cq, EINVAL);
+	expect_bad_rings_refused(create_plain_srq, 1);
+	corrupt_response[0] = set_too_small_rq_stride;
+	expect_create_fails(create_plain_srq, EINVAL);
+	expect_bad_rings_refused(create_plain_qp, 2);
+	corrupt_response[0] = set_too_small_sq_stride;
+	expect_create_fails(create_plain_qp, EINVAL);
+	corrupt_response[1] = set_too_small_rq_stride;
+	expect_create_fails(create_plain_qp, EINVAL);
 	CHECK(!used->refs && !rnic_sw_destroy_cq(&used->vcq.cq));
 }
 
 /* Rings with the smallest valid strides are accepted. */
-static void test_just_made(void)
+static void test_smallest_qp_rings(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp;
 
-	corrupt_response[0] = room_sq;
-	corrupt_response[1] = room_rq;
+	corrupt_response[0] = set_smallest_sq_stride;
+	corrupt_response[1] = set_smallest_rq_stride;
 	rq_offset = RNIC_SW_RING_HDR + SLOTS * (64 + MAX_SGE * 16);
 	rq_offset = (rq_offset + RNIC_SW_RING_HDR - 1) & -RNIC_SW_RING_HDR;
 	qp = make_qp(cq, 2);
@@ -134,26 +134,29 @@ static void test_just_made(void)
 	CHECK(qp && qp->sq.stride == 64 + MAX_SGE * 16 && qp->rq.stride == 16 + MAX_SGE * 16);
 	CHECK(qp->max_send_sge == MAX_SGE && qp->max_recv_sge == MAX_SGE);
 	corrupt_response[0] = corrupt_response[1] = NULL;
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
-static void bare(struct played_ring *r) { r->stride = sizeof(struct rnic_sw_cqe); }
+static void set_bare_cqe_stride(struct played_ring *r)
+{
+	r->stride = sizeof(struct rnic_sw_cqe);
+}
 
-static void test_cq_just_made(void)
+static void test_smallest_cq_ring(void)
 {
 	struct rnic_sw_cq *cq;
 
-	corrupt_response[0] = bare;
+	corrupt_response[0] = set_bare_cqe_stride;
 	cq = make_cq();
 	corrupt_response[0] = NULL;
 	CHECK(cq && cq->q.stride == 32 && !rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-static void test_srq_just_made(void)
+static void test_smallest_srq_ring(void)
 {
 	struct rnic_sw_srq *srq;
 
-	corrupt_response[0] = room_rq;
+	corrupt_response[0] = set_smallest_rq_stride;
 	srq = make_srq();
 	corrupt_response[0] = NULL;
 	CHECK(srq && srq->max_sge == MAX_SGE && !rnic_sw_destroy_srq(&srq->ibsrq));
@@ -178,12 +181,12 @@ static void test_unmapped(void)
 	for EACH(i, rings)
 		CHECK(is_mapped(rings[i]));
 	CHECK(!rnic_sw_destroy_srq(&srq->ibsrq));
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 	for EACH(i, rings)
 		CHECK(!is_mapped(rings[i]));
 }
 
-static void qp_refused(struct ibv_qp_init_attr_ex attr, int want)
+static void expect_qp_refused(struct ibv_qp_init_attr_ex attr, int want)
 {
 	errno = 0;
 	CHECK(!rnic_sw_create_qp_ex(&own.vctx.context, &attr) && errno == want);
@@ -215,7 +218,7 @@ static void test_qp_attr(void)
 #define WITH(member, value, want) do {					\
 	attr = good;							\
 	attr.member = value;						\
-	qp_refused(attr, want);						\
+	expect_qp_refused(attr, want);						\
 } while (0)
 	WITH(comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD, EOPNOTSUPP);
 	WITH(comp_mask, 0, EINVAL);
@@ -227,11 +230,11 @@ static void test_qp_attr(void)
 	attr = good;
 	attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	attr.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_TSO;
-	qp_refused(attr, EOPNOTSUPP);
+	expect_qp_refused(attr, EOPNOTSUPP);
 	CHECK(!cq->refs && !rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-static void cq_refused(struct ibv_cq_init_attr_ex attr, int want)
+static void expect_cq_refused(struct ibv_cq_init_attr_ex attr, int want)
 {
 	errno = 0;
 	CHECK(!rnic_sw_create_cq_ex(&own.vctx.context, &attr) && errno == want);
@@ -239,19 +242,20 @@ static void cq_refused(struct ibv_cq_init_attr_ex attr, int want)
 
 static void test_cq_attr(void)
 {
-	cq_refused((struct ibv_cq_init_attr_ex){}, EINVAL);
-	cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 0x80000000 }, EINVAL);
-	cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
+	expect_cq_refused((struct ibv_cq_init_attr_ex){}, EINVAL);
+	expect_cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 0x80000000 },
+			  EINVAL);
+	expect_cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
 		.wc_flags = IBV_WC_EX_WITH_CVLAN }, EOPNOTSUPP);
-	cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1, .comp_mask = 1 << 30 },
-		   EOPNOTSUPP);
-	cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
+	expect_cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
+		.comp_mask = 1 << 30 }, EOPNOTSUPP);
+	expect_cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
 		.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN }, EOPNOTSUPP);
 	/* a protection domain is not a parent domain */
-	cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
+	expect_cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD, .parent_domain = &pd.ibpd }, EINVAL);
-	cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
+	expect_cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD }, EINVAL);
 }
 
@@ -296,11 +300,11 @@ static void test_cq_read(void)
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
 	struct ibv_poll_cq_attr poll = {};
 
-	complete(cq, &(struct rnic_sw_cqe){
+	push_cqe(cq, &(struct rnic_sw_cqe){
 		.wr_id = 9, .qp_num = 7, .byte_len = 3,
 		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM,
 		.flags = RNIC_SW_WC_WITH_IMM, .imm_data = 0x12345678 });
-	complete(cq, &(struct rnic_sw_cqe){
+	push_cqe(cq, &(struct rnic_sw_cqe){
 		.status = RNIC_SW_REM_ACCESS_ERR, .vendor_err = 33,
 		.flags = RNIC_SW_WC_WITH_IMM });
 	poll.comp_mask = 1;
@@ -320,7 +324,7 @@ static void test_cq_read(void)
 }
 
 /* If the kernel refuses to create an MW or MR, no reference to the PD is leaked. */
-static void test_no_memory(void)
+static void test_refused_create_drops_pd(void)
 {
 	int refs = pd.refs;
 
@@ -333,7 +337,7 @@ static void test_no_memory(void)
 	refuse_create = 0;
 }
 
-static void test_version(void)
+static void test_device_attr(void)
 {
 	struct ibv_device_attr_ex attr = {};
 
@@ -362,21 +366,21 @@ static void test_rate(void)
 	attr.typical_pkt_sz = 0;
 	attr.comp_mask = 1;
 	CHECK(rnic_sw_modify_qp_rate_limit(&qp->vqp.qp, &attr) == EINVAL);
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 void test_creating(void)
 {
-	test_not_made();
-	test_just_made();
-	test_cq_just_made();
-	test_srq_just_made();
+	test_bad_rings_refused();
+	test_smallest_qp_rings();
+	test_smallest_cq_ring();
+	test_smallest_srq_ring();
 	test_unmapped();
 	test_qp_attr();
 	test_cq_attr();
 	test_cq_reads();
 	test_cq_read();
-	test_no_memory();
-	test_version();
+	test_refused_create_drops_pd();
+	test_device_attr();
 	test_rate();
 }

@@ -11,7 +11,7 @@
  * Destroying a QP removes its completions, keeps the others in order and frees
  * the slots
  */
-static void test_forget(void)
+static void test_destroy_removes_cqes(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
@@ -20,13 +20,13 @@ static void test_forget(void)
 
 	cq->q.prod = cq->q.cons = start;
 	cq->q.hdr->prod = cq->q.hdr->cons = start;
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 1, .qp_num = 8 });
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 2, .qp_num = 7 });
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 3, .qp_num = 9 });
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 4, .qp_num = 7 });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 1, .qp_num = 8 });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 2, .qp_num = 7 });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 3, .qp_num = 9 });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 4, .qp_num = 7 });
 	CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
 	CHECK(cq->q.hdr->cons == start + 2);
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 5, .qp_num = 7 });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 5, .qp_num = 7 });
 	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 3);
 	CHECK(wc[0].wr_id == 1 && wc[1].wr_id == 3 && wc[2].wr_id == 5);
 	CHECK(cq->q.hdr->cons == start + 5);
@@ -34,7 +34,7 @@ static void test_forget(void)
 }
 
 /* Destroying a QP removes its completions from a CQ that is full of them. */
-static void test_forget_all(void)
+static void test_destroy_empties_full_cq(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
@@ -42,7 +42,7 @@ static void test_forget_all(void)
 	unsigned int i;
 
 	for (i = 0; i < SLOTS; i++)
-		complete(cq, &(struct rnic_sw_cqe){ .qp_num = 7 });
+		push_cqe(cq, &(struct rnic_sw_cqe){ .qp_num = 7 });
 	CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
 	CHECK(cq->q.hdr->cons == SLOTS);
 	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 0);
@@ -53,7 +53,7 @@ static void test_forget_all(void)
  * A thread can destroy a QP between start_poll and end_poll of a CQ, also if the
  * CQ is single-threaded. The QP's completions are removed.
  */
-static void test_forget_ex(void)
+static void test_destroy_during_poll(void)
 {
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = 1,
@@ -66,9 +66,9 @@ static void test_forget_ex(void)
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
 	struct ibv_poll_cq_attr poll = {};
 
-	complete(cq, &(struct rnic_sw_cqe){ .qp_num = 7, .byte_len = 55 });
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 2, .qp_num = 7 });
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 3, .qp_num = 9 });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .qp_num = 7, .byte_len = 55 });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 2, .qp_num = 7 });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 3, .qp_num = 9 });
 	CHECK(!ibv_start_poll(ex, &poll));
 	CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
 	CHECK(ibv_wc_read_byte_len(ex) == 55 && cq->q.hdr->cons == 2);
@@ -88,7 +88,7 @@ static void *replace_qp(void *cq)
  * While the destroy command waits until events are acknowledged, another thread
  * can create and destroy QPs
  */
-static void test_destroy_awaits(void)
+static void test_create_during_destroy(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0), *other;
@@ -102,14 +102,14 @@ static void test_destroy_awaits(void)
 	qp_num = next_qp_num = 7;
 	destroy_waits_for = destroy_qp;
 	destroy_waits_arg = other;
-	destroy(make_qp(cq, 0), cq);
+	destroy_qp_and_cq(make_qp(cq, 0), cq);
 }
 
 /*
  * A new QP that gets the number of a dying QP is destroyed and replaced by
  * another
  */
-static void test_dying_number(void)
+static void test_reused_qp_number(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0), *other;
@@ -125,7 +125,7 @@ static void test_dying_number(void)
 	qp_num = next_qp_num = 7;
 	qp = make_qp(cq, 0);
 	CHECK(qp->vqp.qp.qp_num == 7 && destroyed == 3);
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 static pthread_t begin_to_destroy(struct rnic_sw_qp *qp)
@@ -145,7 +145,7 @@ static pthread_t begin_to_destroy(struct rnic_sw_qp *qp)
  * A thread between start_poll and end_poll delays the removal of completions,
  * and can create a QP meanwhile
  */
-static void test_poll_and_make(void)
+static void test_create_during_poll(void)
 {
 	struct rnic_sw_cq *cq = make_cq_ex(0);
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
@@ -153,8 +153,8 @@ static void test_poll_and_make(void)
 	struct ibv_poll_cq_attr poll = {};
 	pthread_t thread;
 
-	complete(cq, &(struct rnic_sw_cqe){ .qp_num = 9 });
-	complete(cq, &(struct rnic_sw_cqe){ .qp_num = 7 });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .qp_num = 9 });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .qp_num = 7 });
 	CHECK(!ibv_start_poll(ex, &poll));
 	thread = begin_to_destroy(qp);
 	next_qp_num = 8;
@@ -164,11 +164,11 @@ static void test_poll_and_make(void)
 	CHECK(!pthread_join(thread, NULL));
 	CHECK(ibv_start_poll(ex, &poll) == ENOENT && cq->q.hdr->cons == 2);
 	qp_num = next_qp_num = 7;
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
-static struct rnic_sw_qp *make_qp_of_two(struct rnic_sw_cq *scq,
-					 struct rnic_sw_cq *rcq)
+static struct rnic_sw_qp *make_qp_with_cqs(struct rnic_sw_cq *scq,
+					   struct rnic_sw_cq *rcq)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = &scq->vcq.cq,
@@ -181,7 +181,7 @@ static struct rnic_sw_qp *make_qp_of_two(struct rnic_sw_cq *scq,
 }
 
 /* Check that the provider refuses to destroy the CQs, without a command to the kernel */
-static void *refused_cqs(void *arg)
+static void *expect_cqs_refused(void *arg)
 {
 	struct ibv_qp *qp = &((struct rnic_sw_qp *)arg)->vqp.qp;
 
@@ -199,17 +199,17 @@ static void *refused_cqs(void *arg)
 static void test_cqs_in_use(void)
 {
 	struct rnic_sw_cq *scq = make_cq(), *rcq = make_cq();
-	struct rnic_sw_qp *qp = make_qp_of_two(scq, rcq);
+	struct rnic_sw_qp *qp = make_qp_with_cqs(scq, rcq);
 
-	complete(scq, &(struct rnic_sw_cqe){ .qp_num = 7 });
-	complete(rcq, &(struct rnic_sw_cqe){ .qp_num = 7 });
-	refused_cqs(qp);
-	destroy_waits_for = refused_cqs;
+	push_cqe(scq, &(struct rnic_sw_cqe){ .qp_num = 7 });
+	push_cqe(rcq, &(struct rnic_sw_cqe){ .qp_num = 7 });
+	expect_cqs_refused(qp);
+	destroy_waits_for = expect_cqs_refused;
 	destroy_waits_arg = qp;
 	destroy_qp(qp);
 	CHECK(!destroy_waits_for && scq->q.hdr->cons == 1 && rcq->q.hdr->cons == 1);
 	CHECK(!rnic_sw_destroy_cq(&scq->vcq.cq));
-	destroy(make_qp(rcq, 0), rcq);
+	destroy_qp_and_cq(make_qp(rcq, 0), rcq);
 }
 
 /*
@@ -220,22 +220,22 @@ static void test_cqs_in_use(void)
 static void poll_during_destroy(struct rnic_sw_cq *scq, struct rnic_sw_cq *rcq,
 				struct ibv_cq_ex *polled)
 {
-	struct rnic_sw_qp *qp = make_qp_of_two(scq, rcq);
+	struct rnic_sw_qp *qp = make_qp_with_cqs(scq, rcq);
 	struct ibv_poll_cq_attr poll = {};
 	pthread_t thread;
 
-	complete(scq, &(struct rnic_sw_cqe){ .qp_num = 7 });
-	complete(rcq, &(struct rnic_sw_cqe){ .qp_num = 7 });
+	push_cqe(scq, &(struct rnic_sw_cqe){ .qp_num = 7 });
+	push_cqe(rcq, &(struct rnic_sw_cqe){ .qp_num = 7 });
 	CHECK(!ibv_start_poll(polled, &poll));
 	thread = begin_to_destroy(qp);
-	refused_cqs(qp);
+	expect_cqs_refused(qp);
 	ibv_end_poll(polled);
 	CHECK(!pthread_join(thread, NULL));
 	CHECK(scq->q.hdr->cons == scq->q.hdr->prod);
 	CHECK(rcq->q.hdr->cons == rcq->q.hdr->prod);
 }
 
-static void test_swept_late(void)
+static void test_cqes_removed_after_poll(void)
 {
 	struct rnic_sw_cq *scq = make_cq_ex(0), *rcq = make_cq_ex(0);
 
@@ -252,7 +252,7 @@ static pthread_t destroyer;
  * Destroy the QP in another thread while the doorbell of a post is in progress:
  * the kernel may complete a request before its doorbell has returned
  */
-static void destroy_in_bell(void)
+static void destroy_during_doorbell(void)
 {
 	destroyed = 0;
 	CHECK(!pthread_create(&destroyer, NULL, destroy_qp, doomed));
@@ -266,7 +266,7 @@ static void destroy_during_post(struct rnic_sw_cq *cq, int (*post)(struct rnic_s
 	doomed = make_qp(cq, 2);
 	doomed->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
 	doomed->rq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
-	during_doorbell = destroy_in_bell;
+	during_doorbell = destroy_during_doorbell;
 	CHECK(!post(doomed));
 	CHECK(!during_doorbell && !pthread_join(destroyer, NULL) && destroyed == 1);
 }
@@ -278,7 +278,7 @@ static int post_send(struct rnic_sw_qp *qp)
 	return rnic_sw_post_send(&qp->vqp.qp, &wr, &bad);
 }
 
-static int post_again(struct rnic_sw_qp *qp)
+static int post_after_failed_doorbell(struct rnic_sw_qp *qp)
 {
 	qp->sq.doorbell_err = ENOMEM;
 	return post_send(qp);
@@ -291,7 +291,7 @@ static int post_recv(struct rnic_sw_qp *qp)
 	return rnic_sw_post_recv(&qp->vqp.qp, &wr, &bad);
 }
 
-static int complete_one(struct rnic_sw_qp *qp)
+static int post_one_ex(struct rnic_sw_qp *qp)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
 
@@ -302,19 +302,19 @@ static int complete_one(struct rnic_sw_qp *qp)
 }
 
 /* Destroying a QP waits until a concurrent post to the QP has finished. */
-static void test_bell_under_way(void)
+static void test_destroy_waits_for_post(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 
 	destroy_during_post(cq, post_send);
-	destroy_during_post(cq, post_again);
+	destroy_during_post(cq, post_after_failed_doorbell);
 	destroy_during_post(cq, post_recv);
-	destroy_during_post(cq, complete_one);
+	destroy_during_post(cq, post_one_ex);
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
 /* If the kernel refuses to destroy a QP, the QP remains usable and unlocked */
-static void test_not_destroyed(void)
+static void test_refused_destroy(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 2);
@@ -324,11 +324,11 @@ static void test_not_destroyed(void)
 	refusal = 0;
 	CHECK(is_free(&qp->sq.lock) && is_free(&qp->rq.lock));
 	CHECK(!post_send(qp) && !post_recv(qp));
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 /* A thread can destroy a QP between wr_start and wr_complete. */
-static void test_given_up(void)
+static void test_destroy_during_wr_build(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 2);
@@ -337,7 +337,7 @@ static void test_given_up(void)
 	rnic_sw_fill_qp_ex(qp);
 	ex->wr_start(ex);
 	ex->wr_send(ex);
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 static atomic_bool through;
@@ -346,7 +346,7 @@ static atomic_bool through;
  * Delay the doorbell of the posting thread until the other thread is about to
  * destroy the QP
  */
-static void stay_in_bell(void)
+static void delay_doorbell(void)
 {
 	destroyed = 0;
 	while (!through)
@@ -365,7 +365,7 @@ static void *post_one(void *qp)
  * Destroying a QP between wr_start and wr_complete waits for a doorbell of
  * another thread
  */
-static void test_given_up_in_bell(void)
+static void test_destroy_during_other_doorbell(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
@@ -375,7 +375,7 @@ static void test_given_up_in_bell(void)
 	rnic_sw_fill_qp_ex(qp);
 	qp->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
 	through = false;
-	during_doorbell = stay_in_bell;
+	during_doorbell = delay_doorbell;
 	CHECK(!pthread_create(&poster, NULL, post_one, qp));
 	while (during_doorbell)
 		sched_yield();
@@ -394,7 +394,7 @@ static void *destroy_srq(void *srq)
 }
 
 /* Destroying an SRQ waits until a concurrent post has released its lock */
-static void test_srq_posted(void)
+static void test_srq_destroy_waits_for_post(void)
 {
 	struct rnic_sw_srq *srq = make_srq();
 
@@ -409,17 +409,17 @@ static void test_srq_posted(void)
 
 void test_destroying(void)
 {
-	test_bell_under_way();
-	test_not_destroyed();
-	test_given_up();
-	test_given_up_in_bell();
-	test_srq_posted();
-	test_forget();
-	test_forget_all();
-	test_forget_ex();
-	test_destroy_awaits();
-	test_dying_number();
-	test_poll_and_make();
+	test_destroy_waits_for_post();
+	test_refused_destroy();
+	test_destroy_during_wr_build();
+	test_destroy_during_other_doorbell();
+	test_srq_destroy_waits_for_post();
+	test_destroy_removes_cqes();
+	test_destroy_empties_full_cq();
+	test_destroy_during_poll();
+	test_create_during_destroy();
+	test_reused_qp_number();
+	test_create_during_poll();
 	test_cqs_in_use();
-	test_swept_late();
+	test_cqes_removed_after_poll();
 }

@@ -17,32 +17,32 @@ static struct ibv_pd *make_parent(struct ibv_pd *domain)
 	return rnic_sw_alloc_parent_domain(&own.vctx.context, &attr);
 }
 
-static void is_busy(void)
+static void expect_domains_in_use(void)
 {
 	CHECK(rnic_sw_dealloc_pd(parent) == EBUSY);
 	CHECK(rnic_sw_dealloc_td(td) == EBUSY);
 	CHECK(rnic_sw_dealloc_pd(&pd.ibpd) == EBUSY);
 }
 
-static void test_memory(void)
+static void test_mrs_and_mws_hold_domain(void)
 {
 	struct ibv_mr *mr = rnic_sw_reg_mr(parent, NULL, 1, 0, 0);
 	struct ibv_mw *mw;
 
-	is_busy();
+	expect_domains_in_use();
 	CHECK(!rnic_sw_dereg_mr(verbs_get_mr(mr)));
 	mr = rnic_sw_reg_dmabuf_mr(parent, 0, 1, 0, 8, 0);
-	is_busy();
+	expect_domains_in_use();
 	CHECK(!rnic_sw_dereg_mr(verbs_get_mr(mr)));
 	mr = rnic_sw_import_mr(parent, 1);
-	is_busy();
+	expect_domains_in_use();
 	rnic_sw_unimport_mr(mr);
 	mw = rnic_sw_alloc_mw(parent, IBV_MW_TYPE_2);
-	is_busy();
+	expect_domains_in_use();
 	CHECK(!rnic_sw_dealloc_mw(mw));
 }
 
-static void test_queues(void)
+static void test_queues_hold_domain(void)
 {
 	struct ibv_cq_init_attr_ex cq_attr = {
 		.cqe = 1,
@@ -58,15 +58,15 @@ static void test_queues(void)
 	struct rnic_sw_cq *cq;
 	struct ibv_qp *qp;
 
-	is_busy();
+	expect_domains_in_use();
 	CHECK(!rnic_sw_destroy_srq(srq));
 	cq = to_cq_ex(rnic_sw_create_cq_ex(&own.vctx.context, &cq_attr));
-	is_busy();
+	expect_domains_in_use();
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 	cq = make_cq();
 	attr.send_cq = attr.recv_cq = &cq->vcq.cq;
 	qp = rnic_sw_create_qp(parent, &attr);
-	is_busy();
+	expect_domains_in_use();
 	CHECK(!rnic_sw_destroy_qp(qp));
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
@@ -78,10 +78,10 @@ static void test_rereg(void)
 	CHECK(!rnic_sw_rereg_mr(verbs_get_mr(mr), IBV_REREG_MR_CHANGE_PD, parent,
 				NULL, 0, 0));
 	CHECK(mr->pd == parent);
-	is_busy();
+	expect_domains_in_use();
 	CHECK(!rnic_sw_rereg_mr(verbs_get_mr(mr), IBV_REREG_MR_CHANGE_ACCESS,
 				NULL, NULL, 0, 0));
-	is_busy();
+	expect_domains_in_use();
 	CHECK(!rnic_sw_rereg_mr(verbs_get_mr(mr), IBV_REREG_MR_CHANGE_PD,
 				&pd.ibpd, NULL, 0, 0));
 	CHECK(!rnic_sw_dealloc_pd(parent));
@@ -89,7 +89,7 @@ static void test_rereg(void)
 	CHECK(pd.refs == 1);
 }
 
-static void test_parent_goes(void)
+static void test_parent_deallocation(void)
 {
 	struct ibv_pd *domain = rnic_sw_alloc_pd(&own.vctx.context);
 
@@ -103,7 +103,7 @@ static void test_parent_goes(void)
  * Unimporting a PD with objects on it succeeds; its memory is freed with the
  * last object
  */
-static void test_unimported(void)
+static void test_unimport_with_objects(void)
 {
 	struct ibv_pd *domain = rnic_sw_import_pd(&own.vctx.context, 1);
 	struct ibv_mr *mr = rnic_sw_reg_mr(domain, NULL, 1, 0, 0);
@@ -120,7 +120,7 @@ static void test_unimported(void)
  * A PD can be deallocated although the provider still counts an imported MR on
  * it: the kernel decides, because another process may have deregistered the MR
  */
-static void test_gone_elsewhere(void)
+static void test_dealloc_with_imported_mr(void)
 {
 	struct ibv_pd *domain = rnic_sw_alloc_pd(&own.vctx.context);
 	struct ibv_mr *mr = rnic_sw_import_mr(domain, 1);
@@ -136,11 +136,11 @@ void test_domains(void)
 	td = rnic_sw_alloc_td(&own.vctx.context, &attr);
 	CHECK(td && td->context == &own.vctx.context);
 	parent = make_parent(&pd.ibpd);
-	test_memory();
-	test_queues();
+	test_mrs_and_mws_hold_domain();
+	test_queues_hold_domain();
 	test_rereg();
-	test_parent_goes();
-	test_unimported();
-	test_gone_elsewhere();
+	test_parent_deallocation();
+	test_unimport_with_objects();
+	test_dealloc_with_imported_mr();
 	CHECK(!rnic_sw_dealloc_td(td));
 }

@@ -19,7 +19,7 @@ static size_t hdr_offset_from(const struct rnic_sw_queue *q, const struct rnic_s
 }
 
 /* Rings of all kinds of queues share a mapping, which is unmapped with the last ring. */
-static void test_shared(void)
+static void test_shared_mapping(void)
 {
 	struct rnic_sw_cq *cq = make_cq(), *other = make_cq_ex(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP);
 	const size_t cq_bytes = RNIC_SW_RING_HDR + SLOTS * CQE_STRIDE;
@@ -42,7 +42,7 @@ static void test_shared(void)
  * The provider identifies shared mappings by number: rings in mappings with
  * different numbers do not share memory, even if the keys are the same.
  */
-static void test_numbers(void)
+static void test_mapping_numbers(void)
 {
 	struct rnic_sw_cq *old = make_cq(), *cq, *next;
 
@@ -89,7 +89,7 @@ static void test_resized(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq) && !is_mapped(mem));
 }
 
-static void refused(void)
+static void expect_create_cq_refused(void)
 {
 	errno = 0;
 	CHECK(!rnic_sw_create_cq(&own.vctx.context, SLOTS, NULL, 0));
@@ -97,34 +97,34 @@ static void refused(void)
 }
 
 /* Invalid ring locations in responses of the kernel are rejected. */
-static void test_nonsense(void)
+static void test_invalid_locations(void)
 {
 	const struct played_page good = page;
 	struct rnic_sw_cq *cq = make_cq();
 	void *mem = cq->q.hdr;
 
 	page.used = 64;
-	refused();
+	expect_create_cq_refused();
 	page.used = AREA / 2;
-	refused();
+	expect_create_cq_refused();
 	page.used = AREA;
-	refused();
+	expect_create_cq_refused();
 	/*
 	 * first, report another size for an existing mapping; then report a new
 	 * mapping that cannot be mapped
 	 */
 	page.used = 0;
 	page.bytes = AREA;
-	refused();
+	expect_create_cq_refused();
 	page.bytes = good.bytes;
 	page.number++;
 	page.key = 1;
-	refused();
+	expect_create_cq_refused();
 	/* a mapping that is not shared must begin with the ring */
 	page = good;
 	page.used = RNIC_SW_RING_HDR;
 	page.number = 0;
-	refused();
+	expect_create_cq_refused();
 	page = good;
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq) && !is_mapped(mem));
 }
@@ -136,9 +136,9 @@ void test_packing(void)
 	CHECK(!(cq_flags & RNIC_SW_CREATE_CQ_PACK) && !cq->q.page);
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 	own.can_pack = true;
-	test_shared();
-	test_numbers();
+	test_shared_mapping();
+	test_mapping_numbers();
 	test_resized();
-	test_nonsense();
+	test_invalid_locations();
 	own.can_pack = false;
 }

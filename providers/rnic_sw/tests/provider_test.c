@@ -24,7 +24,7 @@ struct rnic_sw_pd pd = {
 	.refs = 1,
 };
 
-void complete(struct rnic_sw_cq *cq, const struct rnic_sw_cqe *cqe)
+void push_cqe(struct rnic_sw_cq *cq, const struct rnic_sw_cqe *cqe)
 {
 	struct rnic_sw_cqe *to = ring_slot(&cq->q, cq->q.hdr->prod);
 
@@ -79,7 +79,7 @@ void *destroy_qp(void *qp)
 	return NULL;
 }
 
-void destroy(struct rnic_sw_qp *qp, struct rnic_sw_cq *cq)
+void destroy_qp_and_cq(struct rnic_sw_qp *qp, struct rnic_sw_cq *cq)
 {
 	destroy_qp(qp);
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
@@ -97,7 +97,7 @@ bool is_free(pthread_spinlock_t *lock)
  * The receive queue's ring must follow the send queue's ring in the same
  * mapping
  */
-static void test_one_mapping(void)
+static void test_rings_in_one_mapping(void)
 {
 	const uint32_t nowhere[] = {
 		0, RING - RNIC_SW_RING_HDR, RING + 8, RING + RNIC_SW_RING_HDR,
@@ -126,7 +126,7 @@ static void test_one_mapping(void)
  * In a full ring the requests that fit are posted, and bad_wr is the first that
  * does not
  */
-static void test_send_full(void)
+static void test_post_to_full_ring(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
@@ -147,7 +147,7 @@ static void test_send_full(void)
 	CHECK(!rnic_sw_post_send(&qp->vqp.qp, bad, &bad));
 	CHECK(qp->sq.hdr->prod == SLOTS + 1 && kicks == 1);
 	CHECK(((struct rnic_sw_sqe *)qp->sq.slot0)->wr_id == SLOTS);
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 /* Receives can be posted while the indices wrap at 2^32. */
@@ -166,7 +166,7 @@ static void test_wrap(void)
 	CHECK(bad == &wr);
 	qp->rq.hdr->cons++;
 	CHECK(!rnic_sw_post_recv(&qp->vqp.qp, &wr, &bad));
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 static void test_wr_api(void)
@@ -210,7 +210,7 @@ static void test_wr_api(void)
 	ibv_wr_send(ex);
 	ibv_wr_abort(ex);
 	CHECK(qp->sq.hdr->prod == 2 && qp->sq.prod == 2);
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 static void test_poll(void)
@@ -219,13 +219,13 @@ static void test_poll(void)
 	struct ibv_wc wc[SLOTS];
 
 	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 0);
-	complete(cq, &(struct rnic_sw_cqe){
+	push_cqe(cq, &(struct rnic_sw_cqe){
 		.wr_id = 1, .qp_num = 7, .byte_len = 10,
 		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_SEND_INV,
 		.flags = RNIC_SW_WC_WITH_INV, .inv_stag = 0x99 });
-	complete(cq, &(struct rnic_sw_cqe){
+	push_cqe(cq, &(struct rnic_sw_cqe){
 		.wr_id = 2, .status = IBV_WC_WR_FLUSH_ERR, .vendor_err = 33 });
-	complete(cq, &(struct rnic_sw_cqe){
+	push_cqe(cq, &(struct rnic_sw_cqe){
 		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM,
 		.flags = RNIC_SW_WC_WITH_IMM });
 	memset(wc, 0xff, sizeof(wc));
@@ -267,10 +267,10 @@ static void test_poll_ex(void)
 	struct rnic_sw_cq *cq = to_cq_ex(ex);
 
 	CHECK(ibv_start_poll(ex, &poll) == ENOENT);
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 1, .byte_len = 4,
+	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 1, .byte_len = 4,
 					    .opcode = RNIC_SW_OP_READ,
 					    .timestamp = 12345 });
-	complete(cq, &(struct rnic_sw_cqe){
+	push_cqe(cq, &(struct rnic_sw_cqe){
 		.wr_id = 2, .timestamp = now_ns(CLOCK_MONOTONIC) });
 	CHECK(!ibv_start_poll(ex, &poll) && ex->wr_id == 1);
 	CHECK(ibv_wc_read_opcode(ex) == IBV_WC_RDMA_READ);
@@ -293,11 +293,11 @@ static void test_poll_ex_room(void)
 	uint32_t i;
 
 	for (i = 0; i < SLOTS; i++)
-		complete(cq, &(struct rnic_sw_cqe){ .byte_len = i });
+		push_cqe(cq, &(struct rnic_sw_cqe){ .byte_len = i });
 	CHECK(!ibv_start_poll(ex, &poll));
 	for (; i < 4 * SLOTS; i++) {
 		CHECK(cq->q.hdr->prod - cq->q.hdr->cons < SLOTS);
-		complete(cq, &(struct rnic_sw_cqe){ .byte_len = i });
+		push_cqe(cq, &(struct rnic_sw_cqe){ .byte_len = i });
 		/*
 		 * the current completion is a copy: the kernel may overwrite
 		 * its slot
@@ -325,14 +325,14 @@ static void test_credentials(void)
 	other_creds = false;
 	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &send, &bad_send));
 	CHECK(ioctls == 2);
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 /*
  * If a doorbell fails, the post succeeds. The next post rings the doorbell
  * again; if that fails too, the post is rejected.
  */
-static void test_unheard(void)
+static void test_failed_doorbell(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 2);
@@ -361,14 +361,14 @@ static void test_unheard(void)
 	CHECK(qp->sq.hdr->prod == 2 && kicks == 2);
 	CHECK(!rnic_sw_post_recv(&qp->vqp.qp, &recv, &bad_recv));
 	CHECK(qp->rq.hdr->prod == 2);
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 /*
  * A doorbell that fails for lack of memory is repeated once before the post
  * returns
  */
-static void test_short_of_memory(void)
+static void test_doorbell_without_memory(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
@@ -382,7 +382,7 @@ static void test_short_of_memory(void)
 	short_of_memory = 2;
 	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &send, &bad));
 	CHECK(kicks == 4 && qp->sq.doorbell_err == ENOMEM);
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 /* An ODP MR may cover the whole address space; advice is passed to the kernel unchanged. */
@@ -542,7 +542,7 @@ static void test_query_conn(void)
 	device.ops = NULL;
 	CHECK(rnic_sw_dv_query_conn(&qp->vqp.qp, &got) == EOPNOTSUPP);
 	device.ops = &rnic_sw_dev_ops;
-	destroy(qp, cq);
+	destroy_qp_and_cq(qp, cq);
 }
 
 int main(void)
@@ -558,16 +558,16 @@ int main(void)
 	test_contents();
 	test_creating();
 	test_packing();
-	test_one_mapping();
-	test_send_full();
+	test_rings_in_one_mapping();
+	test_post_to_full_ring();
 	test_wrap();
 	test_wr_api();
 	test_poll();
 	test_poll_ex();
 	test_poll_ex_room();
 	test_destroying();
-	test_unheard();
-	test_short_of_memory();
+	test_failed_doorbell();
+	test_doorbell_without_memory();
 	test_cancelled();
 	test_domains();
 	test_refusals();

@@ -7,13 +7,13 @@
 
 extern struct rnic_sw_pd pd;	/* PD of all objects that the helpers create */
 
-void complete(struct rnic_sw_cq *cq, const struct rnic_sw_cqe *cqe);
+void push_cqe(struct rnic_sw_cq *cq, const struct rnic_sw_cqe *cqe);
 struct rnic_sw_cq *make_cq(void);
 struct rnic_sw_cq *make_cq_ex(uint64_t wc_flags);
 struct rnic_sw_srq *make_srq(void);
 struct rnic_sw_qp *make_qp(struct rnic_sw_cq *cq, uint32_t recv_wr);
 void *destroy_qp(void *qp);
-void destroy(struct rnic_sw_qp *qp, struct rnic_sw_cq *cq);
+void destroy_qp_and_cq(struct rnic_sw_qp *qp, struct rnic_sw_cq *cq);
 bool is_free(pthread_spinlock_t *lock);
 
 /* cancel_test.c */

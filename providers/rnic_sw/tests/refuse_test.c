@@ -20,7 +20,7 @@ static void expect_domains_busy(void)
 	CHECK(!destroy_commands);
 }
 
-static void is_cancellable(void)
+static void expect_cancellable(void)
 {
 	int old;
 
@@ -28,7 +28,10 @@ static void is_cancellable(void)
 	CHECK(old == PTHREAD_CANCEL_ENABLE);
 }
 
-/* If destroying a QP fails, its completions remain and it is removed from ctx->dying. */
+/*
+ * If destroying a QP fails, its completions remain and it is removed from
+ * ctx->destroying.
+ */
 static void test_qp(void)
 {
 	struct rnic_sw_cq *scq = make_cq(), *rcq = make_cq();
@@ -43,16 +46,16 @@ static void test_qp(void)
 	struct ibv_recv_wr *bad_recv, recv = {};
 	struct ibv_wc wc;
 
-	complete(scq, &(struct rnic_sw_cqe){ .wr_id = 1, .qp_num = 7 });
-	complete(rcq, &(struct rnic_sw_cqe){ .wr_id = 2, .qp_num = 7 });
+	push_cqe(scq, &(struct rnic_sw_cqe){ .wr_id = 1, .qp_num = 7 });
+	push_cqe(rcq, &(struct rnic_sw_cqe){ .wr_id = 2, .qp_num = 7 });
 	refusal = EIO;
 	CHECK(rnic_sw_destroy_qp(qp) == EIO);
 	CHECK(rnic_sw_destroy_cq(&scq->vcq.cq) == EBUSY);
 	CHECK(rnic_sw_destroy_cq(&rcq->vcq.cq) == EBUSY);
 	refusal = 0;
 	expect_domains_busy();
-	is_cancellable();
-	CHECK(list_empty(&own.dying));
+	expect_cancellable();
+	CHECK(list_empty(&own.destroying));
 	CHECK(rnic_sw_poll_cq(&scq->vcq.cq, 1, &wc) == 1 && wc.wr_id == 1);
 	CHECK(rnic_sw_poll_cq(&rcq->vcq.cq, 1, &wc) == 1 && wc.wr_id == 2);
 	CHECK(!rnic_sw_post_send(qp, &wr, &bad));
@@ -77,8 +80,8 @@ static void test_cq(void)
 	CHECK(rnic_sw_destroy_cq(&cq->vcq.cq) == EIO);
 	refusal = 0;
 	expect_domains_busy();
-	is_cancellable();
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 3 });
+	expect_cancellable();
+	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 3 });
 	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, 1, &wc) == 1 && wc.wr_id == 3);
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
@@ -93,7 +96,7 @@ static void test_srq(void)
 	CHECK(rnic_sw_destroy_srq(srq) == EIO);
 	refusal = 0;
 	expect_domains_busy();
-	is_cancellable();
+	expect_cancellable();
 	CHECK(!rnic_sw_post_srq_recv(srq, &wr, &bad));
 	CHECK(!rnic_sw_destroy_srq(srq));
 }

@@ -39,7 +39,7 @@ static void test_resize_refused(void)
 	CHECK(rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS) == EINVAL);
 	CHECK(switches == 1 && cq->q.slots == SLOTS);
 	refuse_switch = false;
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 5 });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 5 });
 	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 1);
 	CHECK(wc[0].wr_id == 5);
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
@@ -72,8 +72,8 @@ static void test_resize_and_poll(void)
 	struct rnic_sw_cq *cq = make_cq();
 	void *old = cq->q.hdr;
 
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 1 });
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 2 });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 1 });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 2 });
 	resized = cq;
 	resizing = poll_and_arm;
 	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
@@ -92,7 +92,7 @@ static void *resize(void *arg)
 }
 
 /* Start a second resize in another thread, and give it time to finish if nothing delays it */
-static void resize_too(bool step2)
+static void resize_in_other_thread(bool step2)
 {
 	resizing = NULL;
 	CHECK(!pthread_create(&other, NULL, resize, &resized->vcq.cq));
@@ -108,7 +108,7 @@ static void test_resize_twice(void)
 	struct rnic_sw_cq *cq = make_cq();
 
 	resized = cq;
-	resizing = resize_too;
+	resizing = resize_in_other_thread;
 	switches = 0;
 	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
 	CHECK(!pthread_join(other, NULL));
@@ -131,7 +131,7 @@ static void test_resized_unmapped(void)
 	CHECK(msync(last, 1, MS_ASYNC) && errno == ENOMEM);
 }
 
-static void resize_three(bool step2)
+static void resize_during_poll(bool step2)
 {
 	struct rnic_sw_cq *cq = resized;
 
@@ -143,21 +143,21 @@ static void resize_three(bool step2)
  * A thread between start_poll and end_poll can resize the CQ, and gets EBUSY
  * instead of waiting for another resize
  */
-static void test_resize_polled(void)
+static void test_resize_during_poll(void)
 {
 	struct rnic_sw_cq *cq = make_cq_ex(IBV_WC_EX_WITH_BYTE_LEN);
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
 	struct ibv_poll_cq_attr poll = {};
 
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 1, .byte_len = 55 });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 1, .byte_len = 55 });
 	CHECK(!ibv_start_poll(ex, &poll));
 	resized = cq;
-	resizing = resize_three;
+	resizing = resize_during_poll;
 	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
 	CHECK(cq->q.slots == 2 * SLOTS && cq->q.hdr->cons == 1);
 	CHECK(ibv_wc_read_byte_len(ex) == 55 && !is_free(&cq->q.lock));
 	cq->q.hdr->prod = 1;
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 2 });
+	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 2 });
 	CHECK(!ibv_next_poll(ex) && ex->wr_id == 2);
 	ibv_end_poll(ex);
 	CHECK(!cq->poller && is_free(&cq->q.lock));
@@ -166,7 +166,7 @@ static void test_resize_polled(void)
 
 void test_resizing(void)
 {
-	test_resize_polled();
+	test_resize_during_poll();
 	test_resized_unmapped();
 	test_arm_and_resize();
 	test_resize_refused();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash disable=SC2154	# variables of the scripts that source this
 # Build the kernel of a test environment in the cache, once; sourced by uml-kernel and
-# smp-kernel. These scripts set the following variables before they call built():
+# smp-kernel. These scripts set the following variables before they call build_if_needed():
 #   arch base         architecture, and make target of the initial configuration
 #   fragments         configuration files to merge into it; the last setting applies
 #   patches           patches of single source files, may be empty
@@ -24,21 +24,21 @@ die() { echo "$me: $*" >&2; exit 1; }
 # shellcheck disable=SC2016,SC2034
 watched='$(filter-out kernel/entry/%,$(filter net/% drivers/infiniband/% drivers/nvme/% kernel/% lib/%,$(obj)/))'
 
-kmake() {
+kernel_make() {
 	make -C "$source" ARCH="$arch" O="$build" -j"$(nproc)" ${make_args[0]+"${make_args[@]}"} "$@"
 }
 
 configure() {
 	# -m: only merge the files; make olddefconfig resolves the dependencies
-	kmake "$base" &&
+	kernel_make "$base" &&
 	(cd "$build" && "$source/scripts/kconfig/merge_config.sh" -m .config "${fragments[@]}") &&
-	kmake olddefconfig &&
+	kernel_make olddefconfig &&
 	"$here/has-config" "$build/.config" "${fragments[@]}"
 }
 
 # Apply the patches to copies in the build directory, which make prefers to the files of the
 # same name in the shared source directory.
-patched() {
+patch_sources() {
 	local patch file
 	for patch in ${patches[0]+"${patches[@]}"}; do
 		file=$(sed -n 's,^+++ b/,,p' "$patch")
@@ -51,13 +51,13 @@ patched() {
 }
 
 compile() {
-	kmake all &&
-	kmake INSTALL_MOD_PATH="$build/inst" INSTALL_MOD_STRIP=1 modules_install &&
+	kernel_make all &&
+	kernel_make INSTALL_MOD_PATH="$build/inst" INSTALL_MOD_STRIP=1 modules_install &&
 	finish "$build"
 }
 
-# progress LOG: report the progress of the build every 30 seconds
-progress() {
+# report_progress LOG: report the progress of the build every 30 seconds
+report_progress() {
 	local start=$SECONDS
 	while sleep 30; do
 		echo "$me: $flavour: $(grep -cE '^  (CC|AS|LD|AR) ' "$1") steps done after $((SECONDS - start)) s" >&2
@@ -65,18 +65,18 @@ progress() {
 }
 
 # Remove all builds of a flavour except the newest two
-prune() {
+remove_old_builds() {
 	find "$cache" -mindepth 1 -maxdepth 1 -type d -name "$flavour-*" -printf '%T@ %p\n' |
 		sort -rn | tail -n +3 | cut -d' ' -f2- | xargs -r rm -rf
 }
 
-build_it() {
+build_with_progress() {
 	local log=$build.log watcher
 	echo "$me: building Linux ${version%%_*} $what, flavour $flavour ($takes, once; log: $log)" >&2
 	rm -rf "$build" && mkdir -p "$build"
 	: >"$log"
-	patched
-	progress "$log" 9>&- &
+	patch_sources
+	report_progress "$log" 9>&- &
 	watcher=$!
 	# shellcheck disable=SC2064
 	trap "kill $watcher 2>/dev/null || true" EXIT
@@ -87,18 +87,18 @@ build_it() {
 	kill "$watcher"
 	trap - EXIT
 	touch "$build/.done"
-	prune
+	remove_old_builds
 	echo "$me: $flavour built in $SECONDS s" >&2
 }
 
-# again CONFIG: build the kernel again, with CONFIG merged into its configuration
-again() {
+# rebuild_with_config CONFIG: build the kernel again, with CONFIG merged into its configuration
+rebuild_with_config() {
 	local log=$build/again.log
 	exec 9>"$("$scripts/cache")/kernel-build.lock"
 	flock 9
 	{
 		(cd "$build" && "$source/scripts/kconfig/merge_config.sh" -m .config "$1") &&
-		kmake olddefconfig &&
+		kernel_make olddefconfig &&
 		"$here/has-config" "$build/.config" "$1" &&
 		compile
 	} >"$log" 2>&1 9>&- || { tail -n 20 "$log" >&2; die "the build failed"; }
@@ -106,7 +106,7 @@ again() {
 }
 
 # Build the kernel if necessary, and set build to its directory.
-built() {
+build_if_needed() {
 	NEED_WHY="to build a kernel" "$scripts/need" gcc make flex bison bc libelf-dev libssl-dev kmod patch
 	source=$("$here/uml-source")
 	key=$( { basename "$source"; gcc -dumpfullversion; cat "${fragments[@]}" ${patches[0]+"${patches[@]}"}
@@ -119,6 +119,6 @@ built() {
 	# one build at a time: two concurrent builds would not be faster and need twice the memory
 	exec 9>"$("$scripts/cache")/kernel-build.lock"
 	flock -n 9 || { echo "$me: waiting for another kernel build" >&2; flock 9; }
-	[ -e "$build/.done" ] || build_it
+	[ -e "$build/.done" ] || build_with_progress
 	exec 9>&-
 }

@@ -106,7 +106,7 @@ static bool poll_completions(struct run *r)
 static void wait_completion(struct run *r)
 {
 	while (!poll_completions(r)) {
-		side_arm(&r->s);
+		side_arm_cq(&r->s);
 		if (poll_completions(r))
 			return;
 		side_take_event(&r->s);
@@ -116,7 +116,7 @@ static void wait_completion(struct run *r)
 /* Wait until a list of work requests fits into the queues. Return: true if a completion was
  * polled, false otherwise
  */
-static bool make_room(struct run *r)
+static bool wait_for_queue_space(struct run *r)
 {
 	const struct options *opt = r->s.opt;
 	bool seen = false;
@@ -133,7 +133,7 @@ static bool make_room(struct run *r)
 static void post_until(struct run *r, double end)
 {
 	do {
-		while (!make_room(r))
+		while (!wait_for_queue_space(r))
 			post_messages(r, r->s.opt->list);
 		post_messages(r, r->s.opt->list);
 	} while (now() < end);
@@ -170,9 +170,9 @@ static void wait_all_arrived(struct run *r)
 		shared_wait(r->s.sh, &r->s.sh->received, r->posted);
 }
 
-static void take_run_mark(struct run *r, struct mark *m)
+static void record_run_mark(struct run *r, struct mark *m)
 {
-	take_mark(m, r->peer);
+	record_mark(m, r->peer);
 	m->messages = r->done;
 }
 
@@ -180,9 +180,9 @@ static void take_run_mark(struct run *r, struct mark *m)
 static void run_pings(struct run *r, struct mark *m, struct rounds *rounds)
 {
 	r->done = ping_until(&r->s, 0, now() + r->s.opt->warm, rounds);
-	take_run_mark(r, &m[0]);
+	record_run_mark(r, &m[0]);
 	r->done = ping_until(&r->s, r->done, m[0].time + r->s.opt->secs, rounds);
-	take_run_mark(r, &m[1]);
+	record_run_mark(r, &m[1]);
 	ping_end(&r->s, r->done);
 }
 
@@ -190,10 +190,10 @@ static void run_messages(struct run *r, struct mark *m)
 {
 	post_until(r, now() + r->s.opt->warm);
 	wait_all_arrived(r);
-	take_run_mark(r, &m[0]);
+	record_run_mark(r, &m[0]);
 	post_until(r, m[0].time + r->s.opt->secs);
 	wait_all_arrived(r);
-	take_run_mark(r, &m[1]);
+	record_run_mark(r, &m[1]);
 }
 
 void run_active_rdma(const struct options *opt, struct shared *sh, pid_t peer,

@@ -166,10 +166,10 @@ void run_active_bare(const struct options *opt, struct shared *sh, pid_t peer,
 	if (CHUNK % opt->size)
 		die("the size must divide 1 MiB");
 	sent = send_until(fd, opt, sh, 0, now() + opt->warm);
-	take_mark(&m[0], peer);
+	record_mark(&m[0], peer);
 	m[0].messages = sent / opt->size;
 	sent = send_until(fd, opt, sh, sent, m[0].time + opt->secs);
-	take_mark(&m[1], peer);
+	record_mark(&m[1], peer);
 	m[1].messages = sent / opt->size;
 	close(fd);
 }

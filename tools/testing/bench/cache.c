@@ -2,7 +2,7 @@
 #include "cache.h"
 
 /* Make @line the first of its set. If it was not in the set, count a fetch and drop the last one. */
-static void use_line(struct cache *c, uint64_t line)
+static void access_line(struct cache *c, uint64_t line)
 {
 	uint64_t *set = c->line[line % CACHE_SETS], wanted = line + 1, last = wanted;
 	int i;
@@ -18,16 +18,16 @@ static void use_line(struct cache *c, uint64_t line)
 	c->fetched++;
 }
 
-void cache_use(struct cache *c, uint64_t addr, uint64_t octets)
+void cache_access(struct cache *c, uint64_t addr, uint64_t octets)
 {
 	uint64_t line;
 
 	for (line = addr / CACHE_LINE; line <= (addr + octets - 1) / CACHE_LINE; line++)
-		use_line(c, line);
+		access_line(c, line);
 }
 
 /* Return: the number of lines fetched since the last call */
-uint64_t cache_fetched(struct cache *c)
+uint64_t cache_take_fetched(struct cache *c)
 {
 	uint64_t n = c->fetched;
 

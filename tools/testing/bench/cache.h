@@ -21,7 +21,7 @@ struct cache {
  * Use @octets bytes at @addr, at least one: fetch the lines of these bytes that are not in the
  * cache
  */
-void cache_use(struct cache *c, uint64_t addr, uint64_t octets);
-uint64_t cache_fetched(struct cache *c);
+void cache_access(struct cache *c, uint64_t addr, uint64_t octets);
+uint64_t cache_take_fetched(struct cache *c);
 
 #endif

@@ -15,7 +15,7 @@
 /* Create the objects that all connections share. @at: an ID of the device */
 static void create_shared_objects(struct side *s, struct rdma_cm_id *at)
 {
-	s->window = window_size(s->opt);
+	s->window = get_window_size(s->opt);
 	s->buf = calloc(1, s->window);
 	s->comp = ibv_create_comp_channel(at->verbs);
 	if (!s->buf || !s->comp)
@@ -109,9 +109,9 @@ void run_active_calls(const struct options *opt, struct shared *sh, pid_t peer, 
 	at = s.id;
 	create_shared_objects(&s, at);
 	m[0].messages = call_until(&s, 0, now() + opt->warm);
-	take_mark(&m[0], peer);
+	record_mark(&m[0], peer);
 	m[1].messages = call_until(&s, m[0].messages, m[0].time + opt->secs);
-	take_mark(&m[1], peer);
+	record_mark(&m[1], peer);
 	call_once(&s, m[1].messages, FAREWELL);
 	destroy_shared_objects(&s, at);
 }

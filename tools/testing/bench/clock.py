@@ -17,7 +17,7 @@ WHO = ("rnic_sw", "siw", "bare")
 MOST_SHOWN = 60
 
 
-def thousands_per_message(result):
+def get_thousands_per_message(result):
     """Return thousands of instructions per message, or None after a failure."""
     per_s = result.get("messages_per_s")
     return 1e6 / per_s if per_s else None
@@ -31,13 +31,13 @@ def read_budgets(path):
     return {(row, crc, int(mtu)): float(most) for row, crc, mtu, most in lines}
 
 
-def table(measured):
+def format_table(measured):
     """Return the costs of each implementation by (row, CRC, MTU), in the order of measuring."""
     found = {}
     for run in measured["runs"]:
         who = "bare" if run["who"] in ("tcp", "sctp") else run["who"]
         key = run["row"], run["crc"], run["mtu"]
-        found.setdefault(key, {})[who] = thousands_per_message(run["result"])
+        found.setdefault(key, {})[who] = get_thousands_per_message(run["result"])
     return found
 
 
@@ -47,7 +47,7 @@ def format_figure(value):
     return f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
-def budget_tolerance(path, kernel):
+def get_budget_tolerance(path, kernel):
     """Return the factor by which a figure may exceed its budget: figures vary by 2 % between
     runs, and more on another kernel than that of the budget, whose TCP may cost more."""
     with open(path, encoding="ascii") as f:
@@ -122,7 +122,7 @@ def print_many(measured):
               f"{1e6 / result['per_s']:.0f} each, {result['kib_each']:.1f} KiB")
 
 
-def relative_rate(found, alone):
+def get_relative_rate(found, alone):
     """Return the rate of a ping relative to its rate without a neighbour."""
     return found["result"].get("messages_per_s", 0) / alone if alone else 0
 
@@ -131,7 +131,7 @@ def is_delayed_too_much(found, alone):
     """Check whether a ping over rnic_sw failed, or its neighbour delays it too much."""
     took = found["result"].get("round_us")
     return found["who"] == "rnic_sw" and (
-        not took or relative_rate(found, alone) < rows.LEAST_SHARE or took[2] > rows.ALL_WITHIN)
+        not took or get_relative_rate(found, alone) < rows.LEAST_SHARE or took[2] > rows.ALL_WITHIN)
 
 
 def print_pings(measured):
@@ -148,7 +148,7 @@ def print_pings(measured):
         took = found["result"].get("round_us")
         print(f"ping {how}, {', '.join(pair)}: " +
               (f"{took[0]:.0f} us, 95 % within {took[1]:.0f}, all within {took[2]:.0f}; "
-               f"{relative_rate(found, alone[pair]):.2f} of its rounds" if took else "failed") +
+               f"{get_relative_rate(found, alone[pair]):.2f} of its rounds" if took else "failed") +
               (" TOO LONG" if too_long else ""))
     return waits
 
@@ -157,13 +157,13 @@ def main():
     with open(sys.argv[1], encoding="ascii") as f:
         measured = json.load(f)
     most = read_budgets(sys.argv[2])
-    more = budget_tolerance(sys.argv[2], measured["kernel"])
+    more = get_budget_tolerance(sys.argv[2], measured["kernel"])
     verdicts = []
     print(f"Kernel {measured['kernel']}, one CPU: thousands of instructions per message, both "
           "ends.")
     print(f"{'':<33} {'CRC':>4} {'MTU':>6}" + "".join(f" {w:>8}" for w in WHO) +
           f" {'budget':>8}")
-    found = table(measured)
+    found = format_table(measured)
     for key, costs in found.items():
         allowed, how = judge_row(key, found, most, more)
         verdicts.append(how)

@@ -95,7 +95,7 @@ static uint64_t read_tcp_segments(void)
 	return n;
 }
 
-void take_mark(struct mark *m, pid_t peer)
+void record_mark(struct mark *m, pid_t peer)
 {
 	pid_t self = getpid();
 

@@ -3,7 +3,7 @@
  * Plugin of QEMU that counts the guest's instructions by address, and the cache
  * lines that they would have fetched.
  *
- * The program rate executes a marker, a no-op that no other code contains (see take_mark()). At
+ * The program rate executes a marker, a no-op that no other code contains (see record_mark()). At
  * each marker, the counts since the previous one are appended to the file that the option out=
  * names: for each block of code a line "ADDRESS COUNT" with the address in hexadecimal, then a
  * line "lines CODE DATA", and an empty line. Counting does not affect the guest's clock.
@@ -65,8 +65,8 @@ static void on_marker(unsigned int cpu, void *unused)
 	(void)cpu;
 	(void)unused;
 	twalk(blocks, print_block);
-	fprintf(out, "lines %" PRIu64 " %" PRIu64 "\n\n", cache_fetched(&code),
-		cache_fetched(&data));
+	fprintf(out, "lines %" PRIu64 " %" PRIu64 "\n\n", cache_take_fetched(&code),
+		cache_take_fetched(&data));
 	fflush(out);
 }
 
@@ -76,7 +76,7 @@ static void on_executed(unsigned int cpu, void *block)
 	const struct block *b = block;
 
 	(void)cpu;
-	cache_use(&code, b->addr, b->octets);
+	cache_access(&code, b->addr, b->octets);
 }
 
 /* Look up the cache line by physical address, because memory that is mapped twice is in one line */
@@ -88,8 +88,8 @@ static void on_accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t v
 	(void)cpu;
 	(void)unused;
 	if (at && !qemu_plugin_hwaddr_is_io(at))
-		cache_use(&data, qemu_plugin_hwaddr_phys_addr(at),
-			  1 << qemu_plugin_mem_size_shift(info));
+		cache_access(&data, qemu_plugin_hwaddr_phys_addr(at),
+			     1 << qemu_plugin_mem_size_shift(info));
 }
 
 /* Find or create the block at @addr; all its translations share it */

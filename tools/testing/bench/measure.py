@@ -95,7 +95,7 @@ def run_program(command, llp, timeout):
     return {"error": error}
 
 
-def rate(opts, who, row, llp="tcp"):
+def run_rate(opts, who, row, llp="tcp"):
     args = [*row.args[:-1], who] if who == "sctp" else row.args
     times = ["-t", str(opts.seconds), "-w", str(opts.warm)]
     command = [f"{opts.programs}/rate", "-a", ADDRESSES[who], *times, *args]
@@ -135,7 +135,7 @@ def measure_many(opts):
 def run_at_once(opts, who, row):
     """Run as many programs as the row requires at the same time, and add up their rates."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        runs = [pool.submit(rate, opts, who, row) for _ in range(rows.at_once(row))]
+        runs = [pool.submit(run_rate, opts, who, row) for _ in range(rows.at_once(row))]
     found = [run.result() for run in runs]
     failed = [one for one in found if "error" in one]
     return failed[0] if failed else {
@@ -155,7 +155,7 @@ def measure_on_cpus(opts):
 
 
 @contextlib.contextmanager
-def busy_neighbour(opts, who, llp):
+def run_busy_neighbour(opts, who, llp):
     """Run another pair of programs, which writes continuously, on the device during a with
     block."""
     command = [f"{opts.programs}/rate", "-a", ADDRESSES[who], "-w", "0", "-t", "3600", "write"]
@@ -179,13 +179,13 @@ def measure_pings(opts):
             continue
         print(f"[99 %] pings beside a neighbour: {who}, {llp}", flush=True)
         for busy in (False, True):
-            with busy_neighbour(opts, who, llp) if busy else contextlib.nullcontext():
-                result = rate(opts, who, rows.PINGS[-1], llp)
+            with run_busy_neighbour(opts, who, llp) if busy else contextlib.nullcontext():
+                result = run_rate(opts, who, rows.PINGS[-1], llp)
             found.append({"who": who, "llp": llp, "busy": busy, "result": result})
     return found
 
 
-def implementations_in_order(opts, row, pair):
+def list_in_order(opts, row, pair):
     """Return the implementations in the order to run, which alternates between pairs."""
     if row in rows.OURS:
         return ["rnic_sw"]
@@ -237,10 +237,10 @@ def main():
             how = "" if crc == "sctp" else f", CRC {crc}"
             print(f"[{100 * n // len(plan):2d} %] MTU {mtu}{how}: {row.name}",
                   flush=True)
-        for who in implementations_in_order(opts, row, pair):
+        for who in list_in_order(opts, row, pair):
             results.append({"row": row.name, "mtu": mtu, "crc": crc, "pair": pair,
                             "who": who,
-                            "result": rate(opts, who, row)})
+                            "result": run_rate(opts, who, row)})
     if held:
         held.communicate("")
     measured = {"kernel": os.uname().release, "pairs": opts.pairs,

@@ -31,7 +31,7 @@ static void receive_wanted(struct side *s)
 	while (sh->received < __atomic_load_n(&sh->wanted, __ATOMIC_SEQ_CST)) {
 		if (repost_receives(s))
 			continue;
-		side_arm(s);
+		side_arm_cq(s);
 		if (!repost_receives(s))
 			side_take_event(s);
 	}

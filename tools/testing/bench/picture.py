@@ -9,7 +9,7 @@ LEAST, MOST = 0.5, 32.0
 COLOURS = {"reached": "#2a7f62", "level": "#8a8a2f", "MISSED": "#b5402f"}
 
 
-def x_of(ratio):
+def scale_ratio(ratio):
     part = math.log(min(max(ratio, LEAST), MOST) / LEAST) / math.log(MOST / LEAST)
     return LEFT + WIDTH * part
 
@@ -18,7 +18,7 @@ def draw_scale(bottom):
     """Yield the lines of the scale at powers of two; the line at 1 is darker."""
     ratio = LEAST
     while ratio <= MOST:
-        x = x_of(ratio)
+        x = scale_ratio(ratio)
         yield line(x, TOP - 8, x, bottom, "#555" if ratio == 1 else "#ddd")
         yield text(x, TOP - 12, f"{ratio:g}x", "middle")
         ratio *= 2
@@ -32,10 +32,11 @@ def draw_bar(row, y):
     if row["ratio"] is None:
         yield text(LEFT + 4, y + 12, "failed")
         return
-    ends = sorted((x_of(1), x_of(row["ratio"])))
+    ends = sorted((scale_ratio(1), scale_ratio(row["ratio"])))
     yield box(ends[0], y + 2, ends[1] - ends[0], 12, COLOURS[row["verdict"]])
-    yield line(x_of(row["ratios"][0]), y + 8, x_of(row["ratios"][-1]), y + 8, "#222", 2)
-    aim = x_of(row["bar"])
+    yield line(scale_ratio(row["ratios"][0]), y + 8, scale_ratio(row["ratios"][-1]), y + 8,
+               "#222", 2)
+    aim = scale_ratio(row["bar"])
     yield line(aim, y, aim, y + 16, "#d08a00", 3)
     yield text(LEFT + WIDTH + 8, y + 12, f"{row['ratio']:.2f}")
 

@@ -50,7 +50,7 @@ uint32_t ping_wait(struct side *s)
 	while (!(octets = poll_message(s))) {
 		if (s->opt->spin)
 			continue;
-		side_arm(s);
+		side_arm_cq(s);
 		octets = poll_message(s);
 		if (octets)
 			break;
@@ -90,7 +90,7 @@ static int compare_seconds(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-double rounds_percentile(struct rounds *r, double share)
+double rounds_get_percentile(struct rounds *r, double share)
 {
 	qsort(r->seconds, r->n, sizeof(r->seconds[0]), compare_seconds);
 	return r->seconds[(uint32_t)(share * (r->n - 1))];

@@ -51,7 +51,7 @@ class Symbols:
         return self.symbols[n][1:] if n >= 0 else ("?", "")
 
 
-def part_of(function, module):
+def get_part(function, module):
     if module == "programs":
         return module
     if module in MODULES:
@@ -99,7 +99,7 @@ def profiles(measured, counts, kallsyms):
         each = 1000 * messages
         parts, functions = Counter(), []
         for (function, module), count in sum_by_function(window, symbols).most_common():
-            part = part_of(function, module)
+            part = get_part(function, module)
             parts[part] += count / each
             functions.append([count / each, function, part])
         yield {"parts": parts, "functions": functions, "lines": [n / messages for n in lines]}

@@ -153,8 +153,8 @@ static void on_passive_failed(int sig)
 /* Print median, 95th percentile and maximum of the times of the rounds */
 static void print_rounds(struct rounds *r)
 {
-	printf("\"round_us\": [%.2f, %.2f, %.2f], ", 1e6 * rounds_percentile(r, 0.5),
-	       1e6 * rounds_percentile(r, 0.95), 1e6 * rounds_percentile(r, 1));
+	printf("\"round_us\": [%.2f, %.2f, %.2f], ", 1e6 * rounds_get_percentile(r, 0.5),
+	       1e6 * rounds_get_percentile(r, 0.95), 1e6 * rounds_get_percentile(r, 1));
 }
 
 static void print_result(const struct options *o, const struct mark *m,

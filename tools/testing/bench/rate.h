@@ -142,7 +142,7 @@ struct rounds {
  * @mr: MR of @buf
  * @buf: @window bytes for messages, and SPARE more
  * @skew: page offset of @buf
- * @window: length of the part of @buf that messages use, see window_size()
+ * @window: length of the part of @buf that messages use, see get_window_size()
  * @unacked: number of events of @cq not acknowledged yet
  */
 struct side {
@@ -166,7 +166,7 @@ double now(void);
 void shared_add(struct shared *sh, uint64_t *count, uint64_t n);
 void shared_wait(struct shared *sh, const uint64_t *count, uint64_t least);
 
-size_t window_size(const struct options *opt);
+size_t get_window_size(const struct options *opt);
 uint64_t slot_offset(const struct side *s, uint64_t message);
 void fill_pattern(uint8_t *buf, size_t len);
 bool has_pattern(const uint8_t *buf, size_t len);
@@ -185,18 +185,18 @@ void side_destroy(struct side *s);
 void by_hand_init(struct side *s);
 void by_hand_connect(struct side *s, int own);
 int side_poll(struct side *s, struct ibv_wc *wc, int n);
-void side_arm(struct side *s);
+void side_arm_cq(struct side *s);
 void side_take_event(struct side *s);
 void post_recvs(struct side *s, uint64_t first, uint32_t n);
 
 void ping_send(struct side *s, uint64_t n, uint32_t octets);
 uint32_t ping_wait(struct side *s);
 uint64_t ping_until(struct side *s, uint64_t done, double end, struct rounds *r);
-double rounds_percentile(struct rounds *r, double share);
+double rounds_get_percentile(struct rounds *r, double share);
 void ping_end(struct side *s, uint64_t done);
 void answer_pings(struct side *s);
 
-void take_mark(struct mark *m, pid_t peer);
+void record_mark(struct mark *m, pid_t peer);
 
 void run_passive_rdma(const struct options *opt, struct shared *sh);
 void run_active_rdma(const struct options *opt, struct shared *sh, pid_t peer,

@@ -10,13 +10,13 @@ import rows
 from picture import draw
 
 
-def of(runs, who, key):
+def list_values(runs, who, key):
     """Return the value of an implementation in each pair, None if its run failed."""
     return [r["result"].get(key) for r in sorted(runs, key=lambda r: r["pair"])
             if r["who"] == who]
 
 
-def median(values):
+def get_median(values):
     values = [v for v in values if v is not None]
     return statistics.median(values) if values else None
 
@@ -30,25 +30,25 @@ def judge_ratios(ratios, bar, whole):
     """Return "reached", "level" (see LEVEL) or "MISSED". whole: no pair has failed."""
     if not whole:
         return "MISSED"
-    if median(ratios) >= bar:
+    if get_median(ratios) >= bar:
         return "reached"
-    level = median(ratios) >= LEVEL * bar and ratios[-1] >= bar
+    level = get_median(ratios) >= LEVEL * bar and ratios[-1] >= bar
     return "level" if level else "MISSED"
 
 
-def summary(row, crc, mtu, runs):
+def summarize_row(row, crc, mtu, runs):
     """Return the medians of a row for both implementations, and the ratios of its pairs."""
     key = "octets_per_s"
     bar = rows.bar(row, crc, mtu)
-    ratios = sorted(a / b for a, b in zip(of(runs, "rnic_sw", key),
-                                          of(runs, row.rival, key)) if a and b)
-    whole = len(ratios) == len(of(runs, "rnic_sw", key)) > 0
+    ratios = sorted(a / b for a, b in zip(list_values(runs, "rnic_sw", key),
+                                          list_values(runs, row.rival, key)) if a and b)
+    whole = len(ratios) == len(list_values(runs, "rnic_sw", key)) > 0
     line = {"row": row.name, "mtu": mtu, "crc": crc, "bar": bar,
-            "rival": row.rival, "ratio": median(ratios), "ratios": ratios,
-            "failed": len(of(runs, row.rival, key)) - len(ratios),
+            "rival": row.rival, "ratio": get_median(ratios), "ratios": ratios,
+            "failed": len(list_values(runs, row.rival, key)) - len(ratios),
             "verdict": judge_ratios(ratios, bar, whole)}
     for who in (row.rival, "rnic_sw"):
-        line[who] = {k: median(of(runs, who, k)) for k in
+        line[who] = {k: get_median(list_values(runs, who, k)) for k in
                      (key, "messages_per_s", "busy_us_per_message",
                       "switches_per_message", "frames_per_message",
                       "segments_per_message")}
@@ -61,9 +61,9 @@ def summarize_rows(measured):
                 (r["row"], r["mtu"], r["crc"]) == (row.name, mtu, crc)]
         if not row.rival:
             yield {"row": row.name, "mtu": mtu, "crc": crc,
-                   "tcp": median(of(runs, "tcp", "octets_per_s"))}
+                   "tcp": get_median(list_values(runs, "tcp", "octets_per_s"))}
         else:
-            yield summary(row, crc, mtu, runs)
+            yield summarize_row(row, crc, mtu, runs)
 
 
 def format_amount(value, small):
@@ -121,8 +121,8 @@ def print_many(measured):
             print(f"{line['llp']:<6} failed")
             continue
         rate, kib = line["per_s"], line["kib_each"]
-        print(f"{line['llp']:<6} {median(rate):6.0f}/s ({rate[0]:.0f}-{rate[-1]:.0f}) "
-              f"{median(kib):6.1f} KiB each ({kib[0]:.1f}-{kib[-1]:.1f})")
+        print(f"{line['llp']:<6} {get_median(rate):6.0f}/s ({rate[0]:.0f}-{rate[-1]:.0f}) "
+              f"{get_median(kib):6.1f} KiB each ({kib[0]:.1f}-{kib[-1]:.1f})")
 
 
 def main():

@@ -18,7 +18,7 @@
  * Get the size of the window in bytes, a multiple of the message size. Messages use its slots in
  * turn.
  */
-size_t window_size(const struct options *opt)
+size_t get_window_size(const struct options *opt)
 {
 	size_t slot = opt->size ? opt->size : 1;
 
@@ -95,7 +95,7 @@ void side_wait_event(struct side *s, enum rdma_cm_event_type want)
 	rdma_ack_cm_event(get_event(s, want));
 }
 
-static int access_flags(const struct options *opt)
+static int get_access_flags(const struct options *opt)
 {
 	return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
 	       IBV_ACCESS_REMOTE_WRITE |
@@ -133,14 +133,14 @@ static void make_buffer(struct side *s)
 {
 	size_t len;
 
-	s->window = window_size(s->opt);
+	s->window = get_window_size(s->opt);
 	len = s->skew + s->window + SPARE;
 	/* small pages if a test drops single pages */
 	s->buf = s->opt->faults ? alloc_pages(len) : alloc_huge_pages(len);
 	memset(s->buf, 0, len);
 	s->buf += s->skew;
 	s->mr = ibv_reg_mr(s->id->pd, s->buf, s->window + SPARE,
-			   access_flags(s->opt));
+			   get_access_flags(s->opt));
 	if (!s->mr)
 		die("ibv_reg_mr");
 }
@@ -176,7 +176,7 @@ static void make_qp(struct side *s, uint32_t sends, uint32_t recvs)
 	make_buffer(s);
 }
 
-static struct rdma_conn_param conn_param(const struct options *opt)
+static struct rdma_conn_param make_conn_param(const struct options *opt)
 {
 	return (struct rdma_conn_param) {
 		.responder_resources = opt->reads,
@@ -197,7 +197,7 @@ static void make_id(struct side *s)
 		die("rdma_create_id");
 }
 
-static struct sockaddr_in passive_address(const struct side *s)
+static struct sockaddr_in get_passive_address(const struct side *s)
 {
 	struct sockaddr_in sin = {
 		.sin_family = AF_INET,
@@ -212,7 +212,7 @@ static struct sockaddr_in passive_address(const struct side *s)
 /* Create an ID and resolve it to the port of the passive end, which must be listening */
 void side_resolve(struct side *s)
 {
-	struct sockaddr_in sin = passive_address(s);
+	struct sockaddr_in sin = get_passive_address(s);
 
 	make_id(s);
 	if (rdma_resolve_addr(s->id, NULL, (struct sockaddr *)&sin, TIMEOUT_MS))
@@ -225,7 +225,7 @@ void side_resolve(struct side *s)
 
 void side_establish(struct side *s)
 {
-	struct rdma_conn_param param = conn_param(s->opt);
+	struct rdma_conn_param param = make_conn_param(s->opt);
 
 	if (rdma_connect(s->id, &param))
 		die("rdma_connect");
@@ -235,7 +235,7 @@ void side_establish(struct side *s)
 /* Create an ID for the device that has the address of the passive end */
 static void side_bind(struct side *s)
 {
-	struct sockaddr_in sin = passive_address(s);
+	struct sockaddr_in sin = get_passive_address(s);
 
 	make_id(s);
 	if (rdma_bind_addr(s->id, (struct sockaddr *)&sin))
@@ -279,7 +279,7 @@ void side_wait_request(struct side *s)
 
 void side_accept_request(struct side *s)
 {
-	struct rdma_conn_param param = conn_param(s->opt);
+	struct rdma_conn_param param = make_conn_param(s->opt);
 
 	if (rdma_accept(s->id, &param))
 		die("rdma_accept");
@@ -366,7 +366,7 @@ int side_poll(struct side *s, struct ibv_wc *wc, int n)
 	return got;
 }
 
-void side_arm(struct side *s)
+void side_arm_cq(struct side *s)
 {
 	if (ibv_req_notify_cq(s->cq, 0))
 		die("ibv_req_notify_cq");

@@ -45,7 +45,7 @@ def format_figure(value):
     return f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
-def bar_total(bar):
+def get_bar_total(bar):
     return sum(value for _, _, value in bar.parts)
 
 
@@ -74,15 +74,15 @@ def make_panels(bars):
         yield sorted(ordered, key=lambda group: group[0].who == "tcp")
 
 
-def longest_total(groups):
+def get_longest_total(groups):
     """Return the total of the longest bar of a panel that is drawn to scale."""
     bars = [bar for group in groups for bar in group]
-    others = [bar_total(bar) for bar in bars if bar.who != "siw"]
-    limit = TOO_LONG * max(others or map(bar_total, bars))
-    return max(bar_total(bar) for bar in bars if bar_total(bar) <= limit)
+    others = [get_bar_total(bar) for bar in bars if bar.who != "siw"]
+    limit = TOO_LONG * max(others or map(get_bar_total, bars))
+    return max(get_bar_total(bar) for bar in bars if get_bar_total(bar) <= limit)
 
 
-def scale_step(most):
+def choose_scale_step(most):
     """Return the distance of the scale's lines: 1, 2 or 5 times a power of ten."""
     for n in range(10):
         for digit in (1, 2, 5):
@@ -97,7 +97,7 @@ def draw_scale(most, top, bottom):
         x = LEFT + WIDTH * value / most
         yield line(x, top, x, bottom, "#888" if value == 0 else "#ddd")
         yield text(x, top - 4, str(value), "middle")
-        value += scale_step(most)
+        value += choose_scale_step(most)
 
 
 def draw_break(x, y):
@@ -107,7 +107,7 @@ def draw_break(x, y):
 
 def draw_bar(bar, most, y):
     """Yield the parts of a bar, and its total at the end."""
-    times, x = math.ceil(bar_total(bar) / most), LEFT
+    times, x = math.ceil(get_bar_total(bar) / most), LEFT
     for name, colour, value in bar.parts:
         width = WIDTH * value / most / times
         yield box(x, y, width, BAR, colour, f"{name} {format_figure(value)}")
@@ -116,7 +116,7 @@ def draw_bar(bar, most, y):
         x += width
     if times > 1:
         yield from draw_break(x, y)
-    yield text(x + 7, y + BAR - 2, format_figure(bar_total(bar)) +
+    yield text(x + 7, y + BAR - 2, format_figure(get_bar_total(bar)) +
                (f" = {times} x this" if times > 1 else ""), weight="bold")
 
 
@@ -125,7 +125,7 @@ OTHERS = {"tcp": "", "sctp": "bare SCTP"}
 
 def draw_panel(groups, y):
     """Return the elements of a panel, and its lower end."""
-    first, most = groups[0][0], longest_total(groups)
+    first, most = groups[0][0], get_longest_total(groups)
     end = y + 40 + sum(LINE * len(group) + 7 for group in groups)
     parts = [text(10, y + 18, f"{first.size}{' over SCTP' if first.sctp else ''}, "
                   f"MTU {first.mtu}", weight="bold"), *draw_scale(most, y + 36, end - 5)]

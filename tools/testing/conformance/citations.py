@@ -36,7 +36,7 @@ class Case:
         self.rows, self.result = rows, result
 
 
-def rows_in(text):
+def find_rows(text):
     """Return the IDs in a text; "DDP-10 to DDP-14" and "DDP-10 to 14" are five."""
     found = []
     for match in ROW.finditer(text):
@@ -49,7 +49,7 @@ def rows_in(text):
 # System tests ----------------------------------------------------------------
 
 
-def result_of(line):
+def parse_result(line):
     """Return name and result of a result line, None of another line."""
     match = RESULT.match(line)
     if not match or not (match[1] or match[2]):
@@ -61,15 +61,15 @@ def result_of(line):
     return name, SKIPPED if directive else PASSED
 
 
-def in_ktap(lines, script):
+def read_ktap_cases(lines, script):
     """Yield the cases of a log that cite requirements."""
     for line in lines:
         told = SCRIPT.match(line)
         if told:
             script = told[1]
-        found = result_of(line)
+        found = parse_result(line)
         cited = found and IN_BRACKETS.match(found[0])
-        rows = rows_in(cited[2]) if cited else []
+        rows = find_rows(cited[2]) if cited else []
         if rows:
             yield Case(script, cited[1], rows, found[1])
 
@@ -77,7 +77,7 @@ def in_ktap(lines, script):
 # Unit tests ------------------------------------------------------------------
 
 
-def comments_of(text, name, start):
+def read_comments(text, name, start):
     """Return the comments from @start to the end of that function, and its end."""
     head = re.search(rf"^static void {name}\(struct kunit \*\w+\)$", text, re.M)
     if not head:
@@ -86,7 +86,7 @@ def comments_of(text, name, start):
     return " ".join(COMMENT.findall(text[start:end])), end
 
 
-def in_unit_test(text):
+def read_unit_test_cases(text):
     """Yield (suite.case, IDs) of each case; a comment belongs to the test that follows
     it."""
     suite = SUITE.search(text)
@@ -94,26 +94,26 @@ def in_unit_test(text):
     places = {name: text.find(f"void {name}(struct kunit") for name in names}
     start = 0
     for name in sorted(names, key=places.get):
-        said, start = comments_of(text, name, start)
-        yield f"{suite[1] if suite else '?'}.{name}", rows_in(said)
+        said, start = read_comments(text, name, start)
+        yield f"{suite[1] if suite else '?'}.{name}", find_rows(said)
 
 
-def unit_tests(tree):
+def list_unit_tests(tree):
     """Return the files of the unit tests."""
     return sorted(path for where in UNIT_TESTS for path in Path(tree).glob(where))
 
 
-def unit_rows(tree):
+def read_unit_rows(tree):
     found = {}
-    for path in unit_tests(tree):
-        found.update(in_unit_test(path.read_text(encoding="utf-8")))
+    for path in list_unit_tests(tree):
+        found.update(read_unit_test_cases(path.read_text(encoding="utf-8")))
     return found
 
 
-def in_host_log(lines, units):
+def read_host_log_cases(lines, units):
     """Yield the cases of the host tests, which print "ok 1 - suite.case"."""
     for line in lines:
-        found = result_of(line)
+        found = parse_result(line)
         if found and units.get(found[0]):
             yield Case("unit test", found[0], units[found[0]], found[1])
 
@@ -121,33 +121,33 @@ def in_host_log(lines, units):
 # Proofs ----------------------------------------------------------------------
 
 
-def in_proofs(text, stem):
+def read_proof_cases(text, stem):
     """Yield (file.proof, IDs) of each proof: the MUST()s in it and in the helpers
     before it."""
     start = 0
     for head in PROVES.finditer(text):
         end = text.find("\n}", head.start())
-        yield f"{stem}.{head[1]}", rows_in(" ".join(MUST.findall(text[start:end])))
+        yield f"{stem}.{head[1]}", find_rows(" ".join(MUST.findall(text[start:end])))
         start = end
 
 
-def proof_rows(tree):
+def read_proof_rows(tree):
     found = {}
     for path in sorted(Path(tree).glob(PROOFS)):
-        found.update(in_proofs(path.read_text(encoding="utf-8"), path.stem))
+        found.update(read_proof_cases(path.read_text(encoding="utf-8"), path.stem))
     return found
 
 
-def slow_proofs(tree):
+def list_slow_proofs(tree):
     """Return the proofs that scripts/prove --quick, and so make check, leaves out."""
     return {f"{path.stem}.{name}" for path in Path(tree).glob(PROOFS)
             for name in SLOW.findall(path.read_text(encoding="utf-8"))}
 
 
-def in_proof_log(lines, proofs):
+def read_proof_log_cases(lines, proofs):
     """Yield the results of scripts/prove, which prints "ok 1 file.proof: result"."""
     for line in lines:
-        found = result_of(line)
+        found = parse_result(line)
         name = found and found[0].partition(":")[0]
         if proofs.get(name):
             yield Case("proof", name, proofs[name], found[1])
@@ -156,57 +156,57 @@ def in_proof_log(lines, proofs):
 # Which tests did not run -----------------------------------------------------
 
 
-def text_of(path):
+def read_text(path):
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
-def cites(tests, script):
+def does_cite(tests, script):
     """Check whether the cases of a script cite requirements: in the script, in the script
     of the same cases over TCP, in the C program of either, or in a script that it imports."""
     cases = script.removeprefix("sctp_")
-    own = text_of(tests / script) + text_of(tests / cases)
+    own = read_text(tests / script) + read_text(tests / cases)
     paths = list((tests / "src" / Path(cases).stem).glob("*.c"))
     for name in set(OTHER_SCRIPT.findall(own)):
         paths += [tests / f"{name}.py", tests / "lib" / f"{name}.py"]
-    return bool(rows_in(own + "".join(map(text_of, paths))))
+    return bool(find_rows(own + "".join(map(read_text, paths))))
 
 
-def suites(tree):
+def list_citing_suites(tree):
     """Return the system tests that cite requirements and that make check runs. Others, as
     those in consumers/, have their own commands and are not in this list."""
     tests = Path(tree) / SELFTESTS
     listed = subprocess.run(["make", "-s", "-C", str(tests), "list"], check=True,
                             capture_output=True, text=True).stdout.split()
     return [script for script in listed
-            if (tests / script).is_file() and cites(tests, script)]
+            if (tests / script).is_file() and does_cite(tests, script)]
 
 
-def completed(lines):
+def find_completed(lines):
     """Yield the suites that ran to their end, according to a log, and were not skipped."""
     for line in lines:
-        found = result_of(line)
+        found = parse_result(line)
         if found and found[1] != SKIPPED:
             name = found[0].partition("#")[0].strip()
             if name.startswith("selftests: rnic_sw: "):
                 yield name.rpartition(" ")[2]
 
 
-def not_run(directories, tree, cases):
+def find_not_run(directories, tree, cases):
     """Return the suites, unit tests and proofs that cite requirements and that make check runs, but
     that have no result in these logs."""
     ended = set()
     for directory in directories:
-        for path in log_files(directory):
-            ended.update(completed(path.read_text("utf-8", "replace").splitlines()))
+        for path in list_log_files(directory):
+            ended.update(find_completed(path.read_text("utf-8", "replace").splitlines()))
     told = {(case.script, case.name) for case in cases if case.result != SKIPPED}
-    units = [name for name, rows in unit_rows(tree).items() if rows]
-    proofs = [name for name, rows in proof_rows(tree).items()
-              if rows and name not in slow_proofs(tree)]
-    return [*(name for name in suites(tree) if name not in ended),
-            *gone("unit test", units, told), *gone("proof", proofs, told)]
+    units = [name for name, rows in read_unit_rows(tree).items() if rows]
+    proofs = [name for name, rows in read_proof_rows(tree).items()
+              if rows and name not in list_slow_proofs(tree)]
+    return [*(name for name in list_citing_suites(tree) if name not in ended),
+            *find_missing("unit test", units, told), *find_missing("proof", proofs, told)]
 
 
-def gone(kind, names, told):
+def find_missing(kind, names, told):
     """Return the names of this kind of test that have no result, or only the kind if none of them
     has one."""
     missing = [name for name in names if (kind, name) not in told]
@@ -218,20 +218,20 @@ def gone(kind, names, told):
 # All sources and logs --------------------------------------------------------
 
 
-def log_files(directory):
+def list_log_files(directory):
     return sorted(directory.glob("*.log")) + sorted(directory.glob("*/ktap.log"))
 
 
-def in_logs(directories, tree):
+def read_logs(directories, tree):
     """Return every case in these logs once, with the worst of its results."""
     order = (FAILED, PASSED, SKIPPED)
-    units, proofs = unit_rows(tree), proof_rows(tree)
+    units, proofs = read_unit_rows(tree), read_proof_rows(tree)
     found = {}
     for directory in directories:
-        for path in log_files(directory):
+        for path in list_log_files(directory):
             lines = path.read_text("utf-8", "replace").splitlines()
-            for case in [*in_ktap(lines, path.stem), *in_host_log(lines, units),
-                         *in_proof_log(lines, proofs)]:
+            for case in [*read_ktap_cases(lines, path.stem), *read_host_log_cases(lines, units),
+                         *read_proof_log_cases(lines, proofs)]:
                 key = case.script, case.name
                 old = found.get(key)
                 if not old or order.index(case.result) < order.index(old.result):
@@ -239,14 +239,14 @@ def in_logs(directories, tree):
     return list(found.values())
 
 
-def in_sources(tree):
+def find_in_sources(tree):
     """Return for each ID one file that cites it."""
     found = {}
-    paths = [*sorted(Path(tree).glob(SYSTEM_TESTS)), *unit_tests(tree),
+    paths = [*sorted(Path(tree).glob(SYSTEM_TESTS)), *list_unit_tests(tree),
              *sorted(Path(tree).glob(PROOFS))]
     for path in paths:
         if path.suffix not in (".c", ".h", ".py", ".sh"):
             continue
-        for ident in rows_in(path.read_text(encoding="utf-8")):
+        for ident in find_rows(path.read_text(encoding="utf-8")):
             found.setdefault(ident, path.relative_to(tree))
     return found

@@ -92,7 +92,7 @@ class Row:
     @property
     def witnesses(self):
         """Return the kinds of evidence of the tests that passed."""
-        kinds = {witness(case) for case in self.cases if case.result == PASSED}
+        kinds = {get_witness(case) for case in self.cases if case.result == PASSED}
         return [kind for kind, _ in WITNESSES if kind in kinds]
 
     @property
@@ -101,7 +101,7 @@ class Row:
                 self.verdict in (OPEN, FAILING))
 
 
-def witness(case):
+def get_witness(case):
     if case.script == CLAIM:
         return case.name
     return next(kind for kind, fits in WITNESSES
@@ -142,7 +142,7 @@ def write_claims(rows, path=CLAIMS):
         for row in rows.values() if row.verdict == SHOWN), encoding="utf-8")
 
 
-def claimed(claims):
+def judge_claims(claims):
     """Return the rows with the verdicts of the tables, without logs."""
     rows = read_rows()
     judge_all(rows, [Case(CLAIM, kind, [ident], PASSED)
@@ -150,7 +150,7 @@ def claimed(claims):
     return rows
 
 
-def have(needs):
+def has_lower_layer(needs):
     """Check whether the lower layer of a row is in this tree."""
     return needs == "-" or (TREE / "drivers" / f"{needs}_ddp").is_dir()
 
@@ -158,7 +158,7 @@ def have(needs):
 # Verdicts --------------------------------------------------------------------
 
 
-def outcome(row):
+def get_outcome(row):
     results = {case.result for case in row.cases}
     if FAILED in results:
         return FAILING
@@ -168,7 +168,7 @@ def outcome(row):
 def judge(row, reason):
     """Decide the verdict. A failed test always counts; a departure is reported even if tests
     pass."""
-    seen = outcome(row)
+    seen = get_outcome(row)
     if reason:
         row.words = reason[1]
     if seen == FAILING:
@@ -179,7 +179,7 @@ def judge(row, reason):
         row.verdict = seen
     elif reason:
         row.verdict = reason[0]
-    elif not have(row.needs):
+    elif not has_lower_layer(row.needs):
         row.verdict = ABSENT
         row.words = f"about {row.needs.upper()}, which is not a lower layer yet"
     else:
@@ -199,13 +199,13 @@ def judge_all(rows, cases, reasons):
     return unknown
 
 
-def by_rfc(rows):
+def group_by_rfc(rows):
     """Return {RFC: its rows}, without RFCs about a lower layer that is not in this tree."""
     found = defaultdict(list)
     for row in rows.values():
         found[row.rfc].append(row)
     return {rfc: each for rfc, each in found.items()
-            if any(have(row.needs) for row in each)}
+            if any(has_lower_layer(row.needs) for row in each)}
 
 
 # Text ------------------------------------------------------------------------
@@ -215,27 +215,27 @@ COLUMNS = (("shown by tests", SHOWN), ("by design", DESIGN),
            ("optional, untested", UNASKED), ("failing", FAILING), ("open", OPEN))
 
 
-def summary(rows):
+def format_summary(rows):
     """Return the short table: a line for each RFC."""
     heads = ["RFC", "rows", ABSENT, "applicable"] + [c[0] for c in COLUMNS]
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     total = Counter()
-    for rfc, each in by_rfc(rows).items():
+    for rfc, each in group_by_rfc(rows).items():
         count = Counter(row.verdict for row in each)
         count["rows"] = len(each)
         total += count
-        lines.append(summary_line(f"{rfc}, {TITLES[rfc]}", count))
-    lines.append(summary_line("all", total))
+        lines.append(format_summary_line(f"{rfc}, {TITLES[rfc]}", count))
+    lines.append(format_summary_line("all", total))
     return "\n".join(lines)
 
 
-def summary_line(name, count):
+def format_summary_line(name, count):
     numbers = [count["rows"], count[ABSENT], count["rows"] - count[ABSENT]]
     numbers += [count[verdict] for _, verdict in COLUMNS]
     return f"| {name} | " + " | ".join(map(str, numbers)) + " |"
 
 
-def evidence(rows):
+def format_evidence(rows):
     """Return a sentence with the kinds of evidence of shown rows; a row may have several."""
     shown = [row for row in rows.values() if row.verdict == SHOWN]
     count = Counter(kind for row in shown for kind in row.witnesses)
@@ -251,7 +251,7 @@ def cell(text):
     return text.replace("|", "\\|")
 
 
-def shown_by(row):
+def format_cases(row):
     """Return the cases of a row, grouped by script."""
     groups = defaultdict(dict)
     for case in row.cases:
@@ -263,14 +263,14 @@ def shown_by(row):
     return cell(". ".join(said))
 
 
-def section(rfc, rows):
+def format_section(rfc, rows):
     lines = [f"## RFC {rfc}: {TITLES[rfc]}", "",
              "| ID | section | level | requirement | verdict | witnesses | shown by, or reason |",
              "|---|---|---|---|---|---|---|"]
     for row in rows:
         lines.append(f"| {row.id} | {row.section} | {row.level} | "
                      f"{cell(row.text)} | {row.verdict} | "
-                     f"{', '.join(row.witnesses)} | {shown_by(row)} |")
+                     f"{', '.join(row.witnesses)} | {format_cases(row)} |")
     return "\n".join(lines)
 
 
@@ -290,29 +290,29 @@ kernel's consumers), *own program* (verbs and their completions at both ends).
 """
 
 
-def full_report(rows):
-    parts = [PREFACE.rstrip(), summary(rows), evidence(rows), left_out(rows)]
-    parts += [section(rfc, each) for rfc, each in by_rfc(rows).items()]
+def format_report(rows):
+    parts = [PREFACE.rstrip(), format_summary(rows), format_evidence(rows), format_left_out(rows)]
+    parts += [format_section(rfc, each) for rfc, each in group_by_rfc(rows).items()]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def numbers(rows):
+def format_numbers(rows):
     """Return the text that the page must have between its marks."""
-    return f"{summary(rows)}\n\n{evidence(rows)}"
+    return f"{format_summary(rows)}\n\n{format_evidence(rows)}"
 
 
 def write_page(rows):
     text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(between_marks(text, numbers(rows)), encoding="utf-8")
+    PAGE.write_text(replace_between_marks(text, format_numbers(rows)), encoding="utf-8")
 
 
-def left_out(rows):
-    names = {row.rfc for row in rows.values()} - set(by_rfc(rows))
+def format_left_out(rows):
+    names = {row.rfc for row in rows.values()} - set(group_by_rfc(rows))
     return "\n".join(f"RFC {rfc} ({TITLES[rfc]}) is left out: its lower layer does not exist "
                      "yet." for rfc in sorted(names))
 
 
-def between_marks(text, new):
+def replace_between_marks(text, new):
     """Return the text with its part between the marks replaced."""
     head, mark, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
@@ -327,7 +327,7 @@ PATH = re.compile(r"\b(?:drivers|include|scripts|tools|Documentation|providers)"
                   r"/[\w./-]*\w")
 
 
-def about_departure(row, verdict, why):
+def check_departure(row, verdict, why):
     """Yield a message if the verdict does not fit the level of the requirement: a MUST that is not
     followed is BROKEN, any other requirement DEPARTED."""
     if (verdict == BROKEN) != row.must:
@@ -336,14 +336,14 @@ def about_departure(row, verdict, why):
         yield "the reason must say what it would take"
 
 
-def about_reason(row, words, cited):
+def check_reason(row, words, cited):
     """Yield what is wrong with one line of reasons.tsv."""
     if len(words) != 2 or words[0] not in REASONS:
         yield f"must have a verdict, one of {', '.join(REASONS)}, and a reason"
         return
     verdict, why = words
     if verdict in DEPARTURES:
-        yield from about_departure(row, verdict, why)
+        yield from check_departure(row, verdict, why)
     elif cited:
         yield f"is also cited by a test: {cited}"
     if len(why.split()) < 5:
@@ -358,7 +358,7 @@ def check_reasons(rows, reasons, cited):
         if ident not in rows:
             yield f"reasons.tsv: {ident} is not a requirement"
             continue
-        for wrong in about_reason(rows[ident], words, cited.get(ident)):
+        for wrong in check_reason(rows[ident], words, cited.get(ident)):
             yield f"reasons.tsv: {ident}: {wrong}"
 
 
@@ -375,7 +375,7 @@ def check_claims(rows, claims, reasons, cited):
         if ident in rows and ident not in claims and ident not in reasons:
             yield f"{where} cites {ident}, but shown.tsv does not claim it"
     for row in rows.values():
-        if row.must and row.who in "NTP" and have(row.needs) and \
+        if row.must and row.who in "NTP" and has_lower_layer(row.needs) and \
                 row.id not in claims and row.id not in reasons:
             yield f"{row.id}, a {row.level}, is neither in shown.tsv nor in reasons.tsv"
     for ident, kinds in claims.items():
@@ -385,7 +385,7 @@ def check_claims(rows, claims, reasons, cited):
 
 def check_page(text, rows):
     """Yield a line if the page does not have the numbers of the tables."""
-    if between_marks(text, numbers(rows)) != text:
+    if replace_between_marks(text, format_numbers(rows)) != text:
         yield ("protocols.md does not have the numbers of the tables; "
                "tools/testing/conformance/report.py --page writes them")
 
@@ -394,13 +394,13 @@ def check():
     rows, reasons, claims = read_rows(), read_reasons(), read_claims()
     if len(table(HERE / "reasons.tsv")) != len(reasons):
         yield "reasons.tsv: an ID is defined twice"
-    cited = citations.in_sources(TREE)
+    cited = citations.find_in_sources(TREE)
     for ident, where in cited.items():
         if ident not in rows:
             yield f"{where}: {ident} is not a requirement"
     yield from check_reasons(rows, reasons, cited)
     yield from check_claims(rows, claims, reasons, cited)
-    yield from check_page(PAGE.read_text(encoding="utf-8"), claimed(claims))
+    yield from check_page(PAGE.read_text(encoding="utf-8"), judge_claims(claims))
     broken = sum(words[0] == BROKEN for words in reasons.values())
     if f" {broken} MUSTs do not hold" not in " ".join((TREE / "README.md").read_text().split()):
         yield f"README.md must say that {broken} MUSTs do not hold"
@@ -418,7 +418,7 @@ def run_check():
 # With logs -------------------------------------------------------------------
 
 
-def unconfirmed(rows, claims):
+def find_unconfirmed(rows, claims):
     """Yield the claims that this run does not confirm."""
     for ident, kinds in claims.items():
         row = rows.get(ident)
@@ -430,18 +430,18 @@ def unconfirmed(rows, claims):
             yield f"{ident} is claimed as shown by: {', '.join(lost)}; it is not in this run"
 
 
-def new_claims(rows, claims):
+def count_new_claims(rows, claims):
     """Return the number of rows for which the run shows more than the table claims."""
     return sum(row.verdict == SHOWN and not set(row.witnesses) <= set(claims.get(row.id, ()))
                for row in rows.values())
 
 
-def tell(rows, unknown):
-    print(summary(rows))
-    print(evidence(rows))
+def print_findings(rows, unknown):
+    print(format_summary(rows))
+    print(format_evidence(rows))
     for verdict in FAILING, OPEN:
         for row in rows.values():
-            if row.verdict == verdict and have(row.needs):
+            if row.verdict == verdict and has_lower_layer(row.needs):
                 mark = "" if row.bad else " (does not fail the report)"
                 print(f"{verdict}: {row.id} {row.level}: {row.text}{mark}")
     for ident in sorted(unknown):
@@ -450,16 +450,16 @@ def tell(rows, unknown):
 
 def run_report(args):
     rows = read_rows()
-    cases = citations.in_logs(args.logs, TREE)
+    cases = citations.read_logs(args.logs, TREE)
     if not cases:
         print("report: no result in these logs cites a requirement")
         return 1
     unknown = judge_all(rows, cases, read_reasons())
     if args.out:
-        args.out.write_text(full_report(rows), encoding="utf-8")
-    tell(rows, unknown)
-    silent = citations.not_run(args.logs, TREE, cases)
-    lost = [] if args.update else list(unconfirmed(rows, read_claims()))
+        args.out.write_text(format_report(rows), encoding="utf-8")
+    print_findings(rows, unknown)
+    silent = citations.find_not_run(args.logs, TREE, cases)
+    lost = [] if args.update else list(find_unconfirmed(rows, read_claims()))
     for line in [*(f"did not run: {name}" for name in silent), *lost]:
         print(line)
     if args.update and not silent:
@@ -467,11 +467,11 @@ def run_report(args):
         write_page(rows)
     elif args.update:
         print("shown.tsv and protocols.md are unchanged, because tests did not run")
-    elif more := new_claims(rows, read_claims()):
+    elif more := count_new_claims(rows, read_claims()):
         print(f"{more} rows have witnesses that shown.tsv does not claim; "
               "make conformance adds them")
     bad = sum(row.bad for row in rows.values())
-    known = [row for row in rows.values() if row.bad or have(row.needs)]
+    known = [row for row in rows.values() if row.bad or has_lower_layer(row.needs)]
     print(f"conformance: {len(known)} requirements, {bad} MUSTs are open or failing, "
           f"{len(silent)} tests did not run, {len(lost)} claims are not confirmed")
     return 1 if bad or silent or lost else 0
@@ -489,10 +489,10 @@ def main():
     if args.check:
         return run_check()
     if args.suites:
-        print("\n".join(citations.suites(TREE)))
+        print("\n".join(citations.list_citing_suites(TREE)))
         return 0
     if args.page:
-        write_page(claimed(read_claims()))
+        write_page(judge_claims(read_claims()))
         return 0
     if not args.logs:
         parser.error("missing argument: directories with logs")

@@ -90,15 +90,15 @@ def judged(line, results=(), reason=None):
 
 class Citations(unittest.TestCase):
     def test_ranges(self):
-        self.assertEqual(citations.rows_in("DDP-9 to DDP-11, MPA2-4, MPA-1 to 2"),
+        self.assertEqual(citations.find_rows("DDP-9 to DDP-11, MPA2-4, MPA-1 to 2"),
                          ["DDP-9", "DDP-10", "DDP-11", "MPA2-4", "MPA-1",
                           "MPA-2"])
-        self.assertEqual(citations.rows_in("N-8, SCTPDDP-1 to MPA-3"),
+        self.assertEqual(citations.find_rows("N-8, SCTPDDP-1 to MPA-3"),
                          ["SCTPDDP-1", "MPA-3"])
 
     def test_ktap(self):
         found = {(c.script, c.name): c
-                 for c in citations.in_ktap(KTAP.splitlines(), "stem")}
+                 for c in citations.read_ktap_cases(KTAP.splitlines(), "stem")}
         self.assertEqual(len(found), 5)
         good = found["wire_x.py", "a good one"]
         self.assertEqual(good.rows, ["DDP-1", "DDP-10", "DDP-11", "DDP-12"])
@@ -109,21 +109,21 @@ class Citations(unittest.TestCase):
         self.assertEqual(found["next.sh", "another one"].rows, ["DDP-2"])
 
     def test_unit(self):
-        found = dict(citations.in_unit_test(UNIT))
+        found = dict(citations.read_unit_test_cases(UNIT))
         self.assertEqual(found, {
             "some.first": ["DDP-4", "DDP-5", "RDMAP-50", "RDMAP-51",
                            "RDMAP-52"],
             "some.second": ["MPA-7"]})
-        cases = list(citations.in_host_log(
+        cases = list(citations.read_host_log_cases(
             ["ok 1 - some.first", "not ok 2 - some.second", "ok 3 - other.x"],
             found))
         self.assertEqual([c.result for c in cases], [PASSED, FAILED])
 
     def test_proofs(self):
-        found = dict(citations.in_proofs(PROOF, "file"))
+        found = dict(citations.read_proof_cases(PROOF, "file"))
         self.assertEqual(found, {"file.one": ["DDP-1", "DDP-2"],
                                  "file.other": ["SEC-3"]})
-        cases = list(citations.in_proof_log(
+        cases = list(citations.read_proof_log_cases(
             ["ok 1 file.one: 7 properties, as before", "not ok 2 file.other: 1 property",
              "ok 3 file.third: 2"], found))
         self.assertEqual([(c.name, c.result) for c in cases],
@@ -137,7 +137,7 @@ class Citations(unittest.TestCase):
             (logs / "sub" / "ktap.log").write_text(
                 "# selftests: rnic_sw: a\nnot ok 1 x [DDP-1]\n",
                 encoding="utf-8")
-            found = citations.in_logs([logs], logs)
+            found = citations.read_logs([logs], logs)
         self.assertEqual([(c.script, c.result) for c in found],
                          [("a", FAILED)])
 
@@ -176,11 +176,11 @@ class NotRun(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
 
     def expect(self, *names):
-        cases = citations.in_logs([self.logs], self.tree)
-        self.assertEqual(citations.not_run([self.logs], self.tree, cases), list(names))
+        cases = citations.read_logs([self.logs], self.tree)
+        self.assertEqual(citations.find_not_run([self.logs], self.tree, cases), list(names))
 
     def test_all_ran(self):
-        self.assertEqual(citations.suites(self.tree),
+        self.assertEqual(citations.list_citing_suites(self.tree),
                          ["verbs.sh", "sctp_verbs.sh", "wire_x.py", "wire_sctp_x.py"])
         self.expect()
 
@@ -218,9 +218,9 @@ class Claims(unittest.TestCase):
                                 Case("wire_x.py", "y", ["DDP-3"], SKIPPED)], {})
         claims = {"DDP-1": ["own program"], "DDP-2": ["raw peer", "own program"],
                   "DDP-3": ["raw peer"], "DDP-4": ["unit"]}
-        self.assertEqual([line.split()[0] for line in report.unconfirmed(rows, claims)],
+        self.assertEqual([line.split()[0] for line in report.find_unconfirmed(rows, claims)],
                          ["DDP-2", "DDP-3", "DDP-4"])
-        self.assertEqual(report.new_claims(rows, {"DDP-2": ["own program"]}), 1)
+        self.assertEqual(report.count_new_claims(rows, {"DDP-2": ["own program"]}), 1)
 
     def test_tables(self):
         rows = {name: row(name) for name in ("DDP-1", "DDP-2", "DDP-3", "DDP-4")}
@@ -248,7 +248,7 @@ class Claims(unittest.TestCase):
     def test_page(self):
         rows = {"DDP-1": row("DDP-1")}
         report.judge_all(rows, [], {})
-        good = f"a\n{report.BEGIN}\n{report.numbers(rows)}\n{report.END}\nb"
+        good = f"a\n{report.BEGIN}\n{report.format_numbers(rows)}\n{report.END}\nb"
         self.assertEqual(list(report.check_page(good, rows)), [])
         wrong = good.replace("DDP | 1 |", "DDP | 2 |")
         self.assertNotEqual(wrong, good)
@@ -286,7 +286,7 @@ class Verdicts(unittest.TestCase):
         why = "the kernel has no place for it. It would take a patch"
 
         def wrong(level, *words):
-            return list(report.about_reason(row("A", level), words, None))
+            return list(report.check_reason(row("A", level), words, None))
 
         self.assertEqual(wrong("MUST NOT", report.BROKEN, why), [])
         self.assertEqual(wrong("SHOULD", report.DEPARTED, why), [])
@@ -304,10 +304,10 @@ class Verdicts(unittest.TestCase):
         unknown = report.judge_all(
             rows, cases, {"DDP-2": [report.ABSENT, "because"]})
         self.assertEqual(unknown, {"DDP-9"})
-        text = report.summary(rows)
+        text = report.format_summary(rows)
         self.assertIn("| 5041, DDP | 3 | 1 | 2 | 1 | 0 | 0 | 0 | 0 | 0 | 1 |", text)
         self.assertNotIn("5043", text)
-        self.assertIn("RFC 5043", report.left_out(rows))
+        self.assertIn("RFC 5043", report.format_left_out(rows))
 
     def test_witnesses(self):
         one = row("A")
@@ -317,11 +317,11 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(one.witnesses, ["proof", "raw peer", "other programs"])
         report.judge(one, None)
         self.assertIn("1 have a witness that is independent of this project; 0 "
-                      "are", report.evidence({"A": one}))
+                      "are", report.format_evidence({"A": one}))
         for script, kind in (("sctp_verbs.sh", "own program"), ("capture.sh", "tshark"),
                              ("unit test", "unit"), ("stress.sh", "own program"),
                              ("interop.sh", "siw"), ("sctp_paths.sh", "other programs")):
-            self.assertEqual(report.witness(Case(script, "x", [], PASSED)), kind, script)
+            self.assertEqual(report.get_witness(Case(script, "x", [], PASSED)), kind, script)
         for script, name, kind in (
                 ("capture.sh", "MTU 1500: no markers", "tshark"),
                 ("capture.sh", "MTU 1500, IPv4: markers are in the right places",
@@ -330,14 +330,14 @@ class Verdicts(unittest.TestCase):
                 ("interop.sh", "PAD sent to siw is zero", "pcap reader"),
                 ("interop.sh", "Terminate sent to siw", "siw"),
                 (report.CLAIM, "siw", "siw")):
-            self.assertEqual(report.witness(Case(script, name, [], PASSED)), kind, name)
+            self.assertEqual(report.get_witness(Case(script, name, [], PASSED)), kind, name)
 
     def test_page(self):
         text = f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n"
-        self.assertEqual(report.between_marks(text, "new"),
+        self.assertEqual(report.replace_between_marks(text, "new"),
                          text.replace("old", "new"))
         with self.assertRaises(ValueError):
-            report.between_marks("no marks", "new")
+            report.replace_between_marks("no marks", "new")
 
 
 if __name__ == "__main__":

@@ -98,8 +98,8 @@ static bool is_allowed(const struct scene *c, const struct ddp_hdr *h, u32 paylo
 
 static void check_range(struct scene *c, const struct ddp_hdr *h, u32 payload)
 {
-	enum iw_reason why = ddp_bounds_check(&c->region, &c->s, h->stag, h->to,
-					      payload, c->rights);
+	enum iw_reason why = ddp_bounds_check_access(&c->region, &c->s, h->stag, h->to,
+						     payload, c->rights);
 
 	MUST("ddp-bounds", (why == IW_OK) == is_allowed(c, h, payload));
 	MUST("ddp-bounds-reason",
@@ -148,7 +148,7 @@ static void check_segmentation(const struct ddp_hdr *first, u32 total, struct in
 	if (!first->tagged && first->qn < DDP_QUEUES)
 		uq[first->qn].msn = first->msn;
 	do {
-		mulpdu = DDP_MULPDU_MIN + in_u8(&in) * 8;
+		mulpdu = DDP_MULPDU_MIN + read_u8(&in) * 8;
 		len = ddp_compute_segment(&c, mulpdu, &h);
 		MUST("ddp-cut-mulpdu", ddp_hdr_len(&h) + len <= mulpdu);
 		MUST("ddp-cut-some", len || !total);
@@ -181,23 +181,23 @@ static void process_segment(struct scene *c, const u8 *p, size_t len,
 
 static void set_up(struct scene *c, struct input *in)
 {
-	u8 flags = in_u8(in), i;
+	u8 flags = read_u8(in), i;
 
 	memset(c, 0, sizeof(*c));
 	c->region = (struct ddp_region) {
 		.valid = !(flags & 1),
 		.pd = flags & 2 ? c : NULL,
 		.stream = flags >> 2 & 3,
-		.rights = in_u8(in),
-		.stag = in_u32(in),
-		.base = in_u64(in),
-		.length = in_u64(in),
+		.rights = read_u8(in),
+		.stag = read_u32(in),
+		.base = read_u64(in),
+		.length = read_u64(in),
 	};
 	/* as in the driver, no MR extends beyond the last address */
 	c->region.length = min(c->region.length, -1ULL - c->region.base);
 	c->s.id = 1;
-	c->rights = in_u8(in);
-	c->buf_len = in_u32(in);
+	c->rights = read_u8(in);
+	c->buf_len = read_u32(in);
 	for (i = 0; i < DDP_QUEUES; i++) {
 		ddp_untagged_init(&c->uq[i]);
 		c->msn[i] = 1;
@@ -214,8 +214,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	set_up(&c, &in);
 	for (i = 0; i < SEGMENTS && in.left; i++) {
-		len = in_u16(&in);
-		p = in_octets(&in, &len);
+		len = read_u16(&in);
+		p = read_octets(&in, &len);
 		process_segment(&c, p, len, &in);
 		free(p);
 	}

@@ -178,14 +178,14 @@ static void copy_and_verify(const struct stream *s, const u8 *p, u32 len, u32 ul
 	mpa_fpdu_decode(&f, s->pos, s->markers, p, len);
 	MUST("take-length", f.ulpdu_len == ulpdu && f.wire_len == len);
 	mpa_verify_begin(&t, &f, p, mem);
-	for (at = f.head_len; (to = mpa_verify_next_dst(&t, &n)); at += n) {
+	for (at = f.head_len; (to = mpa_verify_get_next_dst(&t, &n)); at += n) {
 		MUST("take-end", n && n <= len - at);
 		memcpy(to, p + at, n);
 		mpa_verify_process_copied(&t, n);
 	}
 	MUST("take-all", at == len);
 	MUST("take-ulpdu", !memcmp(mem + MPA_LEN_SIZE, parts.ulpdu, ulpdu));
-	MUST("take-verdict", mpa_verify_result(&t) == expected_result(&parts));
+	MUST("take-verdict", mpa_verify_get_result(&t) == expected_result(&parts));
 	free(mem);
 }
 
@@ -235,8 +235,8 @@ static void check_frames(struct stream *s, struct input *in)
 	u8 *p;
 
 	while (in->left) {
-		len = in_u16(in);
-		p = in_octets(in, &len);
+		len = read_u16(in);
+		p = read_octets(in, &len);
 		total = build_fpdu(s, wire, p, len);
 		MUST("fpdu-wire-length",
 		     total == mpa_fpdu_wire_len(s->pos, len, s->markers));
@@ -263,14 +263,14 @@ static void check_mulpdu(u32 pos, u32 emss)
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct input in = { data, size };
-	u8 flags = in_u8(&in);
+	u8 flags = read_u8(&in);
 	struct stream s = {
 		.markers = flags & F_MARKERS,
-		.pos = in_u16(&in) * MPA_ALIGN,
-		.seed = in_u8(&in),
+		.pos = read_u16(&in) * MPA_ALIGN,
+		.seed = read_u8(&in),
 	};
 
-	check_mulpdu(s.pos, in_u16(&in) | (flags & 4) << 14);
+	check_mulpdu(s.pos, read_u16(&in) | (flags & 4) << 14);
 	if (flags & F_FRAMES)
 		check_frames(&s, &in);
 	else

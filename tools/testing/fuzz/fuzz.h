@@ -29,7 +29,7 @@ struct input {
 	size_t		left;
 };
 
-static inline u64 in_number(struct input *in, u32 octets)
+static inline u64 read_number(struct input *in, u32 octets)
 {
 	u64 v = 0;
 
@@ -43,31 +43,31 @@ static inline u64 in_number(struct input *in, u32 octets)
 	return v;
 }
 
-static inline u8 in_u8(struct input *in)
+static inline u8 read_u8(struct input *in)
 {
-	return in_number(in, 1);
+	return read_number(in, 1);
 }
 
-static inline u16 in_u16(struct input *in)
+static inline u16 read_u16(struct input *in)
 {
-	return in_number(in, 2);
+	return read_number(in, 2);
 }
 
-static inline u32 in_u32(struct input *in)
+static inline u32 read_u32(struct input *in)
 {
-	return in_number(in, 4);
+	return read_number(in, 4);
 }
 
-static inline u64 in_u64(struct input *in)
+static inline u64 read_u64(struct input *in)
 {
-	return in_number(in, 8);
+	return read_number(in, 8);
 }
 
 /*
  * Copy the next bytes, at most @len, into an allocation of exactly that size, so that
  * sanitizers detect an access beyond the bytes
  */
-static inline u8 *in_octets(struct input *in, size_t *len)
+static inline u8 *read_octets(struct input *in, size_t *len)
 {
 	u8 *copy;
 

@@ -13,14 +13,14 @@
 
 static void read_local(struct negotiation_local *me, struct input *in)
 {
-	u8 flags = in_u8(in);
+	u8 flags = read_u8(in);
 
 	*me = (struct negotiation_local) {
 		.rtr = flags & 15,
 		.enhanced = flags & 16,
-		.ird = in_u16(in) & 0x3fff,
-		.ord = in_u16(in) & 0x3fff,
-		.max = in_u16(in) % NEG_DEPTH_NONE,
+		.ird = read_u16(in) & 0x3fff,
+		.ord = read_u16(in) & 0x3fff,
+		.max = read_u16(in) % NEG_DEPTH_NONE,
 	};
 	me->max = max_t(u16, me->max, 1);
 }
@@ -29,8 +29,8 @@ static void read_side(struct negotiation_side *s, struct input *in)
 {
 	struct ddp_offer o = {};
 
-	s->enhanced = in_u8(in) & 1;
-	ddp_offer_decode_word(&o, in_u32(in));
+	s->enhanced = read_u8(in) & 1;
+	ddp_offer_decode_word(&o, read_u32(in));
 	s->ird = o.ird;
 	s->ord = o.ord;
 	s->rtr = o.rtr;

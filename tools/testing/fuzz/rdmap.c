@@ -143,14 +143,14 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (in.left >= len) {
 		struct input copy = in;
 
-		p = in_octets(&copy, &len);
+		p = read_octets(&copy, &len);
 		check_read_request(p, h.msn);
 		free(p);
 	}
 	len = RDMAP_AREQ_LEN;
 	if (in.left >= len) {
-		p = in_octets(&in, &len);
-		check_atomic(p, in_u64(&in));
+		p = read_octets(&in, &len);
+		check_atomic(p, read_u64(&in));
 		free(p);
 	}
 	return 0;

@@ -39,11 +39,11 @@ static void check_push(struct rdmap_reqq *q, struct model *m, struct input *in)
 		return;
 	MUST("reqq-inside", req >= q->req && req < q->req + q->size);
 	MUST("reqq-zeroed", !memcmp(req, &zero, sizeof(zero)));
-	req->is_atomic = in_u8(in) & 1;
+	req->is_atomic = read_u8(in) & 1;
 	req->slot = m->next;
-	req->rreq.len = in_u16(in);
-	req->rreq.sink_stag = in_u32(in);
-	req->rreq.sink_to = in_u64(in);
+	req->rreq.len = read_u16(in);
+	req->rreq.sink_stag = read_u32(in);
+	req->rreq.sink_to = read_u64(in);
 	m->slot[m->used++] = m->next++;
 }
 
@@ -81,10 +81,10 @@ static bool is_valid_response(const struct rdmap_req *req, const struct ddp_hdr 
 static void process_response(struct rdmap_reqq *q, struct model *m, struct input *in)
 {
 	struct rdmap_req *req = rdmap_reqq_peek(q);
-	size_t len = in_u16(in);
+	size_t len = read_u16(in);
 	struct ddp_hdr h;
 	enum iw_reason why;
-	u8 *p = in_octets(in, &len);
+	u8 *p = read_octets(in, &len);
 
 	why = ddp_hdr_decode(&h, p, len);
 	free(p);
@@ -143,7 +143,7 @@ static void run_step(struct rdmap_reqq *q, struct model *m, struct input *in)
 {
 	u32 n;
 
-	switch (in_u8(in) % 7) {
+	switch (read_u8(in) % 7) {
 	case 0:
 	case 1:
 		check_push(q, m, in);
@@ -153,7 +153,7 @@ static void run_step(struct rdmap_reqq *q, struct model *m, struct input *in)
 		m->served += m->served < m->used;
 		break;
 	case 3:
-		n = in_u8(in);
+		n = read_u8(in);
 		rdmap_reqq_release(q, n);
 		drop_from_model(m, n);
 		break;
@@ -161,7 +161,7 @@ static void run_step(struct rdmap_reqq *q, struct model *m, struct input *in)
 		process_response(q, m, in);
 		break;
 	case 5:
-		check_right_response(q, m, in_u8(in));
+		check_right_response(q, m, read_u8(in));
 		break;
 	case 6:
 		check_atomic_response(q);
@@ -172,7 +172,7 @@ static void run_step(struct rdmap_reqq *q, struct model *m, struct input *in)
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct input in = { data, size };
-	u16 places = in_u8(&in) % (SIZE_MAX_ + 1);
+	u16 places = read_u8(&in) % (SIZE_MAX_ + 1);
 	struct rdmap_req *room = places ? calloc(places, sizeof(*room)) : NULL;
 	struct model m = {};
 	struct rdmap_reqq q;

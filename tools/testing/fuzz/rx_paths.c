@@ -138,7 +138,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (!ready && mpa_rx_init())
 		abort();
 	ready = true;
-	plan_make(&plan, &in);
+	make_plan(&plan, &in);
 	dice.state = ~plan.seed;
 	raw = plan.damage >= DAMAGE_UNREADABLE;
 	whole = (struct way) {

@@ -20,7 +20,7 @@ struct kept {
 	u32			run;
 	bool			wrong;
 	bool			enhanced;
-	enum sddp_chunk_kind		what;
+	enum sddp_chunk_kind		kind;
 };
 
 struct scene {
@@ -41,7 +41,7 @@ static void check_encoding(const struct sddp_control *c, const u8 *p, size_t len
 	size_t n = sddp_control_encode(again, sizeof(again), c);
 	bool cut = p[3] == 7 && len < 8;	/* a Reject without the IRD/ORD word */
 
-	if (c->what == SDDP_KIND_TERMINATE)
+	if (c->kind == SDDP_KIND_TERMINATE)
 		len = 4;
 	MUST("sctp-again-length", n == len);
 	if (cut)
@@ -71,7 +71,7 @@ static bool read_control(struct kept *k, const u8 *p, size_t len)
 	MUST("sctp-data", c.offer.pd_len <= DDP_PD_MAX && c.offer.ird <= 0x3fff &&
 	     c.offer.ord <= 0x3fff);
 	check_encoding(&c, p, len);
-	k->what = c.what;
+	k->kind = c.kind;
 	k->enhanced = c.offer.enhanced;
 	return true;
 }
@@ -105,13 +105,13 @@ static void process_in_order(const struct kept *k)
 		send_allowed_chunks();
 		return;
 	}
-	what = sddp_session_receive(&sc.session, k->what, k->enhanced);
+	what = sddp_session_receive(&sc.session, k->kind, k->enhanced);
 	if (sc.ended)
 		MUST("sctp-ended", what == SDDP_DO_IGNORE || what == SDDP_DO_END);
 	if (over)
 		MUST("sctp-over", what == SDDP_DO_IGNORE || what == SDDP_DO_END);
 	if (what == SDDP_DO_DELIVER)
-		MUST("sctp-deliver", k->what == SDDP_KIND_SEGMENT && sc.open);
+		MUST("sctp-deliver", k->kind == SDDP_KIND_SEGMENT && sc.open);
 	if (what == SDDP_DO_REQUEST || what == SDDP_DO_ENTER) {
 		MUST("sctp-once", !sc.open);
 		sc.open = true;
@@ -133,7 +133,7 @@ static void process_next_chunks(const struct kept *k)
 
 static void process_chunk(bool segment, const u8 *p, size_t len)
 {
-	struct kept k = { .what = SDDP_KIND_SEGMENT };
+	struct kept k = { .kind = SDDP_KIND_SEGMENT };
 	u16 ssn, ahead;
 
 	if (!sddp_ssn_decode(&ssn, p, len)) {
@@ -168,7 +168,7 @@ static void process_chunk(bool segment, const u8 *p, size_t len)
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct input in = { data, size };
-	u8 flags = in_u8(&in), head;
+	u8 flags = read_u8(&in), head;
 	size_t len;
 	u8 *p;
 
@@ -178,11 +178,11 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	sc.acks = flags & 2;
 	send_allowed_chunks();
 	while (in.left) {
-		head = in_u8(&in);
+		head = read_u8(&in);
 		len = head & 0x7f;
 		if (len == 0x7f)
-			len = in_u16(&in);
-		p = in_octets(&in, &len);
+			len = read_u16(&in);
+		p = read_octets(&in, &len);
 		process_chunk(head & 0x80, p, len);
 		free(p);
 	}

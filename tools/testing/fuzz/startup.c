@@ -25,7 +25,7 @@ struct plan {
 
 static void read_plan(struct plan *p, struct input *in)
 {
-	u8 flags = in_u8(in), more = in_u8(in);
+	u8 flags = read_u8(in), more = read_u8(in);
 
 	memset(p, 0, sizeof(*p));
 	p->initiator = flags & 1;
@@ -38,9 +38,9 @@ static void read_plan(struct plan *p, struct input *in)
 	p->early = more & 16;
 	p->unacked = more & 32;
 	p->offer.rtr = more & 15;
-	p->offer.ird = in_u16(in);
-	p->offer.ord = in_u16(in);
-	p->offer.pd_len = in_u16(in) % (DDP_PD_MAX + 2);
+	p->offer.ird = read_u16(in);
+	p->offer.ord = read_u16(in);
+	p->offer.pd_len = read_u16(in) % (DDP_PD_MAX + 2);
 	memset(p->offer.pd, more, min_t(u16, p->offer.pd_len, DDP_PD_MAX));
 }
 
@@ -60,7 +60,7 @@ static void check_peer_side(const struct mpa_startup *su, const u8 *frame, size_
 	}
 	MUST("startup-mirror-eats",
 	     mpa_startup_process_input(&other, frame, len) == len);
-	MUST("startup-mirror-done", mpa_startup_next_step(&other) != MPA_WANT_READ);
+	MUST("startup-mirror-done", mpa_startup_get_next_step(&other) != MPA_WANT_READ);
 	MUST("startup-mirror-reject", (other.why == IW_PEER_REJECT) ==
 	     (su->state == MPA_SU_SEND_REJECT));
 	MUST("startup-mirror-pd", other.peer.pd_len == su->mine.pd_len &&
@@ -100,7 +100,7 @@ static bool pass_reply(struct mpa_startup *su, const struct plan *p)
 		err = mpa_startup_set_offer(su, &p->offer);
 	MUST("startup-answer", !err || err == -EINVAL);
 	MUST("startup-answer-changes-nothing",
-	     !err == (mpa_startup_next_step(su) == MPA_WANT_WRITE));
+	     !err == (mpa_startup_get_next_step(su) == MPA_WANT_WRITE));
 	return !err;
 }
 
@@ -111,7 +111,7 @@ static bool pass_reply(struct mpa_startup *su, const struct plan *p)
 static void check_too_soon(struct mpa_startup *su, const struct input *in)
 {
 	MUST("startup-too-soon", mpa_startup_process_input(su, in->p, in->left) < 0 &&
-	     mpa_startup_next_step(su) == MPA_WANT_CLOSE);
+	     mpa_startup_get_next_step(su) == MPA_WANT_CLOSE);
 }
 
 /*
@@ -121,14 +121,14 @@ static void check_too_soon(struct mpa_startup *su, const struct input *in)
 static bool feed_input(struct mpa_startup *su, const struct plan *p, struct input *in,
 		       u32 split)
 {
-	size_t need = mpa_startup_missing_len(su);
+	size_t need = mpa_startup_get_missing(su);
 	size_t give = split ? min_t(size_t, split, in->left) : in->left;
 	ssize_t eaten;
 
 	MUST("startup-need", need && su->got + need <= MPA_FRAME_MAX);
 	if (!give) {
 		mpa_startup_handle_eof(su, !p->unacked);
-		MUST("startup-eof", mpa_startup_next_step(su) != MPA_WANT_READ);
+		MUST("startup-eof", mpa_startup_get_next_step(su) != MPA_WANT_READ);
 		return false;
 	}
 	eaten = mpa_startup_process_input(su, in->p, give);
@@ -150,7 +150,7 @@ static bool feed_input(struct mpa_startup *su, const struct plan *p, struct inpu
 static bool run_step(struct mpa_startup *su, const struct plan *p,
 		     struct input *in, u32 split)
 {
-	switch (mpa_startup_next_step(su)) {
+	switch (mpa_startup_get_next_step(su)) {
 	case MPA_WANT_OFFER:
 		if (p->early && !su->initiator && in->left) {
 			check_too_soon(su, in);
@@ -240,7 +240,7 @@ static void check_request(const struct plan *p, const struct input *in)
 	mpa_startup_init(&su, false, p->revision, p->crc, p->markers);
 	mpa_startup_process_input(&su, in->p, in->left);
 	MUST("startup-takes-legal", is_legal_request(p, in) ==
-	     (mpa_startup_next_step(&su) == MPA_WANT_OFFER));
+	     (mpa_startup_get_next_step(&su) == MPA_WANT_OFFER));
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -251,7 +251,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u8 split;
 
 	read_plan(&p, &in);
-	split = in_u8(&in);
+	split = read_u8(&in);
 	check_request(&p, &in);
 	run_startup(&all, &p, in, 0);
 	run_startup(&pieces, &p, in, 1 + split % 64);

@@ -71,16 +71,16 @@ static void check_parse(const u8 *p, size_t len)
 /* Read a fault from the input. As in the modules, each quoted header is complete or absent */
 static void read_fault(struct iw_failure *f, struct input *in)
 {
-	u8 which = in_u8(in);
+	u8 which = read_u8(in);
 	size_t i;
 
 	memset(f, 0, sizeof(*f));
-	f->why = in_u8(in) % IW_REASON_NR;
-	f->seg_len = in_u16(in);
+	f->why = read_u8(in) % IW_REASON_NR;
+	f->seg_len = read_u16(in);
 	for (i = 0; i < sizeof(f->ddp); i++)
-		f->ddp[i] = in_u8(in);
+		f->ddp[i] = read_u8(in);
 	for (i = 0; i < sizeof(f->rdma); i++)
-		f->rdma[i] = in_u8(in);
+		f->rdma[i] = read_u8(in);
 	if (which & 1)
 		f->ddp_len = f->ddp[0] & 0x80 ? 14 : 18;
 	if (which & 2)

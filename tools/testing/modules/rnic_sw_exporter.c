@@ -266,7 +266,7 @@ static const struct dma_buf_ops unmapped_ops = {
 
 /* Requests of tests -------------------------------------------------------- */
 
-static const struct dma_buf_ops *ops_of(u32 flags)
+static const struct dma_buf_ops *choose_ops(u32 flags)
 {
 	if (flags & EXPORTER_NOT_MAPPED)
 		return &unmapped_ops;
@@ -309,7 +309,7 @@ static int do_new(const struct exporter_new *arg)
 	b = new_buffer(arg);
 	if (!b)
 		return -ENOMEM;
-	info.ops = ops_of(arg->flags);
+	info.ops = choose_ops(arg->flags);
 	info.size = (size_t)b->n << PAGE_SHIFT;
 	info.flags = arg->flags & EXPORTER_READ_ONLY ? O_RDONLY : O_RDWR;
 	info.priv = b;

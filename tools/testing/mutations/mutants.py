@@ -63,23 +63,23 @@ class File:
             if token.text in CLOSES:
                 opened.append(i)
 
-    def said(self, i):
+    def get_text(self, i):
         return self.all[i].text if 0 <= i < len(self.all) else ""
 
-    def named(self, i):
+    def is_name(self, i):
         return 0 <= i < len(self.all) and self.all[i].kind in Name
 
-    def calls(self, i):
-        return self.named(i) and self.said(i + 1) == "(" and i + 1 in self.closer
+    def is_call(self, i):
+        return self.is_name(i) and self.get_text(i + 1) == "(" and i + 1 in self.closer
 
-    def span(self, i, j):
+    def get_span(self, i, j):
         return self.all[i].at, self.all[j].at + len(self.all[j].text)
 
-    def aside(self):
+    def find_unchanged_tokens(self):
         """Return the tokens that are not to be changed."""
         out = set()
         for i, token in enumerate(self.all):
-            if self.calls(i) and ASIDE.fullmatch(token.text):
+            if self.is_call(i) and ASIDE.fullmatch(token.text):
                 out.update(range(i, self.closer[i + 1] + 1))
         return out
 
@@ -93,13 +93,13 @@ def _operator(file, i):
               before.kind in String or before.text in (")", "]"))
     if binary or token.text in UNARY:
         for new in BECOMES.get(token.text, ()):
-            yield Mutant(*file.span(i, i), new, "operator")
+            yield Mutant(*file.get_span(i, i), new, "operator")
 
 
 def _constant(file, i):
-    text = file.said(i)
+    text = file.get_text(i)
     if text in ("true", "false"):
-        yield Mutant(*file.span(i, i), "false" if text == "true" else "true", "constant")
+        yield Mutant(*file.get_span(i, i), "false" if text == "true" else "true", "constant")
     match = file.all[i].kind in Number and NUMBER.fullmatch(text)
     if not match:
         return
@@ -107,34 +107,34 @@ def _constant(file, i):
     value = int(match[2], base)
     for other in (value + 1, 0) if value == 1 else (value + 1,):
         digits = f"{match[1]}{other:x}" if match[1] else str(other)
-        yield Mutant(*file.span(i, i), digits + match[3], "constant")
+        yield Mutant(*file.get_span(i, i), digits + match[3], "constant")
 
 
 def _condition(file, i):
-    if (file.all[i].kind in Keyword and file.said(i) in ("if", "while") and
+    if (file.all[i].kind in Keyword and file.get_text(i) in ("if", "while") and
             i + 1 in file.closer):
-        start, end = file.span(i + 1, file.closer[i + 1])
+        start, end = file.get_span(i + 1, file.closer[i + 1])
         yield Mutant(start, end, f"(!{file.text[start:end]})", "condition")
 
 
 def _statement(file, i):
     """Yield a mutant without a call or an assignment."""
-    if not file.named(i) or file.said(i - 1) not in ("{", "}", ";", ")", "else", ":"):
+    if not file.is_name(i) or file.get_text(i - 1) not in ("{", "}", ";", ")", "else", ":"):
         return
-    if file.said(i).startswith("WARN_ON"):
+    if file.get_text(i).startswith("WARN_ON"):
         return
     if "(" in file.depth[i] or "[" in file.depth[i]:
         return
     end = i + 1
-    while file.said(end) in ("->", ".", "["):
+    while file.get_text(end) in ("->", ".", "["):
         end = file.closer.get(end, end + 1) + 1
-    if file.said(end) == "(":
+    if file.get_text(end) == "(":
         end = file.closer.get(end, end) + 1
-    elif file.said(end) in ASSIGNS:
-        while file.said(end) not in (";", ""):
+    elif file.get_text(end) in ASSIGNS:
+        while file.get_text(end) not in (";", ""):
             end = file.closer.get(end, end) + 1
-    if end > i + 1 and file.said(end) == ";":
-        start, stop = file.span(i, end)
+    if end > i + 1 and file.get_text(end) == ";":
+        start, stop = file.get_span(i, end)
         yield Mutant(start, stop, ";" + "\n" * file.text.count("\n", start, stop), "statement")
 
 
@@ -145,16 +145,16 @@ def _sort(argument):
 
 def _arguments(file, i):
     """Yield mutants with two adjacent arguments swapped."""
-    if not file.calls(i) or file.said(i) in EITHER:
+    if not file.is_call(i) or file.get_text(i) in EITHER:
         return
     starts, at, last = [i + 2], i + 2, file.closer[i + 1]
     while at < last:
-        if file.said(at) == ",":
+        if file.get_text(at) == ",":
             starts.append(at + 1)
         at = file.closer.get(at, at) + 1
     starts.append(last + 1)
     for a, b, c in zip(starts, starts[1:], starts[2:]):
-        one, two = file.span(a, b - 2), file.span(b, c - 2)
+        one, two = file.get_span(a, b - 2), file.get_span(b, c - 2)
         first, second = file.text[slice(*one)], file.text[slice(*two)]
         if first != second and _sort(first) == _sort(second):
             yield Mutant(one[0], two[1], second + file.text[one[1]:two[0]] + first, "arguments")
@@ -163,7 +163,7 @@ def _arguments(file, i):
 def mutants(text):
     """Return all mutants of a file, in file order."""
     file = File(text)
-    aside = file.aside()
+    aside = file.find_unchanged_tokens()
     found = []
     for i, depth in enumerate(file.depth):
         if "{" in depth and i not in aside:
@@ -184,7 +184,7 @@ def broken_function(text, mutant):
     return text[first:mutant.start] + mutant.new + text[mutant.end:last]
 
 
-def _lots(seed, path, text):
+def _draw_lots(seed, path, text):
     """Yield (lot, path, Mutant). The lot depends on the change, not on its position, so that
     changes elsewhere do not affect the draw."""
     seen = collections.Counter()
@@ -200,7 +200,7 @@ def draw(seed, texts):
     text}. A longer draw begins with the same mutants."""
     piles = collections.defaultdict(list)
     for path, text in texts.items():
-        piles[path.rpartition("/")[0]] += _lots(seed, path, text)
+        piles[path.rpartition("/")[0]] += _draw_lots(seed, path, text)
     for pile in piles.values():
         pile.sort(reverse=True)
     while any(piles.values()):

@@ -40,7 +40,7 @@ class Shop:
         return not subprocess.run(["cc", *self.compiling, "-c", "-o", file[:-1] + "o", file],
                                   stderr=subprocess.DEVNULL, check=False).returncode
 
-    def code(self, file):
+    def read_object_code(self, file):
         """Return the object code without debug information."""
         bare = self.where + "/bare.o"
         subprocess.run(["objcopy", "--strip-debug", file[:-1] + "o", bare], check=True)
@@ -76,16 +76,16 @@ class Shop:
         found = [line for line in done.stderr.splitlines() if line.startswith("SUMMARY")]
         return found and "unit tests: " + found[0].split(self.where)[-1]
 
-    def judge(self, path, text, mutant, suites, limit):
+    def judge_mutant(self, path, text, mutant, suites, limit):
         """Run the tests on a mutant. Return {"void": True} if it does not change the object
         code, else {"by": the test that detected it, or ""}."""
         # pylint: disable=unused-argument
         file = self.source(path)
-        whole = self.code(file)
+        whole = self.read_object_code(file)
         with open(file, "w", encoding="utf-8") as out:
             out.write(mutants.broken(text, mutant))
         try:
-            if not self.compiled(file) or self.code(file) == whole:
+            if not self.compiled(file) or self.read_object_code(file) == whole:
                 return {"void": True}
             return {"by": self.tests(30) or self.threads() or ""}
         finally:

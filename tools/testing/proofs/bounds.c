@@ -58,13 +58,13 @@ static enum iw_reason expected_result(const struct question *q)
 	return is_inside(q) ? IW_OK : IW_DDP_T_BOUNDS;
 }
 
-void prove_bounds(void)
+void prove_check_access(void)
 {
 	struct question q;
 	enum iw_reason why;
 
 	q.r.valid = any_bool();
-	why = ddp_bounds_check(&q.r, &q.s, q.stag, q.to, q.len, q.rights);
+	why = ddp_bounds_check_access(&q.r, &q.s, q.stag, q.to, q.len, q.rights);
 	MUST("DDP-56, DDP-96 to DDP-100, DDP-111, DDP-112: the result is that of RFC 5041 7.1",
 	     why == expected_result(&q));
 	MUST("DDP-125, SEC-15: no access outside the MR is allowed",
@@ -84,10 +84,10 @@ void prove_bounds(void)
 }
 
 /*
- * If ddp_bounds_check() has allowed another range of the MR, ddp_bounds_recheck() gives the
- * same result as a full check
+ * If ddp_bounds_check_access() has allowed another range of the MR, ddp_bounds_recheck_access()
+ * gives the same result as a full check
  */
-void prove_more(void)
+void prove_recheck_access(void)
 {
 	struct question q;
 	enum iw_reason why;
@@ -95,7 +95,7 @@ void prove_more(void)
 	q.r.valid = any_bool();
 	GIVEN(q.len && q.stag == q.r.stag && is_associated(&q) &&
 	      !(q.rights & ~q.r.rights & ~DDP_RECV_BUF));
-	why = ddp_bounds_recheck(&q.r, &q.s, q.rights, q.to, q.len);
+	why = ddp_bounds_recheck_access(&q.r, &q.s, q.rights, q.to, q.len);
 	MUST("DDP-56, DDP-96 to DDP-100: the result is that of a full check",
 	     why == expected_result(&q));
 	MUST("DDP-125, SEC-15: no access outside the MR is allowed", why || is_inside(&q));

@@ -8,8 +8,8 @@
  * Checks: unsigned-overflow conversion
  * Bound: 8, sources instead of 64: each is handled alike, so their number does
  *        not matter
- * prove_fits: Bound 1
- * prove_takes: Bound 1
+ * prove_limit_without_eviction: Bound 1
+ * prove_limit_with_eviction: Bound 1
  * prove_evicted_source: Options --arrays-uf-always
  * Mutation: ddp/admission.c s/c->nattached < 2 \* c->limit/c->nattached <= 2 * c->limit/
  * Mutation: ddp/admission.c s/c->same_source < more ? more : 0/c->same_source <= more ? more : 0/
@@ -31,7 +31,7 @@ static bool is_sound(const struct ddp_admit_state *c)
 }
 
 /* A lower layer that cannot evict has at most 5/4 of the limit of pending requests */
-void prove_fits(void)
+void prove_limit_without_eviction(void)
 {
 	struct ddp_admit_state c;
 	bool fits;
@@ -54,7 +54,7 @@ void prove_fits(void)
  * A lower layer that can evict has at most twice the limit of requests, including evicted
  * requests that are not closed yet
  */
-void prove_takes(void)
+void prove_limit_with_eviction(void)
 {
 	struct ddp_admit_state c;
 	bool full;

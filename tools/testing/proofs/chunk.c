@@ -8,7 +8,7 @@
  * prove_control: Slow
  * Mutation: sctp_ddp/chunk.c s/len > SDDP_PD_MAX ||/len > SDDP_PD_MAX + 1 ||/
  * Mutation: sctp_ddp/chunk.c s/if (len < SDDP_SSN_SIZE)/if (!len)/
- * Mutation: sctp_ddp/chunk.c s/return c->what == SDDP_KIND_REJECT;/return true;/
+ * Mutation: sctp_ddp/chunk.c s/return c->kind == SDDP_KIND_REJECT;/return true;/
  * Mutation: sctp_ddp/chunk.c s/size < SDDP_CONTROL_LEN + pd/size < pd/
  * Mutation, big-endian: sctp_ddp/chunk.c s/get_unaligned_be16(p + SDDP_FUNCTION)/__builtin_bswap16(*(u16 *)(p + SDDP_FUNCTION))/
  */
@@ -89,7 +89,7 @@ void prove_control(void)
 	}
 	code = octets(p + 2, 2);
 	MUST("SCTPDDP-12: the DDP-SSN is in bytes 0 and 1", c.ssn == octets(p, 2));
-	MUST("SCTPDDP-13, MPA2-11: the Function Code is in bytes 2 and 3", c.what == says[code]);
+	MUST("SCTPDDP-13, MPA2-11: the Function Code is in bytes 2 and 3", c.kind == says[code]);
 	MUST("MPA2-11: codes 5 to 7 with an IRD/ORD word are the enhanced form",
 	     c.offer.enhanced == (code >= 5 && len >= 8));
 	if (code == 4) {
@@ -108,7 +108,7 @@ static struct sddp_control any_control(void)
 {
 	struct sddp_control c;
 
-	GIVEN(c.what >= SDDP_KIND_INITIATE && c.what <= SDDP_KIND_TERMINATE);
+	GIVEN(c.kind >= SDDP_KIND_INITIATE && c.kind <= SDDP_KIND_TERMINATE);
 	c.offer.enhanced = any_bool();
 	GIVEN(c.offer.pd_len <= DDP_PD_MAX);
 	return c;
@@ -118,16 +118,16 @@ static u16 function_code(const struct sddp_control *c)
 {
 	bool enhanced = c->offer.enhanced;
 
-	if (c->what == SDDP_KIND_TERMINATE)
+	if (c->kind == SDDP_KIND_TERMINATE)
 		return 4;
-	return (c->what == SDDP_KIND_INITIATE ? 1 :
-		c->what == SDDP_KIND_ACCEPT ? 2 : 3) + (enhanced ? 4 : 0);
+	return (c->kind == SDDP_KIND_INITIATE ? 1 :
+		c->kind == SDDP_KIND_ACCEPT ? 2 : 3) + (enhanced ? 4 : 0);
 }
 
 /* Assert that an encoded chunk has the layout of RFC 5043 5.2.3 and RFC 6581 7 */
 static void check_layout(const struct sddp_control *c, const u8 *p, size_t len)
 {
-	bool data = c->what != SDDP_KIND_TERMINATE;
+	bool data = c->kind != SDDP_KIND_TERMINATE;
 	u32 word = data && c->offer.enhanced ? 4 : 0;
 	size_t at = ANY(size_t);
 
@@ -152,7 +152,7 @@ void prove_encode(void)
 {
 	struct sddp_control c = any_control();
 	size_t size = ANY(size_t), len;
-	bool data = c.what != SDDP_KIND_TERMINATE;
+	bool data = c.kind != SDDP_KIND_TERMINATE;
 	u32 word = data && c.offer.enhanced ? 4 : 0;
 	u8 *p;
 

@@ -32,7 +32,7 @@ void prove_init(void)
 	REACHED("initialized");
 }
 
-void prove_rung(void)
+void prove_doorbell(void)
 {
 	struct db_mod b, was;
 	u64 now = ANY(u64);
@@ -53,7 +53,7 @@ void prove_rung(void)
 		REACHED("the streak grows");
 }
 
-void prove_answered(void)
+void prove_transmitted(void)
 {
 	u64 now = ANY(u64);
 	struct db_mod b, was;
@@ -66,7 +66,7 @@ void prove_answered(void)
 	REACHED("the end of a pass");
 }
 
-void prove_gathered(void)
+void prove_period_end(void)
 {
 	u64 now = ANY(u64);
 	u32 others = ANY(u32);
@@ -75,7 +75,7 @@ void prove_gathered(void)
 
 	GIVEN(is_sound(&b) && now >= b.last);
 	was = b;
-	db_mod_record_coalesced(&b, now, others);
+	db_mod_record_period_end(&b, now, others);
 	worth = others >= DB_MOD_STREAK && now - was.last < DB_MOD_LATE_NS;
 	MUST("the threshold stays within its bounds", is_sound(&b));
 	MUST("not worth it: threshold doubles up to the maximum, streak is reset", worth ||

@@ -40,7 +40,7 @@ static struct fpdu any_fpdu(void)
 	return f;
 }
 
-void prove_content(void)
+void prove_content_len(void)
 {
 	u32 ulpdu = ANY(u16), pad = mpa_fpdu_pad_len(ulpdu);
 	u32 content = mpa_fpdu_content_len(ulpdu);
@@ -85,7 +85,7 @@ void prove_markers(void)
 		REACHED("no marker");
 }
 
-void prove_to_marker(void)
+void prove_marker_distance(void)
 {
 	u64 pos = ANY(u64);
 	u32 to = mpa_marker_dist(pos & U32_MAX);
@@ -97,7 +97,7 @@ void prove_to_marker(void)
 }
 
 /* The header of an FPDU is decoded from any number of received bytes, and no more are read */
-void prove_peek(void)
+void prove_decode(void)
 {
 	u64 pos = ANY(u64);
 	size_t len = ANY(size_t), at;

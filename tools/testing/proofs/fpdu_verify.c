@@ -8,7 +8,7 @@
  * Bound: 4, the bytes of a CRC
  * prove_step: Slow
  * Mutation: mpa/fpdu_verify.c s/min_t(u32, left, PIECE/(PIECE/
- * Mutation: mpa/fpdu_verify.c s/u32 end = min(t->got, crc_covered_len(t))/u32 end = t->got/
+ * Mutation: mpa/fpdu_verify.c s/u32 end = min(t->got, get_crc_covered_len(t))/u32 end = t->got/
  * Mutation: mpa/fpdu_verify.c s/^\tmpa_verify_update_crc(t);/\t;/
  */
 #include "../../../drivers/mpa/fpdu_verify.h"
@@ -100,7 +100,7 @@ void prove_step(void)
 	before = t.crc_len;
 	wrong = t.marker_wrong;
 	due = t.markers && t.pos % 512 == 0;
-	to = mpa_verify_next_dst(&t, &len);
+	to = mpa_verify_get_next_dst(&t, &len);
 	MUST("MPA-73: copying ends exactly at the end of the FPDU",
 	     !to == (got == content_len(&t)));
 	if (!to) {
@@ -132,7 +132,7 @@ void prove_step(void)
 		REACHED("PAD or CRC field");
 }
 
-void prove_verdict(void)
+void prove_result(void)
 {
 	struct mpa_verify t;
 	enum iw_reason why;
@@ -147,7 +147,7 @@ void prove_verdict(void)
 	/* the CRC is sent least significant byte first */
 	field = t.to[at] | t.to[at + 1] << 8 | t.to[at + 2] << 16 |
 		(u32)t.to[at + 3] << 24;
-	why = mpa_verify_result(&t);
+	why = mpa_verify_get_result(&t);
 	MUST("MPA-21, MPA-48, MPA-54, MPA-87, MPA-133: exactly a wrong CRC is reported",
 	     (why == IW_MPA_CRC) == (t.crc && field != (u32)~t.crc_value));
 	MUST("MPA-71, MPA-134: if the CRC is right, a wrong marker is reported",

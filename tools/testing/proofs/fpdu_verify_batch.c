@@ -31,7 +31,7 @@ u32 crc32c(u32 crc, const void *p, size_t len)
 }
 
 /* mpa_fpdu_batch_begin() allows exactly as many FPDUs as the buffer can hold */
-void prove_room(void)
+void prove_capacity(void)
 {
 	u8 *memory = any_octets(MPA_FPDU_BATCH_SIZE);
 	struct mpa_fpdu_batch r;

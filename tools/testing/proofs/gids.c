@@ -5,7 +5,7 @@
  *
  * Files: rnic_sw/gids.c
  * Bound: 17, the entries of a table
- * Mutation: rnic_sw/gids.c s/find(u->table, u->first, /find(u->table, 0, /
+ * Mutation: rnic_sw/gids.c s/find_gid_index(u->table, u->first, /find_gid_index(u->table, 0, /
  * Mutation: rnic_sw/gids.c s/for (i = u->first;/for (i = 0;/
  * Mutation: rnic_sw/gids.c s/next < u->nr_fresh/next <= u->nr_fresh/
  * Mutation: rnic_sw/gids.c s/a->half\[0\] == b->half\[0\] && //
@@ -56,7 +56,7 @@ void prove_update(void)
 }
 
 /* An address of the interface that has an entry keeps it */
-void prove_kept(void)
+void prove_kept_entries(void)
 {
 	struct gid table[GIDS_MAX], a, b;
 	struct gids_update u;
@@ -76,7 +76,7 @@ void prove_kept(void)
 }
 
 /* A new address gets an entry if one is free */
-void prove_entered(void)
+void prove_new_entries(void)
 {
 	struct gid table[GIDS_MAX], a;
 	struct gids_update u;

@@ -116,7 +116,7 @@ static void check_depths(const struct negotiation_local *me,
 	     rep->ord == (req->ird == NONE ? NONE : r->ord));
 }
 
-void prove_accept(void)
+void prove_responder(void)
 {
 	struct negotiation_local me = any_local();
 	struct negotiation_side req = any_side(), rep;
@@ -173,7 +173,7 @@ static void check_agreed(const struct negotiation_local *me, const struct negoti
 		REACHED("no common type");
 }
 
-void prove_complete(void)
+void prove_initiator(void)
 {
 	struct negotiation_local me = any_local();
 	struct negotiation_side req, rep = any_side();
@@ -200,7 +200,7 @@ void prove_complete(void)
  * Two ends of this implementation agree, and neither sends more requests than the other
  * end can hold
  */
-void prove_both(void)
+void prove_both_ends(void)
 {
 	struct negotiation_local a = any_local(), b = any_local();
 	struct negotiation_side req, rep;

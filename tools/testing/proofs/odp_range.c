@@ -70,7 +70,7 @@ void prove_span_in_chunk(void)
 		REACHED("a page outside the span");
 }
 
-void prove_readahead_end(void)
+void prove_lookahead_end(void)
 {
 	u64 at = ANY(u64), end = ANY(u64), to;
 	u8 shift = any_shift();

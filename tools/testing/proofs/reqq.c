@@ -97,7 +97,7 @@ void prove_push(void)
 	REACHED("pushed");
 }
 
-void prove_look(void)
+void prove_peek(void)
 {
 	struct rdmap_reqq q = any_queue(), was = q;
 	const struct rdmap_req *oldest = rdmap_reqq_peek(&q);

@@ -42,7 +42,7 @@ void prove_sqe(void)
 	struct rnic_sw_sqe *e = (void *)any_octets(sizeof(*e));
 	const u8 *p = (const u8 *)e;
 	size_t at = ANY(size_t);
-	bool clean = rnic_sqe_is_clean(e), data;
+	bool clean = rnic_sqe_is_well_formed(e), data;
 	struct span span;
 
 	MUST("SEC-4: only a defined opcode is accepted", !clean ||
@@ -83,7 +83,7 @@ void prove_valid_wqe_accepted(void)
 		GIVEN(p[8] < 8 && !e->num_sge);
 	else
 		GIVEN(!e->inline_len && (p[8] < 8 || !e->num_sge));
-	MUST("SEC-4: every valid WQE is accepted", rnic_sqe_is_clean(e));
+	MUST("SEC-4: every valid WQE is accepted", rnic_sqe_is_well_formed(e));
 	REACHED("end");
 }
 
@@ -92,7 +92,7 @@ void prove_rqe(void)
 	struct rnic_sw_rqe e;
 
 	MUST("exactly a WQE with reserved bytes set is rejected",
-	     rnic_rqe_is_clean(&e) == !e.reserved);
-	if (rnic_rqe_is_clean(&e))
+	     rnic_rqe_is_well_formed(&e) == !e.reserved);
+	if (rnic_rqe_is_well_formed(&e))
 		REACHED("accepted");
 }

@@ -35,7 +35,7 @@ static bool is_ack_missing(const struct sddp_stall *s, const struct sddp_stall_v
 	return v->ack_expected && v->acked == s->acked;
 }
 
-void prove_look(void)
+void prove_action(void)
 {
 	struct sddp_stall s, was;
 	struct sddp_stall_view v;
@@ -92,7 +92,7 @@ void prove_begin(void)
 }
 
 /* Each packet size is smaller than the previous one, so the attempts end */
-void prove_smaller(void)
+void prove_pmtu_shrinks(void)
 {
 	u32 pmtu = ANY(u32), least = ANY(u32);
 	u32 size = sddp_stall_choose_pmtu(pmtu, least);

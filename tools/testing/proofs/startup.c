@@ -23,9 +23,9 @@ void prove_begin(void)
 	mpa_startup_init(&su, initiator, rev, any_bool(), any_bool());
 	MUST("the invariant holds at the beginning", is_sound(&su) && !su.got && !su.peer.pd_len);
 	MUST("MPA-102: a responder waits for the Request's header", initiator ||
-	     mpa_startup_missing_len(&su) == 20);
+	     mpa_startup_get_missing(&su) == 20);
 	MUST("MPA-100: an initiator waits for the ULP's offer", !initiator ||
-	     mpa_startup_next_step(&su) == MPA_WANT_OFFER);
+	     mpa_startup_get_next_step(&su) == MPA_WANT_OFFER);
 	REACHED("begun");
 }
 
@@ -70,7 +70,7 @@ static bool is_valid_offer(const struct ddp_offer *o, bool enhanced)
 }
 
 /* Any reply of the ULP is accepted if it is due and fits into a frame */
-void prove_answer(void)
+void prove_ulp_reply(void)
 {
 	struct mpa_startup su, was;
 	struct ddp_offer o;
@@ -155,7 +155,7 @@ void prove_output(void)
  * The end of the peer's data, the acceptance of our frame by TCP, and the retry with
  * revision 1 each lead to the right state
  */
-void prove_rest(void)
+void prove_eof_sent_and_retry(void)
 {
 	struct mpa_startup su, was;
 	bool acked = any_bool();
@@ -166,19 +166,19 @@ void prove_rest(void)
 	mpa_startup_handle_eof(&su, acked);
 	MUST("the invariant holds after the end of the peer's data", is_sound(&su));
 	MUST("MPA-132: start-up no longer waits for the peer or the ULP",
-	     mpa_startup_next_step(&su) != MPA_WANT_READ &&
-	     mpa_startup_next_step(&su) != MPA_WANT_OFFER);
+	     mpa_startup_get_next_step(&su) != MPA_WANT_READ &&
+	     mpa_startup_get_next_step(&su) != MPA_WANT_OFFER);
 	MUST("MPA-97: a partial frame is malformed",
-	     mpa_startup_next_step(&was) != MPA_WANT_READ || !was.got ||
+	     mpa_startup_get_next_step(&was) != MPA_WANT_READ || !was.got ||
 	     (su.state == MPA_SU_CLOSE && su.why == IW_MPA_STARTUP));
 	MUST("MPA-132, MPA2-66, MPA2-67: if no byte has come, the connection is lost",
-	     mpa_startup_next_step(&was) != MPA_WANT_READ || was.got ||
+	     mpa_startup_get_next_step(&was) != MPA_WANT_READ || was.got ||
 	     (su.why == IW_MPA_LOST && su.state ==
 	      (was.initiator && was.enhanced ? MPA_SU_RETRY : MPA_SU_CLOSE)));
 	MUST("MPA2-67: only an initiator with an enhanced Request retries",
 	     su.state != MPA_SU_RETRY || was.state == MPA_SU_RETRY ||
 	     (was.initiator && was.enhanced && !was.got) ||
-	     mpa_startup_next_step(&was) != MPA_WANT_READ);
+	     mpa_startup_get_next_step(&was) != MPA_WANT_READ);
 	MUST("MPA2-67: the Request is repeated only if unacknowledged, and only once",
 	     su.state != MPA_SU_RETRY || was.state == MPA_SU_RETRY ||
 	     su.repeat == (!acked && !was.repeated));

@@ -32,7 +32,7 @@ static enum iw_reason expected_result(const struct ddp_untagged_queue *uq, const
 	return h->mo == uq[h->qn].mo ? IW_OK : IW_DDP_U_MO;
 }
 
-void prove_due(void)
+void prove_expected_segment(void)
 {
 	struct ddp_untagged_queue uq[DDP_QUEUES];
 	struct ddp_hdr h;

@@ -144,12 +144,12 @@ def of_terminate(payload):
     if message.length is not None:
         yield RDMA + "term_ddp_seg_len", struct.pack(">H", message.length)
     if message.ddp is not None:
-        yield RDMA + "term_ddp_h", message.ddp[:tsharks_length(message)]
-    if message.rdma is not None and not tsharks_length(message):
+        yield RDMA + "term_ddp_h", message.ddp[:get_tsharks_length(message)]
+    if message.rdma is not None and not get_tsharks_length(message):
         yield RDMA + "term_rdma_h", message.rdma
 
 
-def tsharks_length(message):
+def get_tsharks_length(message):
     """Return the length of the DDP header that tshark expects in this Terminate.
 
     A Terminate for an RDMAP protection error quotes a Read Request. tshark takes
@@ -167,7 +167,7 @@ CONTENTS = {
 }
 
 
-def by_octets(chunk):
+def decode_by_parser(chunk):
     """Return the fields of a chunk by name, according to the raw peer's parser.
 
     Values are numbers or bytes."""
@@ -183,7 +183,7 @@ def by_octets(chunk):
 # From tshark -------------------------------------------------------------------
 
 
-def elements(path, *options):
+def read_frames(path, *options):
     """Run tshark, and yield the XML element of each frame."""
     with tempfile.TemporaryFile("w+") as errors, open(path, "rb") as capture, \
             subprocess.Popen([*COMMAND, *options, "-r", "-"], stdin=capture,
@@ -197,9 +197,9 @@ def elements(path, *options):
             raise Failed(errors.read().strip())
 
 
-def by_tshark(path, *options):
+def decode_by_tshark(path, *options):
     """Yield the fields of each chunk that the dissector has decoded, as text."""
-    for packet in elements(path, *options):
+    for packet in read_frames(path, *options):
         sid, fields = None, None
         for one in packet.iter():
             name = one.get("name", "")
@@ -210,12 +210,12 @@ def by_tshark(path, *options):
             elif name == "sctp.data_sid":
                 sid = one.get("show")
             elif fields is not None and one.get("show"):
-                note(fields, BY_LAYER.sub(r"\1", name), one.get("show"))
+                store_field(fields, BY_LAYER.sub(r"\1", name), one.get("show"))
         if fields:
             yield fields
 
 
-def note(fields, name, text):
+def store_field(fields, name, text):
     """Store a field of a chunk: only the first value of a name, but all remarks."""
     if name == REMARK and name in fields:
         fields[name] += "; " + text

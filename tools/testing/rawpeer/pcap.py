@@ -68,12 +68,12 @@ def segments(path):
             ip = Ethernet(octets).data
             if not isinstance(getattr(ip, "data", None), TCP):
                 continue
-            if len(ip) < declared(ip):
+            if len(ip) < get_declared_len(ip):
                 raise Unreadable(f"frame {number} was not captured completely")
             yield number, ip, ip.data
 
 
-def declared(ip):
+def get_declared_len(ip):
     """Return the length of the whole packet, according to its header."""
     return ip.len if isinstance(ip, dpkt.ip.IP) else 40 + ip.plen
 
@@ -129,7 +129,7 @@ class Half:
         self.fpdus, self.faults = [], []
         self.left = len(direction.octets) - self.start
 
-    def cut(self, markers):
+    def divide_into_fpdus(self, markers):
         """Divide the bytes after the start-up frame into FPDUs."""
         self.markers = markers
         reader = Reader(markers)
@@ -154,7 +154,7 @@ class Half:
         """Return the positions of TCP segments at which no FPDU begins."""
         return set(self.segments()) - {self.place(one) for one in self.fpdus}
 
-    def apart(self):
+    def find_largest_distance(self):
         """Return the largest distance in bytes between segments that begin with
         an FPDU."""
         begin = sorted(set(self.segments()) - self.unaligned())
@@ -185,7 +185,7 @@ class Session:
         if self.agreed:
             # each end requests markers for the data that it receives
             for half, wanted in zip(self.halves, self._flags(mpa.M)[::-1]):
-                half.cut(bool(wanted))
+                half.divide_into_fpdus(bool(wanted))
 
     def _flags(self, mask):
         return [half.frame.flags & mask if half.frame else 0
@@ -225,7 +225,7 @@ def facts(mine):
         "markers": sum(len(fpdu.markers) for fpdu in fpdus),
         "segments": sum(len(half.segments()) for half in halves),
         "unaligned": sum(len(half.unaligned()) for half in halves),
-        "apart": max((half.apart() for half in halves), default=0),
+        "apart": max((half.find_largest_distance() for half in halves), default=0),
         "against_the_rfc": sum(len(half.faults) for half in halves),
         "octets_left": sum(half.left for half in halves)})
 

@@ -67,7 +67,7 @@ class Peer(Talk):
             raise Closed(self.refused)
         return octets
 
-    def silent(self, timeout=SILENCE):
+    def stays_silent(self, timeout=SILENCE):
         """Check that neither bytes nor the end of the connection arrive in this time."""
         try:
             self.early += self._recv(timeout)
@@ -96,7 +96,7 @@ class Peer(Talk):
         frame.pd = self.get(frame.pd_length, timeout)
         return frame
 
-    def full(self, mine, theirs):
+    def enter_full_operation(self, mine, theirs):
         """Enter Full Operation, with CRC and markers as the two frames request."""
         crc = bool((mine.flags | theirs.flags) & mpa.C)
         self.tx = mpa.Writer(bool(theirs.flags & mpa.M), crc)
@@ -106,7 +106,7 @@ class Peer(Talk):
         """Send the Request, receive an accepting Reply, enter Full Operation."""
         self.put(request.pack())
         reply = self.get_frame()
-        self.full(request, reply)
+        self.enter_full_operation(request, reply)
         return reply
 
     def respond(self, reply):
@@ -117,7 +117,7 @@ class Peer(Talk):
         if callable(reply):
             reply = reply(request)
         self.put(reply.pack())
-        self.full(reply, request)
+        self.enter_full_operation(reply, request)
         return request
 
     # full operation -------------------------------------------------------
@@ -143,7 +143,7 @@ class Peer(Talk):
     def get_octets(self, timeout=PATIENCE):
         return self.get_fpdu(timeout).ulpdu
 
-    def unread(self):
+    def take_unread(self):
         """Return the FPDUs that are received and not consumed, without waiting for more."""
         try:
             while True:

@@ -173,7 +173,7 @@ class Stream(Talk):
             raise Closed(False)
         raise Malformed(f"should be a segment: {chunk}")
 
-    def silent(self, timeout=SILENCE):
+    def stays_silent(self, timeout=SILENCE):
         """Check that neither a chunk nor the end of the association arrives in this
         time."""
         try:
@@ -200,10 +200,10 @@ class Stream(Talk):
         except Closed:
             return self.assoc.ended, before
 
-    def unread(self):
+    def take_unread(self):
         """Return the chunks that are received and not consumed, without waiting for
         more."""
-        self.silent(0.01)
+        self.stays_silent(0.01)
         left, self.came = list(self.came), deque()
         return left
 
@@ -267,7 +267,7 @@ class Carrier:
             return self.ended
         raise AssertionError
 
-    def settle(self, timeout=SILENCE):
+    def process_until_quiet(self, timeout=SILENCE):
         """Process input until the timeout, or until the association ends."""
         try:
             self.wait(lambda: False, timeout)
@@ -320,13 +320,13 @@ class Association(Carrier):
         Adaptation Indication, if it sends one."""
         sock.settimeout(timeout)
         sock.connect(address)
-        return cls.up(sock)
+        return cls.wait_established(sock)
 
     @classmethod
-    def up(cls, sock):
+    def wait_established(cls, sock):
         out = cls(sock)
         out.wait(lambda: out.ready)
-        out.settle(0.02)        # the notification of the Adaptation Indication
+        out.process_until_quiet(0.02)        # the notification of the Adaptation Indication
                                 # arrives after COMM_UP
         return out
 

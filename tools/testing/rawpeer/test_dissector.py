@@ -167,7 +167,7 @@ class Dissector(unittest.TestCase):
 
     def seen(self, wire, *options):
         self.write(wire)
-        return list(dissector.by_tshark(self.file.name, *options))
+        return list(dissector.decode_by_tshark(self.file.name, *options))
 
     def remarks(self, words, *messages):
         """Check that tshark's remark about each of these chunks contains these words."""
@@ -273,7 +273,7 @@ class Dissector(unittest.TestCase):
 
     def test_another_opinion_is_noticed(self):
         # test the comparison itself: the bytes and the decoding differ in one field
-        want = dissector.by_octets(sctp.Chunk(
+        want = dissector.decode_by_parser(sctp.Chunk(
             0, sctp.SEGMENT, True, b"\0\0" + rdmap.write(1, 2, b"y").pack()))
         got, = self.seen(Wire().say(rdmap.write(1, 2, b"x")))
         self.assertEqual(len(list(dissector.differences(want, got))), 1)

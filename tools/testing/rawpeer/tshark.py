@@ -78,7 +78,7 @@ def count_remark(severity, remark, numbers, remarks):
                        f"{remark['number']} times")
 
 
-def miscounts(half, fpdu):
+def does_miscount(half, fpdu):
     """Check whether tshark misreads this FPDU.
 
     If a marker directly follows an FPDU, tshark takes the marker for part of that

@@ -41,9 +41,9 @@ struct maker {
 };
 
 /* Read a byte of the input. Return: true for one in @n values of the byte */
-static inline bool one_in(struct maker *m, u32 n)
+static inline bool draw_one_in(struct maker *m, u32 n)
 {
-	return in_u8(m->in) % n == n - 1;
+	return read_u8(m->in) % n == n - 1;
 }
 
 /* segments.c */

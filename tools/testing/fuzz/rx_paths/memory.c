@@ -275,7 +275,7 @@ void memory_register(const struct ddp_stream *s)
 }
 
 /* Get the STags, which are the same in each run */
-static void learn_stags(void)
+static void record_stags(void)
 {
 	static const struct ddp_stream s;
 	u32 i;
@@ -289,10 +289,10 @@ static void learn_stags(void)
 		};
 }
 
-const struct world_mr *world_mr(u32 mr)
+const struct world_mr *get_world_mr(u32 mr)
 {
 	if (!known[0].stag)
-		learn_stags();
+		record_stags();
 	return &known[mr];
 }
 

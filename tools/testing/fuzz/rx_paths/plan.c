@@ -15,7 +15,7 @@ static u32 pick_len(struct maker *m)
 		1432, 1446, 2000, 4000, 4096, 5000, 8192, 8946, 12000, 16370, 16384, 20000,
 		30000, 45000,
 	};
-	u8 n = in_u8(m->in);
+	u8 n = read_u8(m->in);
 
 	/* long ones are rare */
 	return lens[n % ((n & 0xc0) == 0xc0 ? ARRAY_SIZE(lens) : 21)];
@@ -30,21 +30,21 @@ static void begin_message(struct maker *m, const struct message *msg)
 {
 	struct message *slot = &m->open[msg->h.tagged ? TAGGED : msg->h.qn];
 
-	if (slot->begun && !(m->wrong && one_in(m, 32)))
+	if (slot->begun && !(m->wrong && draw_one_in(m, 32)))
 		add_some(m, slot, -1u);
 	*slot = *msg;
 	slot->each = max(slot->each, 1u);
 	slot->begun = true;
 	if (!msg->h.tagged)
 		slot->h.msn = m->msn[msg->h.qn]++;
-	add_some(m, slot, one_in(m, 8) ? in_u8(m->in) % 8 : -1u);
+	add_some(m, slot, draw_one_in(m, 8) ? read_u8(m->in) % 8 : -1u);
 }
 
 static void begin_raw_message(struct maker *m, u8 opcode, u32 qn, const u8 *raw, u32 len)
 {
 	struct message msg = {
 		.h = { .ulp8 = rdmap_make_ulp8(opcode), .qn = qn },
-		.left = len, .each = one_in(m, 16) ? 1 + in_u8(m->in) % 16 : len,
+		.left = len, .each = draw_one_in(m, 16) ? 1 + read_u8(m->in) % 16 : len,
 		.raw_len = len,
 	};
 
@@ -57,7 +57,7 @@ static void begin_raw_message(struct maker *m, u8 opcode, u32 qn, const u8 *raw,
 /* Choose an MR: mostly the previous one, or one that allows everything */
 static u8 pick_mr(struct maker *m)
 {
-	u8 n = in_u8(m->in);
+	u8 n = read_u8(m->in);
 
 	if (n >= 240)
 		m->last_mr = n % MRS;
@@ -72,20 +72,20 @@ static u64 pick_to(struct maker *m, const struct world_mr *mr, u32 *len)
 	u32 off;
 
 	*len = min(*len, mr->length);
-	off = in_u16(m->in) % (mr->length - *len + 1);
+	off = read_u16(m->in) % (mr->length - *len + 1);
 	/* some ranges end exactly at the end, or begin at a page */
-	if (one_in(m, 8))
+	if (draw_one_in(m, 8))
 		off = mr->length - *len;
-	else if (one_in(m, 8))
+	else if (draw_one_in(m, 8))
 		off &= PAGE_MASK;
-	if (m->wrong && one_in(m, 64))
-		off = mr->length - *len + (s8)in_u8(m->in);
+	if (m->wrong && draw_one_in(m, 64))
+		off = mr->length - *len + (s8)read_u8(m->in);
 	return mr->base + off;
 }
 
 static u32 pick_total(struct maker *m, u32 each)
 {
-	u8 n = in_u8(m->in);
+	u8 n = read_u8(m->in);
 
 	if (n < 96)
 		return each;
@@ -96,7 +96,7 @@ static u32 pick_total(struct maker *m, u32 each)
 
 static void begin_write(struct maker *m)
 {
-	const struct world_mr *mr = world_mr(pick_mr(m));
+	const struct world_mr *mr = get_world_mr(pick_mr(m));
 	struct message msg = {
 		.h = {
 			.tagged = true, .ulp8 = rdmap_make_ulp8(RDMAP_OP_WRITE),
@@ -113,15 +113,15 @@ static void begin_write(struct maker *m)
 /* Add Writes of one segment that differ in the TO only */
 static void add_repeated_writes(struct maker *m)
 {
-	const struct world_mr *mr = world_mr(pick_mr(m));
+	const struct world_mr *mr = get_world_mr(pick_mr(m));
 	struct message msg = {
 		.h = {
 			.tagged = true, .ulp8 = rdmap_make_ulp8(RDMAP_OP_WRITE),
 			.stag = mr->stag,
 		},
 	};
-	u32 n = 1 + in_u8(m->in) % 32, len = pick_len(m);
-	bool forward = one_in(m, 2);
+	u32 n = 1 + read_u8(m->in) % 32, len = pick_len(m);
+	bool forward = draw_one_in(m, 2);
 	u64 to = pick_to(m, mr, &len), beyond = mr->base + mr->length;
 
 	for (; n--; to += forward ? len : 0) {
@@ -160,7 +160,7 @@ static bool may_use_recv(const struct maker *m)
 static void begin_send(struct maker *m)
 {
 	struct message msg = {
-		.h = { .ulp8 = rdmap_make_ulp8(RDMAP_OP_SEND + in_u8(m->in) % 4) },
+		.h = { .ulp8 = rdmap_make_ulp8(RDMAP_OP_SEND + read_u8(m->in) % 4) },
 		.each = pick_len(m),
 	};
 	u32 room;
@@ -169,14 +169,14 @@ static void begin_send(struct maker *m)
 		return;
 	room = claim_recv(m);
 	msg.left = pick_total(m, msg.each);
-	if (!m->wrong || !one_in(m, 32))
+	if (!m->wrong || !draw_one_in(m, 32))
 		msg.left = min(msg.left, room);
 	/* choose the STag to invalidate: the plan does not ensure that the MR may be invalidated */
 	if (!(msg.h.ulp8 & 1) && !m->wrong)
 		msg.h.ulp8 = rdmap_make_ulp8(RDMAP_OP_SEND);
-	msg.h.ulp32 = world_mr(in_u8(m->in) % (m->wrong ? MRS : 12))->stag;
-	if (one_in(m, 2))
-		msg.h.ulp32 = world_mr(9 + in_u8(m->in) % 2)->stag;
+	msg.h.ulp32 = get_world_mr(read_u8(m->in) % (m->wrong ? MRS : 12))->stag;
+	if (draw_one_in(m, 2))
+		msg.h.ulp32 = get_world_mr(9 + read_u8(m->in) % 2)->stag;
 	begin_message(m, &msg);
 }
 
@@ -187,16 +187,16 @@ static void begin_immediate(struct maker *m)
 
 	if (!may_use_recv(m))
 		return;
-	if (m->wrong && one_in(m, 8))
-		len += (s8)(in_u8(m->in) % 3 - 1);
+	if (m->wrong && draw_one_in(m, 8))
+		len += (s8)(read_u8(m->in) % 3 - 1);
 	fill_bytes(m, raw, sizeof(raw));
 	claim_recv(m);
-	begin_raw_message(m, RDMAP_OP_IMM + one_in(m, 2), RDMAP_QN_SEND, raw, len);
+	begin_raw_message(m, RDMAP_OP_IMM + draw_one_in(m, 2), RDMAP_QN_SEND, raw, len);
 }
 
 static void begin_read_request(struct maker *m)
 {
-	const struct world_mr *mr = world_mr(pick_mr(m));
+	const struct world_mr *mr = get_world_mr(pick_mr(m));
 	struct rdmap_rreq q = {
 		.sink_stag = roll(&m->dice), .sink_to = roll(&m->dice), .len = pick_len(m),
 		.src_stag = mr->stag,
@@ -210,10 +210,10 @@ static void begin_read_request(struct maker *m)
 
 static void begin_atomic_request(struct maker *m)
 {
-	const struct world_mr *mr = world_mr(pick_mr(m));
+	const struct world_mr *mr = get_world_mr(pick_mr(m));
 	u32 len = RDMAP_ATOMIC_OPERAND;
 	struct rdmap_atomic a = {
-		.code = one_in(m, 2) ? RDMAP_ATOMIC_CMP_SWAP : RDMAP_ATOMIC_FETCH_ADD,
+		.code = draw_one_in(m, 2) ? RDMAP_ATOMIC_CMP_SWAP : RDMAP_ATOMIC_FETCH_ADD,
 		.id = roll(&m->dice), .stag = mr->stag, .to = pick_to(m, mr, &len),
 		.data = roll(&m->dice), .mask = roll(&m->dice), .cmp = 0,
 	};
@@ -235,7 +235,7 @@ static void begin_response(struct maker *m)
 	};
 	u8 raw[RDMAP_ARESP_LEN];
 
-	if (m->requests_answered == m->requests && !(m->wrong && one_in(m, 32)))
+	if (m->requests_answered == m->requests && !(m->wrong && draw_one_in(m, 32)))
 		return;
 	m->requests_answered += m->requests_answered < m->requests;
 	if (req->atomic) {
@@ -252,10 +252,10 @@ static void begin_response(struct maker *m)
 static void begin_terminate(struct maker *m)
 {
 	u8 raw[RAW_MAX] = {};
-	u32 len = in_u8(m->in) % 140, i;
+	u32 len = read_u8(m->in) % 140, i;
 
 	for (i = 0; i < min(len, 8u); i++)
-		raw[i] = in_u8(m->in);
+		raw[i] = read_u8(m->in);
 	begin_raw_message(m, RDMAP_OP_TERMINATE, RDMAP_QN_TERMINATE, raw, len);
 }
 
@@ -275,7 +275,7 @@ static struct plan_action *new_action(struct maker *m, enum plan_what what)
 
 static struct ddp_sge pick_sge(struct maker *m)
 {
-	const struct world_mr *mr = world_mr(pick_mr(m));
+	const struct world_mr *mr = get_world_mr(pick_mr(m));
 	struct ddp_sge sge = { .stag = mr->stag, .len = pick_len(m) };
 
 	sge.addr = pick_to(m, mr, &sge.len);
@@ -284,20 +284,20 @@ static struct ddp_sge pick_sge(struct maker *m)
 
 static void post_receive(struct maker *m)
 {
-	bool invalid = m->wrong && one_in(m, 64);
+	bool invalid = m->wrong && draw_one_in(m, 64);
 	struct plan_action *a = new_action(m, invalid ? PLAN_RECV_INVALID : PLAN_RECV);
 	u32 i, total = 0;
 
 	if (!a)
 		return;
-	a->nsge = in_u8(m->in) % (PLAN_SGES + 1);
+	a->nsge = read_u8(m->in) % (PLAN_SGES + 1);
 	for (i = 0; i < a->nsge; i++) {
 		a->sge[i] = pick_sge(m);
 		/* all kernel memory: use the third MR's addresses, which are the kernel's */
-		if (m->p->dma_ok && one_in(m, 4)) {
+		if (m->p->dma_ok && draw_one_in(m, 4)) {
 			a->sge[i].stag = DDP_STAG_DMA;
 			a->sge[i].len = min(a->sge[i].len, 5000u);
-			a->sge[i].addr = world_mr(3)->base + in_u16(m->in) % 30000;
+			a->sge[i].addr = get_world_mr(3)->base + read_u16(m->in) % 30000;
 		}
 		total += a->sge[i].len;
 	}
@@ -319,7 +319,7 @@ static void post_request(struct maker *m, enum plan_what what)
 	if (what == PLAN_ATOMIC)
 		a->sge[0].len = RDMAP_ATOMIC_OPERAND;
 	else
-		a->rights = one_in(m, 8);
+		a->rights = draw_one_in(m, 8);
 	m->request[m->requests++ % REQUESTS] = (struct request) {
 		.sink = a->sge[0], .slot = m->slots++, .atomic = what == PLAN_ATOMIC,
 	};
@@ -327,7 +327,7 @@ static void post_request(struct maker *m, enum plan_what what)
 
 static void change_memory(struct maker *m)
 {
-	enum plan_what what = PLAN_INVALIDATE + in_u8(m->in) % 5;
+	enum plan_what what = PLAN_INVALIDATE + read_u8(m->in) % 5;
 	struct plan_action *a;
 
 	/*
@@ -339,8 +339,8 @@ static void change_memory(struct maker *m)
 	a = new_action(m, what);
 	if (!a)
 		return;
-	a->mr = in_u8(m->in) % MRS;
-	a->rights = in_u8(m->in) & DDP_REMOTE;
+	a->mr = read_u8(m->in) % MRS;
+	a->rights = read_u8(m->in) & DDP_REMOTE;
 	m->slots += what == PLAN_INVALIDATE;
 }
 
@@ -352,7 +352,7 @@ static void end_step(struct maker *m, u32 actions)
 	if (p->steps == PLAN_STEPS - 1)
 		return;
 	while (actions--) {
-		switch (in_u8(m->in) % 8) {
+		switch (read_u8(m->in) % 8) {
 		case 0 ... 3:
 			post_receive(m);
 			break;
@@ -370,15 +370,15 @@ static void end_step(struct maker *m, u32 actions)
 	}
 	p->step[p->steps++] = (struct plan_step) {
 		.segs = p->segs, .actions = p->actions,
-		.ahead = one_in(m, 4) ? in_u16(m->in) : 0,
+		.ahead = draw_one_in(m, 4) ? read_u16(m->in) : 0,
 	};
 }
 
 /* Plan ---------------------------------------------------------------------------- */
 
-static void add_something(struct maker *m)
+static void add_random_step(struct maker *m)
 {
-	switch (in_u8(m->in) % 32) {
+	switch (read_u8(m->in) % 32) {
 	case 0 ... 9:
 		begin_write(m);
 		break;
@@ -402,19 +402,19 @@ static void add_something(struct maker *m)
 		begin_immediate(m);
 		break;
 	case 27:
-		add_some(m, &m->open[TAGGED], in_u8(m->in) % 16);
+		add_some(m, &m->open[TAGGED], read_u8(m->in) % 16);
 		break;
 	case 28:
-		add_some(m, &m->open[RDMAP_QN_SEND], in_u8(m->in) % 16);
+		add_some(m, &m->open[RDMAP_QN_SEND], read_u8(m->in) % 16);
 		break;
 	case 29:
-		if (m->wrong && one_in(m, 4))
+		if (m->wrong && draw_one_in(m, 4))
 			begin_terminate(m);
-		else if (m->wrong && one_in(m, 4))
+		else if (m->wrong && draw_one_in(m, 4))
 			add_garbage(m);
 		break;
 	default:
-		end_step(m, in_u8(m->in) % 6);
+		end_step(m, read_u8(m->in) % 6);
 	}
 }
 
@@ -422,7 +422,7 @@ static void set_up(struct maker *m)
 {
 	static const u8 wrong[] = { 0, 0, 0, 1, 2, 4, 16, 64 };
 	struct plan *p = m->p;
-	u8 flags = in_u8(m->in), more = in_u8(m->in);
+	u8 flags = read_u8(m->in), more = read_u8(m->in);
 
 	p->markers = flags & 1;
 	p->crc = flags & 2;
@@ -434,11 +434,11 @@ static void set_up(struct maker *m)
 	p->ird = more & 7;
 	p->ord = 1 + (more >> 3 & 7);
 	p->late_recvs = more >> 6;
-	m->wrong = wrong[in_u8(m->in) % ARRAY_SIZE(wrong)];
-	p->seed = in_u16(m->in);
+	m->wrong = wrong[read_u8(m->in) % ARRAY_SIZE(wrong)];
+	p->seed = read_u16(m->in);
 	m->dice.state = p->seed;
-	if (m->wrong && one_in(m, 16))
-		p->cq_room = 1 + in_u8(m->in) % 8;
+	if (m->wrong && draw_one_in(m, 16))
+		p->cq_room = 1 + read_u8(m->in) % 8;
 }
 
 /* Choose an FPDU to damage */
@@ -449,13 +449,13 @@ static void choose_damage(struct maker *m, u8 how, u16 which)
 	if (!m->wrong || how < 200 || !p->segs)
 		return;
 	p->damage = DAMAGE_CRC + how % 5;
-	p->unreadable = 1 + in_u8(m->in);
+	p->unreadable = 1 + read_u8(m->in);
 	p->damaged = which % p->segs;
 	if (p->damage == DAMAGE_BIT && !p->crc)
 		p->damage = DAMAGE_CRC;
 }
 
-void plan_make(struct plan *p, struct input *in)
+void make_plan(struct plan *p, struct input *in)
 {
 	struct maker m = { .p = p, .in = in, .msn = { 1, 1, 1, 1 } };
 	u16 which;
@@ -466,11 +466,11 @@ void plan_make(struct plan *p, struct input *in)
 	p->damage = DAMAGE_NONE;
 	p->number++;
 	set_up(&m);
-	how = in_u8(in);
-	which = in_u16(in);
+	how = read_u8(in);
+	which = read_u16(in);
 	end_step(&m, 4);
 	while (in->left && p->segs < PLAN_SEGS && p->used < PLAN_BYTES / 2)
-		add_something(&m);
+		add_random_step(&m);
 	for (i = 0; i < ARRAY_SIZE(m.open); i++)
 		add_some(&m, &m.open[i], -1u);
 	choose_damage(&m, how, which);

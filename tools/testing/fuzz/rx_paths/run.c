@@ -19,7 +19,7 @@ bool __real_ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *bo
 bool __real_ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp,
 				   const u8 *head, const void *body, u32 len,
 				   enum iw_reason *why);
-int __real_ddp_rx_next_page_off(const struct ddp_stream *s);
+int __real_ddp_rx_get_next_page_off(const struct ddp_stream *s);
 u32 __real_ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n,
 			enum iw_reason *why);
 
@@ -55,9 +55,9 @@ bool __wrap_ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp,
 	return false;
 }
 
-int __wrap_ddp_rx_next_page_off(const struct ddp_stream *s)
+int __wrap_ddp_rx_get_next_page_off(const struct ddp_stream *s)
 {
-	return world.fast ? __real_ddp_rx_next_page_off(s) : -1;
+	return world.fast ? __real_ddp_rx_get_next_page_off(s) : -1;
 }
 
 u32 __wrap_ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n,
@@ -99,7 +99,7 @@ static bool lower_read(struct ddp_llp *llp, void *dst, u32 len)
 
 static void lower_close(struct ddp_llp *llp, enum iw_reason why)
 {
-	world_note(EV_CLOSE, why, 0, 0);
+	world_record_event(EV_CLOSE, why, 0, 0);
 }
 
 static void lower_resume(struct ddp_llp *llp)
@@ -149,7 +149,7 @@ static struct {
 /*
  * Get the reason for which MPA refuses the FPDU of segment @i, IW_OK if the plan does not damage it
  */
-static enum iw_reason damage_reason(const struct plan *p, const struct way *w, u32 i)
+static enum iw_reason get_damage_reason(const struct plan *p, const struct way *w, u32 i)
 {
 	if (i != p->damaged)
 		return IW_OK;
@@ -198,7 +198,7 @@ static void pass_segments(const struct plan *p, const struct way *w, u32 from, u
 	for (i = from; i < to && !lower.failed; i++) {
 		if (i == from || (i - from) % w->pass == 0)
 			ddp_rx_begin(&world.r.stream);
-		why = damage_reason(p, w, i);
+		why = get_damage_reason(p, w, i);
 		if (why)
 			ddp_llp_report_error(&world.r.stream, why);
 		else
@@ -291,10 +291,10 @@ static void receive_all(void)
 
 	do {
 		world.resumed = false;
-		more = mpa_rx(&lower.c, &lower.tp.sk);
+		more = mpa_rx_receive(&lower.c, &lower.tp.sk);
 		/* while a page fault is pending, nothing is received */
 		if (world.fault[0])
-			MUST("rx-while-pending", !mpa_rx(&lower.c, &lower.tp.sk));
+			MUST("rx-while-pending", !mpa_rx_receive(&lower.c, &lower.tp.sk));
 		more |= world_resolve_faults();
 	} while (more || world.resumed);
 	lower.failed = lower.c.rx_stopped;
@@ -327,7 +327,7 @@ static void append_bytes(u32 *from, u32 to, struct cut *cut)
 /* Steps --------------------------------------------------------------------------- */
 
 /* Get the position up to which bytes have arrived at the end of a step */
-static u32 step_end(const struct plan *p, const struct plan_step *step)
+static u32 get_step_end(const struct plan *p, const struct plan_step *step)
 {
 	u32 end = step->segs ? wire.ends[step->segs - 1] : 0;
 
@@ -354,10 +354,10 @@ void run_way(const struct plan *p, const struct way *w, struct result *result)
 	put_stream(p, w);
 	for (step = p->step; step < p->step + p->steps; step++) {
 		if (w->mpa)
-			append_bytes(&at, step_end(p, step), &cut);
+			append_bytes(&at, get_step_end(p, step), &cut);
 		else
 			pass_segments(p, w, last->segs, step->segs);
-		world_note_state();
+		world_record_state();
 		world_transmit();
 		run_actions(p, last->actions, step->actions);
 		world_transmit();

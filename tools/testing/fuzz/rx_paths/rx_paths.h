@@ -107,7 +107,7 @@ struct plan {
 	u32			seed;		/* of the cuts and of the damage */
 };
 
-void plan_make(struct plan *p, struct input *in);
+void make_plan(struct plan *p, struct input *in);
 void plan_print(const struct plan *p);
 
 /* The world: memory, MRs and verbs ------------------------------------------------ */
@@ -122,7 +122,7 @@ struct world_mr {
 	u32	length;
 };
 
-extern const struct world_mr *world_mr(u32 mr);
+extern const struct world_mr *get_world_mr(u32 mr);
 
 /* Something that the modules did and that must not depend on the path */
 struct event {
@@ -163,11 +163,11 @@ extern struct world {
 } world;
 
 void world_begin(const struct plan *p, struct result *result, bool fast);
-void world_note(enum event_what what, u32 a, u32 b, u32 c);
+void world_record_event(enum event_what what, u32 a, u32 b, u32 c);
 void world_act(const struct plan_action *a, u32 index);
 bool world_resolve_faults(void);
 void world_transmit(void);
-void world_note_state(void);
+void world_record_state(void);
 void world_end(void);
 u32 world_hash(const void *p, u32 len);
 

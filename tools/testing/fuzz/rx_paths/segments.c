@@ -41,42 +41,42 @@ static void add_segment(struct maker *m, const struct ddp_hdr *h, const u8 *raw,
 
 void add_garbage(struct maker *m)
 {
-	u32 len = in_u8(m->in) % 64;
+	u32 len = read_u8(m->in) % 64;
 	u8 *at = new_segment_bytes(m, len);
 
 	for (; at && len; len--)
-		*at++ = in_u8(m->in);
+		*at++ = read_u8(m->in);
 }
 
 /* Change the header of a segment */
 static void spoil_header(struct maker *m, struct ddp_hdr *h)
 {
-	switch (in_u8(m->in) % 8) {
+	switch (read_u8(m->in) % 8) {
 	case 0:
 		h->last = !h->last;
 		break;
 	case 1:
-		h->to += (s8)in_u8(m->in);
-		h->mo += (s8)in_u8(m->in);
+		h->to += (s8)read_u8(m->in);
+		h->mo += (s8)read_u8(m->in);
 		break;
 	case 2:
-		h->stag ^= 1u << in_u8(m->in) % 32;
+		h->stag ^= 1u << read_u8(m->in) % 32;
 		break;
 	case 3:
-		h->msn += (s8)in_u8(m->in);
+		h->msn += (s8)read_u8(m->in);
 		break;
 	case 4:
-		h->qn = in_u8(m->in) % 6;
+		h->qn = read_u8(m->in) % 6;
 		break;
 	case 5:
-		h->ulp8 ^= 1 << in_u8(m->in) % 8;
+		h->ulp8 ^= 1 << read_u8(m->in) % 8;
 		break;
 	case 6:
 		h->tagged = !h->tagged;
 		break;
 	case 7:
-		h->ulp32 ^= 1u << in_u8(m->in) % 32;
-		h->to ^= 1ull << in_u8(m->in) % 64;
+		h->ulp32 ^= 1u << read_u8(m->in) % 32;
+		h->to ^= 1ull << read_u8(m->in) % 64;
 		break;
 	}
 }
@@ -85,10 +85,10 @@ static void spoil_header(struct maker *m, struct ddp_hdr *h)
 static void spoil_bytes(struct maker *m)
 {
 	struct plan_seg *seg = &m->p->seg[m->p->segs - 1];
-	u32 at = in_u8(m->in) % 18;
+	u32 at = read_u8(m->in) % 18;
 
 	if (at < seg->len)
-		m->p->bytes[seg->at + at] ^= 1 << in_u8(m->in) % 8;
+		m->p->bytes[seg->at + at] ^= 1 << read_u8(m->in) % 8;
 }
 
 /* Repeat, drop, shorten or swap segments that were added last */
@@ -97,7 +97,7 @@ static void spoil_order(struct maker *m)
 	struct plan *p = m->p;
 	struct plan_seg *last = &p->seg[p->segs - 1], before;
 
-	switch (in_u8(m->in) % 4) {
+	switch (read_u8(m->in) % 4) {
 	case 0:
 		if (p->segs < PLAN_SEGS)
 			p->seg[p->segs++] = *last;
@@ -108,7 +108,7 @@ static void spoil_order(struct maker *m)
 			p->segs--;
 		break;
 	case 2:
-		last->len -= min_t(u32, last->len, 1 + in_u8(m->in));
+		last->len -= min_t(u32, last->len, 1 + read_u8(m->in));
 		break;
 	case 3:
 		if (p->segs < 2)
@@ -128,12 +128,12 @@ static void add_next(struct maker *m, struct message *msg)
 	u8 how = 3;
 
 	h.last = len == msg->left;
-	if (m->wrong && in_u8(m->in) < m->wrong)
-		how = in_u8(m->in) % 3;
+	if (m->wrong && read_u8(m->in) < m->wrong)
+		how = read_u8(m->in) % 3;
 	if (how == 0)
 		spoil_header(m, &h);
-	if (how == 1 && one_in(m, 4))
-		len += 1 + in_u8(m->in);
+	if (how == 1 && draw_one_in(m, 4))
+		len += 1 + read_u8(m->in);
 	add_segment(m, &h, msg->raw_len ? msg->raw + msg->done : NULL,
 		    msg->raw_len ? min(len, RAW_MAX - msg->done) : len);
 	if (how == 1)

@@ -13,7 +13,7 @@ _Thread_local int host_held, host_reads, host_bh_off;
 
 /* The result ---------------------------------------------------------------------- */
 
-void world_note(enum event_what what, u32 a, u32 b, u32 c)
+void world_record_event(enum event_what what, u32 a, u32 b, u32 c)
 {
 	struct result *result = world.result;
 
@@ -33,25 +33,25 @@ u32 world_hash(const void *p, u32 len)
 }
 
 /* Note the state that must not depend on the path after each step */
-void world_note_state(void)
+void world_record_state(void)
 {
 	const struct rdmap *r = &world.r;
 	const struct ddp_stream *s = &r->stream;
 	u32 i;
 
-	world_note(EV_SEGMENTS, world.segments, world.bytes, s->failed);
+	world_record_event(EV_SEGMENTS, world.segments, world.bytes, s->failed);
 	for (i = 0; i < RDMAP_OP_NR; i += 3)
-		world_note(EV_MESSAGES, world.messages[i], world.messages[i + 1],
-			   world.messages[i + 2]);
+		world_record_event(EV_MESSAGES, world.messages[i], world.messages[i + 1],
+				   world.messages[i + 2]);
 	/* a failure ends the stream, so its receive state has no meaning any more */
 	if (s->failed)
 		return;
-	world_note(EV_STATE, r->write_len, r->last_write_len,
-		   r->in_recv | r->rtr_send_expected << 1 | s->deferred.valid << 2);
+	world_record_event(EV_STATE, r->write_len, r->last_write_len,
+			   r->in_recv | r->rtr_send_expected << 1 | s->deferred.valid << 2);
 	for (i = 0; i < DDP_QUEUES; i++)
-		world_note(EV_QUEUE, s->uq[i].msn, s->uq[i].mo, r->opcode[i]);
-	world_note(EV_REQUESTS, r->orq.used, r->irq.used,
-		   r->orq.used ? rdmap_reqq_peek(&r->orq)->done : 0);
+		world_record_event(EV_QUEUE, s->uq[i].msn, s->uq[i].mo, r->opcode[i]);
+	world_record_event(EV_REQUESTS, r->orq.used, r->irq.used,
+			   r->orq.used ? rdmap_reqq_peek(&r->orq)->done : 0);
 }
 
 /* The receive queue --------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static void cancel_recv_wait(struct ddp_fault *w) { }
 
 static const struct ddp_mem_ops recv_wait_ops = { .cancel = cancel_recv_wait };
 
-enum iw_reason rdmap_rq_wait(struct rdmap *r)
+enum iw_reason rdmap_rq_dequeue_or_wait(struct rdmap *r)
 {
 	struct ddp_stream *s = &r->stream;
 
@@ -102,9 +102,9 @@ enum iw_reason rdmap_rq_wait(struct rdmap *r)
 
 void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 {
-	world_note(EV_RECV, world.recv[world.recv_done++], rc->len, rc->inv);
-	world_note(EV_RECV_DATA, rc->imm, r->recv_buf.len,
-		   rc->invalidated | rc->solicited << 1 | rc->immediate << 2);
+	world_record_event(EV_RECV, world.recv[world.recv_done++], rc->len, rc->inv);
+	world_record_event(EV_RECV_DATA, rc->imm, r->recv_buf.len,
+			   rc->invalidated | rc->solicited << 1 | rc->immediate << 2);
 	if (world.recv_done == world.plan->cq_room)
 		rdmap_fail(r, IW_LOCAL_CQ);
 }
@@ -122,7 +122,7 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 		.op = a->what == PLAN_READ ? RDMAP_WR_READ :
 		      a->what == PLAN_ATOMIC ? RDMAP_WR_FETCH_ADD : RDMAP_WR_LOCAL_INV,
 		.slot = world.wr_pulled++,
-		.inv = world_mr(a->mr)->stag,
+		.inv = get_world_mr(a->mr)->stag,
 		.rkey = 0xabcd00,
 		.raddr = 0x1000,
 		.sge = (struct ddp_sge *)a->sge,
@@ -140,7 +140,7 @@ bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	enum iw_reason why = ddp_mem_invalidate(&r->stream, wr->inv, false);
 
-	world_note(EV_INVALIDATED, wr->slot, wr->inv, why);
+	world_record_event(EV_INVALIDATED, wr->slot, wr->inv, why);
 	return !why;
 }
 
@@ -149,12 +149,12 @@ void rdmap_sq_complete_sent(struct rdmap *r) { }
 
 void rdmap_sq_complete_response(struct rdmap *r, u32 slot)
 {
-	world_note(EV_RESPONSE, slot, 0, 0);
+	world_record_event(EV_RESPONSE, slot, 0, 0);
 }
 
 void rdmap_sq_set_failed(struct rdmap *r, u32 slot)
 {
-	world_note(EV_WR_FAILED, slot, 0, 0);
+	world_record_event(EV_WR_FAILED, slot, 0, 0);
 }
 
 /* Counters and failures ----------------------------------------------------------- */
@@ -182,11 +182,11 @@ void rdmap_report_failure(struct rdmap *r, const struct iw_failure *f)
 	 * wait for it
 	 */
 	MUST("rx-reference-at-failure", !r->stream.rx_mr);
-	world_note(EV_FAILED, f->why, f->seg_len, f->ddp_len | f->rdma_len << 8);
-	world_note(EV_QUOTE, world_hash(f->ddp, f->ddp_len),
-		   world_hash(f->rdma, f->rdma_len),
-		   world_hash(r->term, r->term_len) + r->term_len);
-	world_note(EV_TERMINATE, r->peer_layer, r->peer_type, r->peer_code);
+	world_record_event(EV_FAILED, f->why, f->seg_len, f->ddp_len | f->rdma_len << 8);
+	world_record_event(EV_QUOTE, world_hash(f->ddp, f->ddp_len),
+			   world_hash(f->rdma, f->rdma_len),
+			   world_hash(r->term, r->term_len) + r->term_len);
+	world_record_event(EV_TERMINATE, r->peer_layer, r->peer_type, r->peer_code);
 }
 
 void rdmap_report_down(struct rdmap *r, enum iw_reason why) { }
@@ -232,8 +232,8 @@ static void pull_segments(struct ddp_stream *s)
 	while (ddp_tx_next(s, sizeof(bytes) - IW_DDP_HDR_MAX, &seg)) {
 		if (!ddp_tx_fill(s, bytes, seg.len))
 			continue;
-		world_note(EV_SENT, world_hash(seg.hdr, seg.hdr_len), seg.len,
-			   world_hash(bytes, seg.len));
+		world_record_event(EV_SENT, world_hash(seg.hdr, seg.hdr_len), seg.len,
+				   world_hash(bytes, seg.len));
 	}
 	ddp_tx_end(s);
 	ddp_tx_report_sent(s);

@@ -58,7 +58,7 @@ static u32 get_memory_index(u32 stag, u32 off)
 	if (stag == DDP_STAG_DMA)
 		return off;
 	off += SKIP;
-	return stag == PAGED ? off : block_index(off / BLOCK) * BLOCK + off % BLOCK;
+	return stag == PAGED ? off : get_block_index(off / BLOCK) * BLOCK + off % BLOCK;
 }
 
 static u64 get_address(u32 stag, u32 off)

@@ -94,9 +94,11 @@ static int open_fake_socket(const struct ddp_listen *a, struct socket **sock)
 	return 0;
 }
 
-static void queues(struct delayed_work *work, unsigned long delay) {}
+static void ignore_queue_work(struct delayed_work *work, unsigned long delay) {}
 
-static const struct ddp_port_ops port_ops = { .open = open_fake_socket, .queue = queues };
+static const struct ddp_port_ops port_ops = {
+	.open = open_fake_socket, .queue = ignore_queue_work,
+};
 
 static struct ddp_listener *try_listen_with_order(int ifindex, int vrf, u32 at, u64 order)
 {

@@ -22,7 +22,7 @@ static void ref_stays_cached_after_write(struct kunit *test)
 	rx_receive(s, &good_write, 0, 50);
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
 	/* no segment continues a complete message */
-	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
+	KUNIT_EXPECT_EQ(test, -1, ddp_rx_get_next_page_off(s));
 	rx_receive(s, &good_send, 0, 50);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	rx_receive(s, &good_write, 0, 50);

@@ -324,7 +324,7 @@ static bool is_next(const struct ddp_stream *s, u64 to, u32 len, u32 n)
 static void expect_next_after(struct kunit *test, struct ddp_stream *s, u32 taken)
 {
 	KUNIT_EXPECT_TRUE(test, is_next(s, 36 * (1 + taken), 50, 0));
-	KUNIT_EXPECT_EQ(test, 36 * (1 + taken), (u32)ddp_rx_next_page_off(s));
+	KUNIT_EXPECT_EQ(test, 36 * (1 + taken), (u32)ddp_rx_get_next_page_off(s));
 }
 
 static void batch_continues_message(struct kunit *test)
@@ -333,7 +333,7 @@ static void batch_continues_message(struct kunit *test)
 
 	ddp_rx_begin(s);
 	KUNIT_EXPECT_FALSE(test, is_next(s, 36, 50, 0));
-	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
+	KUNIT_EXPECT_EQ(test, -1, ddp_rx_get_next_page_off(s));
 	rx_receive(s, &write_goes_on, 0, 50);
 	expect_next_after(test, s, 0);
 	KUNIT_EXPECT_TRUE(test, is_next(s, 36 * 6, 50, 5));
@@ -342,12 +342,12 @@ static void batch_continues_message(struct kunit *test)
 	/* the page offset is computed from the MR's memory, not from the TO */
 	region.base = 5;
 	region.skip = 4000;
-	KUNIT_EXPECT_EQ(test, (36 - 5 + 4000) & (int)~PAGE_MASK, ddp_rx_next_page_off(s));
+	KUNIT_EXPECT_EQ(test, (36 - 5 + 4000) & (int)~PAGE_MASK, ddp_rx_get_next_page_off(s));
 	region.base = 0;
 	region.skip = 0;
 	ddp_rx_end(s);
 	KUNIT_EXPECT_FALSE(test, is_next(s, 36, 50, 0));
-	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
+	KUNIT_EXPECT_EQ(test, -1, ddp_rx_get_next_page_off(s));
 }
 
 static void batch_is_placed_with_one_copy(struct kunit *test)
@@ -433,7 +433,7 @@ static void failed_batch_quotes_failed_segment(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 50u, stubs.quoted.seg_len);
 	KUNIT_EXPECT_EQ(test, 36ull * 2, get_unaligned_be64(stubs.quoted.ddp + DDP_T_TO));
 	KUNIT_EXPECT_EQ(test, 36ull * 2, stubs.to);
-	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
+	KUNIT_EXPECT_EQ(test, -1, ddp_rx_get_next_page_off(s));
 	ddp_rx_end(s);
 }
 

@@ -102,7 +102,7 @@ static void ref_is_dropped_before_delivery(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, offer_segment_with_mo(s, PAYLOAD, &why));
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
 	/* an untagged segment is never part of a batch */
-	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
+	KUNIT_EXPECT_EQ(test, -1, ddp_rx_get_next_page_off(s));
 	last.mo = 2 * PAYLOAD;
 	ddp_hdr_encode(octets, &last);
 	KUNIT_EXPECT_FALSE(test, ddp_rx_is_next(s, octets, LEN, 0));

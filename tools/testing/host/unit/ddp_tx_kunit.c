@@ -246,7 +246,7 @@ static void returned_segment_is_sent_later(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
 	KUNIT_EXPECT_FALSE(test, seg.left);
-	ddp_tx_unpull(s);
+	ddp_tx_undo_next(s);
 	ddp_tx_end(s);
 	KUNIT_EXPECT_EQ(test, 1u, s->segments);
 	KUNIT_EXPECT_TRUE(test, s->in_msg);
@@ -440,7 +440,7 @@ static void no_batch_after_failure_or_fault(struct kunit *test)
 }
 
 /*
- * The caller of ddp_stream_settle() sleeps while another context transmits or
+ * The caller of ddp_stream_quiesce() sleeps while another context transmits or
  * receives
  */
 static struct {
@@ -460,17 +460,17 @@ void host_sleep(void)
 		wait.s->rx_busy = false;
 }
 
-static void settle_stream(struct ddp_stream *s, bool tx)
+static void quiesce_stream(struct ddp_stream *s, bool tx)
 {
 	memset(&wait, 0, sizeof(wait));
 	wait.s = s;
 	wait.tx = tx;
 	wait.ends_after = 5;
-	ddp_stream_settle(s);
+	ddp_stream_quiesce(s);
 }
 
 /* Settling waits until the transmit path has finished its pass */
-static void settle_waits_for_tx(struct kunit *test)
+static void quiesce_waits_for_tx(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
@@ -478,20 +478,20 @@ static void settle_waits_for_tx(struct kunit *test)
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
 	fail_stream(s);
-	settle_stream(s, true);
+	quiesce_stream(s, true);
 	KUNIT_EXPECT_EQ(test, 5u, wait.sleeps);
 	/* if no context transmits there is no wait */
-	settle_stream(s, true);
+	quiesce_stream(s, true);
 	KUNIT_EXPECT_EQ(test, 0u, wait.sleeps);
 }
 
-static void settle_waits_for_rx(struct kunit *test)
+static void quiesce_waits_for_rx(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 
 	s->rx_busy = true;
 	fail_stream(s);
-	settle_stream(s, false);
+	quiesce_stream(s, false);
 	KUNIT_EXPECT_EQ(test, 5u, wait.sleeps);
 }
 
@@ -507,8 +507,8 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(mr_ref_is_cached_within_pass),
 	KUNIT_CASE(batch_equals_single_segments),
 	KUNIT_CASE(no_batch_after_failure_or_fault),
-	KUNIT_CASE(settle_waits_for_tx),
-	KUNIT_CASE(settle_waits_for_rx),
+	KUNIT_CASE(quiesce_waits_for_tx),
+	KUNIT_CASE(quiesce_waits_for_rx),
 	{}
 };
 

@@ -64,7 +64,7 @@ extern struct ddp_region regions[2];
 /* mpa_frame_stubs.c */
 void open_conn(u32 seed, bool markers, bool crc);
 u32 random_below(u32 below);
-u32 block_index(u32 block);
+u32 get_block_index(u32 block);
 void complete_fault(void);
 struct message *add_message(bool tagged);
 void add_sge(struct message *m, u32 stag, u32 off, u32 len);

@@ -75,7 +75,7 @@ static u8 get_message_byte(const struct message *m, u32 at)
 	at += p->addr - BASE + SKIP;
 	if (p->stag == PAGED)
 		return stubs.memory[at];
-	return stubs.memory[block_index(at / BLOCK) * BLOCK + at % BLOCK];
+	return stubs.memory[get_block_index(at / BLOCK) * BLOCK + at % BLOCK];
 }
 
 /*

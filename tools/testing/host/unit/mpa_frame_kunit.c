@@ -22,7 +22,7 @@ static struct {
 } tcp;
 
 /* Return the offset of the first byte of a batch that differs from the expected ones */
-static u32 first_difference(const struct mpa_out *o, const u8 *octets)
+static u32 find_first_difference(const struct mpa_out *o, const u8 *octets)
 {
 	const struct bio_vec *v = o->vec;
 	u32 i, at = 0;
@@ -41,7 +41,7 @@ static u32 first_difference(const struct mpa_out *o, const u8 *octets)
 /* Let TCP free the pages of the last batch, whose bytes must not have changed since it was sent */
 static void free_batch_pages(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, tcp.out.len, first_difference(&tcp.out, tcp.octets));
+	KUNIT_EXPECT_EQ(test, tcp.out.len, find_first_difference(&tcp.out, tcp.octets));
 	while (tcp.out.n)
 		put_page(tcp.out.vec[--tcp.out.n].bv_page);
 	tcp.out.len = 0;
@@ -110,7 +110,7 @@ static void expect_batch_bytes(struct kunit *test, u32 mulpdu)
 		put_fpdu(&stubs.messages[stubs.sent_msgs], mulpdu);
 	}
 	KUNIT_ASSERT_EQ(test, want.len, o->len);
-	KUNIT_ASSERT_EQ(test, o->len, first_difference(o, want.octets));
+	KUNIT_ASSERT_EQ(test, o->len, find_first_difference(o, want.octets));
 	KUNIT_ASSERT_EQ(test, want.pos, stubs.c.tx_pos);
 	/* messages are committed only when TCP has accepted the batch */
 	if (!stubs.failed)

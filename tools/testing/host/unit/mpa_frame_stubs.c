@@ -63,7 +63,7 @@ bool skb_page_frag_refill(u32 least, struct page_frag *f, gfp_t gfp)
  * Return the index in memory of block number @block of the pinned MR. Of each
  * eight blocks the 5th and 6th are swapped, so that the MR is not contiguous.
  */
-u32 block_index(u32 block)
+u32 get_block_index(u32 block)
 {
 	return block % 8 == 4 || block % 8 == 5 ? block ^ 1 : block;
 }
@@ -104,8 +104,8 @@ enum iw_reason ddp_region_check_and_get(struct ddp_stream *s, const struct ddp_s
 					u8 rights, struct ddp_region **r)
 {
 	struct ddp_region *found = &regions[m->stag & 1];
-	enum iw_reason why = ddp_bounds_check(found, s, m->stag, m->addr, m->len,
-					      rights);
+	enum iw_reason why = ddp_bounds_check_access(found, s, m->stag, m->addr, m->len,
+						     rights);
 
 	if (why)
 		return why;
@@ -213,7 +213,7 @@ void open_conn(u32 seed, bool markers, bool crc)
 	prandom_seed_state(&stubs.rnd, seed);
 	prandom_bytes_state(&stubs.rnd, stubs.memory, sizeof(stubs.memory));
 	for (i = 0; i < BLOCKS; i++) {
-		stubs.blocks[i] = stubs.memory + block_index(i) * BLOCK;
+		stubs.blocks[i] = stubs.memory + get_block_index(i) * BLOCK;
 		stubs.present[i] = true;
 	}
 	for (i = 0; i < 2; i++)

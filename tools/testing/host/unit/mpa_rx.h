@@ -32,7 +32,7 @@ extern struct mpa_rx_stubs {
 	u32		next_possible;		/* segments that continue the message */
 	u32		batch_takes;		/* segments that ddp_rx_batch() accepts */
 	enum iw_reason	why_not;	/* result if ddp_rx_batch() does not accept all segments */
-	u32		off_calls, batch_calls;	/* calls of ddp_rx_next_page_off, ddp_rx_batch */
+	u32		off_calls, batch_calls;	/* of ddp_rx_get_next_page_off, ddp_rx_batch */
 	const u8	*bodies;	/* payloads of the last batch */
 	u32		errors;		/* errors reported to DDP */
 	enum iw_reason	wrong;		/* last error reported to DDP */
@@ -57,7 +57,7 @@ u32 run_rx(void);
 u32 run_rx_with_budget(int *budget);
 /*
  * Receive FPDUs of WIRE bytes from a queue of @unread bytes. Return: the result
- * of mpa_rx().
+ * of mpa_rx_receive().
  */
 bool receive_from_queue(u32 unread);
 /* Expect that the stream fails: DDP gets the reason, and the transmit path is scheduled */

@@ -258,7 +258,7 @@ static void deferred_fpdu_stays_queued(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)WIRE, run_rx());
 }
 
-/* mpa_rx() consumes complete FPDUs, or everything once it has stopped */
+/* mpa_rx_receive() consumes complete FPDUs, or everything once it has stopped */
 static void mpa_rx_consumes_complete_fpdus(struct kunit *test)
 {
 	const u32 most = 256 * 1024 / 256;
@@ -266,7 +266,7 @@ static void mpa_rx_consumes_complete_fpdus(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, receive_from_queue(0));
 	KUNIT_EXPECT_FALSE(test, receive_from_queue(WIRE + 100));
 	KUNIT_EXPECT_EQ(test, 100u, stubs.unread);
-	/* mpa_rx() returns true if it leaves a complete FPDU because the budget is used up */
+	/* true if mpa_rx_receive() leaves a complete FPDU because the budget is used up */
 	stubs.len = 0;
 	KUNIT_EXPECT_FALSE(test, receive_from_queue((most - 1) * WIRE + 100));
 	KUNIT_EXPECT_EQ(test, 100u, stubs.unread);

@@ -128,7 +128,7 @@ bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32
 	return true;
 }
 
-int ddp_rx_next_page_off(const struct ddp_stream *s)
+int ddp_rx_get_next_page_off(const struct ddp_stream *s)
 {
 	stubs.off_calls++;
 	return stubs.off;
@@ -217,7 +217,7 @@ u32 run_rx_with_budget(int *budget)
 bool receive_from_queue(u32 unread)
 {
 	stubs.unread = unread;
-	return mpa_rx(&stubs.c, &stubs.tp.sk);
+	return mpa_rx_receive(&stubs.c, &stubs.tp.sk);
 }
 
 void expect_refused(struct kunit *test, u32 used, enum iw_reason why)

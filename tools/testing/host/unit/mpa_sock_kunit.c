@@ -19,8 +19,8 @@ static struct {
 	int		result;		/* result of sending */
 	int		flags;		/* flags of the last send */
 	u32		unread;
-	u32		received;	/* calls of mpa_rx() */
-	bool		more;		/* mpa_rx() leaves complete FPDUs */
+	u32		received;	/* calls of mpa_rx_receive() */
+	bool		more;		/* mpa_rx_receive() leaves complete FPDUs */
 	u32		fins, resets, released;
 	bool		worker;		/* run the worker when the socket is unlocked */
 	enum mpa_sock_state	sock_state;		/* state of the socket that the worker reads */
@@ -152,7 +152,7 @@ void ddp_sock_set_tos(struct sock *sk, u8 tos) {}
 
 int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at)
 {
-	stubs.port = ntohs(ddp_addr_port(at));
+	stubs.port = ntohs(ddp_addr_get_port(at));
 	return stubs.port ? stubs.no_bind : 0;
 }
 
@@ -176,7 +176,7 @@ void ddp_sock_restore_callbacks(struct sock *sk, const struct ddp_sock_callbacks
 void mpa_conn_set_event(struct mpa_conn *c, enum mpa_event ev) {}
 void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
 
-bool mpa_rx(struct mpa_conn *c, struct sock *sk)
+bool mpa_rx_receive(struct mpa_conn *c, struct sock *sk)
 {
 	WARN_ON(stubs.locked != 1);
 	stubs.received++;

@@ -153,8 +153,8 @@ static void fail_on_release(struct kref *ref)
 }
 
 static const struct ddp_session_type type = { .release = fail_on_release };
-static void sent(struct ddp_stream *s) { }
-static const struct ddp_ulp_ops ulp = { .sent = sent };
+static void ignore_sent(struct ddp_stream *s) { }
+static const struct ddp_ulp_ops ulp = { .sent = ignore_sent };
 
 /* Open @n connections with @batches batches to transmit each */
 static struct mpa_conn *open_conns(u32 n, u32 batches)

@@ -30,7 +30,7 @@ enum iw_reason rdmap_rq_dequeue(struct rdmap *r)
 	return IW_OK;
 }
 
-enum iw_reason rdmap_rq_wait(struct rdmap *r)
+enum iw_reason rdmap_rq_dequeue_or_wait(struct rdmap *r)
 {
 	return stubs.waits ? IW_AGAIN : IW_DDP_U_NO_BUFFER;
 }

@@ -70,7 +70,7 @@ static void returned_segment_is_not_complete(struct kunit *test)
 	ddp_tx_begin(&r->stream);
 	KUNIT_ASSERT_TRUE(test, pull_segment(&r->stream));
 	KUNIT_ASSERT_TRUE(test, ddp_tx_next(&r->stream, 1000, &pulled));
-	ddp_tx_unpull(&r->stream);
+	ddp_tx_undo_next(&r->stream);
 	ddp_tx_end(&r->stream);
 	ddp_tx_report_sent(&r->stream);
 	KUNIT_EXPECT_EQ(test, 1u, posted.cut);

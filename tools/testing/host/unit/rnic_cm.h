@@ -155,12 +155,12 @@ void rnic_qp_put(struct rnic_qp *qp)
 	kref_put(&qp->ref, destroyed);
 }
 
-bool rnic_qp_may_connect(struct rnic_qp *qp)
+bool rnic_may_current_connect_qp(struct rnic_qp *qp)
 {
 	return true;
 }
 
-bool rnic_qp_claim_connect(struct rnic_qp *qp)
+bool rnic_qp_try_use_connect_right(struct rnic_qp *qp)
 {
 	return true;
 }

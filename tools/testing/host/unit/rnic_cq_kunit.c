@@ -51,17 +51,17 @@ void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 	rnic_ring_free(ring);
 }
 
-u64 rnic_ring_mmap_offset(const struct rnic_ring *ring)
+u64 rnic_ring_get_mmap_offset(const struct rnic_ring *ring)
 {
 	return 0;
 }
 
-u32 rnic_ring_map_len(const struct rnic_ring *ring)
+u32 rnic_ring_get_map_len(const struct rnic_ring *ring)
 {
 	return 0;
 }
 
-u32 rnic_ring_offset(const struct rnic_ring *ring)
+u32 rnic_ring_get_offset(const struct rnic_ring *ring)
 {
 	return 0;
 }
@@ -201,7 +201,7 @@ static void drop_qp_removes_its_completions(struct kunit *test)
 	rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib);
 	rnic_cq_push(&stubs.cq, &cqe, &stubs.other.ib);
 	rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib);
-	stubs.qp.dying = true;
+	stubs.qp.destroying = true;
 	KUNIT_EXPECT_TRUE(test, rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib));
 	rnic_cq_drop_qp_cqes(&stubs.cq, &stubs.qp.ib);
 	KUNIT_EXPECT_EQ(test, 1, rnic_poll_cq(&stubs.cq.ib, SLOTS, wc));

@@ -142,7 +142,7 @@ void host_cancel_delayed(struct delayed_work *d)
 }
 
 /* Run the work item.  Return: the delay with which it was queued. */
-static unsigned long run(void)
+static unsigned long run_work(void)
 {
 	unsigned long delay = stubs.delay;
 
@@ -274,8 +274,8 @@ static int test_init(struct kunit *test)
 	rnic_gids_fill(&stubs.dev, &stubs.netdev);
 	read_table();
 	stubs.registered = true;
-	rnic_gids_follow(&stubs.netdev);
-	KUNIT_EXPECT_EQ(test, GIDS_DELAY_MIN, run());
+	rnic_gids_request_netdev_check(&stubs.netdev);
+	KUNIT_EXPECT_EQ(test, GIDS_DELAY_MIN, run_work());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.events);
 	KUNIT_EXPECT_FALSE(test, stubs.queued);
 	return 0;
@@ -303,8 +303,8 @@ static void table_is_filled_before_registration(struct kunit *test)
 static void change_during_registration_is_found(struct kunit *test)
 {
 	set_v4(2);
-	rnic_gids_follow(&stubs.netdev);
-	run();
+	rnic_gids_request_netdev_check(&stubs.netdev);
+	run_work();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.events);
 	KUNIT_EXPECT_TRUE(test, core_has_v4(2, 1));
 }
@@ -321,7 +321,7 @@ static void changes_cause_one_check(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queueings);
 	set_v4(3);
-	KUNIT_EXPECT_EQ(test, GIDS_DELAY_MIN, run());
+	KUNIT_EXPECT_EQ(test, GIDS_DELAY_MIN, run_work());
 	KUNIT_EXPECT_EQ(test, 1u, stubs.events);
 	KUNIT_EXPECT_TRUE(test, core_has_v4(3, 2));
 }
@@ -333,7 +333,7 @@ static void no_change_causes_no_event(struct kunit *test)
 	notify(&stubs.netdev, false);
 	set_v4(1);
 	notify(&stubs.netdev, false);
-	run();
+	run_work();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.events);
 	KUNIT_EXPECT_FALSE(test, stubs.queued);
 }
@@ -344,15 +344,15 @@ static void removed_address_leaves_an_empty_entry(struct kunit *test)
 
 	add_v6(2, 0);
 	notify(&stubs.netdev, true);
-	run();
+	run_work();
 	KUNIT_EXPECT_TRUE(test, core_has_v6(2, 1) && core_has_v6(3, 2));
 	list_del_init(&a->if_list);
 	notify(&stubs.netdev, true);
-	run();
+	run_work();
 	KUNIT_EXPECT_TRUE(test, core_is_empty(2) && core_has_v6(3, 2));
 	set_v4(2);
 	notify(&stubs.netdev, false);
-	run();
+	run_work();
 	KUNIT_EXPECT_TRUE(test, core_has_v4(2, 1) && core_has_v6(3, 2));
 	KUNIT_EXPECT_EQ(test, 3u, stubs.events);
 }
@@ -366,12 +366,12 @@ static void lost_event_is_repeated(struct kunit *test)
 	stubs.no_event = true;
 	set_v4(2);
 	notify(&stubs.netdev, false);
-	run();
-	KUNIT_EXPECT_EQ(test, 2 * GIDS_DELAY_MIN, run());
+	run_work();
+	KUNIT_EXPECT_EQ(test, 2 * GIDS_DELAY_MIN, run_work());
 	stubs.no_event = false;
-	KUNIT_EXPECT_EQ(test, 4 * GIDS_DELAY_MIN, run());
+	KUNIT_EXPECT_EQ(test, 4 * GIDS_DELAY_MIN, run_work());
 	KUNIT_EXPECT_EQ(test, 3u, stubs.events);
-	run();
+	run_work();
 	KUNIT_EXPECT_FALSE(test, stubs.queued);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.events);
 }
@@ -381,7 +381,7 @@ static void missing_gid_0_is_restored(struct kunit *test)
 {
 	memset(&stubs.core[0], 0, sizeof(stubs.core[0]));
 	notify(&stubs.netdev, false);
-	run();
+	run_work();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.events);
 }
 
@@ -394,14 +394,14 @@ static void tentative_address_is_checked_again(struct kunit *test)
 	struct address6 *a = add_v6(1, IFA_F_TENTATIVE);
 
 	notify(&stubs.netdev, true);
-	KUNIT_EXPECT_EQ(test, GIDS_DELAY_MIN, run());
+	KUNIT_EXPECT_EQ(test, GIDS_DELAY_MIN, run_work());
 	KUNIT_EXPECT_TRUE(test, core_is_empty(2));
-	KUNIT_EXPECT_EQ(test, 2 * GIDS_DELAY_MIN, run());
+	KUNIT_EXPECT_EQ(test, 2 * GIDS_DELAY_MIN, run_work());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.events);
 	a->flags = 0;
-	KUNIT_EXPECT_EQ(test, 4 * GIDS_DELAY_MIN, run());
+	KUNIT_EXPECT_EQ(test, 4 * GIDS_DELAY_MIN, run_work());
 	KUNIT_EXPECT_TRUE(test, core_has_v6(2, 1));
-	run();
+	run_work();
 	KUNIT_EXPECT_FALSE(test, stubs.queued);
 }
 
@@ -416,15 +416,15 @@ static void checks_of_a_tentative_address_end(struct kunit *test)
 	add_v6(1, IFA_F_TENTATIVE);
 	notify(&stubs.netdev, true);
 	for (checks = 0; stubs.queued && checks < 100; checks++)
-		run();
+		run_work();
 	KUNIT_EXPECT_EQ(test, 10u, checks);
 	notify(&stubs.netdev, true);
-	run();
-	run();
-	run();
+	run_work();
+	run_work();
+	run_work();
 	KUNIT_EXPECT_EQ(test, 8 * GIDS_DELAY_MIN, stubs.delay);
 	notify(&stubs.netdev, true);
-	KUNIT_EXPECT_EQ(test, GIDS_DELAY_MIN, run());
+	KUNIT_EXPECT_EQ(test, GIDS_DELAY_MIN, run_work());
 	KUNIT_EXPECT_EQ(test, 2 * GIDS_DELAY_MIN, stubs.delay);
 }
 
@@ -433,12 +433,12 @@ static void optimistic_address_has_a_gid(struct kunit *test)
 	struct address6 *a = add_v6(1, IFA_F_TENTATIVE | IFA_F_OPTIMISTIC);
 
 	notify(&stubs.netdev, true);
-	run();
+	run_work();
 	KUNIT_EXPECT_TRUE(test, core_has_v6(2, 1));
 	a->flags = IFA_F_TENTATIVE | IFA_F_DADFAILED;
-	run();
+	run_work();
 	KUNIT_EXPECT_TRUE(test, core_is_empty(2));
-	run();
+	run_work();
 	KUNIT_EXPECT_FALSE(test, stubs.queued);
 }
 
@@ -446,7 +446,7 @@ static void duplicate_address_has_no_gid(struct kunit *test)
 {
 	add_v6(1, IFA_F_TENTATIVE | IFA_F_DADFAILED);
 	notify(&stubs.netdev, true);
-	run();
+	run_work();
 	KUNIT_EXPECT_TRUE(test, core_is_empty(2));
 	KUNIT_EXPECT_FALSE(test, stubs.queued);
 }
@@ -455,11 +455,11 @@ static void more_addresses_than_entries(struct kunit *test)
 {
 	set_v4(ADDRESSES);
 	notify(&stubs.netdev, false);
-	run();
+	run_work();
 	KUNIT_EXPECT_TRUE(test, core_has_v4(GIDS_MAX - 1, GIDS_MAX - 2));
 	stubs.a4[0].ifa_local = 200;
 	notify(&stubs.netdev, false);
-	run();
+	run_work();
 	KUNIT_EXPECT_TRUE(test, core_has_v4(1, 190));
 	KUNIT_EXPECT_TRUE(test, core_has_v4(2, 1));
 }
@@ -469,7 +469,7 @@ static void interface_without_ip(struct kunit *test)
 {
 	stubs.no_ip = true;
 	notify(&stubs.netdev, false);
-	run();
+	run_work();
 	KUNIT_EXPECT_TRUE(test, core_is_empty(1));
 }
 
@@ -488,15 +488,15 @@ static void removal_ends_checks(struct kunit *test)
 	set_v4(2);
 	notify(&stubs.netdev, false);
 	stubs.dev.removing = true;
-	run();
+	run_work();
 	stubs.dev.removing = false;
 	notify(&stubs.netdev, false);
 	stubs.has_netdev = false;
-	run();
+	run_work();
 	stubs.has_netdev = true;
 	notify(&stubs.netdev, false);
 	stubs.registered = false;
-	run();
+	run_work();
 	notify(&stubs.netdev, false);
 	KUNIT_EXPECT_FALSE(test, stubs.queued);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.events);

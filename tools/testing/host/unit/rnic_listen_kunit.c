@@ -141,7 +141,7 @@ const struct ddp_session_type *ddp_type_get(const char *name)
 	return stubs.no_sctp ? NULL : &sctp;
 }
 
-const struct ddp_session_type *ddp_type_get_by_program(const char *name, int protocol)
+const struct ddp_session_type *ddp_type_get_for_current(const char *name, int protocol)
 {
 	return ddp_type_get(name);
 }

@@ -162,7 +162,7 @@ void rnic_gids_fill(struct rnic_dev *dev, const struct net_device *netdev)
 
 void rnic_gids_request_check(struct rnic_dev *dev) {}
 
-void rnic_gids_follow(struct net_device *netdev)
+void rnic_gids_request_netdev_check(struct net_device *netdev)
 {
 	WARN_ON(!stubs.filled || netdev != &stubs.netdev);
 	stubs.followed = true;

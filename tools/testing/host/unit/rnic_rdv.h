@@ -172,7 +172,7 @@ static struct ddp_listener *listen_stub(const struct ddp_listen *l,
 		return ERR_PTR(stubs.listen_err);
 	stubs.listener = (struct ddp_listener){ .type = &type, .user = user, .ctx = ctx };
 	stubs.listening++;
-	WARN_ON(ddp_addr_port(l->local) != htons(PORT));
+	WARN_ON(ddp_addr_get_port(l->local) != htons(PORT));
 	return &stubs.listener;
 }
 
@@ -235,7 +235,7 @@ static void fail_qp(struct rnic_qp *qp, enum iw_reason why)
 }
 
 /* End a session as the lower layers do: fail a bound stream first, then notify the user */
-static void end(struct session *s, enum iw_reason why)
+static void end_session(struct session *s, enum iw_reason why)
 {
 	struct rnic_rdv *rdv = s->ss.ctx;
 
@@ -249,7 +249,7 @@ static void end(struct session *s, enum iw_reason why)
 }
 
 /* The peer's Reply arrives */
-static void reply(struct session *s, const struct rdv_msg *m)
+static void deliver_reply(struct session *s, const struct rdv_msg *m)
 {
 	struct ddp_offer o = {
 		.enhanced = true, .ird = 4, .ord = 3, .rtr = NEG_RTR_P2P | NEG_RTR_READ,
@@ -263,7 +263,7 @@ static void reply(struct session *s, const struct rdv_msg *m)
 	}
 	rdv_session_user.established(&s->ss, &o);
 	if (!s->bound)
-		end(s, IW_LOCAL_ABORT);
+		end_session(s, IW_LOCAL_ABORT);
 }
 
 /* Message of the peer of stubs.qp[i], which is in RTS and expects PSN @rq_psn */
@@ -275,7 +275,7 @@ static struct rdv_msg peer_msg(int i, u32 rq_psn)
 	};
 }
 
-static struct session *last_session(void)
+static struct session *get_last_session(void)
 {
 	return &stubs.ss[stubs.sessions - 1];
 }
@@ -486,7 +486,7 @@ static int to_rts(int i, u32 sq_psn)
 	return to_rts_with(i, sq_psn, 0, 0);
 }
 
-static struct ib_qp_attr query(int i)
+static struct ib_qp_attr query_qp(int i)
 {
 	struct ib_qp_init_attr init;
 	struct ib_qp_attr a;
@@ -531,7 +531,7 @@ static void expect_all_released(struct kunit *test)
 	int i;
 
 	for (i = 0; i < QPS; i++) {
-		stubs.qp[i].dying = true;
+		stubs.qp[i].destroying = true;
 		fail_qp(&stubs.qp[i], IW_LOCAL_ABORT);
 		rnic_rdv_stop(&stubs.qp[i]);
 	}
@@ -544,7 +544,7 @@ static void expect_all_released(struct kunit *test)
 			 * stopped
 			 */
 			KUNIT_EXPECT_TRUE(test, stubs.ss[i].bound || stubs.ss[i].stopped);
-			end(&stubs.ss[i], IW_LOCAL_ABORT);
+			end_session(&stubs.ss[i], IW_LOCAL_ABORT);
 		}
 	for (i = 0; i < QPS; i++) {
 		KUNIT_EXPECT_FALSE(test, stubs.work[i].pending);

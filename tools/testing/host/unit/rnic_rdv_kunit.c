@@ -9,7 +9,8 @@
  * The Request of a peer arrives from 10.0.0.@host.  Return: result of the upcall, or -ECONNREFUSED if
  * the port is closed.
  */
-static int call_with(const struct rdv_msg *m, u16 len, u32 host, const struct ddp_session_type *via)
+static int deliver_request_with(const struct rdv_msg *m, u16 len, u32 host,
+				const struct ddp_session_type *via)
 {
 	struct ddp_offer o = {
 		.enhanced = true, .ird = 4, .ord = 4, .rtr = NEG_RTR_P2P | NEG_RTR_WRITE,
@@ -35,11 +36,11 @@ static int call_with(const struct rdv_msg *m, u16 len, u32 host, const struct dd
 	return err;
 }
 
-static int call(u32 to, u32 from, u32 rq_psn, u32 host)
+static int deliver_request(u32 to, u32 from, u32 rq_psn, u32 host)
 {
 	const struct rdv_msg m = { .qpn = from, .dest_qpn = to, .rq_psn = rq_psn };
 
-	return call_with(&m, RDV_MSG_LEN, host, &type);
+	return deliver_request_with(&m, RDV_MSG_LEN, host, &type);
 }
 
 /* Active side --------------------------------------------------------------------------------- */
@@ -56,9 +57,9 @@ static void attempts_follow_each_other_with_pauses(struct kunit *test)
 	run_for(0);
 	for (i = 0; i < ARRAY_SIZE(pauses); i++) {
 		KUNIT_ASSERT_EQ(test, i + 1, stubs.sessions);
-		KUNIT_EXPECT_EQ(test, at, last_session()->at);
+		KUNIT_EXPECT_EQ(test, at, get_last_session()->at);
 		at += pauses[i];
-		end(last_session(), IW_PEER_RESET);
+		end_session(get_last_session(), IW_PEER_RESET);
 		run_for(pauses[i]);
 	}
 	/* while an attempt is in progress, no other attempt begins */
@@ -91,25 +92,25 @@ static void reply_binds_and_starts_stream(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
 	run_for(0);
-	KUNIT_EXPECT_NULL(test, last_session()->bound);
-	KUNIT_ASSERT_TRUE(test, rdv_msg_decode(&said, last_session()->said.pd,
-					       last_session()->said.pd_len));
+	KUNIT_EXPECT_NULL(test, get_last_session()->bound);
+	KUNIT_ASSERT_TRUE(test, rdv_msg_decode(&said, get_last_session()->said.pd,
+					       get_last_session()->said.pd_len));
 	KUNIT_EXPECT_EQ(test, ACTIVE, said.qpn);
 	KUNIT_EXPECT_EQ(test, PEER, said.dest_qpn);
 	KUNIT_EXPECT_EQ(test, 0x111u, said.rq_psn);
 	KUNIT_EXPECT_FALSE(test, said.has_sq_psn);
-	reply(last_session(), &m);
-	KUNIT_EXPECT_PTR_EQ(test, &stubs.qp[0].rdmap.stream, last_session()->bound);
+	deliver_reply(get_last_session(), &m);
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.qp[0].rdmap.stream, get_last_session()->bound);
 	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[0].state);
 	KUNIT_EXPECT_EQ(test, 3, (int)stubs.start.ird);
 	KUNIT_EXPECT_EQ(test, 4, (int)stubs.start.ord);
 	KUNIT_EXPECT_EQ(test, NEG_RTR_READ, (int)stubs.qp[0].rdmap.rtr);
 	KUNIT_EXPECT_EQ(test, 1ull, stubs.counters[RNIC_CONNECTS]);
 	/* the program is still in RTR */
-	KUNIT_EXPECT_EQ(test, IB_QPS_RTR, query(0).qp_state);
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTR, query_qp(0).qp_state);
 	run_for(100000);
 	KUNIT_EXPECT_EQ(test, 1, stubs.sessions);
-	end(last_session(), IW_PEER_CLOSED);
+	end_session(get_last_session(), IW_PEER_CLOSED);
 	run_for(100000);
 	KUNIT_EXPECT_EQ(test, 1, stubs.sessions);
 	expect_all_released(test);
@@ -126,7 +127,7 @@ static void first_message_is_sent_without_rtr(struct kunit *test)
 	stubs.plain = true;
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
 	run_for(0);
-	reply(last_session(), &m);
+	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[0].state);
 	KUNIT_EXPECT_EQ(test, NEG_RTR_WRITE, (int)stubs.qp[0].rdmap.rtr);
 	expect_all_released(test);
@@ -142,21 +143,21 @@ static void wrong_reply_is_followed_by_next_attempt(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
 	run_for(0);
-	reply(last_session(), NULL);
+	deliver_reply(get_last_session(), NULL);
 	run_for(1);
 	KUNIT_ASSERT_EQ(test, 2, stubs.sessions);
 	m.qpn++;
-	reply(last_session(), &m);
+	deliver_reply(get_last_session(), &m);
 	run_for(2);
 	KUNIT_ASSERT_EQ(test, 3, stubs.sessions);
 	m = peer_msg(0, 0);
 	m.sq_psn++;
-	reply(last_session(), &m);
+	deliver_reply(get_last_session(), &m);
 	run_for(4);
 	KUNIT_ASSERT_EQ(test, 4, stubs.sessions);
 	KUNIT_EXPECT_EQ(test, QP_IDLE, stubs.qp[0].state);
 	m = peer_msg(0, 0);
-	reply(last_session(), &m);
+	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[0].state);
 	expect_all_released(test);
 }
@@ -170,9 +171,9 @@ static void failed_qp_is_not_bound(struct kunit *test)
 	run_for(0);
 	fail_qp(&stubs.qp[0], IW_LOCAL_ABORT);
 	flush_qp(0);
-	KUNIT_EXPECT_TRUE(test, last_session()->stopped);
-	reply(last_session(), &m);
-	KUNIT_EXPECT_NULL(test, last_session()->bound);
+	KUNIT_EXPECT_TRUE(test, get_last_session()->stopped);
+	deliver_reply(get_last_session(), &m);
+	KUNIT_EXPECT_NULL(test, get_last_session()->bound);
 	KUNIT_EXPECT_EQ(test, 1, stubs.qp[0].ref.refs);
 	expect_all_released(test);
 }
@@ -185,7 +186,7 @@ static void stream_that_cannot_be_bound_ends_session(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
 	run_for(0);
 	stubs.bind_err = -ENOTCONN;
-	reply(last_session(), &m);
+	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, QP_IDLE, stubs.qp[0].state);
 	KUNIT_EXPECT_EQ(test, 1, stubs.qp[0].ref.refs);
 	expect_all_released(test);
@@ -201,10 +202,10 @@ static void started_stream_is_not_stopped(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
 	run_for(0);
-	reply(last_session(), &m);
+	deliver_reply(get_last_session(), &m);
 	fail_qp(&stubs.qp[0], IW_LOCAL_ABORT);
 	flush_qp(0);
-	KUNIT_EXPECT_FALSE(test, last_session()->stopped);
+	KUNIT_EXPECT_FALSE(test, get_last_session()->stopped);
 	expect_all_released(test);
 }
 
@@ -215,7 +216,7 @@ static void expect_refused(struct kunit *test, int err, u64 count)
 {
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, err);
 	KUNIT_EXPECT_EQ(test, count, stubs.counters[RNIC_RDV_REFUSED]);
-	KUNIT_EXPECT_TRUE(test, last_session()->freed);
+	KUNIT_EXPECT_TRUE(test, get_last_session()->freed);
 	KUNIT_EXPECT_EQ(test, 1, stubs.qp[0].ref.refs);
 	KUNIT_EXPECT_EQ(test, 1, stubs.qp[1].ref.refs);
 }
@@ -231,19 +232,19 @@ static void wrong_requests_are_refused(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
 	KUNIT_ASSERT_EQ(test, 0, to_rts(1, 0x222));
 	KUNIT_EXPECT_EQ(test, 1, stubs.listening);
-	expect_refused(test, call(PASSIVE + 1, PEER, 0x222, 2), 1);
-	expect_refused(test, call(PASSIVE, PEER + 1, 0x222, 2), 2);
-	expect_refused(test, call(PASSIVE, PEER, 0x223, 2), 3);
-	expect_refused(test, call(PASSIVE, PEER, 0x222, 3), 4);
-	expect_refused(test, call_with(&m, RDV_MSG_LEN - 1, 2, &type), 5);
-	expect_refused(test, call_with(&m, RDV_MSG_LEN, 2, &sctp_type), 6);
+	expect_refused(test, deliver_request(PASSIVE + 1, PEER, 0x222, 2), 1);
+	expect_refused(test, deliver_request(PASSIVE, PEER + 1, 0x222, 2), 2);
+	expect_refused(test, deliver_request(PASSIVE, PEER, 0x223, 2), 3);
+	expect_refused(test, deliver_request(PASSIVE, PEER, 0x222, 3), 4);
+	expect_refused(test, deliver_request_with(&m, RDV_MSG_LEN - 1, 2, &type), 5);
+	expect_refused(test, deliver_request_with(&m, RDV_MSG_LEN, 2, &sctp_type), 6);
 	m.sq_psn++;
-	expect_refused(test, call_with(&m, RDV_MSG_LEN, 2, &type), 7);
+	expect_refused(test, deliver_request_with(&m, RDV_MSG_LEN, 2, &type), 7);
 	/* a queue pair without a rendezvous, then one that is the connecting side */
-	expect_refused(test, call(ACTIVE, PEER, 0x222, 2), 8);
+	expect_refused(test, deliver_request(ACTIVE, PEER, 0x222, 2), 8);
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	expect_refused(test, call(ACTIVE, PEER, 0x222, 2), 9);
-	KUNIT_EXPECT_EQ(test, 0, call(PASSIVE, PEER, 0x222, 2));
+	expect_refused(test, deliver_request(ACTIVE, PEER, 0x222, 2), 9);
+	KUNIT_EXPECT_EQ(test, 0, deliver_request(PASSIVE, PEER, 0x222, 2));
 	expect_all_released(test);
 }
 
@@ -254,10 +255,10 @@ static void request_is_accepted_once(struct kunit *test)
 	struct session *s;
 
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
-	KUNIT_ASSERT_EQ(test, 0, call(PASSIVE, PEER, 0, 2));
-	s = last_session();
+	KUNIT_ASSERT_EQ(test, 0, deliver_request(PASSIVE, PEER, 0, 2));
+	s = get_last_session();
 	KUNIT_EXPECT_FALSE(test, s->accepted);
-	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, call(PASSIVE, PEER, 0, 2));
+	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, deliver_request(PASSIVE, PEER, 0, 2));
 	KUNIT_EXPECT_EQ(test, 2, stubs.qp[1].ref.refs);
 	run_for(0);
 	KUNIT_EXPECT_TRUE(test, s->accepted);
@@ -285,11 +286,11 @@ static void next_request_follows_closed_one(struct kunit *test)
 	struct session *first, *second;
 
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
-	KUNIT_ASSERT_EQ(test, 0, call(PASSIVE, PEER, 5, 2));
-	first = last_session();
-	end(first, IW_PEER_RESET);
-	KUNIT_ASSERT_EQ(test, 0, call(PASSIVE, PEER, 6, 2));
-	second = last_session();
+	KUNIT_ASSERT_EQ(test, 0, deliver_request(PASSIVE, PEER, 5, 2));
+	first = get_last_session();
+	end_session(first, IW_PEER_RESET);
+	KUNIT_ASSERT_EQ(test, 0, deliver_request(PASSIVE, PEER, 6, 2));
+	second = get_last_session();
 	KUNIT_EXPECT_TRUE(test, first->freed);
 	run_for(1000);
 	KUNIT_EXPECT_FALSE(test, first->accepted);
@@ -305,17 +306,17 @@ static void next_request_follows_closed_one(struct kunit *test)
 static void failed_accept_keeps_port(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
-	KUNIT_ASSERT_EQ(test, 0, call(PASSIVE, PEER, 0, 2));
+	KUNIT_ASSERT_EQ(test, 0, deliver_request(PASSIVE, PEER, 0, 2));
 	stubs.accept_err = -ENOMEM;
 	run_for(0);
-	KUNIT_EXPECT_TRUE(test, last_session()->stopped);
-	end(last_session(), IW_LOCAL_ABORT);
+	KUNIT_EXPECT_TRUE(test, get_last_session()->stopped);
+	end_session(get_last_session(), IW_LOCAL_ABORT);
 	KUNIT_EXPECT_EQ(test, 1, stubs.listening);
 	KUNIT_EXPECT_EQ(test, 1, stubs.qp[1].ref.refs);
 	stubs.accept_err = 0;
-	KUNIT_ASSERT_EQ(test, 0, call(PASSIVE, PEER, 0, 2));
+	KUNIT_ASSERT_EQ(test, 0, deliver_request(PASSIVE, PEER, 0, 2));
 	run_for(0);
-	KUNIT_EXPECT_TRUE(test, last_session()->accepted);
+	KUNIT_EXPECT_TRUE(test, get_last_session()->accepted);
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
 	expect_all_released(test);
 }
@@ -324,15 +325,15 @@ static void failed_accept_keeps_port(struct kunit *test)
 static void failed_qp_closes_port(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
-	KUNIT_ASSERT_EQ(test, 0, call(PASSIVE, PEER, 0, 2));
+	KUNIT_ASSERT_EQ(test, 0, deliver_request(PASSIVE, PEER, 0, 2));
 	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
 	flush_qp(1);
-	KUNIT_EXPECT_TRUE(test, last_session()->stopped);
+	KUNIT_EXPECT_TRUE(test, get_last_session()->stopped);
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
 	flush_qp(1);
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
 	run_for(1000);
-	KUNIT_EXPECT_FALSE(test, last_session()->accepted);
+	KUNIT_EXPECT_FALSE(test, get_last_session()->accepted);
 	expect_all_released(test);
 }
 
@@ -354,7 +355,7 @@ static void port_is_shared(struct kunit *test)
 	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
 	flush_qp(1);
 	KUNIT_EXPECT_EQ(test, 1, stubs.listening);
-	KUNIT_EXPECT_EQ(test, 0, call(ACTIVE, PEER - 450, 0, 2));
+	KUNIT_EXPECT_EQ(test, 0, deliver_request(ACTIVE, PEER - 450, 0, 2));
 	run_for(0);
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
 	expect_all_released(test);
@@ -365,9 +366,9 @@ static void rtr_without_port_fails(struct kunit *test)
 {
 	stubs.listen_err = -EADDRINUSE;
 	KUNIT_EXPECT_EQ(test, -EADDRINUSE, to_rtr(1));
-	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, query(1).qp_state);
-	KUNIT_EXPECT_EQ(test, RDMAP_DEPTH_MAX, (int)query(1).max_dest_rd_atomic);
-	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_READ, query(1).qp_access_flags);
+	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, query_qp(1).qp_state);
+	KUNIT_EXPECT_EQ(test, RDMAP_DEPTH_MAX, (int)query_qp(1).max_dest_rd_atomic);
+	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_READ, query_qp(1).qp_access_flags);
 	stubs.listen_err = 0;
 	KUNIT_EXPECT_EQ(test, 0, to_rtr(1));
 	expect_all_released(test);
@@ -382,11 +383,11 @@ static void rts_compares_psn(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
 	run_for(0);
-	reply(last_session(), &m);
+	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, -EINVAL, to_rts(0, 0x223));
-	KUNIT_EXPECT_EQ(test, IB_QPS_RTR, query(0).qp_state);
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTR, query_qp(0).qp_state);
 	KUNIT_EXPECT_EQ(test, 0, to_rts(0, 0x222));
-	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, query(0).qp_state);
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, query_qp(0).qp_state);
 	KUNIT_EXPECT_EQ(test, -EINVAL, to_rts(0, 0x222));
 	expect_all_released(test);
 }
@@ -455,16 +456,16 @@ static void current_state_is_that_of_program(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
 	run_for(0);
-	reply(last_session(), &m);
-	KUNIT_EXPECT_EQ(test, IB_QPS_RTR, query(0).cur_qp_state);
+	deliver_reply(get_last_session(), &m);
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTR, query_qp(0).cur_qp_state);
 	KUNIT_EXPECT_EQ(test, 0, to_rts_with(0, 0, IB_QP_CUR_STATE, 0));
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
 	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[1].ib, &a, IB_QP_CUR_STATE, NULL));
 	KUNIT_ASSERT_EQ(test, 0, to_rts(1, 0));
 	KUNIT_EXPECT_EQ(test, 0, rnic_modify_qp(&stubs.qp[1].ib, &a, IB_QP_CUR_STATE, NULL));
-	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, query(1).cur_qp_state);
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, query_qp(1).cur_qp_state);
 	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
-	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, query(1).qp_state);
+	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, query_qp(1).qp_state);
 	expect_all_released(test);
 }
 
@@ -473,7 +474,7 @@ static void query_returns_what_was_set(struct kunit *test)
 	struct ib_qp_attr a;
 
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
-	a = query(1);
+	a = query_qp(1);
 	KUNIT_EXPECT_EQ(test, IB_MTU_1024, a.path_mtu);
 	KUNIT_EXPECT_EQ(test, PEER, a.dest_qp_num);
 	KUNIT_EXPECT_EQ(test, 0x111u, a.rq_psn);
@@ -482,7 +483,7 @@ static void query_returns_what_was_set(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, (int)a.ah_attr.grh.dgid.raw[15]);
 	KUNIT_EXPECT_NULL(test, a.ah_attr.grh.sgid_attr);
 	KUNIT_ASSERT_EQ(test, 0, to_rts_with(1, 0x1000222, IB_QP_MIN_RNR_TIMER, 0));
-	a = query(1);
+	a = query_qp(1);
 	KUNIT_EXPECT_EQ(test, 0x222u, a.sq_psn);
 	KUNIT_EXPECT_EQ(test, 14, (int)a.timeout);
 	KUNIT_EXPECT_EQ(test, 7, (int)a.retry_cnt);
@@ -525,7 +526,7 @@ static void rate_applies_at_start(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, to_rts_with(0, 0, IB_QP_RATE_LIMIT, 8000));
 	run_for(0);
 	KUNIT_EXPECT_EQ(test, 0ull, stubs.rate);
-	reply(last_session(), &m);
+	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, 1000000ull, stubs.rate);
 	KUNIT_EXPECT_EQ(test, 0, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_RATE_LIMIT, NULL));
 	KUNIT_EXPECT_EQ(test, 2000000ull, stubs.rate);

@@ -38,7 +38,7 @@ static void limit_ends_attempt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, stubs.sessions);
 	KUNIT_EXPECT_EQ(test, IW_RETRY_EXCEEDED, stubs.failed[0]);
 	flush_qp(0);
-	KUNIT_EXPECT_TRUE(test, last_session()->stopped);
+	KUNIT_EXPECT_TRUE(test, get_last_session()->stopped);
 	expect_all_released(test);
 }
 
@@ -51,7 +51,7 @@ static void limit_ends_with_start(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, to_rts(0, 1));
 	stubs.ring[0].prod = 1;
 	run_for(1000);
-	reply(last_session(), &m);
+	deliver_reply(get_last_session(), &m);
 	run_for(100000);
 	KUNIT_EXPECT_EQ(test, IW_OK, stubs.failed[0]);
 	expect_all_released(test);
@@ -67,9 +67,9 @@ static void lose_peer(struct kunit *test, enum iw_reason why)
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
 	KUNIT_ASSERT_EQ(test, 0, to_rts(0, 1));
 	run_for(0);
-	reply(last_session(), &m);
+	deliver_reply(get_last_session(), &m);
 	stubs.qp[0].why = why;
-	end(last_session(), why);
+	end_session(get_last_session(), why);
 }
 
 /* Requests that are posted when the peer goes fail after the limit, and receives stay until then */
@@ -80,7 +80,7 @@ static void outstanding_requests_fail_after_limit(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, flush_qp(0));
 	run_for(LIMIT - 100);
 	KUNIT_EXPECT_EQ(test, 0, stubs.flushes);
-	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, query(0).qp_state);
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, query_qp(0).qp_state);
 	/* a post does not extend the limit */
 	stubs.ring[0].prod = 3;
 	KUNIT_EXPECT_TRUE(test, flush_qp(0));
@@ -129,7 +129,7 @@ static void destruction_ends_wait(struct kunit *test)
 	lose_peer(test, IW_MPA_LOST);
 	stubs.ring[0].prod = 1;
 	KUNIT_EXPECT_TRUE(test, flush_qp(0));
-	stubs.qp[0].dying = true;
+	stubs.qp[0].destroying = true;
 	rnic_rdv_stop(&stubs.qp[0]);
 	KUNIT_EXPECT_FALSE(test, stubs.work[0].pending);
 	/* err_work runs at the same time */

@@ -43,17 +43,17 @@ int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
 void rnic_ring_free(struct rnic_ring *ring) {}
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock) {}
 
-u64 rnic_ring_mmap_offset(const struct rnic_ring *ring)
+u64 rnic_ring_get_mmap_offset(const struct rnic_ring *ring)
 {
 	return 0;
 }
 
-u32 rnic_ring_map_len(const struct rnic_ring *ring)
+u32 rnic_ring_get_map_len(const struct rnic_ring *ring)
 {
 	return 0;
 }
 
-u32 rnic_ring_offset(const struct rnic_ring *ring)
+u32 rnic_ring_get_offset(const struct rnic_ring *ring)
 {
 	return 0;
 }

@@ -32,13 +32,13 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-static void expect_up(struct kunit *test)
+static void expect_assoc_up(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, (int)SDDP_UP, (int)stubs.a->phase);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.released);
 }
 
-static void expect_over(struct kunit *test, enum iw_reason why, bool abort)
+static void expect_assoc_ended(struct kunit *test, enum iw_reason why, bool abort)
 {
 	KUNIT_EXPECT_EQ(test, (int)SDDP_ENDED, (int)stubs.a->phase);
 	KUNIT_EXPECT_EQ(test, (int)why, (int)stubs.a->why);
@@ -61,10 +61,10 @@ static void data_is_processed_before_end(struct kunit *test)
 	stubs.sock_state = SDDP_SOCK_LOST;
 	stubs.more = 1;
 	KUNIT_EXPECT_TRUE(test, run_worker());
-	expect_up(test);
+	expect_assoc_up(test);
 	stubs.more = 0;
 	run_worker();
-	expect_over(test, IW_PEER_RESET, true);
+	expect_assoc_ended(test, IW_PEER_RESET, true);
 }
 
 /*
@@ -79,12 +79,12 @@ static void lost_sends_nothing(struct kunit *test)
 	stubs.sock_state = SDDP_SOCK_LOST;
 	stubs.more = 1;
 	KUNIT_EXPECT_TRUE(test, run_worker());
-	expect_up(test);
+	expect_assoc_up(test);
 	KUNIT_EXPECT_EQ(test, sent, stubs.sent);
 	KUNIT_EXPECT_EQ(test, acks, stubs.acks);
 	stubs.more = 0;
 	run_worker();
-	expect_over(test, IW_PEER_RESET, true);
+	expect_assoc_ended(test, IW_PEER_RESET, true);
 	KUNIT_EXPECT_EQ(test, sent, stubs.sent);
 }
 
@@ -98,10 +98,10 @@ static void lost_assoc_drops_deferred(struct kunit *test)
 	stubs.sock_state = SDDP_SOCK_LOST;
 	stubs.more = 1;
 	KUNIT_EXPECT_TRUE(test, run_worker());
-	expect_up(test);
+	expect_assoc_up(test);
 	stubs.more = 0;
 	run_worker();
-	expect_over(test, IW_PEER_RESET, true);
+	expect_assoc_ended(test, IW_PEER_RESET, true);
 }
 
 /*
@@ -114,7 +114,7 @@ static void lost_assoc_ends_without_memory(struct kunit *test)
 	stubs.sock_state = SDDP_SOCK_LOST;
 	stubs.more = -ENOMEM;
 	run_worker();
-	expect_over(test, IW_PEER_RESET, true);
+	expect_assoc_ended(test, IW_PEER_RESET, true);
 }
 
 /* If no stream is deferred, the end waits for memory to receive the remaining data */
@@ -123,12 +123,12 @@ static void end_waits_for_memory(struct kunit *test)
 	stubs.sock_state = SDDP_SOCK_LOST;
 	stubs.more = -ENOMEM;
 	KUNIT_EXPECT_FALSE(test, run_worker());
-	expect_up(test);
+	expect_assoc_up(test);
 	KUNIT_EXPECT_TRUE(test, stubs.waits);
 	KUNIT_EXPECT_EQ(test, jiffies + 10, stubs.due);
 	stubs.more = 0;
 	run_worker();
-	expect_over(test, IW_PEER_RESET, true);
+	expect_assoc_ended(test, IW_PEER_RESET, true);
 }
 
 /* After a SHUTDOWN of the peer a deferred segment is processed before the association ends */
@@ -137,10 +137,10 @@ static void shutdown_processes_deferred(struct kunit *test)
 	stubs.a->deferred = 1;
 	stubs.sock_state = SDDP_SOCK_PEER_DONE;
 	KUNIT_EXPECT_FALSE(test, run_worker());
-	expect_up(test);
+	expect_assoc_up(test);
 	stubs.a->deferred = 0;
 	run_worker();
-	expect_over(test, IW_PEER_CLOSED, false);
+	expect_assoc_ended(test, IW_PEER_CLOSED, false);
 }
 
 /*
@@ -163,13 +163,13 @@ static void shutdown_ends_other_sessions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.unhashed);
 	stubs.more = 0;
 	run_worker();
-	expect_up(test);
+	expect_assoc_up(test);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.ended);
 	KUNIT_EXPECT_PTR_EQ(test, (void *)&waits, xa_load(&stubs.a->streams, 1));
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a->streams, 2));
 	stubs.a->deferred = 0;
 	run_worker();
-	expect_over(test, IW_PEER_CLOSED, false);
+	expect_assoc_ended(test, IW_PEER_CLOSED, false);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.ended);
 }
 
@@ -178,10 +178,10 @@ static void end_despite_more_to_send(struct kunit *test)
 {
 	stubs.again = true;
 	KUNIT_EXPECT_TRUE(test, run_worker());
-	expect_up(test);
+	expect_assoc_up(test);
 	stubs.sock_state = SDDP_SOCK_LOST;
 	run_worker();
-	expect_over(test, IW_PEER_RESET, true);
+	expect_assoc_ended(test, IW_PEER_RESET, true);
 }
 
 /*
@@ -194,10 +194,10 @@ static void shutdown_ends_sending_assoc(struct kunit *test)
 	stubs.sock_state = SDDP_SOCK_PEER_DONE;
 	stubs.more = 1;
 	KUNIT_EXPECT_TRUE(test, run_worker());
-	expect_up(test);
+	expect_assoc_up(test);
 	stubs.more = 0;
 	run_worker();
-	expect_over(test, IW_PEER_CLOSED, false);
+	expect_assoc_ended(test, IW_PEER_CLOSED, false);
 }
 
 /* Let time pass until @then, with an event for the worker every @each ms */
@@ -287,7 +287,7 @@ static void unusable_assoc_is_refused(struct kunit *test)
 	stubs.wrong = IW_SCTP_ADDRESSES;
 	stubs.a->phase = SDDP_CONNECTING;
 	run_worker();
-	expect_over(test, IW_SCTP_ADDRESSES, true);
+	expect_assoc_ended(test, IW_SCTP_ADDRESSES, true);
 }
 
 /* When an association may end ------------------------------------------------------ */
@@ -331,7 +331,7 @@ static void open_and_end_session(const struct sddp_stream *st)
 	end_session(st);
 }
 
-static bool is_up(void)
+static bool is_assoc_up(void)
 {
 	return stubs.a->phase == SDDP_UP;
 }
@@ -356,10 +356,10 @@ static void advance_ms(u32 ms)
 static void expect_end_in(struct kunit *test, u32 seconds)
 {
 	advance_ms(seconds * 1000 - 1);
-	KUNIT_EXPECT_TRUE(test, is_up());
+	KUNIT_EXPECT_TRUE(test, is_assoc_up());
 	advance_ms(1);
-	KUNIT_EXPECT_FALSE(test, is_up());
-	expect_over(test, IW_LOCAL_CLOSE, !stubs.a->active);
+	KUNIT_EXPECT_FALSE(test, is_assoc_up());
+	expect_assoc_ended(test, IW_LOCAL_CLOSE, !stubs.a->active);
 }
 
 /* An association without any session ends after 10 s */
@@ -378,9 +378,9 @@ static void session_cancels_eviction(struct kunit *test)
 	sddp_assoc_account_session_end(stubs.a, &asked);
 	stubs.comes = true;
 	run_worker();
-	expect_up(test);
+	expect_assoc_up(test);
 	end_session(&asked);
-	expect_over(test, IW_LOCAL_CLOSE, true);
+	expect_assoc_ended(test, IW_LOCAL_CLOSE, true);
 }
 
 /* An evicted association that has violated the protocol ends even if it gets a session */
@@ -393,7 +393,7 @@ static void violator_is_evicted_anyway(struct kunit *test)
 	sddp_assoc_account_session_end(stubs.a, &asked);
 	stubs.comes = true;
 	run_worker();
-	expect_over(test, IW_SCTP_SEQUENCE, true);
+	expect_assoc_ended(test, IW_SCTP_SEQUENCE, true);
 }
 
 /*
@@ -439,7 +439,7 @@ static void rejected_request_keeps_timeout(struct kunit *test)
 	advance_ms(5000);
 	add_session(&asked);
 	advance_ms(100000);
-	KUNIT_EXPECT_TRUE(test, is_up());
+	KUNIT_EXPECT_TRUE(test, is_assoc_up());
 	end_session(&asked);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.rejoined);
 	advance_ms(5000);
@@ -477,11 +477,11 @@ static void pending_request_keeps_assoc(struct kunit *test)
 	advance_ms(59999);
 	add_session(&asked);
 	advance_ms(60000);
-	KUNIT_EXPECT_TRUE(test, is_up());
+	KUNIT_EXPECT_TRUE(test, is_assoc_up());
 	stubs.a->accepted_sessions++;
 	stubs.a->peer_accepted = true;
 	advance_ms(60000);
-	KUNIT_EXPECT_TRUE(test, is_up() && stubs.a->peer_accepted);
+	KUNIT_EXPECT_TRUE(test, is_assoc_up() && stubs.a->peer_accepted);
 	end_session(&accepted_one);
 	expect_end_in(test, 60);
 }
@@ -496,7 +496,7 @@ static void session_before_worker_restarts_timeouts(struct kunit *test)
 	stubs.a->idle_due = true;
 	open_and_end_session(&accepted_one);
 	KUNIT_EXPECT_FALSE(test, stubs.a->idle_due);
-	KUNIT_EXPECT_TRUE(test, is_up() && stubs.a->peer_accepted);
+	KUNIT_EXPECT_TRUE(test, is_assoc_up() && stubs.a->peer_accepted);
 	advance_ms(10000);
 	stubs.a->idle_due = true;
 	run_worker();
@@ -511,7 +511,7 @@ static void last_session_starts_timeouts(struct kunit *test)
 	add_session(&accepted_one);
 	end_session(&accepted_one);
 	advance_ms(70000);
-	KUNIT_EXPECT_TRUE(test, is_up() && stubs.a->peer_accepted);
+	KUNIT_EXPECT_TRUE(test, is_assoc_up() && stubs.a->peer_accepted);
 	end_session(&accepted_one);
 	expect_end_in(test, 60);
 }

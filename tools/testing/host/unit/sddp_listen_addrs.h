@@ -184,19 +184,19 @@ int ddp_addr_get_vrf(struct net *net, int mine, const struct sockaddr_storage *l
 }
 
 /* If the VLAN exists, the devices of interfaces 2 and 4 may serve each other's addresses */
-static bool is_pair(int a, int b)
+static bool is_related_pair(int a, int b)
 {
 	return stubs.vlan.ifindex && ((a == 2 && b == 4) || (a == 4 && b == 2));
 }
 
 bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has)
 {
-	return mine == has->ifindex || is_pair(mine, has->ifindex);
+	return mine == has->ifindex || is_related_pair(mine, has->ifindex);
 }
 
 bool ddp_addr_may_serve(struct net *net, int mine, int has)
 {
-	return mine == has || (is_pair(mine, has) && !stubs.no_serve);
+	return mine == has || (is_related_pair(mine, has) && !stubs.no_serve);
 }
 
 struct net_device *dev_get_by_index_rcu(struct net *net, int ifindex)

@@ -289,7 +289,7 @@ static void many_early_chunks_in_order(struct kunit *test)
  * Open a session that both the program and the peer have closed, but whose last
  * Write is deferred. Return: the session.
  */
-static struct sddp_stream *open_closed_with_deferred_write(struct kunit *test)
+static struct sddp_stream *open_closing_with_deferred_write(struct kunit *test)
 {
 	struct sddp_stream *st = open_accepted(0);
 
@@ -308,7 +308,7 @@ static struct sddp_stream *open_closed_with_deferred_write(struct kunit *test)
  */
 static struct sddp_stream *expect_next_waits(struct kunit *test)
 {
-	struct sddp_stream *st = open_closed_with_deferred_write(test);
+	struct sddp_stream *st = open_closing_with_deferred_write(test);
 
 	KUNIT_EXPECT_TRUE(test, receive_control(0, SDDP_INITIATE));
 	KUNIT_ASSERT_EQ(test, 0u, stubs.closed);
@@ -385,7 +385,7 @@ static void assoc_end_frees_both_sessions(struct kunit *test)
 /* The next session's Initiate stays queued in SCTP if memory is short or a limit is exceeded */
 static void next_initiate_needs_memory(struct kunit *test)
 {
-	struct sddp_stream *st = open_closed_with_deferred_write(test);
+	struct sddp_stream *st = open_closing_with_deferred_write(test);
 
 	host_alloc_fails = true;
 	KUNIT_EXPECT_FALSE(test, receive_control(0, SDDP_INITIATE));

@@ -193,7 +193,7 @@ static struct sddp_stream *open_session(u16 id, bool active)
 }
 
 /* Expect that the QP was notified of the end once, with @why, and that the QP is unbound */
-static void expect_over(struct kunit *test, struct sddp_stream *st, enum iw_reason why)
+static void expect_session_ended(struct kunit *test, struct sddp_stream *st, enum iw_reason why)
 {
 	KUNIT_EXPECT_EQ(test, 1u, stubs.downs);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
@@ -221,7 +221,7 @@ static void accept_after_session_end_is_ignored(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ECONNRESET, sddp_stream_set_reply(st, c, &stubs.stream));
 	run_worker(&stubs.a);
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 1));
-	expect_over(test, st, IW_TIMEOUT);
+	expect_session_ended(test, st, IW_TIMEOUT);
 }
 
 /* If the peer allows too few streams, the session moves to another association */
@@ -246,7 +246,7 @@ static void session_moves_to_other_assoc(struct kunit *test)
 	list_del_init(&st->late);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
 	run_worker(&stubs.other);
-	expect_over(test, st, IW_TIMEOUT);
+	expect_session_ended(test, st, IW_TIMEOUT);
 }
 
 /*
@@ -268,7 +268,7 @@ static void moved_session_counts_once(struct kunit *test)
 	list_del_init(&st->late);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
 	run_worker(&stubs.other);
-	expect_over(test, st, IW_TIMEOUT);
+	expect_session_ended(test, st, IW_TIMEOUT);
 }
 
 /* A session on the last stream that the peer allows does not move */
@@ -283,7 +283,7 @@ static void last_stream_does_not_move(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
 	run_worker(&stubs.a);
-	expect_over(test, st, IW_TIMEOUT);
+	expect_session_ended(test, st, IW_TIMEOUT);
 }
 
 /* If no other association can be reserved, the session fails */
@@ -296,7 +296,7 @@ static void move_without_assoc_fails(struct kunit *test)
 	sddp_stream_set_event(st, SDDP_EV_TX);
 	run_worker(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
-	expect_over(test, st, IW_NO_MEMORY);
+	expect_session_ended(test, st, IW_NO_MEMORY);
 }
 
 /* A session may begin without a DDP stream, which is bound later and then has a reference */
@@ -320,7 +320,7 @@ static void stream_is_bound_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, st->ss.ref.refs);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
 	run_worker(&stubs.a);
-	expect_over(test, st, IW_TIMEOUT);
+	expect_session_ended(test, st, IW_TIMEOUT);
 }
 
 /* A session that ends before its DDP stream is bound reports its end only to the program */
@@ -345,7 +345,7 @@ static void aborted_session_moves_nowhere(struct kunit *test)
 	sddp_stream_request_end(st, IW_LOCAL_ABORT);
 	run_worker(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.requests);
-	expect_over(test, st, IW_LOCAL_ABORT);
+	expect_session_ended(test, st, IW_LOCAL_ABORT);
 }
 
 /*
@@ -358,7 +358,7 @@ static struct sddp_stream *open_with_unsent_reply(struct kunit *test, enum sddp_
 	struct sddp_stream *st = open_session(1, false);
 	bool yes = what == SDDP_KIND_ACCEPT;
 
-	c->what = what;
+	c->kind = what;
 	st->s.state = SDDP_REQUESTED;
 	sddp_stream_set_deadline(st, DDP_ANSWER_TIMEOUT);
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_set_reply(st, c, yes ? &stubs.stream : NULL));
@@ -418,7 +418,7 @@ static void unsent_accept_is_up_until_timeout(struct kunit *test)
 	run_worker(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.up);
 	expect_time_limit(test, st);
-	expect_over(test, st, IW_TIMEOUT);
+	expect_session_ended(test, st, IW_TIMEOUT);
 }
 
 /*
@@ -443,7 +443,7 @@ static void close_keeps_unsent_accept(struct kunit *test)
 	sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 	st->s.state = SDDP_IDLE;
 	run_worker(&stubs.a);
-	expect_over(test, st, IW_LOCAL_CLOSE);
+	expect_session_ended(test, st, IW_LOCAL_CLOSE);
 }
 
 /* If the device is removed before the Reject is sent, the session ends without delay */

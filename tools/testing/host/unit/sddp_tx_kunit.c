@@ -189,7 +189,7 @@ static u32 send_all(void)
 }
 
 /* Return the number of consecutive chunks of one stream, from chunk number @from on */
-static u32 consecutive_chunks(u32 from)
+static u32 count_consecutive_chunks(u32 from)
 {
 	u32 i = from;
 
@@ -209,7 +209,7 @@ static void sessions_send_in_turn(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 200u, stubs.sent);
 	KUNIT_EXPECT_GE(test, rounds, 1u);
 	for (i = 0; i < 160; i += n) {
-		n = consecutive_chunks(i);
+		n = count_consecutive_chunks(i);
 		KUNIT_EXPECT_GE(test, n * FRAGMENT, TURN);
 		KUNIT_EXPECT_LE(test, (n - 1) * 900, TURN);
 	}
@@ -338,7 +338,7 @@ static void accept_has_time_limit(struct kunit *test)
 	struct sddp_control *yes = kzalloc(sizeof(*yes), GFP_KERNEL);
 	struct guest *g = open_session(0, 1, 900);
 
-	yes->what = SDDP_KIND_ACCEPT;
+	yes->kind = SDDP_KIND_ACCEPT;
 	list_del_init(&g->st.queue_entry);
 	g->st.s.state = SDDP_REQUESTED;
 	g->st.pending_control = yes;

@@ -11,12 +11,12 @@ EMPTY=0000:0000:0000:0000:0000:0000:0000:0000
 FIRST=1
 printf '6.11\n%s\n' "$(uname -r)" | sort -CV || FIRST=2
 
-# gid4 ADDRESS, gid6 ADDRESS: print the GID of an address of host a, as sysfs does
-gid4() {
+# print_ipv4_gid ADDRESS, gid6 ADDRESS: print the GID of an address of host a, as sysfs does
+print_ipv4_gid() {
 	# shellcheck disable=SC2086
 	printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x' ${1//./ }
 }
-gid6() {
+print_ipv6_gid() {
 	local left=${1%%::*} right='' words rest gid
 	[[ $1 != *::* ]] || right=${1#*::}
 	IFS=: read -ra words <<<"$left"
@@ -26,133 +26,133 @@ gid6() {
 	echo "${gid%:}"
 }
 
-# link_local: print the link-local address of host a
-link_local() { ip -n "$NS_A" -6 -o addr show dev va scope link | awk '{ sub("/.*", "", $4); print $4 }'; }
+# print_link_local: print the link-local address of host a
+print_link_local() { ip -n "$NS_A" -6 -o addr show dev va scope link | awk '{ sub("/.*", "", $4); print $4 }'; }
 
-# table: print the GID table of host a, one entry in each line
-table() { on a cat $GIDS/{0..15}; }
+# print_table: print the GID table of host a, one entry in each line
+print_table() { on a cat $GIDS/{0..15}; }
 
-# get_memory_index GID: print the index of a GID
-get_memory_index() { table | awk -v gid="$1" '$1 == gid { print NR - 1; found++ } END { exit found != 1 }'; }
+# print_gid_index GID: print the index of a GID
+print_gid_index() { print_table | awk -v gid="$1" '$1 == gid { print NR - 1; found++ } END { exit found != 1 }'; }
 
-# has GID [INDEX]: check that the table has the GID, once, and in entry INDEX
-has() {
+# has_gid GID [INDEX]: check that the table has the GID, once, and in entry INDEX
+has_gid() {
 	local at
-	at=$(get_memory_index "$1") && [ "${2:-$at}" = "$at" ]
+	at=$(print_gid_index "$1") && [ "${2:-$at}" = "$at" ]
 }
-lacks() { ! table | grep -qx "$1"; }
-gets() { t_until 20 has "$@" || { table; t_fail "the table does not get $1${2:+ in entry $2}"; }; }
-loses() { t_until 20 lacks "$1" || { table; t_fail "the table keeps $1"; }; }
+lacks_gid() { ! print_table | grep -qx "$1"; }
+wait_gid() { t_until 20 has_gid "$@" || { print_table; t_fail "the table does not get $1${2:+ in entry $2}"; }; }
+wait_no_gid() { t_until 20 lacks_gid "$1" || { print_table; t_fail "the table keeps $1"; }; }
 
-add() { ip -n "$NS_A" addr add "$1" dev va "${@:2}"; }
-del() { ip -n "$NS_A" addr del "$1" dev va; }
+add_address() { ip -n "$NS_A" addr add "$1" dev va "${@:2}"; }
+delete_address() { ip -n "$NS_A" addr del "$1" dev va; }
 
-kinds() {
+gids_of_each_kind() {
 	local gid0 gid
-	gid0=$(table | head -n 1)
-	table
+	gid0=$(print_table | head -n 1)
+	print_table
 	t_check "GID 0 is the MAC address and zeros, then the GUID" \
 		test "${gid0:0:20}" = "$(on a sed 's/\(..\):\(..\):\(..\):\(..\):\(..\):\(..\)/\1\2:\3\4:\5\6:0000:/' /sys/class/net/va/address)"
-	gets "$(gid4 "$A4")"
-	gets "$(gid6 "$A6")"
-	gets "$(gid6 "$(link_local)")"
-	t_check "no other entry is in use" test "$(table | grep -cvx $EMPTY)" -eq $((FIRST + 3))
+	wait_gid "$(print_ipv4_gid "$A4")"
+	wait_gid "$(print_ipv6_gid "$A6")"
+	wait_gid "$(print_ipv6_gid "$(print_link_local)")"
+	t_check "no other entry is in use" test "$(print_table | grep -cvx $EMPTY)" -eq $((FIRST + 3))
 	on a ibv_devinfo -v -d iwa | tee "$T_CASE/devinfo"
-	for gid in "$gid0" "$(gid4 "$A4")" "$(gid6 "$A6")" "$(gid6 "$(link_local)")"; do
+	for gid in "$gid0" "$(print_ipv4_gid "$A4")" "$(print_ipv6_gid "$A6")" "$(print_ipv6_gid "$(print_link_local)")"; do
 		t_check "ibv_devinfo shows $gid" grep -q "GID\[.*$gid" "$T_CASE/devinfo"
 	done
-	t_check "the interface of a GID is va" on a grep -qx va "${GIDS%gids}gid_attrs/ndevs/$(get_memory_index "$(gid4 "$A4")")"
+	t_check "the interface of a GID is va" on a grep -qx va "${GIDS%gids}gid_attrs/ndevs/$(print_gid_index "$(print_ipv4_gid "$A4")")"
 }
 
 # The table has the addresses as soon as the device exists, without a change of an address
-at_creation() {
+addresses_at_creation() {
 	on a rdma link del iwa
-	add 10.9.4.1/24
+	add_address 10.9.4.1/24
 	t_until 20 has_addresses 10.9.4.1
 	on a rdma link add iwa type rnic_sw netdev va
-	t_check "a new device has the addresses" has "$(gid4 10.9.4.1)"
-	del 10.9.4.1/24
+	t_check "a new device has the addresses" has_gid "$(print_ipv4_gid 10.9.4.1)"
+	delete_address 10.9.4.1/24
 }
 has_addresses() { ip -n "$NS_A" addr show dev va | grep -qF "$1"; }
 
 add_and_delete() {
 	local before index gid0
-	gid0=$(table | head -n 1)
-	index=$(get_memory_index "$(gid6 "$A6")")
-	before=$(get_memory_index "$(gid4 "$A4")")
-	add 10.9.4.1/24
-	gets "$(gid4 10.9.4.1)"
-	add fd00:9:4::1/64 nodad
-	gets "$(gid6 fd00:9:4::1)"
-	del "$A6/64"
-	loses "$(gid6 "$A6")"
-	add 10.9.4.2/24
-	gets "$(gid4 10.9.4.2)" "$index"
-	del 10.9.4.1/24
-	loses "$(gid4 10.9.4.1)"
-	t_check "an entry that stays keeps its index" has "$(gid4 "$A4")" "$before"
-	t_check "GID 0 stays the same" has "$gid0" 0
-	add "$A6/64" nodad
-	gets "$(gid6 "$A6")"
-	del fd00:9:4::1/64
-	loses "$(gid6 fd00:9:4::1)"
+	gid0=$(print_table | head -n 1)
+	index=$(print_gid_index "$(print_ipv6_gid "$A6")")
+	before=$(print_gid_index "$(print_ipv4_gid "$A4")")
+	add_address 10.9.4.1/24
+	wait_gid "$(print_ipv4_gid 10.9.4.1)"
+	add_address fd00:9:4::1/64 nodad
+	wait_gid "$(print_ipv6_gid fd00:9:4::1)"
+	delete_address "$A6/64"
+	wait_no_gid "$(print_ipv6_gid "$A6")"
+	add_address 10.9.4.2/24
+	wait_gid "$(print_ipv4_gid 10.9.4.2)" "$index"
+	delete_address 10.9.4.1/24
+	wait_no_gid "$(print_ipv4_gid 10.9.4.1)"
+	t_check "an entry that stays keeps its index" has_gid "$(print_ipv4_gid "$A4")" "$before"
+	t_check "GID 0 stays the same" has_gid "$gid0" 0
+	add_address "$A6/64" nodad
+	wait_gid "$(print_ipv6_gid "$A6")"
+	delete_address fd00:9:4::1/64
+	wait_no_gid "$(print_ipv6_gid fd00:9:4::1)"
 	t_rping "$B4" -C 3
 }
 
 # An interface that goes down loses its IPv6 addresses
 set_link_down() {
 	local gid local6
-	local6=$(link_local)
-	gid=$(gid6 "$A6")
-	gets "$gid"
+	local6=$(print_link_local)
+	gid=$(print_ipv6_gid "$A6")
+	wait_gid "$gid"
 	ip -n "$NS_A" link set va down
-	loses "$gid"
-	t_check "the IPv4 address stays" has "$(gid4 "$A4")"
+	wait_no_gid "$gid"
+	t_check "the IPv4 address stays" has_gid "$(print_ipv4_gid "$A4")"
 	ip -n "$NS_A" link set va up
-	gets "$(gid6 "$local6")"
-	add "$A6/64" nodad
-	gets "$gid"
+	wait_gid "$(print_ipv6_gid "$local6")"
+	add_address "$A6/64" nodad
+	wait_gid "$gid"
 }
 
 is_tentative() { ip -n "$NS_A" -6 addr show dev va tentative | grep -qF "$1"; }
 is_duplicate() { ip -n "$NS_A" -6 addr show dev va dadfailed | grep -qF "$1"; }
 
-tentative() {
+tentative_address() {
 	local words
 	for words in accept_dad=1 dad_transmits=4; do
 		on a sysctl -qw "net.ipv6.conf.va.$words"
 	done
-	add fd00:9:1::5/64
-	add 10.9.4.9/24		# so that the table is updated while the address is tentative
-	gets "$(gid4 10.9.4.9)"
-	table >"$T_CASE/table"
+	add_address fd00:9:1::5/64
+	add_address 10.9.4.9/24		# so that the table is updated while the address is tentative
+	wait_gid "$(print_ipv4_gid 10.9.4.9)"
+	print_table >"$T_CASE/table"
 	# a slow machine may read the table only after the detection has ended
 	if is_tentative fd00:9:1::5; then
-		t_check "a tentative address has no GID" t_refused grep -qx "$(gid6 fd00:9:1::5)" "$T_CASE/table"
+		t_check "a tentative address has no GID" t_refused grep -qx "$(print_ipv6_gid fd00:9:1::5)" "$T_CASE/table"
 	fi
-	t_check "it gets a GID afterwards" t_until 60 has "$(gid6 fd00:9:1::5)"
+	t_check "it gets a GID afterwards" t_until 60 has_gid "$(print_ipv6_gid fd00:9:1::5)"
 	t_check "the address is not tentative" t_refused is_tentative fd00:9:1::5
 	on a sysctl -qw net.ipv6.conf.va.dad_transmits=1
-	add "$B6/64"
+	add_address "$B6/64"
 	t_check "host b has the address, too" t_until 60 is_duplicate "$B6"
-	add 10.9.4.8/24
-	gets "$(gid4 10.9.4.8)"
-	t_check "a duplicate address has no GID" lacks "$(gid6 "$B6")"
+	add_address 10.9.4.8/24
+	wait_gid "$(print_ipv4_gid 10.9.4.8)"
+	t_check "a duplicate address has no GID" lacks_gid "$(print_ipv6_gid "$B6")"
 }
 
-full() {
+full_table() {
 	local i index
-	for i in $(seq 20); do add "10.9.5.$i/32"; done
-	t_check "the table becomes full" t_until 20 lacks $EMPTY
-	index=$(get_memory_index "$(gid4 10.9.5.3)")
-	t_check "the last address has no GID" lacks "$(gid4 10.9.5.20)"
-	del 10.9.5.1/32
-	loses "$(gid4 10.9.5.1)"
-	t_check "another address gets the entry" t_until 20 lacks $EMPTY
-	t_check "an entry that stays keeps its index" has "$(gid4 10.9.5.3)" "$index"
+	for i in $(seq 20); do add_address "10.9.5.$i/32"; done
+	t_check "the table becomes full" t_until 20 lacks_gid $EMPTY
+	index=$(print_gid_index "$(print_ipv4_gid 10.9.5.3)")
+	t_check "the last address has no GID" lacks_gid "$(print_ipv4_gid 10.9.5.20)"
+	delete_address 10.9.5.1/32
+	wait_no_gid "$(print_ipv4_gid 10.9.5.1)"
+	t_check "another address gets the entry" t_until 20 lacks_gid $EMPTY
+	t_check "an entry that stays keeps its index" has_gid "$(print_ipv4_gid 10.9.5.3)" "$index"
 	t_rping "$B4" -C 3
-	for i in $(seq 2 20); do del "10.9.5.$i/32"; done
-	loses "$(gid4 10.9.5.3)"
+	for i in $(seq 2 20); do delete_address "10.9.5.$i/32"; done
+	wait_no_gid "$(print_ipv4_gid 10.9.5.3)"
 }
 
 # change_addresses PAUSE: change addresses of host a until the case ends
@@ -188,17 +188,17 @@ device_removed() {
 	done
 	t_check "addresses have been changed all the time" t_alive changes
 	t_kill changes
-	gets "$(gid4 "$A4")"
+	wait_gid "$(print_ipv4_gid "$A4")"
 	t_rping "$B4" -C 3
 }
 
 two_hosts
-t_case "GIDs of the addresses of the interface" "" kinds
-t_case "GIDs of a new device" "" at_creation
+t_case "GIDs of the addresses of the interface" "" gids_of_each_kind
+t_case "GIDs of a new device" "" addresses_at_creation
 t_case "addresses added and deleted" "" add_and_delete
 t_case "GIDs while the link is down" "" set_link_down
 t_case "rdma_cm while addresses change" "" rdma_cm_meanwhile
 t_case "device removed while addresses change" "" device_removed
-t_case "more addresses than entries" "" full
-t_case "tentative and duplicate addresses" "" tentative
+t_case "more addresses than entries" "" full_table
+t_case "tentative and duplicate addresses" "" tentative_address
 t_end

@@ -79,7 +79,7 @@ def get_read(link):
       "EXT-3 EXT-4 EXT-5 EXT-6 EXT-7 EXT-8 EXT-13 EXT-21 EXT-22 EXT-25 "
       "EXT-26 EXT-33 EXT-35 EXT-37 EXT-39 EXT-42 EXT-43 EXT-48 EXT-49 "
       "EXT-50 EXT-51 EXT-52 EXT-93 DDP-42")
-def response_octets(w):
+def test_response_octets(w):
     word = w.shared(64, "lwa")
     word.put(8, in_memory(0x0102030405060708))
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
@@ -123,7 +123,7 @@ TOPS = [0, rdmap.ALL, 1, 1 << 63, 0x8000000080000000, 0x8080808080808080,
 
 
 @case("FetchAdd in fields of any length", "EXT-19 EXT-20 EXT-21 EXT-22 EXT-36")
-def add_fields(w):
+def test_add_fields(w):
     word, rand = w.shared(64, "la"), random.Random(19)
     word.put(0, in_memory(rdmap.ALL))
     # additions to the full word: the carry of one addition must not change the result of the next
@@ -136,7 +136,7 @@ def add_fields(w):
 
 
 @case("CmpSwap with any masks", "EXT-23 EXT-24 EXT-25 EXT-26 EXT-27 EXT-36")
-def swap_masks(w):
+def test_swap_masks(w):
     word, rand = w.shared(64, "la"), random.Random(23)
     word.put(0, in_memory(rand.getrandbits(64)))
     value, requests, hits = value_at(word), [], 0
@@ -158,7 +158,7 @@ def swap_masks(w):
 
 @case("atomics at every multiple of 8, at any base address of the region",
       "EXT-15 EXT-28 EXT-38")
-def every_word(w):
+def test_every_word(w):
     region = w.region(8200, "la", iova=0x7FFFF0003)
     data = bytearray(pattern(region.size, 3))
     region.put(0, bytes(data))
@@ -179,7 +179,7 @@ def every_word(w):
 
 @case("responses arrive in the order of the requests, Reads included",
       "EXT-32 EXT-47 EXT-57 EXT-66 EXT-67 EXT-81 EXT-82")
-def mixed_in(w):
+def test_mixed_in(w):
     memory = w.shared(8192, "lra")
     link = w.initiate(accept=(4, 4, b""))
     value = 0xFFFFFFFFFFFFFFF0
@@ -202,7 +202,7 @@ def mixed_in(w):
 
 
 @case("a chain of CmpSwaps, all in flight at once", "EXT-47 EXT-66 EXT-82")
-def chain(w):
+def test_chain(w):
     word = w.shared(64, "la")
     word.put(0, bytes(8))
     link = w.initiate(accept=(4, 4, b""))
@@ -216,7 +216,7 @@ def chain(w):
 
 
 @case("an atomic sees the Write before it", "EXT-61 EXT-84")
-def after_write(w):
+def test_after_write(w):
     memory = w.shared(4096, "lwa")
     link = w.initiate()
     for turn in range(1, 40):
@@ -230,7 +230,7 @@ def after_write(w):
 
 
 @case("an atomic is executed once all of it has arrived", "EXT-61 EXT-63")
-def all_of_it(w):
+def test_all_of_it(w):
     word = w.shared(64, "la")
     word.put(0, bytes(8))
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)] * 3)
@@ -262,7 +262,7 @@ def put_requests(w, link, segments, under_way):
 
 @case("as many atomics and Reads as agreed, and not one more",
       "EXT-41 EXT-53")
-def atomic_queue(w):
+def test_atomic_queue(w):
     memory = w.shared(BIG, "lra")
     request = w.make_request(0, 9)
     # if under_way is true, the device is sending a long response, of which the peer has read
@@ -307,13 +307,13 @@ def check_lost_right(w, take, code, end):
 
 @case("memory is deregistered while an atomic waits; a Send overtakes it",
       "EXT-62 EXT-64 EXT-85 EXT-92 RDMAP-115 RDMAP-123 RDMAP-129")
-def memory_goes(w):
+def test_memory_goes(w):
     check_lost_right(w, lambda word, link: word.dereg(), 0, "end_rdmap_stag")
 
 
 @case("the queue pair loses the access right while an atomic "
       "waits", "EXT-92 RDMAP-176")
-def right_goes(w):
+def test_right_goes(w):
     check_lost_right(w, lambda word, link: w.server.do("rights", link.conn, "rw"), 2,
                      "end_rdmap_access")
 
@@ -321,7 +321,7 @@ def right_goes(w):
 @case("Immediate Data or a Send, then an atomic and a Read: delivery before the "
       "response",
       "EXT-79 EXT-83 RDMAP-134")
-def requests_after_others(w):
+def test_requests_after_others(w):
     memory = w.shared(4096, "lra")
     link = w.initiate(recvs=[(memory, 64)] * 20)
     for turn in range(10):
@@ -348,7 +348,7 @@ def answer(link, seg, msn, old):
         rdmap.AtomicResponse(asked.ident, old).segment(msn))
 
 
-def request_octets(w, role):
+def test_request_octets(w, role):
     sink = w.shared(64, "l")
     link = connect_as(w, role)
     kinds = [("fetchadd", [0x0102030405060708], WC_FETCH_ADD, 0,
@@ -376,12 +376,12 @@ def request_octets(w, role):
 in_both_roles("an Atomic Request byte by byte",
               "EXT-4 EXT-5 EXT-6 EXT-7 EXT-8 EXT-10 EXT-14 EXT-21 EXT-32 "
               "EXT-34 EXT-35 EXT-36 EXT-39 EXT-40 EXT-45 EXT-55 EXT-93",
-              request_octets)
+              test_request_octets)
 
 
 @case("Reads and atomics share one MSN sequence, Atomic Responses have another",
       "EXT-14 EXT-32 EXT-37 EXT-46 EXT-54 EXT-81")
-def mixed_out(w):
+def test_mixed_out(w):
     sink = w.shared(64, "l")
     before = w.counters()
     link = w.initiate(accept=(4, 4, b""))
@@ -414,7 +414,7 @@ def mixed_out(w):
 
 
 @case("never more atomics and Reads in flight than agreed", "EXT-54")
-def our_ord(w):
+def test_our_ord(w):
     sink = w.shared(64, "l")
     link = w.initiate(w.make_request(2, 1), accept=(9, 1, b""))
     for wr in range(9):
@@ -439,7 +439,7 @@ def our_ord(w):
 
 @case("an atomic completes in order, once all of its response has arrived",
       "EXT-56 EXT-59 EXT-65")
-def withheld(w):
+def test_withheld(w):
     sink = w.shared(64, "l")
     link = w.initiate()
     link.post("fetchadd", sink, 8, 1, THERE, KEY, "-", 1)
@@ -462,7 +462,7 @@ def withheld(w):
 
 
 @case("a fenced request waits for atomics", "EXT-59 EXT-65")
-def fenced(w):
+def test_fenced(w):
     sink = w.shared(64, "l")
     link = w.initiate()
     link.post("cmpswap", sink, 8, 1, THERE, KEY, "-", 1, 2)

@@ -89,7 +89,7 @@ def compare_costs(name, most, price, base):
 
 
 @case("one byte in each segment")
-def dribble(w):
+def test_dribble(w):
     region = w.shared(1 << 16)
     link = w.initiate(peer=w.dial())
 
@@ -105,7 +105,7 @@ def dribble(w):
 
 
 @case("FPDUs of minimum length")
-def shortest(w):
+def test_shortest(w):
     region = w.shared()
     link = w.initiate(peer=w.dial())
     of_nothing = link.peer.fpdu(rdmap.write(0, 0)) * FPDUS
@@ -121,7 +121,7 @@ def shortest(w):
 
 
 @case("Reads of zero bytes")
-def reads(w):
+def test_reads(w):
     link = w.initiate(peer=w.dial(), request=w.make_request(AT_ONCE, AT_ONCE),
                       accept=(AT_ONCE, AT_ONCE, b""))
     nothing = rdmap.ReadRequest(0, 0, 0, 0, 0)
@@ -138,7 +138,7 @@ def reads(w):
 
 
 @case("invalid Requests")
-def wrong(w):
+def test_wrong(w):
     request = mpa.request(rev=9).pack()
 
     def calls(port):

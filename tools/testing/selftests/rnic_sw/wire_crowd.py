@@ -42,13 +42,13 @@ def check_survivors(peers, most):
     """Check that at most most peers stay connected, and that the others are reset long before
     the time limit for a Request."""
     end = time.monotonic() + LATE
-    while len(left := [peer for peer in peers if peer.silent(0.001)]) > most:
+    while len(left := [peer for peer in peers if peer.stays_silent(0.001)]) > most:
         check(f"at most {most} of {len(peers)} peers stay connected, not "
               f"{len(left)}", time.monotonic() < end)
 
 
 @case("responder: silent initiators do not block others", "SEC-25")
-def crowded(w):
+def test_crowded(w):
     silent = connect_silent_peers(w, CALLERS + 8)
     try:
         w.initiate()
@@ -62,7 +62,7 @@ def crowded(w):
 
 
 @case("responder: silent initiators do not evict others")
-def stays(w):
+def test_stays(w):
     silent = []
     with w.second_address() as neighbour:
         peer = w.dial(source=neighbour)
@@ -86,7 +86,7 @@ def stays(w):
 
 
 @case("responder: accepted after a memory shortage")
-def later(w):
+def test_later(w):
     sock = w.socket()
     sock.settimeout(PATIENCE)
     with failing("sock_inode_cache", 1) as failed:
@@ -107,7 +107,7 @@ def receive_buffer(peer):
 
 
 @case("responder: the receive buffer is small until Full Operation", "SEC-25")
-def rcvbuf_is_small(w):
+def test_rcvbuf_is_small(w):
     peer = w.dial()
     end = time.monotonic() + PATIENCE
     while (size := receive_buffer(peer)) > 16 and time.monotonic() < end:
@@ -153,7 +153,7 @@ def with_a_syn(w, port, begin):
 
 
 @case("responder: a Request that begins in the SYN")
-def fast_opened(w):
+def test_fast_opened(w):
     with fast_open(), w.policy() as port, arriving("delay 300ms"):
         for begin in 10, 1000:
             link = with_a_syn(w, port, begin)
@@ -161,7 +161,7 @@ def fast_opened(w):
             link.conn = asked.conn
             same("Private Data", asked.pd, b"early")
             w.server.do("accept", link.conn, 4, 4)
-            link.peer.full(mpa.request(), link.peer.get_frame())
+            link.peer.enter_full_operation(mpa.request(), link.peer.get_frame())
             link.expect_cm("ESTABLISHED", status=0)
             link.peer.put_segment(rdmap.write(0, 0))
             link.round_trip()
@@ -248,7 +248,7 @@ def least_unread(links, enough):
 
 
 @case("many connections that may send again at the same time leave CPU time to others")
-def woken(w):
+def test_woken(w):
     memory = w.shared(1 << 20, "l")
     links = [w.initiate() for _ in range(WOKEN)]
     with in_slots("300ms"), softirqs() as runs:

@@ -12,7 +12,7 @@ RECVS = 32
 
 
 @case("the device is deleted: all queue pairs are flushed")
-def deleted(w):
+def test_deleted(w):
     """The program is stopped meanwhile. When it continues, the RDMA core has closed its event
     channel, but the completions must be in its ring: otherwise it would wait in vain."""
     memory = w.shared(4096, "l")

@@ -47,7 +47,7 @@ TERMINATES = [
 ]
 
 
-def terminate_in(w, role, make, what):
+def test_terminate_in(w, role, make, what):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
     with (w.expect_counts(end_peer_terminate=1, rx_terminates=1, tx_terminates=0),
@@ -74,10 +74,10 @@ def terminate_in(w, role, make, what):
 for words, fields, maker in TERMINATES:
     in_both_roles(f"a Terminate {words}",
                   "RDMAP-41 RDMAP-107 RDMAP-108 RDMAP-109 RDMAP-145 RDMAP-146 "
-                  "DDP-104", terminate_in, make=maker, what=fields)
+                  "DDP-104", test_terminate_in, make=maker, what=fields)
 
 
-def terminate_cut(w, role, length):
+def test_terminate_cut(w, role, length):
     link = connect_as(w, role)
     full = rdmap.Terminate(1, 2, 5, 24, good_segment().header())
     bad = full.segment(payload=full.pack()[:length])
@@ -92,10 +92,10 @@ def terminate_cut(w, role, length):
 
 for octets in (0, 1, 3, 4, 5, 6, 23):
     in_both_roles(f"a Terminate truncated after {octets} bytes", "RDMAP-110",
-                  terminate_cut, length=octets)
+                  test_terminate_cut, length=octets)
 
 
-def terminate_busy(w, role):
+def test_terminate_busy(w, role):
     """The Terminate arrives when all queues are full and no work request has completed."""
     memory = w.shared(BIG, "l")
     link = connect_as(w, role, recvs=[(memory, 64)] * 64)
@@ -114,10 +114,10 @@ def terminate_busy(w, role):
 
 
 in_both_roles("a Terminate to a busy queue pair",
-              "RDMAP-108 RDMAP-111 RDMAP-113 RDMAP-145", terminate_busy)
+              "RDMAP-108 RDMAP-111 RDMAP-113 RDMAP-145", test_terminate_busy)
 
 
-def terminate_unanswered(w, role):
+def test_terminate_unanswered(w, role):
     """The peer sends a Terminate without responding to the Read. The requests after the Read
     may not have been executed either, so they must not succeed."""
     memory = w.shared(4096, "l")
@@ -135,12 +135,12 @@ def terminate_unanswered(w, role):
 
 
 in_both_roles("a Terminate while Reads are unanswered", "RDMAP-109 RDMAP-145",
-              terminate_unanswered)
+              test_terminate_unanswered)
 
 
 @case("a Terminate does not wait for posted work",
       "RDMAP-154 RDMAP-112 DDP-83 RDMAP-111 RDMAP-145")
-def terminate_overtakes(w):
+def test_terminate_overtakes(w):
     memory = w.shared(BIG, "l")
     link = w.initiate(peer=w.dial_narrow())
     for wr in range(32):
@@ -162,7 +162,7 @@ def terminate_overtakes(w):
 # The peer ends the connection -----------------------------------------------
 
 
-def peer_closes(w, role):
+def test_peer_closes(w, role):
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
     link.peer.send(b"last")
     with w.expect_counts(end_peer_closed=1, tx_terminates=0):
@@ -177,10 +177,10 @@ def peer_closes(w, role):
 
 
 in_both_roles("the peer closes gracefully",
-              "DDP-11 DDP-12 MPA-130 MPA-131 DDP-76 DDP-82", peer_closes)
+              "DDP-11 DDP-12 MPA-130 MPA-131 DDP-76 DDP-82", test_peer_closes)
 
 
-def peer_resets(w, role):
+def test_peer_resets(w, role):
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
     with w.expect_counts(end_peer_reset=1, tx_terminates=0):
         link.peer.reset()
@@ -193,11 +193,11 @@ def peer_resets(w, role):
 
 
 in_both_roles("the peer resets", "DDP-78 MPA-132 MPA-140 DDP-82 DDP-85",
-              peer_resets)
+              test_peer_resets)
 
 
 @case("the peer is silent: TCP gives up", "MPA-132 MPA-140 DDP-78")
-def peer_vanishes(w):
+def test_peer_vanishes(w):
     with patience(1):
         link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
         link.round_trip()
@@ -220,7 +220,7 @@ def patience(retries):
         write(name, before)
 
 
-def peer_resets_busy(w, role):
+def test_peer_resets_busy(w, role):
     memory = w.shared(BIG, "l")
     link = connect_as(w, role, recvs=[(memory, 64)] * 3)
     for wr in range(100, 120):
@@ -239,10 +239,10 @@ def peer_resets_busy(w, role):
 
 
 in_both_roles("the peer resets during work",
-              "DDP-3 DDP-82 RDMAP-126", peer_resets_busy)
+              "DDP-3 DDP-82 RDMAP-126", test_peer_resets_busy)
 
 
-def cut_fpdu(w, role):
+def test_cut_fpdu(w, role):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)])
     octets = link.peer.fpdu(rdmap.write(target.rkey, target.addr, b"half"))
@@ -255,10 +255,10 @@ def cut_fpdu(w, role):
     w.check_counts_again()
 
 
-in_both_roles("FIN inside an FPDU", "MPA-132 MPA-73", cut_fpdu)
+in_both_roles("FIN inside an FPDU", "MPA-132 MPA-73", test_cut_fpdu)
 
 
-def half_close(w, role):
+def test_half_close(w, role):
     """The peer sends a FIN, but still receives all posted data."""
     memory = w.shared(BIG, "l")
     data = pattern(BIG, 2)[:4096]
@@ -277,10 +277,10 @@ def half_close(w, role):
 
 
 in_both_roles("the peer closes its half: posted work is still sent",
-              "DDP-75 DDP-76 MPA-130 MPA-131", half_close)
+              "DDP-75 DDP-76 MPA-130 MPA-131", test_half_close)
 
 
-def goes_silent(w, role):
+def test_goes_silent(w, role):
     """The program destroys the queue pair while the peer does not read. The connection must
     end nevertheless."""
     memory = w.shared(BIG, "l")
@@ -293,13 +293,13 @@ def goes_silent(w, role):
     link.peer.wait_end()
 
 
-in_both_roles("our program destroys the queue pair during work", "", goes_silent)
+in_both_roles("our program destroys the queue pair during work", "", test_goes_silent)
 
 
 # Local errors -----------------------------------------------------------------
 
 
-def local_fault(w, role, opcode):
+def test_local_fault(w, role, opcode):
     """A work request uses deregistered memory: the device sends Terminate 0/0/00 instead."""
     memory = w.region(4096, "l")
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
@@ -318,11 +318,11 @@ def local_fault(w, role, opcode):
 for verb in "send", "write", "read":
     in_both_roles(f"a {verb} from deregistered memory",
                   "RDMAP-152 RDMAP-45 RDMAP-50 RDMAP-144 RDMAP-151",
-                  local_fault, opcode=verb)
+                  test_local_fault, opcode=verb)
 
 
 @case("the FIN never overtakes the Terminate", "RDMAP-152 DDP-83")
-def terminate_then_fin(w):
+def test_terminate_then_fin(w):
     """The transmit path finds an invalid work request, makes a Terminate pending and requests
     the end of the stream. The FIN must not be sent before the Terminate."""
     for turn in range(20):
@@ -339,7 +339,7 @@ def terminate_then_fin(w):
 # The device ends the connection ---------------------------------------------
 
 
-def we_disconnect(w, role):
+def test_we_disconnect(w, role):
     """The program disconnects: all work posted before is sent, and then a FIN."""
     memory = w.shared(BIG, "l")
     link = connect_as(w, role, recvs=[(memory, 64)])
@@ -360,7 +360,7 @@ def we_disconnect(w, role):
 
 
 in_both_roles("disconnect: all posted work is sent, then FIN",
-              "DDP-72 MPA-130 DDP-13", we_disconnect)
+              "DDP-72 MPA-130 DDP-13", test_we_disconnect)
 
 
 def read_request(link):
@@ -374,7 +374,7 @@ def answer(link, request):
         request.sink_stag, request.sink_to, bytes(request.size)))
 
 
-def end_after_responses(w, role):
+def test_end_after_responses(w, role):
     """Requests that wait for a free Read slot, or because of a fence, are sent before the
     FIN."""
     memory = w.shared(4096, "l")
@@ -385,12 +385,12 @@ def end_after_responses(w, role):
     link.post("send", memory, 100, 5, 0, 0, "f")
     w.server.do("disconnect", link.conn)
     asked = [read_request(link) for _ in range(4)]
-    w.quiet(link.peer)
+    w.expect_quiet(link.peer)
     answer(link, asked[0])
     asked.append(read_request(link))
     for request in asked[1:4]:
         answer(link, request)
-    w.quiet(link.peer)
+    w.expect_quiet(link.peer)
     answer(link, asked[4])
     same("length of the Send", len(link.peer.get_message()[0].payload), 100)
     link.expect_end("fin")
@@ -401,10 +401,10 @@ def end_after_responses(w, role):
 
 
 in_both_roles("disconnect: work that waits for responses is sent, then FIN", "DDP-72",
-              end_after_responses)
+              test_end_after_responses)
 
 
-def end_unanswered(w, role, first):
+def test_end_unanswered(w, role, first):
     """The peer closes before its response, or has closed already. The device must not wait
     for the response."""
     memory = w.shared(4096, "l")
@@ -415,7 +415,7 @@ def end_unanswered(w, role, first):
     read_request(link)
     if not first:
         w.server.do("disconnect", link.conn)
-        w.quiet(link.peer)
+        w.expect_quiet(link.peer)
     link.peer.half_close()
     link.expect_end("fin")
     for wr in 1, 2:
@@ -424,12 +424,12 @@ def end_unanswered(w, role, first):
 
 
 in_both_roles("disconnect, and the peer closes without a response", "DDP-72",
-              end_unanswered, first=False)
+              test_end_unanswered, first=False)
 in_both_roles("the peer closes without a response", "DDP-76 MPA-131",
-              end_unanswered, first=True)
+              test_end_unanswered, first=True)
 
 
-def post_after(w, role):
+def test_post_after(w, role):
     """The program posts a request while earlier requests cannot be sent yet."""
     memory = w.shared(BIG, "l")
     link = connect_as(w, role)
@@ -452,14 +452,14 @@ def post_after(w, role):
 
 
 @case("a disconnect before the peer has sent anything", "DDP-72 MPA-113")
-def disconnect_too_soon(w):
+def test_disconnect_too_soon(w):
     """A responder may not send yet, so posted work waits for the first message of the peer."""
     memory = w.shared(4096, "l")
     link = w.initiate(opened=False)
     for number in range(8):
         link.post("send", memory, 100, number)
     w.server.do("disconnect", link.conn)
-    w.quiet(link.peer)
+    w.expect_quiet(link.peer)
     link.peer.put_segment(rdmap.write(0, 0))
     for number in range(8):
         same("length of a message", len(link.peer.get_message()[0].payload), 100)
@@ -467,7 +467,7 @@ def disconnect_too_soon(w):
 
 
 @case("a disconnect, and the peer never sends anything")
-def disconnect_for_nothing(w):
+def test_disconnect_for_nothing(w):
     link = w.initiate(opened=False)
     w.server.do("disconnect", link.conn)
     link.expect_end("fin")
@@ -481,7 +481,7 @@ def disconnect_for_nothing(w):
         link.expect_end("fin")
 
 
-def memory_for_fin(w, role, end):
+def test_memory_for_fin(w, role, end):
     """An allocation fails when the FIN must be sent; the next one succeeds."""
     link = connect_as(w, role)
     link.round_trip()
@@ -494,17 +494,17 @@ def memory_for_fin(w, role, end):
     link.expect_end("fin")
 
 
-in_both_roles("a FIN is retried after a memory shortage", "MPA-130", memory_for_fin,
+in_both_roles("a FIN is retried after a memory shortage", "MPA-130", test_memory_for_fin,
               end=lambda w, link: w.server.do("disconnect", link.conn))
 in_both_roles("a FIN is retried after a memory shortage, the peer's FIN has "
               "arrived", "DDP-76 MPA-131",
-              memory_for_fin, end=lambda w, link: link.peer.half_close())
+              test_memory_for_fin, end=lambda w, link: link.peer.half_close())
 
 
-in_both_roles("no new work after a disconnect", "DDP-73", post_after)
+in_both_roles("no new work after a disconnect", "DDP-73", test_post_after)
 
 
-def receive_after(w, role):
+def test_receive_after(w, role):
     inbox = w.shared(1024, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)])
     w.server.do("disconnect", link.conn)
@@ -515,7 +515,7 @@ def receive_after(w, role):
     link.expect_cm("DISCONNECTED", status=0)
 
 
-in_both_roles("data is received after our FIN", "DDP-77 MPA-130", receive_after)
+in_both_roles("data is received after our FIN", "DDP-77 MPA-130", test_receive_after)
 
 
 # Completed work must arrive, even if a pause exceeds the time in which the peer must send its FIN.
@@ -535,7 +535,7 @@ def check_arrival(link, timeout=PATIENCE):
 
 
 @case("an end is not timed out while data is unacknowledged", "DDP-3 DDP-72 DDP-76 RDMAP-152")
-def end_slow(w):
+def test_end_slow(w):
     ours, broken, theirs = links = [open_with_unsent_data(w) for _ in range(3)]
     with w.expect_counts(end_local_close=1, end_ddp_untagged_version=1,
                          end_peer_closed=1):
@@ -556,7 +556,7 @@ def end_slow(w):
 
 
 @case("an end is not timed out while the path is down", "DDP-3 DDP-72")
-def end_path_down(w):
+def test_end_path_down(w):
     link = w.initiate()
     link.round_trip()
     with w.expect_counts(end_local_close=1):

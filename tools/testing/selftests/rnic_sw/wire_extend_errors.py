@@ -270,7 +270,7 @@ def check_end(w, link, row, bad):
     w.server.expect_no_event(Async, conn=link.conn)
 
 
-def bad_answer(w, role, row):
+def test_bad_answer(w, role, row):
     sink = w.shared(SIZE, "l", 0, BASE)
     link = connect_as(w, role)
     with w.expect_counts(**{"end_" + row.end: 1, "tx_terminates": 1}):
@@ -287,10 +287,10 @@ def bad_answer(w, role, row):
 
 for each in ANSWERS:
     in_both_roles(f"an Atomic Response {each.name}",
-                  f"{each.rows} EXT-56 EXT-86", bad_answer, row=each)
+                  f"{each.rows} EXT-56 EXT-86", test_bad_answer, row=each)
 
 
-def too_soon(w, role):
+def test_too_soon(w, role):
     """The peer sends an Atomic Response although the preceding Read has not got its response yet.
     """
     sink = w.shared(SIZE, "l", 0, BASE)
@@ -309,7 +309,7 @@ def too_soon(w, role):
 
 
 in_both_roles("an Atomic Response before the preceding Read Response",
-              "EXT-56 EXT-57 EXT-81", too_soon)
+              "EXT-56 EXT-57 EXT-81", test_too_soon)
 
 
 REPORTED = [
@@ -319,7 +319,7 @@ REPORTED = [
 ]
 
 
-def terminate_reports(w, role, what, status):
+def test_terminate_reports(w, role, what, status):
     """The requests before the failed one have got responses. Only the failed request
     completes with the error status."""
     sink = w.shared(SIZE, "l", 0, BASE)
@@ -342,14 +342,14 @@ def terminate_reports(w, role, what, status):
 
 
 for word, code, reported, shown in REPORTED:
-    in_both_roles(f"a Terminate reports that our atomic was {word}", shown, terminate_reports,
+    in_both_roles(f"a Terminate reports that our atomic was {word}", shown, test_terminate_reports,
                   what=code, status=reported)
 
 
 # Local errors -----------------------------------------------------------------
 
 
-def local_fault(w, role, verb, gone, status):
+def test_local_fault(w, role, verb, gone, status):
     """The device does not send the request: it sends Terminate 0/0/00 instead."""
     memory = w.region(4096, "l")
     if role == "responder":
@@ -367,11 +367,11 @@ def local_fault(w, role, verb, gone, status):
 
 
 for name in "fetchadd", "cmpswap", "writeimm":
-    in_both_roles(f"a {name} with deregistered memory", "EXT-85", local_fault,
+    in_both_roles(f"a {name} with deregistered memory", "EXT-85", test_local_fault,
                   verb=name, gone=True, status=LOC_PROT_ERR)
 for name in "fetchadd", "cmpswap":
     in_both_roles(f"a {name} where no atomics were agreed", "EXT-54",
-                  local_fault, verb=name, gone=False, status=LOC_QP_OP_ERR)
+                  test_local_fault, verb=name, gone=False, status=LOC_QP_OP_ERR)
 
 
 add_rows(ATOMIC + IMMEDIATE + CHANGES, ExtendScene)

@@ -98,17 +98,17 @@ def fall_back(w, first):
 
 
 @case("falls back if the responder closes", "MPA2-67")
-def fall_back_close(w):
+def test_fall_back_close(w):
     fall_back(w, Peer.close)
 
 
 @case("falls back if the responder resets", "MPA2-67")
-def fall_back_reset(w):
+def test_fall_back_reset(w):
     check("reason", "why=mpa-lost" in fall_back(w, Peer.reset))
 
 
 @case("falls back on a plain Reply, and does not use its connection", "MPA2-67 MPA2-5")
-def fall_back_reply(w):
+def test_fall_back_reply(w):
     def plain(peer):
         peer.put(mpa.reply().pack())
         same("end, bytes before it", peer.wait_end(), ("rst", b""))
@@ -117,7 +117,7 @@ def fall_back_reply(w):
 
 
 @case("repeats a Request that was reset unacknowledged, with revision 2", "MPA2-67")
-def repeats(w):
+def test_repeats(w):
     plain = w.counters()["connects_plain"]
     with connecting(w, deaf=True) as (link, sock, port):
         with unread(sock, port):
@@ -131,7 +131,7 @@ def repeats(w):
 
 
 @case("falls back if the repeated Request is acknowledged and reset", "MPA2-67")
-def repeats_once(w):
+def test_repeats_once(w):
     with connecting(w, deaf=True) as (link, sock, port):
         with unread(sock, port):
             make_hear(sock)
@@ -142,7 +142,7 @@ def repeats_once(w):
 
 
 @case("falls back if the repeated Request is reset unacknowledged, too", "MPA2-67")
-def repeats_no_more(w):
+def test_repeats_no_more(w):
     with connecting(w, deaf=True) as (link, sock, port):
         with unread(sock, port):
             pass
@@ -152,7 +152,7 @@ def repeats_no_more(w):
 
 
 @case("revision 2 by policy does not fall back", "MPA2-67")
-def no_fall_back(w):
+def test_no_fall_back(w):
     with w.policy(revision=2), w.listening() as (sock, port):
         conn = int(w.server.do("open", PEER, port)[0])
         w.add_link(Peer(w.socket()), conn)

@@ -43,7 +43,7 @@ def send_and_settle(link, wr=1):
 
 @case("receive figures 5 and 6 of RFC 5044",
       "MPA-15 MPA-33 MPA-39 MPA-48 MPA-49 MPA-51 MPA-53")
-def figures_in(w):
+def test_figures_in(w):
     inbox = w.shared(4096, "l")
     with w.policy(markers=1) as port:
         link = w.initiate(peer=w.dial(port), recvs=[(inbox, 1024)] * 2,
@@ -63,7 +63,7 @@ def figures_in(w):
 @case("send figures 5 and 6 of RFC 5044",
       "MPA-15 MPA-22 MPA-23 MPA-25 MPA-30 MPA-34 MPA-47 MPA-52 MPA-117 "
       "MPA-151 DDP-35 DDP-45 DDP-42")
-def figures_out(w):
+def test_figures_out(w):
     memory = w.shared(4096, "l")
     memory.put(0, bytes(1024))
     with w.policy(revision=1):
@@ -90,7 +90,7 @@ def flip(place):
     return change
 
 
-def crc_error(w, role, place):
+def test_crc_error(w, role, place):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     call = w.initiate if role == "responder" else w.respond
     link = call(recvs=[(inbox, 64)])
@@ -111,7 +111,7 @@ def crc_error(w, role, place):
 
 @case("bit changed in one of many segments that arrive together",
       "MPA-54 MPA-69 MPA-71 MPA-142 DDP-7")
-def crc_error_among_many(w):
+def test_crc_error_among_many(w):
     """The segments before the corrupted one are placed. The corrupted one and those after it
     are not."""
     cut, many = 1000, 12
@@ -141,13 +141,13 @@ for octet in (2, 3, 4, 15, 16, 40, 41, 42, 44, 47):
         add(f"{side}: bit changed in byte {octet} of a Write",
             "MPA-54 MPA-69 MPA-71 MPA-72 MPA-133 MPA-140 MPA-142 MPA-143 DDP-7 DDP-79 "
             "DDP-81 DDP-85 RDMAP-55 RDMAP-144",
-            crc_error, role=side, place=octet)
+            test_crc_error, role=side, place=octet)
 
 
 @case("no CRC only if both sides agree",
       "MPA-20 MPA-21 MPA-40 MPA-42 MPA-44 MPA-45 MPA-46 MPA-85 MPA-86 "
       "MPA-87")
-def crc_agreement(w):
+def test_crc_agreement(w):
     for ours in 0, 1:
         for theirs in 0, 1:
             with w.policy(crc=ours) as port:
@@ -189,12 +189,12 @@ def crc_case(w, port, ours, theirs):
         link.post("send", memory, 6, 2)
         # length field, header, ULPDU, PAD, and a CRC field with any value
         same("bytes of the FPDU", len(link.peer.get(2 + 18 + 6 + 2 + 4)), 32)
-        w.quiet(link.peer)
+        w.expect_quiet(link.peer)
         w.after_case()
 
 
 @case("only an administrator can turn CRC off", "MPA-40")
-def crc_admin(w):
+def test_crc_admin(w):
     """Of two users without full privileges, only the one with CAP_NET_ADMIN may turn CRC off."""
     with w.settings(crc=1):
         for without, want in (("net_admin", "1"), ("net_raw", "0")):
@@ -207,7 +207,7 @@ def crc_admin(w):
 
 
 @case("without CRC: data is unchanged", "MPA-44")
-def crc_off_data(w):
+def test_crc_off_data(w):
     memory = w.shared(BIG, "lrw")
     data = pattern(100000, 1)
     with w.policy(crc=0) as port:
@@ -222,7 +222,7 @@ def crc_off_data(w):
 
 
 @case("PAD of any bytes is accepted", "MPA-18")
-def pad(w):
+def test_pad(w):
     inbox = w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)] * 4)
     for length in 1, 2, 3, 4:
@@ -232,7 +232,7 @@ def pad(w):
 
 
 @case("the device's PAD is zero, and as short as possible", "MPA-15 MPA-17 MPA-19")
-def pad_out(w):
+def test_pad_out(w):
     memory = w.shared(4096, "l")
     link = w.initiate()
     for size in range(1, 9):
@@ -246,7 +246,7 @@ def pad_out(w):
 # TCP segments ---------------------------------------------------------------
 
 
-def split_anywhere(w, markers=False, crc=True):
+def test_split_anywhere(w, markers=False, crc=True):
     target, inbox = w.shared(1 << 16, "lw"), w.shared(1024, "l")
     request = [] if crc else [mpa.request(flags=0)]
     with w.policy(markers=int(markers), crc=int(crc)) as port:
@@ -267,13 +267,13 @@ def split_anywhere(w, markers=False, crc=True):
 for with_markers in (False, True):
     add("FPDU split at every byte" + with_markers * ", with markers",
         "MPA-66 MPA-67 MPA-70 MPA-72 MPA-73 MPA-148 DDP-4",
-        split_anywhere, markers=with_markers)
+        test_split_anywhere, markers=with_markers)
 # PAD and CRC field, which the device does not read without CRC, may be split, too
 add("FPDU split at every byte, without CRC", "MPA-44 MPA-66 MPA-148",
-    split_anywhere, crc=False)
+    test_split_anywhere, crc=False)
 
 
-def drip(w, markers):
+def test_drip(w, markers):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     with w.policy(markers=int(markers)) as port:
         link = w.initiate(peer=w.dial(port), recvs=[(inbox, 64)],
@@ -288,16 +288,16 @@ def drip(w, markers):
 
 for with_markers in (False, True):
     add("one byte in each TCP segment" + with_markers * ", with markers",
-        "MPA-66 MPA-148 MPA-150", drip, markers=with_markers)
+        "MPA-66 MPA-148 MPA-150", test_drip, markers=with_markers)
 
 
 @case("nothing is delivered before an FPDU is complete", "MPA-73 MPA-69")
-def not_early(w):
+def test_not_early(w):
     target = w.shared(4096, "lw")
     link = w.initiate()
     octets = link.peer.fpdu(rdmap.write(target.rkey, target.addr, b"z" * 999))
     link.peer.put(octets[:-1])
-    w.quiet(link.peer)
+    w.expect_quiet(link.peer)
     target.check_untouched()
     link.peer.put(octets[-1:])
     link.peer.read(rdmap.ReadRequest(1, 2, 0, 0, 0))
@@ -307,7 +307,7 @@ def not_early(w):
 
 @case("many FPDUs in one TCP segment, then cut anywhere",
       "MPA-3 MPA-37 MPA-38 MPA-9 DDP-8 DDP-50 DDP-64")
-def many_in_one(w):
+def test_many_in_one(w):
     inbox, rand = w.shared(BIG, "l"), random.Random(9)
     link = w.initiate()
     for burst in range(4):
@@ -327,7 +327,7 @@ def many_in_one(w):
 
 
 @case("ULPDUs of lengths up to 64768", "MPA-8 MPA-150 DDP-8")
-def long_ulpdus(w):
+def test_long_ulpdus(w):
     target = w.shared(1 << 16, "lw")
     link = w.initiate()
     for length in 1, 2, 3, 4, 127, 1454, 1455, 9000, 32768, 64768 - 14:
@@ -381,7 +381,7 @@ def straddling(w, inbox):
 
 
 @case("FPDUs that begin in a segment where others end", "")
-def straddle(w):
+def test_straddle(w):
     """TCP counts the consumed part of an skb in the receive buffer as long as the rest of the skb
     is an incomplete FPDU. The device must nevertheless receive the remaining bytes of that FPDU."""
     with (using_mtu(65535, "ip", SERVER_IF), using_mtu(65535, f"ip -n {NS}", PEER_IF)):
@@ -396,7 +396,7 @@ def phases(fpdus):
     return {fpdu.start % mpa.INTERVAL for fpdu in fpdus}
 
 
-def markers_out(w, role):
+def test_markers_out(w, role):
     memory = w.shared(8192, "l")
     data = pattern(8192, 5)
     memory.put(0, data)
@@ -439,10 +439,10 @@ def markers_out(w, role):
 for side in "responder", "initiator":
     add(f"{side}: inserts markers that the peer requests, at every phase",
         "MPA-3 MPA-16 MPA-17 MPA-27 MPA-28 MPA-29 MPA-30 MPA-32 MPA-33 "
-        "MPA-34 MPA-35 MPA-36 MPA-50 MPA-84", markers_out, role=side)
+        "MPA-34 MPA-35 MPA-36 MPA-50 MPA-84", test_markers_out, role=side)
 
 
-def markers_in(w, role):
+def test_markers_in(w, role):
     target, inbox = w.shared(BIG, "lrw"), w.shared(1024, "l")
     with w.policy(markers=1) as port:
         if role == "responder":
@@ -474,12 +474,12 @@ def markers_in(w, role):
 for side in "responder", "initiator":
     add(f"{side}: accepts markers that it requested, at every phase",
         "MPA-37 MPA-38 MPA-50 MPA-53 MPA-83",
-        markers_in, role=side)
+        test_markers_in, role=side)
 
 
 @case("both directions with markers, from the first byte after the start-up frames",
       "MPA-53 MPA-74 MPA-75 MPA-77 MPA-84")
-def markers_both(w):
+def test_markers_both(w):
     memory = w.shared(BIG, "lrw")
     data = pattern(50000, 8)
     memory.put(0, data)
@@ -492,7 +492,7 @@ def markers_both(w):
 
 
 @case("reserved and low bits of a marker are ignored", "MPA-24 MPA-26")
-def marker_bits(w):
+def test_marker_bits(w):
     inbox = w.shared(4096, "l")
     with w.policy(markers=1) as port:
         link = w.initiate(peer=w.dial(port), recvs=[(inbox, 2048)],
@@ -505,7 +505,7 @@ def marker_bits(w):
 
 @case("a marker that points elsewhere ends the stream",
       "MPA-68 MPA-134 MPA-135 MPA-136 MPA-143 MPA-140 MPA-142")
-def marker_wrong(w):
+def test_marker_wrong(w):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     with w.policy(markers=1) as port:
         link = w.initiate(peer=w.dial(port), recvs=[(inbox, 64)])
@@ -526,7 +526,7 @@ def marker_wrong(w):
 
 @case("responder: end of the Request, Reply and first FPDU lost at first",
       "MPA-128 MPA-129")
-def lost_responder(w):
+def test_lost_responder(w):
     memory = w.shared(4096)
     octets = mpa.request(pd=b"lost").pack()
     link = w.add_link(w.dial())
@@ -540,8 +540,8 @@ def lost_responder(w):
     link.recv(memory, 64, 1)
     with w.drop_packets(SERVER_IF):
         w.server.do("accept", link.conn, 1, 1)
-        check("the Reply is lost", link.peer.silent())
-    link.peer.full(mpa.request(), link.peer.get_frame())
+        check("the Reply is lost", link.peer.stays_silent())
+    link.peer.enter_full_operation(mpa.request(), link.peer.get_frame())
     with w.drop_packets(PEER_IF):
         link.peer.send(b"first")
         w.server.expect_no_event_within(WC, timeout=0.3, conn=link.conn)
@@ -550,7 +550,7 @@ def lost_responder(w):
 
 
 @case("initiator: Reply and first FPDU lost at first", "MPA-128 MPA-129")
-def lost_initiator(w):
+def test_lost_initiator(w):
     with w.listening() as (sock, port):
         conn = int(w.server.do("open", PEER, port)[0])
         link = w.add_link(None, conn)
@@ -563,8 +563,8 @@ def lost_initiator(w):
             link.peer.put(reply.pack())
             w.server.expect_no_event_within(CM, timeout=0.3, conn=conn)
         link.expect_cm("ESTABLISHED", status=0)
-        check("the first FPDU is lost", link.peer.silent())
-    link.peer.full(reply, request)
+        check("the first FPDU is lost", link.peer.stays_silent())
+    link.peer.enter_full_operation(reply, request)
     link.post("send", w.shared(4096), 4, 1)
     link.peer.get_segment()
     same("payload of the Send", link.peer.get_segment().payload, bytes([0x5A]) * 4)

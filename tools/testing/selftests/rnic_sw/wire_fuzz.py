@@ -54,7 +54,7 @@ class Crowd:
             if not self.active:
                 continue
             for session in self.awake():
-                answer = session.ready()
+                answer = session.get_resume_value()
                 session.fresh = False
                 if answer is not None:
                     self.resume(session, answer)
@@ -65,7 +65,7 @@ class Crowd:
             if number is None:
                 return False
             session = Session(self.w, number, self.seed)
-            self.active[session] = session.go()
+            self.active[session] = session.run_session()
             self.resume(session, None)
         return not self.bad
 
@@ -105,7 +105,7 @@ class Crowd:
         ready = {files[number] for number, _ in
                  poll.poll(max(0, late) * 1000)}
         return [s for s in self.active
-                if s in ready or s.fresh or s.late() is False]
+                if s in ready or s.fresh or s.check_deadline() is False]
 
 
 def listens(port):
@@ -210,7 +210,7 @@ class FuzzWire(wire.Wire):
     def stat(self):
         return [int(word) for word in self.server.do("stat")]
 
-    def quiet(self):
+    def expect_quiet(self):
         """Wait until all connections have ended. Return the statistics of fuzz_server."""
         end = time.monotonic() + PATIENCE
         while self.stat()[0] and time.monotonic() < end:
@@ -246,7 +246,7 @@ def tell(w, crowd, seconds, stat, before):
 
 
 @case("sessions that go wrong")
-def fuzz(w):
+def test_fuzz(w):
     seed = int(os.environ.get("T_SEED") or random.getrandbits(31))
     print(f"# T_SEED={seed}", flush=True)
     before, rping = w.counters(), Rping()
@@ -257,7 +257,7 @@ def fuzz(w):
         crowd.run()
     seconds = time.monotonic() - began
     rping.stop()
-    stat = w.quiet()
+    stat = w.expect_quiet()
     rises = tell(w, crowd, seconds, stat, before)
     same("failures", crowd.bad, [])
     same("rping", rping.bad, None)
@@ -274,7 +274,7 @@ def fuzz(w):
 
 
 @case("all objects are freed")
-def nothing_left(w):
+def test_nothing_left(w):
     w.server.stop()
     same("exit status of the program", w.server.process.returncode, 0)
     end = time.monotonic() + PATIENCE

@@ -37,7 +37,7 @@ def check_immediate_wc(link, wr, value=IMM, length=0):
          (WC_RECV_IMM, length, WITH_IMM, value))
 
 
-def imm_alone(w, role):
+def test_imm_alone(w, role):
     inbox = w.shared(1024, "l")
     link = connect_as(w, role, recvs=[(inbox, 64), (inbox, 0), (inbox, 64)])
     with w.expect_counts(rx_immediates=3):
@@ -53,11 +53,11 @@ def imm_alone(w, role):
 
 in_both_roles("Immediate Data completes a receive",
               "EXT-4 EXT-5 EXT-6 EXT-7 EXT-68 EXT-70 EXT-71 EXT-72 EXT-93",
-              imm_alone)
+              test_imm_alone)
 
 
 @case("Immediate Data in several segments", "EXT-70 EXT-77")
-def imm_split(w):
+def test_imm_split(w):
     inbox = w.shared(1024, "l")
     cuts = [(0, 4, 8), (0, 0, 8), (0, 8, 8), (0, 1, 7, 8), tuple(range(9))]
     link = w.initiate(recvs=[(inbox, 64)] * len(cuts))
@@ -75,7 +75,7 @@ def imm_split(w):
 
 @case("Immediate Data with Solicited Event raises a solicited event",
       "EXT-5 EXT-7 EXT-68")
-def imm_solicited(w):
+def test_imm_solicited(w):
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)] * 3)
     w.server.do("solicited", 1)
     try:
@@ -93,7 +93,7 @@ def imm_solicited(w):
 
 @case("Sends and Immediate Data complete in the order they were sent",
       "EXT-73 EXT-74 EXT-78")
-def imm_order(w):
+def test_imm_order(w):
     inbox = w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)] * 12)
     for wr in range(1, 13):
@@ -112,7 +112,7 @@ def imm_order(w):
 @case("a Write, then Immediate Data: data is placed by then, the length is the "
       "Write's",
       "EXT-68 EXT-78 EXT-80")
-def imm_write(w):
+def test_imm_write(w):
     target, inbox = w.shared(1 << 16, "lw"), w.shared(1024, "l")
     sizes = [1, 30001, 0, 777, 1554]
     link = w.initiate(recvs=[(inbox, 64)] * (3 * len(sizes)))
@@ -137,7 +137,7 @@ def imm_write(w):
 # Immediate Data from the device -----------------------------------------------
 
 
-def imm_out(w, role):
+def test_imm_out(w, role):
     memory = w.shared(8192, "l")
     memory.put(0, pattern(8192, 7))
     link = connect_as(w, role)
@@ -162,11 +162,11 @@ def imm_out(w, role):
 
 in_both_roles("a Write with Immediate is a Write and Immediate Data",
               "EXT-4 EXT-5 EXT-6 EXT-7 EXT-8 EXT-68 EXT-70 EXT-71 EXT-74 "
-              "EXT-75 EXT-76 EXT-93", imm_out)
+              "EXT-75 EXT-76 EXT-93", test_imm_out)
 
 
 @case("Writes with Immediate are sent in the order of posting", "EXT-73 EXT-76")
-def imm_out_many(w):
+def test_imm_out_many(w):
     memory = w.shared(8192, "l")
     link = w.initiate()
     for wr in range(30):
@@ -180,7 +180,7 @@ def imm_out_many(w):
         link.expect_wc(wr=wr, status=SUCCESS)
 
 
-def imm_out_last(w, role):
+def test_imm_out_last(w, role):
     """A Write with Immediate is one work request, so a graceful end sends both of its messages
     or none."""
     memory = w.shared(BIG, "l")
@@ -202,7 +202,7 @@ def imm_out_last(w, role):
 
 
 in_both_roles("disconnect after Writes with Immediate: all are sent",
-              "EXT-76 DDP-72", imm_out_last)
+              "EXT-76 DDP-72", test_imm_out_last)
 
 
 if __name__ == "__main__":

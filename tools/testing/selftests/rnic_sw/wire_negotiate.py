@@ -67,7 +67,7 @@ def reported_limits(ird, ord_):
     return min(ird, TOLD), min(ord_, TOLD)
 
 
-def responder_depths(w, asked, wants, answer):
+def test_responder_depths(w, asked, wants, answer):
     link = w.add_link(w.dial())
     link.peer.put(request(*asked).pack())
     event = w.expect_request()
@@ -87,13 +87,13 @@ def responder_depths(w, asked, wants, answer):
 
 
 for name, *row, ids in RESPONDER:
-    add(f"responder: {name}", ids + " MPA2-26", responder_depths, asked=row[0],
+    add(f"responder: {name}", ids + " MPA2-26", test_responder_depths, asked=row[0],
         wants=row[1], answer=row[2])
 
 
 @case("responder: an enhanced Request is rejected by an enhanced Reply",
       "MPA2-64")
-def reject_word(w):
+def test_reject_word(w):
     link = w.add_link(w.dial())
     link.peer.put(request(1, 1).pack())
     link.conn = w.expect_request().conn
@@ -105,15 +105,15 @@ def reject_word(w):
 
 @case("responder: A=0 in, A=0 out, whatever other bits are set",
       "MPA2-53 MPA2-54 MPA2-55")
-def no_model(w):
+def test_no_model(w):
     for flags in B, C, D, B | C | D:
         link = w.initiate(request(4, 4, flags), opened=False)
         same("RTR flags", w.reply.rtr, 0)
-        w.quiet(link.peer)
+        w.expect_quiet(link.peer)
         w.after_case()
 
 
-def responder_flags(w, policy, asked, answer):
+def test_responder_flags(w, policy, asked, answer):
     with w.policy(rtr=policy) as port:
         w.initiate(request(4, 4, asked), peer=w.dial(port), opened=False)
         same("RTR flags", w.reply.rtr, answer)
@@ -142,7 +142,7 @@ def names_of(flags):
 
 for words, types, want, ids in FLAG_TABLE:
     add(f"responder with {words}: {names_of(types)} offered",
-        ids + " MPA2-44", responder_flags, policy=words, asked=A | types,
+        ids + " MPA2-44", test_responder_flags, policy=words, asked=A | types,
         answer=want)
 
 
@@ -159,7 +159,7 @@ def make_ready(link, kind):
         link.peer.read(rdmap.ReadRequest(1, 2, 0, 3, 4))
 
 
-def rtr_in(w, kind):
+def test_rtr_in(w, kind):
     """The ready-to-receive message allows the responder to send, consumes no receive and causes
     no completion."""
     memory = w.shared(1024, "l")
@@ -168,7 +168,7 @@ def rtr_in(w, kind):
                           recvs=[(memory, 64)], opened=False)
         same("RTR flags", w.reply.rtr, A | kind)
         link.post("send", memory, 8, 9)
-        w.quiet(link.peer)
+        w.expect_quiet(link.peer)
         make_ready(link, kind)
         got = link.peer.get_segment()
         if kind == D:
@@ -182,12 +182,12 @@ def rtr_in(w, kind):
 
 for bit in NAMES:
     add(f"responder: an empty {NAMES[bit]} as first message",
-        "MPA2-3 MPA2-49 MPA2-58 MPA2-59", rtr_in, kind=bit)
+        "MPA2-3 MPA2-49 MPA2-58 MPA2-59", test_rtr_in, kind=bit)
 
 
 @case("responder: only the first empty Send is not delivered",
       "MPA2-58")
-def rtr_send_once(w):
+def test_rtr_send_once(w):
     memory = w.shared(1024, "l")
     with w.policy(rtr="send") as port:
         link = w.initiate(request(4, 4, A | B), peer=w.dial(port),
@@ -199,7 +199,7 @@ def rtr_send_once(w):
 
 @case("responder: an empty Send after another first message is delivered",
       "MPA2-58")
-def rtr_no_send(w):
+def test_rtr_no_send(w):
     """All types are agreed upon, and the first message is no Send."""
     memory = w.shared(1024, "l")
     with w.policy(rtr="send write read") as port:
@@ -214,14 +214,14 @@ def rtr_no_send(w):
 
 @case("responder: an empty Send is delivered if nothing was agreed",
       "MPA2-58")
-def plain_send(w):
+def test_plain_send(w):
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)], opened=False)
     link.peer.send()
     same("length", link.expect_wc(wr=1, status=SUCCESS).length, 0)
 
 
 @case("responder: an IRD of 1 for a Read as first message", "MPA2-28 MPA2-59")
-def rtr_read_ird(w):
+def test_rtr_read_ird(w):
     with w.policy(rtr="read") as port:
         link = w.initiate(request(4, 0, A | D), accept=(4, 0, b""),
                           peer=w.dial(port), opened=False)
@@ -251,7 +251,7 @@ INITIATOR = [
 ]
 
 
-def initiator_depths(w, wants, answer, has):
+def test_initiator_depths(w, wants, answer, has):
     link = w.respond(lambda req: reply(*answer, req.rtr),
                      connect=(*wants, b""), status=None)
     same("Request's IRD, ORD", (w.request.ird, w.request.ord),
@@ -263,7 +263,7 @@ def initiator_depths(w, wants, answer, has):
 
 
 for name, *row, ids in INITIATOR:
-    add(f"initiator: {name}", ids + " MPA2-26 MPA2-35", initiator_depths, wants=row[0],
+    add(f"initiator: {name}", ids + " MPA2-26 MPA2-35", test_initiator_depths, wants=row[0],
         answer=row[1], has=row[2])
 
 
@@ -285,7 +285,7 @@ def refused_reply(w, answer, code, end, policy=None, wants=(4, 4)):
 
 @case("initiator: an ORD beyond the device's IRD limit",
       "MPA2-23 MPA2-24 MPA2-33 MPA2-34")
-def ird_too_small(w):
+def test_ird_too_small(w):
     for ord_ in NONE - 1, LIMIT + 1:
         refused_reply(w, lambda req, ord_=ord_: reply(4, ord_, req.rtr), 6,
                       "end_mpa_ird")
@@ -293,7 +293,7 @@ def ird_too_small(w):
 
 @case("initiator: no type that both support",
       "MPA2-23 MPA2-24 MPA2-50 MPA2-51")
-def no_common_rtr(w):
+def test_no_common_rtr(w):
     for policy, answer in (("write read", A | B), ("write", A | D | B),
                            ("read", A | C), ("send", A | C | D),
                            ("write", A), ("write", 0), ("write", C)):
@@ -302,13 +302,13 @@ def no_common_rtr(w):
 
 
 @case("initiator: no memory for the agreed depths", "MPA2-24 MPA2-56")
-def no_memory(w):
+def test_no_memory(w):
     with failing_allocations_of("rdmap_set_depths", "rnic_sw"):
         refused_reply(w, lambda req: reply(4, 4, req.rtr), 5, "end_mpa_local")
 
 
 @case("responder: no memory for the agreed depths", "MPA-113")
-def no_memory_responder(w):
+def test_no_memory_responder(w):
     """No FPDU has arrived, so the device may not send a Terminate: RFC 5044 7.1.2 (4) takes
     precedence."""
     with failing_allocations_of("rdmap_set_depths", "rnic_sw"), w.expect_counts(end_mpa_local=1):
@@ -318,12 +318,12 @@ def no_memory_responder(w):
 
 @case("initiator: a Read cannot be the first message with an ORD of 0",
       "MPA2-50")
-def rtr_read_no_place(w):
+def test_rtr_read_no_place(w):
     refused_reply(w, lambda req: reply(0, 0, A | D), 7, "end_mpa_rtr",
                   {"rtr": "read"}, wants=(0, 0))
 
 
-def request_flags(w, policy, want):
+def test_request_flags(w, policy, want):
     with w.policy(rtr=policy):
         w.respond()
         same("RTR flags", w.request.rtr, want)
@@ -333,11 +333,11 @@ for words, want in (("send", A | B), ("write", A | C), ("read", A | D),
                     ("write read", A | C | D), ("none", 0),
                     ("send write read", A | B | C | D)):
     add(f"initiator with {words}: its RTR flags",
-        "MPA2-1 MPA2-41 MPA2-42 MPA2-52 MPA2-54", request_flags, policy=words,
+        "MPA2-1 MPA2-41 MPA2-42 MPA2-52 MPA2-54", test_request_flags, policy=words,
         want=want)
 
 
-def rtr_out(w, kind, offered):
+def test_rtr_out(w, kind, offered):
     """The device's ready-to-receive message is its first FPDU and causes no completion."""
     memory = w.shared(1024, "l")
     with w.policy(rtr="send write read"):
@@ -368,12 +368,12 @@ def rtr_out(w, kind, offered):
 for kinds, chosen in ((B, B), (C, C), (D, D), (B | C | D, C), (B | D, D),
                       (C | D, C)):
     add(f"initiator: {names_of(kinds)} agreed, {names_of(chosen)} sent",
-        "MPA2-3 MPA2-49 MPA2-59", rtr_out, kind=chosen,
+        "MPA2-3 MPA2-49 MPA2-59", test_rtr_out, kind=chosen,
         offered=kinds)
 
 
 @case("initiator: a Read as first message requires an ORD of 1")
-def rtr_read_ord(w):
+def test_rtr_read_ord(w):
     with w.policy(rtr="read"):
         link = w.respond(lambda req: reply(4, 4, A | D), connect=(0, 4, b""),
                          rtr=False)
@@ -381,7 +381,7 @@ def rtr_read_ord(w):
         same("Read Request", (seg.ulp, seg.qn), (0x41, 1))
 
 
-def depths_before(w, kind):
+def test_depths_before(w, kind):
     """The agreed depths must be in effect when the peer receives the first message."""
     with w.policy(rtr=NAMES[kind].lower()):
         link = w.respond(lambda req: reply(3, 7, A | kind), connect=(9, 2, b""),
@@ -393,21 +393,21 @@ def depths_before(w, kind):
 
 for bit in NAMES:
     add(f"initiator: agreed depths are in effect when its {NAMES[bit]} arrives",
-        "MPA2-49 MPA2-57", depths_before, kind=bit)
+        "MPA2-49 MPA2-57", test_depths_before, kind=bit)
 
 
 @case("initiator: no ready-to-receive message if A=0", "MPA2-52 MPA2-54")
-def client_server(w):
+def test_client_server(w):
     memory = w.shared(1024, "l")
     with w.policy(rtr="none"):
         link = w.respond(lambda req: reply(4, 4), rtr=False)
-        w.quiet(link.peer)
+        w.expect_quiet(link.peer)
         link.post("send", memory, 8, 1)
         same("Send", link.peer.get_segment().ulp, 0x43)
 
 
 @case("a listener applies changed settings to the next connection")
-def followed(w):
+def test_followed(w):
     plain = mpa.request(rev=1, flags=0)
     with w.settings(revision=1, crc=0, markers=1):
         w.initiate(plain)
@@ -419,7 +419,7 @@ def followed(w):
 
 
 @case("a setting that is refused changes nothing")
-def refused_setting(w):
+def test_refused_setting(w):
     before = setting("rtr")
     try:
         with w.policy(rtr="none", revision=9):

@@ -91,7 +91,7 @@ def check_honest_peer(w, source=None):
 
 
 @case("many peers that send nothing")
-def silent_crowd(w):
+def test_silent_crowd(w):
     before = kernel_memory()
     with w.second_address() as other, Crowd(w) as crowd:
         for number in range(MANY):
@@ -111,7 +111,7 @@ def silent_crowd(w):
 
 
 @case("a stop at each byte of the Request")
-def stops_everywhere(w):
+def test_stops_everywhere(w):
     whole = mpa.request(rev=2, flags=mpa.C | mpa.S,
                         pd=mpa.word(4, 4) + bytes(20)).pack()
     with Crowd(w) as crowd:
@@ -141,7 +141,7 @@ def destroy_qp(w, link):
 
 
 @case("hostile peers are sent data and never read")
-def never_read(w):
+def test_never_read(w):
     memory = w.shared(1 << 20, "l")
     links = [w.initiate(peer=w.dial_narrow()) for _ in range(8)]
     for link in links:
@@ -153,7 +153,7 @@ def never_read(w):
 
 
 @case("a hostile peer never acknowledges")
-def never_acknowledge(w):
+def test_never_acknowledge(w):
     memory = w.shared(1 << 20, "l")
     with w.second_address() as other:
         link = w.initiate(peer=w.dial(source=other, patience=SOON))
@@ -169,14 +169,14 @@ def never_acknowledge(w):
 
 
 @case("TCP gets no memory for a while, and nothing is in flight")
-def short(w):
+def test_short(w):
     memory = w.shared(1 << 20, "l")
     link = w.initiate()
     link.round_trip()
     with failing("skbuff_fclone_cache"):
         link.post("write", memory, 20 << 10, 1, 1, 2)
         began = read_cpu_time()
-        check("nothing is sent", link.peer.silent(2))
+        check("nothing is sent", link.peer.stays_silent(2))
         used = read_cpu_time() - began
         print(f"# {used:.2f} s of CPU in 2 s", flush=True)
         check(f"at most 1 s of CPU time in 2 s, not {used} s", used < 1)
@@ -211,7 +211,7 @@ def alone():
 
 
 @case("a Request that arrived in time counts, however late the worker runs")
-def looked_late(w):
+def test_looked_late(w):
     if os.cpu_count() > 1:
         raise Skip("another CPU would run the worker in time")
     link = w.add_link(w.dial())

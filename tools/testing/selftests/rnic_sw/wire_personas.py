@@ -24,7 +24,7 @@ def check_send(w, link):
     same("Send", (got.ulp, got.payload), (0x43, bytes([0x5A]) * 4))
 
 
-def connects(w, stack):
+def test_connects(w, stack):
     """Let the stack connect. If the stack sends the first message, the passive program can send
     afterwards."""
     link = w.add_link(w.dial())
@@ -41,7 +41,7 @@ def connects(w, stack):
     same("Rev, data of the Reply", (reply.rev, reply.data), (stack.rev, b"yes"))
     kind = stack.takes(reply)
     check("the stack takes the Reply", kind is not None)
-    link.peer.full(request, reply)
+    link.peer.enter_full_operation(request, reply)
     link.expect_cm("ESTABLISHED", status=0)
     if not kind:
         check_receive(link)
@@ -89,14 +89,14 @@ def call(w, stack, sock, port, answer=Stack.reply):
     raise AssertionError("the stack takes no Request")
 
 
-def accepts(w, stack, rev, attempts, **words):
+def test_accepts(w, stack, rev, attempts, **words):
     """Check that the stack accepts a connection, in this attempt and with this revision."""
     with w.settings(**words), w.listening() as (sock, port):
         link, request, reply, attempt = call(w, stack, sock, port)
         same("Rev, attempts", (reply.rev, attempt), (rev, attempts))
         same("Private Data", request.data, b"hello")
         link.peer.put(reply.pack())
-        link.peer.full(reply, request)
+        link.peer.enter_full_operation(reply, request)
         link.expect_cm("ESTABLISHED", status=0)
     if reply.enhanced and reply.rtr & mpa.A:
         expect_opening(link, request, reply)
@@ -104,7 +104,7 @@ def accepts(w, stack, rev, attempts, **words):
     check_receive(link)
 
 
-def rejects(w, stack):
+def test_rejects(w, stack):
     """The program of the stack rejects, and the stack closes in the same TCP segment."""
     with w.listening() as (sock, port):
         link, _, reply, _ = call(w, stack, sock, port,
@@ -115,27 +115,27 @@ def rejects(w, stack):
 
 
 for who in personas.ALL:
-    add(f"{who.name} connects", "", connects, stack=who)
+    add(f"{who.name} connects", "", test_connects, stack=who)
 
 for who in personas.CXGB4, personas.IRDMA, personas.QEDR, personas.SIW, personas.NES_2:
-    add(f"{who.name} accepts", "", accepts, stack=who, rev=2, attempts=1)
+    add(f"{who.name} accepts", "", test_accepts, stack=who, rev=2, attempts=1)
     for setting in "read", "write read", "send write read":
-        add(f"{who.name} accepts, setting rtr is {setting}", "", accepts, stack=who, rev=2,
+        add(f"{who.name} accepts, setting rtr is {setting}", "", test_accepts, stack=who, rev=2,
             attempts=1, rtr=setting)
 for who in personas.IRDMA, personas.NES_2:
     for setting in "none", "send":
-        add(f"{who.name} accepts revision 1 only, setting rtr is {setting}", "", accepts, stack=who,
-            rev=1, attempts=2, rtr=setting)
+        add(f"{who.name} accepts revision 1 only, setting rtr is {setting}", "", test_accepts,
+            stack=who, rev=1, attempts=2, rtr=setting)
 for who in personas.IW_CXGBE, personas.CXGB3, personas.NES:
-    add(f"{who.name} accepts the second attempt", "", accepts, stack=who, rev=1, attempts=2)
-add("softiwarp accepts the second attempt, without CRC", "", accepts,
+    add(f"{who.name} accepts the second attempt", "", test_accepts, stack=who, rev=1, attempts=2)
+add("softiwarp accepts the second attempt, without CRC", "", test_accepts,
     stack=personas.SOFTIWARP, rev=1, attempts=2, crc=0)
 for who in personas.CXGB4, personas.CXGB3, personas.IRDMA, personas.NES, personas.NES_2:
-    add(f"{who.name} rejects", "", rejects, stack=who)
+    add(f"{who.name} rejects", "", test_rejects, stack=who)
 
 
 @case("softiwarp rejects flag C")
-def softiwarp_crc(w):
+def test_softiwarp_crc(w):
     with w.listening() as (sock, port):
         link, _, reply, _ = call(w, personas.SOFTIWARP, sock, port)
         link.peer.put(reply.pack())
@@ -144,11 +144,11 @@ def softiwarp_crc(w):
 
 
 @case("cxgb4 names Read although only Write was offered")
-def cxgb4_mismatch(w):
+def test_cxgb4_mismatch(w):
     with w.settings(rtr="write"), w.listening() as (sock, port):
         link, request, reply, _ = call(w, personas.CXGB4, sock, port)
         link.peer.put(reply.pack())
-        link.peer.full(reply, request)
+        link.peer.enter_full_operation(reply, request)
         said = link.peer.get_terminate()
         same("Terminate", said.what, (2, 0, 7))
         event = w.server.expect_event(CM, conn=link.conn)

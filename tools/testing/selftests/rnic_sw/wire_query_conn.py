@@ -48,7 +48,7 @@ def calling(w, sock, port):
 
 @case("responder: a Request with 512 bytes of Private Data, and with depths",
       "MPA-95 MPA-121 MPA-122 MPA-123 MPA2-18 MPA2-26")
-def of_request(w):
+def test_of_request(w):
     for request, *sent in (
             (mpa.request(pd=octets(MOST)), CRC, 1, (0, 0), octets(MOST)),
             (mpa.request(), CRC, 1, (0, 0), b""),
@@ -72,7 +72,7 @@ def of_request(w):
 
 @case("initiator: a Reply with Private Data, and with depths",
       "MPA-95 MPA-121 MPA-122 MPA-123 MPA2-18 MPA2-26 MPA2-35")
-def of_reply(w):
+def test_of_reply(w):
     for size in 0, 255, 256, MOST - 4:
         link = w.respond(lambda request, size=size: mpa.reply(
             rev=2, flags=ENHANCED, pd=mpa.word(0x3FFE, 128, request.rtr) + octets(size)))
@@ -86,7 +86,7 @@ def of_reply(w):
 
 
 @case("both: CRC and markers in each direction", "MPA-83 MPA-84 MPA-86")
-def of_agreement(w):
+def test_of_agreement(w):
     for crc, markers in itertools.product((0, 1), repeat=2):
         with w.policy(revision=1, crc=crc, markers=markers) as port:
             for flags in 0, mpa.C, mpa.M, mpa.C | mpa.M:
@@ -100,7 +100,7 @@ def of_agreement(w):
 
 @case("initiator: a reject with Private Data, and with depths",
       "MPA-95 MPA-121 MPA-122 MPA-123 MPA2-18 MPA2-35")
-def of_reject(w):
+def test_of_reject(w):
     for reply, *sent in (
             (mpa.reply(rev=2, flags=ENHANCED | mpa.R, pd=WORD + octets(MOST - 4)),
              DEPTHS | REJECTED, 2, (0x1234, 0x3FFE), octets(MOST - 4)),
@@ -114,7 +114,7 @@ def of_reject(w):
 
 
 @case("initiator: revision 1 after the peer has closed on revision 2", "MPA-95")
-def of_fall_back(w):
+def test_of_fall_back(w):
     with w.listening() as (sock, port):
         link = calling(w, sock, port)
         link.peer.close()
@@ -126,7 +126,7 @@ def of_fall_back(w):
 
 
 @case("initiator: no message if the peer has sent no Reply")
-def of_nothing(w):
+def test_of_nothing(w):
     with w.policy(revision=1), w.listening() as (sock, port):
         link = calling(w, sock, port)
         link.peer.reset()

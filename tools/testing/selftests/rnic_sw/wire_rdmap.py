@@ -48,7 +48,7 @@ def check_tagged_payload(segments, stag, to):
 
 
 @case("reserved bits of DDP and RDMAP are ignored", "DDP-23 RDMAP-24 DDP-15")
-def reserved_bits(w):
+def test_reserved_bits(w):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)] * 2)
     link.peer.put_segment(
@@ -67,7 +67,7 @@ def reserved_bits(w):
 
 @case("the Invalidate STag is ignored in other messages",
       "RDMAP-26 DDP-39 RDMAP-57")
-def invalidate_ignored(w):
+def test_invalidate_ignored(w):
     target, inbox = w.shared(4096, "lrw"), w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)] * 3)
     first = rdmap.send(1, b"one ", last=False, ulp32=target.rkey)
@@ -89,7 +89,7 @@ def invalidate_ignored(w):
 
 
 @case("an empty Write with any STag and TO", "DDP-56 RDMAP-63 DDP-55")
-def empty_write(w):
+def test_empty_write(w):
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
     for stag, to in (0, 0), (0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF), (1, 1 << 63):
         link.peer.put_segment(rdmap.write(stag, to))
@@ -97,7 +97,7 @@ def empty_write(w):
 
 
 @case("an empty Send consumes a receive", "RDMAP-99 RDMAP-100 RDMAP-90 RDMAP-92")
-def empty_send(w):
+def test_empty_send(w):
     inbox = w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 0), (inbox, 64)])
     link.peer.send()
@@ -108,7 +108,7 @@ def empty_send(w):
 
 @case("Writes to odd addresses, up to the last byte",
       "DDP-34 DDP-116 RDMAP-59")
-def odd_places(w):
+def test_odd_places(w):
     target = w.region(8193, "lw", iova=0x10001)
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
     want = bytearray(b"\x5A" * target.size)
@@ -125,7 +125,7 @@ def odd_places(w):
 
 @case("messages of many segments",
       "DDP-67 DDP-66 DDP-50 DDP-16 RDMAP-61 DDP-64")
-def many_segments(w):
+def test_many_segments(w):
     target, inbox = w.shared(1 << 16, "lw"), w.shared(1 << 16, "l")
     data, cut = pattern(30001, 1), 777
     link = w.initiate(recvs=[(inbox, 40000)])
@@ -142,7 +142,7 @@ def many_segments(w):
 
 
 @case("no completion before the last segment", "DDP-66 DDP-21 RDMAP-120 RDMAP-127")
-def last_withheld(w):
+def test_last_withheld(w):
     inbox = w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)])
     link.peer.put_segment(rdmap.send(1, b"ab", last=False))
@@ -174,12 +174,12 @@ def check_write_stopped(w, take):
 
 
 @case("a region is deregistered during a Write to it", "DDP-117 DDP-128 RDMAP-177")
-def dereg_during_write(w):
+def test_dereg_during_write(w):
     check_write_stopped(w, lambda region, link: region.dereg())
 
 
 @case("the queue pair loses the access right during a Write", "RDMAP-176")
-def right_during_write(w):
+def test_right_during_write(w):
     check_write_stopped(w, lambda region, link: w.server.do("rights", link.conn, "ra"))
 
 
@@ -190,7 +190,7 @@ def right_during_write(w):
       "RDMAP-31 RDMAP-32 RDMAP-33 RDMAP-35 RDMAP-64 RDMAP-67 RDMAP-68 "
       "RDMAP-72 RDMAP-74 RDMAP-75 RDMAP-81 RDMAP-86 RDMAP-88 RDMAP-131 "
       "RDMAP-19 RDMAP-21 RDMAP-1 RDMAP-4 RDMAP-12 RDMAP-80 RDMAP-136 DDP-122")
-def serve_reads(w):
+def test_serve_reads(w):
     source = w.shared(1 << 16, "r")
     data = pattern(1 << 16, 2)
     source.put(0, data)
@@ -211,7 +211,7 @@ def serve_reads(w):
 
 @case("an empty Read Request: STag and TO are ignored",
       "RDMAP-76 RDMAP-78 RDMAP-79 DDP-54 DDP-55")
-def empty_read(w):
+def test_empty_read(w):
     link = w.initiate()
     for stag, to in (0, 0), (0xFFFFFFFF, (1 << 64) - 1):
         link.peer.read(rdmap.ReadRequest(3, 5, 0, stag, to))
@@ -220,7 +220,7 @@ def empty_read(w):
 
 
 @case("a Read sees the Write before it", "RDMAP-122 RDMAP-135 RDMAP-128")
-def read_after_write(w):
+def test_read_after_write(w):
     memory = w.shared(4096, "lrw")
     link = w.initiate()
     for turn in range(50):
@@ -233,7 +233,7 @@ def read_after_write(w):
 
 @case("a Read Request in two segments is executed once it is complete",
       "RDMAP-122 RDMAP-128 RDMAP-66")
-def read_in_two(w):
+def test_read_in_two(w):
     memory = w.shared(4096, "lrw")
     link = w.initiate()
     for turn in range(6):
@@ -242,7 +242,7 @@ def read_in_two(w):
         # the segment is cut in the header or after it; in the last turn it is complete, and only
         # the L flag is missing
         link.peer.put_segment(replace(whole, payload=whole.payload[:cut], last=False))
-        w.quiet(link.peer)
+        w.expect_quiet(link.peer)
         link.peer.put_segment(
             rdmap.write(memory.rkey, memory.addr, bytes([turn]) * 100),
             replace(whole, payload=whole.payload[cut:], mo=cut))
@@ -252,7 +252,7 @@ def read_in_two(w):
 
 @case("as many Read Requests as agreed, and not one more",
       "RDMAP-82 RDMAP-143 RDMAP-66 RDMAP-140 RDMAP-182 SEC-33 DDP-87")
-def read_queue(w):
+def test_read_queue(w):
     source = w.shared(BIG, "r")
     request = w.make_request(0, 9)
     for depth in 1, 3:
@@ -276,7 +276,7 @@ def read_queue(w):
 
 @case("too many Read Requests end one connection, not others",
       "RDMAP-190 RDMAP-114 SEC-32 SEC-34")
-def read_queue_own(w):
+def test_read_queue_own(w):
     source = w.shared(BIG, "r")
     request = w.make_request(0, 9)
     greedy, modest = (w.initiate(request, accept=(0, 1, b""),
@@ -320,13 +320,13 @@ def check_read_stopped(w, take, what):
 
 @case("memory is deregistered while it is read: Terminate reports how far it was",
       "RDMAP-49 RDMAP-155 DDP-117")
-def read_revoked(w):
+def test_read_revoked(w):
     check_read_stopped(w, lambda region, link: region.dereg(), (0, 1, 0))
 
 
 @case("the queue pair loses the access right while memory is read",
       "RDMAP-49 RDMAP-155 RDMAP-170 RDMAP-176")
-def read_refused(w):
+def test_read_refused(w):
     with w.expect_counts(end_rdmap_access=1, tx_terminates=1):
         check_read_stopped(w, lambda region, link: w.server.do("rights", link.conn, "wa"),
                            (0, 1, 2))
@@ -339,7 +339,7 @@ def read_refused(w):
       "DDP-36 DDP-38 DDP-40 DDP-41 DDP-44 DDP-51 RDMAP-16 RDMAP-17 RDMAP-18 "
       "RDMAP-20 RDMAP-21 RDMAP-22 RDMAP-23 RDMAP-25 RDMAP-89 RDMAP-90 RDMAP-97 "
       "RDMAP-98 RDMAP-101 DDP-59 DDP-122 RDMAP-1 RDMAP-2 RDMAP-3 RDMAP-4 RDMAP-7")
-def sends(w):
+def test_sends(w):
     memory = w.shared(8192, "l")
     memory.put(0, pattern(8192, 3))
     link = w.initiate()
@@ -359,7 +359,7 @@ def sends(w):
 
 
 @case("empty messages are one segment", "DDP-54 DDP-55 RDMAP-63 RDMAP-99")
-def empty_out(w):
+def test_empty_out(w):
     memory = w.shared(8192, "l")
     link = w.initiate()
     link.post("send", memory, 0, 1)
@@ -400,7 +400,7 @@ def expect(message, wr):
 @case("work of every kind is sent in the order of posting",
       "RDMAP-7 RDMAP-28 RDMAP-29 RDMAP-60 RDMAP-71 RDMAP-98 RDMAP-124 DDP-58 "
       "DDP-59")
-def our_order(w):
+def test_our_order(w):
     memory = w.shared(8192, "l")
     link = w.initiate(accept=(8, 8, b""))
     for wr, verb in enumerate(ORDER):
@@ -421,7 +421,7 @@ def post_read(link, memory, size, wr=1, offset=0):
 @case("Read Requests",
       "RDMAP-2 RDMAP-21 RDMAP-25 RDMAP-30 RDMAP-65 RDMAP-70 RDMAP-71 DDP-40 "
       "DDP-41 DDP-42 RDMAP-83 RDMAP-121 RDMAP-130 RDMAP-133 RDMAP-73 DDP-28")
-def our_reads(w):
+def test_our_reads(w):
     memory = w.shared(8192, "l")
     link = w.initiate(accept=(2, 2, b""))
     for msn in 1, 2, 3:
@@ -445,7 +445,7 @@ def our_reads(w):
 
 @case("never more Reads outstanding than agreed",
       "RDMAP-142 RDMAP-141 RDMAP-182 RDMAP-139 SEC-33 MPA2-29 MPA2-32")
-def our_ord(w):
+def test_our_ord(w):
     memory = w.shared(8192, "l")
     request = w.make_request(2, 1)
     links = [w.initiate(request, accept=(9, 1, b"")),
@@ -466,7 +466,7 @@ def our_ord(w):
 
 
 @case("completions in the order of posting, Reads included", "RDMAP-126")
-def completion_order(w):
+def test_completion_order(w):
     memory = w.shared(8192, "l")
     link = w.initiate()
     got = rdmap.ReadRequest.parse(post_read(link, memory, 64).payload)
@@ -502,7 +502,7 @@ RESPONSES = [
 ]
 
 
-def bad_response(w, what, end, event, make, head):
+def test_bad_response(w, what, end, event, make, head):
     memory, other = w.shared(8192, "l"), w.shared(8192, "lw")
     link = w.initiate()
     asked = rdmap.ReadRequest.parse(post_read(link, memory, 64).payload)
@@ -528,7 +528,7 @@ def bad_response(w, what, end, event, make, head):
 
 
 @case("a Write during a Read Response needs its own access right", "DDP-97 DDP-127 RDMAP-52")
-def write_during_response(w):
+def test_write_during_response(w):
     memory = w.shared(8192, "l")
     link = w.initiate()
     asked = rdmap.ReadRequest.parse(post_read(link, memory, 64).payload)
@@ -548,14 +548,14 @@ def write_during_response(w):
 
 for words, *row in RESPONSES:
     add(f"a Read Response {words}", "RDMAP-84 RDMAP-87 RDMAP-52 RDMAP-153",
-        bad_response, what=row[0], end=row[1], event=row[2], make=row[3], head=sum(row[4:]))
+        test_bad_response, what=row[0], end=row[1], event=row[2], make=row[3], head=sum(row[4:]))
 
 
 # Tracepoints ----------------------------------------------------------------
 
 
 @case("tracepoints report segments and messages", "DDP-25")
-def tracepoints(w):
+def test_tracepoints(w):
     target, source = w.shared(4096, "lw"), w.shared(4096, "lr")
     link = w.initiate(recvs=[(w.shared(64, "l"), 64)] * 2)
     parts = [*(rdmap.write(target.rkey, target.addr + 9 * nth, b"a" * 9, last=False)

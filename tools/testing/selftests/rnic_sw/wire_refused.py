@@ -41,22 +41,22 @@ def answered(w, octets, event, error, tries=1):
 
 
 @case("the peer speaks another protocol", "MPA-138 MPA-140")
-def other_protocol(w):
+def test_other_protocol(w):
     answered(w, b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n", ERROR, "EPROTO")
 
 
 @case("the peer replies with an unknown revision", "MPA-93")
-def other_revision(w):
+def test_other_revision(w):
     answered(w, mpa.reply(rev=3).pack(), ERROR, "EPROTO")
 
 
 @case("the peer closes without a reply, whatever the revision")
-def hangs_up(w):
+def test_hangs_up(w):
     answered(w, b"", REJECTED, "ECONNRESET", tries=2)
 
 
 @case("the peer resets without a reply, whatever the revision")
-def resets(w):
+def test_resets(w):
     with w.listening() as (sock, port):
         conn = call(w, PEER, port)
         for _ in "enhanced", "plain":
@@ -69,7 +69,7 @@ def resets(w):
 
 
 @case("the route is removed before connecting")
-def route_goes(w):
+def test_route_goes(w):
     fails_at_once(w, "ENETUNREACH", "connect", without_route(w), 4, 4)
 
 
@@ -89,7 +89,7 @@ def from_port(w, listening, source):
 
 
 @case("connecting from a port in FIN-WAIT-2, to the same address")
-def port_not_over(w):
+def test_port_not_over(w):
     # with timestamps TCP would reuse a port in FIN-WAIT-2, where the peer has acknowledged the FIN
     with w.policy(revision=1), w.listening() as listening, without_timestamps():
         first, port = from_port(w, listening, SOURCE)
@@ -103,7 +103,7 @@ def port_not_over(w):
 
 
 @case("the peer accepts and requests an ORD beyond the limit", "MPA2-33")
-def no_agreement(w):
+def test_no_agreement(w):
     link = w.respond(w.make_reply(4, 4096), status=None, rtr=False)
     expect_event(w, link.conn, ERROR, "EPROTO")
 

@@ -40,17 +40,17 @@ def wait_for_late_recv(w, initiate):
 
 
 @case("a message waits for a receive")
-def late_recv(w):
+def test_late_recv(w):
     wait_for_late_recv(w, Wire.initiate).round_trip()
 
 
 @case("a message waits for a receive over SCTP")
-def late_recv_sctp(w):
+def test_late_recv_sctp(w):
     wait_for_late_recv(w, SctpWire.initiate)
 
 
 @case("a message whose wait has ended is an error", "DDP-87 DDP-88")
-def wait_ends(w):
+def test_wait_ends(w):
     with w.expect_counts(end_ddp_untagged_no_buffer=1, tx_terminates=1):
         with w.settings(rnr_wait=SHORT):
             link = Wire.initiate(w)
@@ -65,7 +65,7 @@ def wait_ends(w):
 
 
 @case("a program ends while a message waits")
-def end_during_wait(w):
+def test_end_during_wait(w):
     inbox = w.shared(4096, "l")
     with w.settings(rnr_wait=LONG):
         link = Wire.initiate(w)

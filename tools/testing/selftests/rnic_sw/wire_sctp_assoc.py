@@ -33,7 +33,7 @@ def sessions(w, count, **options):
 
 
 @case("several sessions on one association", "SCTPDDP-2 SCTPDDP-24 SCTPDDP-26")
-def side_by_side(w):
+def test_side_by_side(w):
     memory, links = sessions(w, 8)
     for turn in range(3):
         for number, link in enumerate(links):
@@ -47,7 +47,7 @@ def side_by_side(w):
 
 @case("a protection error ends one session",
       "SCTPDDP-82 SCTPDDP-83 SCTPDDP-25")
-def one_fails(w):
+def test_one_fails(w):
     memory, links = sessions(w, 4)
     foreign = w.shared(4096, "lrw", 1)
     bad = rdmap.write(foreign.rkey, foreign.addr, b"bad")
@@ -58,13 +58,13 @@ def one_fails(w):
     links[1].expect_wc(wr=1, status=FLUSHED)
     for link in links[:1] + links[2:]:
         check_works(link, memory)
-        check("other sessions receive nothing", not link.peer.unread())
+        check("other sessions receive nothing", not link.peer.take_unread())
     foreign.check_untouched()
 
 
 @case("a protocol violation ends one session, and its stream can be used again",
       "SCTPDDP-28 SCTPDDP-83 SCTPDDP-22")
-def one_breaks(w):
+def test_one_breaks(w):
     memory, links = sessions(w, 3)
     stream = links[1].peer
     links[1].answer(Control(INITIATE))
@@ -73,14 +73,14 @@ def one_breaks(w):
     stream.terminate()
     for link in links[0], links[2]:
         check_works(link, memory)
-    link.assoc.settle(0.05)
+    link.assoc.process_until_quiet(0.05)
     stream.new_session()
     check_works(w.initiate(peer=stream), memory)
 
 
 @case("the end of a session leaves the others",
       "SCTPDDP-83 SCTPDDP-31")
-def one_ends(w):
+def test_one_ends(w):
     memory, links = sessions(w, 3)
     w.server.do("disconnect", links[0].conn)
     links[0].expect_end()
@@ -89,7 +89,7 @@ def one_ends(w):
     check_works(links[2], memory)
 
 
-def association_ends(w, how):
+def test_association_ends(w, how):
     memory, links = sessions(w, 5)
     with w.watching() as sniffer:
         for link in links:
@@ -112,9 +112,9 @@ def association_ends(w, how):
 
 
 case("the peer aborts: every session is notified once",
-     "SCTPDDP-81 DDP-78", how="abort")(association_ends)
+     "SCTPDDP-81 DDP-78", how="abort")(test_association_ends)
 case("the peer shuts down: every session is notified once",
-     "SCTPDDP-81", how="shutdown")(association_ends)
+     "SCTPDDP-81", how="shutdown")(test_association_ends)
 
 
 def answered(w, assoc, link):
@@ -134,7 +134,7 @@ def leaves(w, link):
 
 
 @case("two connections to one address have their own source ports", "SCTPDDP-83")
-def own_ports(w):
+def test_own_ports(w):
     """The first association keeps the source port of a program that has closed its connection, so a
     second association needs another port."""
     memory, mine = w.shared(4096, "lrw"), next(w.ports)
@@ -160,7 +160,7 @@ def own_ports(w):
 
 
 @case("an abort before the Initiates are accepted", "SCTPDDP-81")
-def abort_requests(w):
+def test_abort_requests(w):
     assoc = w.associate()
     links = [w.calling(peer=assoc.stream(sid)) for sid in range(3)]
     for link in links:
@@ -189,7 +189,7 @@ def first_association(packets):
 
 @case("the indication is in INIT-ACK and in INIT, and nowhere else",
       "SCTPDDP-4 SCTPDDP-5 SCTPDDP-72 SCTPDDP-84")
-def indication(w):
+def test_indication(w):
     for connect, kind in ((w.initiate, sctp_packet.INIT_ACK),
                           (w.respond, sctp_packet.INIT)):
         with w.watching() as sniffer:
@@ -217,7 +217,7 @@ def as_many(sniffer, assoc, kind, count):
 
 @case("as many streams as the device is configured for, in both directions",
       "SCTPDDP-56 SCTPDDP-57")
-def streams(w):
+def test_streams(w):
     for count in 3, 100:
         with requesting_streams(count), w.watching() as sniffer:
             link = w.respond(streams=200)
@@ -232,7 +232,7 @@ def streams(w):
 
 @case("fewer streams in one direction: only stream pairs are used",
       "SCTPDDP-57 SCTPDDP-2")
-def fewer_inbound(w):
+def test_fewer_inbound(w):
     memory = w.shared(4096, "lrw")
     assoc = w.associate(streams=8, inbound=2)
     check_works(w.initiate(peer=assoc.stream(1)), memory)
@@ -242,7 +242,7 @@ def fewer_inbound(w):
         check_works(w.initiate(peer=assoc.stream(0)), memory)
 
 
-def refuses_indication(w, value):
+def test_refuses_indication(w, value):
     """Passive side: check that an association with that indication carries no session."""
     with w.expect_counts(end_sctp_adaptation=1), w.watching() as sniffer:
         # the association may end before associate() returns
@@ -256,7 +256,7 @@ def refuses_indication(w, value):
     same("DATA chunks from the device", ours(packets, sctp_packet.DATA), [])
 
 
-def gives_up(w, value):
+def test_gives_up(w, value):
     """Active side: check that the program gets an error and that no session is started."""
     with w.watching() as sniffer, w.listening(adaptation=value) as (sock, port):
         with w.expect_counts(end_sctp_adaptation=1):
@@ -278,18 +278,18 @@ for number in OTHERS:
     words = f"indication {number:#x}" if number else "no indication"
     rows = ("SCTPDDP-49 SCTPDDP-73 SCTPDDP-87 " +
             ("SCTPDDP-75" if number else "SCTPDDP-74"))
-    case(f"responder: {words}", rows, value=number)(refuses_indication)
-    case(f"initiator: {words}", rows, value=number)(gives_up)
+    case(f"responder: {words}", rows, value=number)(test_refuses_indication)
+    case(f"initiator: {words}", rows, value=number)(test_gives_up)
 
 
 @case("a valid association after an invalid one", "SCTPDDP-73")
-def right_after_wrong(w):
-    refuses_indication(w, 2)
+def test_right_after_wrong(w):
+    test_refuses_indication(w, 2)
     check_works(w.initiate(), w.shared(4096, "lrw"))
 
 
 @case("SCTP without DDP works on the same host", "SCTPDDP-86 SCTPDDP-87")
-def plain_beside(w):
+def test_plain_beside(w):
     listener = sctp.prepare(sctp.socket.socket(
         sctp.socket.AF_INET, sctp.socket.SOCK_STREAM, sctp.PROTOCOL),
         adaptation=2)
@@ -297,7 +297,7 @@ def plain_beside(w):
         listener.bind((SERVER, 6999))
         listener.listen()
         here = w.associate(6999, adaptation=3)
-        there = sctp.Association.up(listener.accept()[0])
+        there = sctp.Association.wait_established(listener.accept()[0])
         same("indications, as chosen at either end",
              (here.adaptation, there.adaptation), (2, 3))
         same("indication of the device", w.associate().adaptation, sctp.ADAPTATION)
@@ -307,7 +307,7 @@ def plain_beside(w):
 
 @case("the indication is ignored in other chunks",
       "SCTPDDP-85 SCTPDDP-73")
-def odd_places(w):
+def test_odd_places(w):
     ghost = w.ghost()
     ghost.connect()
     link = w.initiate(peer=ghost.stream(0))
@@ -330,7 +330,7 @@ def ghost_calls(w, recvs=()):
 
 
 @case("the COOKIE-ACK is lost", "")
-def cookie_again(w):
+def test_cookie_again(w):
     ghost, link = ghost_calls(w)
     ghost.packets.clear()
     cookie = dict(ghost.init.parameters)[sctp_packet.COOKIE]
@@ -341,7 +341,7 @@ def cookie_again(w):
 
 
 @case("TSNs in another order than DDP-SSNs", "SCTPDDP-65 SCTPDDP-66")
-def tsn_order(w):
+def test_tsn_order(w):
     memory, inbox = w.shared(4096, "lrw"), w.shared(1024, "l")
     ghost, link = ghost_calls(w, recvs=[(inbox, 64)] * 2)
     first = link.peer.ssn
@@ -360,7 +360,7 @@ def tsn_order(w):
 
 
 @case("a TSN is acknowledged while its DDP-SSN waits", "SCTPDDP-66")
-def acknowledged_waits(w):
+def test_acknowledged_waits(w):
     inbox = w.shared(1024, "l")
     ghost, link = ghost_calls(w, recvs=[(inbox, 64)])
     link.peer.put_segment(rdmap.send(1, b"wait"), ssn=link.peer.ssn + 1)
@@ -372,14 +372,14 @@ def acknowledged_waits(w):
 
 @case("no Terminate that could overtake the Initiate",
       "SCTPDDP-43 SCTPDDP-45")
-def initiate_unacknowledged(w):
+def test_initiate_unacknowledged(w):
     ghost, link = w.connect_to_ghost()
     ghost.sacking = False
     request, link.peer = w.first(ghost)
     w.server.do("destroy", link.conn)
     w.server.drop_events(link.conn)
     link.conn = None
-    w.quiet(link.peer)
+    w.expect_quiet(link.peer)
     ghost.sacking = True
     link.answer(answer(request))
     same("end after the Accept", link.peer.wait_end(), ("terminate", []))
@@ -387,7 +387,7 @@ def initiate_unacknowledged(w):
 
 @case("a session is not begun on a stream with unacknowledged chunks",
       "SCTPDDP-46")
-def not_reused(w):
+def test_not_reused(w):
     ghost, link = w.connect_to_ghost()
     request, link.peer = w.first(ghost)
     link.accept(request)
@@ -398,7 +398,7 @@ def not_reused(w):
     again = w.call(ghost.ports[0], host=GHOST)
     # wait so long that an Initiate that the device sends immediately would arrive
     w.wait_quiet()
-    ghost.settle(0.3)
+    ghost.process_until_quiet(0.3)
     others = [s for s in ghost.streams.values() if s.came]
     check("the next session uses another stream", link.peer not in others)
     for stream in others:
@@ -413,7 +413,7 @@ def not_reused(w):
 
 @case("an end is graceful once the peer has acknowledged it",
       "SCTPDDP-31")
-def end_acknowledged(w):
+def test_end_acknowledged(w):
     ghost, link = ghost_calls(w)
     ghost.sacking = False
     with w.expect_counts(end_peer_closed=1):
@@ -426,7 +426,7 @@ def end_acknowledged(w):
 
 @case("an end is graceful once the peer has begun the next "
       "session", "SCTPDDP-22 SCTPDDP-31")
-def end_known(w):
+def test_end_known(w):
     ghost, link = ghost_calls(w)
     ghost.sacking = False
     link.peer.terminate()
@@ -437,14 +437,14 @@ def end_known(w):
 
 
 @case("an end is not timed out while data is unacknowledged", "SCTPDDP-31")
-def end_slow(w):
+def test_end_slow(w):
     ghost, link = ghost_calls(w)
     ghost.sacking = False
     with w.expect_counts(end_local_close=1, end_timeout=0):
         w.server.do("disconnect", link.conn)
         # The time limit CLOSE begins when the peer acknowledges our Terminate. The peer has not done
         # so yet, so the session must still exist after CLOSE seconds.
-        ghost.settle(CLOSE + 2)
+        ghost.process_until_quiet(CLOSE + 2)
         ghost.sack()
         ghost.sacking = True
         same("end of the session", link.peer.wait_end()[0], "terminate")
@@ -453,7 +453,7 @@ def end_slow(w):
 
 
 @case("a short message is not delayed for others", "SCTPDDP-78")
-def not_held_back(w):
+def test_not_held_back(w):
     ghost, link = ghost_calls(w)
     memory = w.shared(4096, "l")
     ghost.sacking = False
@@ -463,7 +463,7 @@ def not_held_back(w):
 
 
 @case("the end of a long message is not delayed", "SCTPDDP-78")
-def end_not_held_back(w):
+def test_end_not_held_back(w):
     ghost, link = ghost_calls(w)
     memory = w.shared(4096, "l")
     ghost.sacking = False
@@ -488,7 +488,7 @@ def post_until_full(w, link, memory, most):
 
 @case("never more than 32767 unacknowledged chunks",
       "SCTPDDP-67 SCTPDDP-68")
-def in_flight(w):
+def test_in_flight(w):
     """The number of chunks in flight is limited, whatever the peer's receive window is. Further
     chunks wait for acknowledgements."""
     ghost, link = w.connect_to_ghost(window=1 << 28)
@@ -501,7 +501,7 @@ def in_flight(w):
     ghost.sacking = True
     ghost.sack()
     for _ in range(500):
-        ghost.settle(0.02)
+        ghost.process_until_quiet(0.02)
         while left and w.server.pop_event(WC, 0, conn=link.conn):
             left -= 1
         if not left:
@@ -525,7 +525,7 @@ def check_restart(w, ghost, link):
 
 @case("an association restarted by the peer ends its sessions",
       "SCTPDDP-80 SCTPDDP-81")
-def restart(w):
+def test_restart(w):
     ghost, link = ghost_calls(w, recvs=[(w.shared(1024, "l"), 64)])
     check_restart(w, ghost, link)
     link.expect_wc(wr=1, status=FLUSHED)
@@ -534,7 +534,7 @@ def restart(w):
 
 @case("a restart ends sessions that wait for send buffer "
       "space", "SCTPDDP-80 SCTPDDP-81")
-def restart_full(w):
+def test_restart_full(w):
     """When SCTP drops the chunks in flight it signals free space, which must not start sending."""
     ghost, link = ghost_calls(w)
     ghost.sacking = False
@@ -561,18 +561,18 @@ def restart_hastily(w, *last):
 
 @case("data after a restart is not delivered to the previous session",
       "SCTPDDP-81")
-def restart_and_data(w):
+def test_restart_and_data(w):
     restart_hastily(w)
 
 
 @case("data after a restart is dropped, even if the new association ends "
       "immediately", "SCTPDDP-81")
-def restart_and_abort(w):
+def test_restart_and_abort(w):
     restart_hastily(w, sctp_packet.Chunk(sctp_packet.ABORT))
 
 
 @case("data, the end of the session and that of the association arrive together", "DDP-12")
-def all_at_once(w):
+def test_all_at_once(w):
     inbox = w.shared(1024, "l")
     for _ in range(50):
         link = w.initiate(recvs=[(inbox, 64)])
@@ -585,7 +585,7 @@ def all_at_once(w):
 
 
 @case("an association without sessions is shut down after a while", "DDP-13")
-def idle(w):
+def test_idle(w):
     link = w.respond()
     w.server.do("disconnect", link.conn)
     link.expect_end()

@@ -57,11 +57,11 @@ def wait_next_initiate(w, sock, assocs):
     while time.monotonic() < end:
         with contextlib.suppress(BlockingIOError):
             peer = sock.accept()[0]
-            assocs.append(sctp.Association.up(peer))
+            assocs.append(sctp.Association.wait_established(peer))
             w.closing.callback(assocs[-1].close)
         time.sleep(0.01)
         for assoc in assocs:
-            assoc.settle(0.01)
+            assoc.process_until_quiet(0.01)
             for stream in assoc.streams.values():
                 if stream.came:
                     return stream, stream.get_control()
@@ -70,7 +70,7 @@ def wait_next_initiate(w, sock, assocs):
 
 @case("sessions to one address share an association",
       "SCTPDDP-2 SCTPDDP-26")
-def shared_association(w):
+def test_shared_association(w):
     memory = w.shared(4096, "lrw")
     with w.listening() as (sock, port):
         assocs, links = call_many(w, sock, port, 5)
@@ -85,7 +85,7 @@ def shared_association(w):
 
 @case("a second association is set up when no stream is free",
       "SCTPDDP-56 SCTPDDP-57")
-def used_up(w):
+def test_used_up(w):
     memory = w.shared(4096, "lrw")
     with w.listening(streams=2) as (sock, port):
         assocs, links = call_many(w, sock, port, 5)
@@ -101,13 +101,13 @@ def asked_twice(assoc):
     while sum(bool(s.came) for s in assoc.streams.values()) < 2:
         if time.monotonic() > end:
             return False
-        assoc.settle(0.01)
+        assoc.process_until_quiet(0.01)
     return True
 
 
 @case("many associations to a network do not hide each other",
       "SCTPDDP-26")
-def many_ways(w):
+def test_many_ways(w):
     places = [f"fd00:9:2::{0x100 + n:x}" for n in range(MANY)]
     assocs, port = [], None
     with neighbours(places), contextlib.ExitStack() as stack:
@@ -127,7 +127,7 @@ def many_ways(w):
 
 @case("a full association is not kept alive by connects that it has no stream for",
       "SCTPDDP-56")
-def full_goes(w):
+def test_full_goes(w):
     with requesting_streams(1):
         ghost, link = w.connect_to_ghost()
     request, link.peer = w.first(ghost)
@@ -140,7 +140,7 @@ def full_goes(w):
     for _ in range(3):
         with requesting_streams(1):
             w.call(ghost.ports[0], host=GHOST)
-        ghost.settle(IDLE - 1)
+        ghost.process_until_quiet(IDLE - 1)
         if ghost.ended:
             break
     same("end of the association", ghost.ended, "shutdown")
@@ -148,7 +148,7 @@ def full_goes(w):
 
 @case("concurrent connects get streams, even if the peer allows few",
       "SCTPDDP-56 SCTPDDP-57")
-def few_at_once(w):
+def test_few_at_once(w):
     with w.listening(streams=2) as (sock, port):
         links, assocs = [w.call(port) for _ in range(5)], []
         sock.setblocking(False)
@@ -167,14 +167,14 @@ def initiates(w, ghost):
     ghost.wait(lambda: any(s.came for s in ghost.streams.values()))
     # after this call all Initiates have been sent
     w.wait_quiet()
-    ghost.settle(0.1)
+    ghost.process_until_quiet(0.1)
     return [s for s in ghost.streams.values() if s.came]
 
 
 @case("connects that wait for an association use another one if it has no stream for "
       "them",
       "SCTPDDP-56 SCTPDDP-57")
-def move_on(w):
+def test_move_on(w):
     port = next(w.ports)
     ghosts = [w.ghost(port=port, peer_port=0, streams=2)]
     links, counts = [w.call(port, host=GHOST) for _ in range(5)], []
@@ -200,7 +200,7 @@ def move_on(w):
 
 @case("streams freed by others are found on the same association",
       "SCTPDDP-56 SCTPDDP-57")
-def move_within(w):
+def test_move_within(w):
     port = next(w.ports)
     ghost = w.ghost(port=port, peer_port=0, streams=2)
     links = [w.call(port, host=GHOST) for _ in range(5)]

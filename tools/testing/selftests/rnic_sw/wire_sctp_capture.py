@@ -50,7 +50,7 @@ def send_many_lengths(w, connect):
     return link
 
 
-def check_flags(w, size):
+def test_check_flags(w, size):
     for connect in w.initiate, w.respond:
         with mtu(size), w.watching() as sniffer:
             send_many_lengths(w, connect)
@@ -76,12 +76,12 @@ for octets in 1500, 9000, 1280:
     case(f"MTU {octets}: each chunk whole, unordered, as long as fits",
          "SCTPDDP-3 SCTPDDP-6 SCTPDDP-7 SCTPDDP-8 SCTPDDP-9 SCTPDDP-10 "
          "SCTPDDP-23 SCTPDDP-58 SCTPDDP-59 SCTPDDP-60 SCTPDDP-61 SCTPDDP-64",
-         size=octets)(check_flags)
+         size=octets)(test_check_flags)
 
 
 @case("MTU 576: 512 bytes of Private Data, and segments of 516",
       "SCTPDDP-60 SCTPDDP-61 SCTPDDP-16")
-def small_mtu(w):
+def test_small_mtu(w):
     with mtu(576), w.watching() as sniffer:
         link = w.initiate(Control(INITIATE, bytes(512)))
         memory = w.shared(4096, "l")
@@ -97,7 +97,7 @@ def small_mtu(w):
 
 @case("MTU 552: shorter than the least message: SCTP fragments, IP does not",
       "SCTPDDP-60 SCTPDDP-61")
-def tiny_mtu(w):
+def test_tiny_mtu(w):
     with mtu(552), w.watching() as sniffer:
         link = w.initiate(enhanced(E_INITIATE, bytes(508)))
         memory = w.shared(4096, "l")
@@ -113,7 +113,7 @@ def tiny_mtu(w):
           "MTU", max(p.size for p in packets) <= 552)
 
 
-def resized(w, before, after):
+def test_resized(w, before, after):
     memory = w.shared(BIG, "l")
     with mtu(before):
         link = w.initiate()
@@ -136,13 +136,13 @@ def resized(w, before, after):
 
 
 case("the path MTU falls", "SCTPDDP-59 SCTPDDP-61 DDP-1",
-     before=9000, after=1500)(resized)
+     before=9000, after=1500)(test_resized)
 case("the path MTU rises", "SCTPDDP-59", before=1500,
-     after=9000)(resized)
+     after=9000)(test_resized)
 
 
 @case("a SACK has room beside a full-sized chunk", "SCTPDDP-62")
-def bundled(w):
+def test_bundled(w):
     memory, target = w.shared(BIG, "l"), w.shared(4096, "lw")
     link = w.initiate()
     octet = rdmap.write(target.rkey, target.addr, b"x")
@@ -189,7 +189,7 @@ def check_alone(packets, address, kind):
 
 @case("only one address, whatever the interface has",
       "SCTPDDP-51 SCTPDDP-52")
-def one_address(w):
+def test_one_address(w):
     with second_address():
         for connect, kind in ((w.initiate, sctp_packet.INIT_ACK),
                               (w.respond, sctp_packet.INIT)):
@@ -201,7 +201,7 @@ def one_address(w):
 
 @case("only one address, though the listener has a wildcard address",
       "SCTPDDP-51 SCTPDDP-52")
-def one_called(w):
+def test_one_called(w):
     before, port = w.listener, next(w.ports)
     w.listener = int(w.server.do("listen", "0.0.0.0", port)[0])
     try:
@@ -219,7 +219,7 @@ def one_called(w):
 
 
 @case("only the primary path")
-def one_path(w):
+def test_one_path(w):
     with w.watching() as sniffer:
         send_many_lengths(w, w.initiate)
         packets = sniffer.packets()

@@ -284,7 +284,7 @@ class SctpSession(Session):
 
     # messages -------------------------------------------------------------
 
-    def take_in(self):
+    def parse_received(self):
         while self.stream.came and not self.over:
             if not self.is_mine() or begins(self.stream.came[0]):
                 # the chunk belongs to the next session, so this one has ended
@@ -300,12 +300,12 @@ class SctpSession(Session):
 
     def take_octets(self, octets):
         try:
-            self.take_segment(ddp.parse(octets))
+            self.process_segment(ddp.parse(octets))
         except (ValueError, struct.error, IndexError) as why:
             raise Bad(f"kernel sent malformed data: {why}") from why
 
     def answers(self, chance):
-        self.take_in()
+        self.parse_received()
         while self.todo:
             self.some(self.reply_to(self.todo.popleft()), chance)
 
@@ -316,7 +316,7 @@ class SctpSession(Session):
         for segment in segments:
             self.put_wrong(segment)
 
-    def talk(self):
+    def exchange_messages(self):
         rand = self.rand
         for _ in range(rand.randrange(6)):
             batch = self.messages.any()
@@ -326,7 +326,7 @@ class SctpSession(Session):
             self.answers(0)
             yield from self.until(lambda: True, 0)
         if self.right:
-            yield from self.good_end()
+            yield from self.end_gracefully()
             return
         for _ in range(rand.randint(1, 4)):
             self.some(self.messages.any(), 0.8)
@@ -339,7 +339,7 @@ class SctpSession(Session):
             raise Ended
         raise Bad(f"{why}, Terminate {self.terminated}")
 
-    def good_end(self):
+    def end_gracefully(self):
         messages, end = self.messages, time.monotonic() + PATIENCE
         while (self.got, self.got_atomics) != (messages.due,
                                                messages.atomics):
@@ -360,17 +360,17 @@ class SctpSession(Session):
             if not self.stream.came:
                 self.fail("no Terminate in reply to ours, association "
                           f"{self.stream.assoc.ended}")
-            self.take_in()
+            self.parse_received()
         if self.terminated:
             self.fail("a Terminate in a valid session")
 
-    def go(self):
+    def run_session(self):
         try:
             yield from self.rand.choice((self.initiate, self.respond))()
-            yield from self.talk()
+            yield from self.exchange_messages()
             yield from self.until(lambda: self.over,
                                   self.rand.choice((0, PAUSE)))
-            self.take_in()
+            self.parse_received()
         except Ended:
             if self.right and not self.disturbed:
                 raise Bad("ended in the middle, Terminate "
@@ -407,7 +407,7 @@ class Party:
         self.own.append(Association.dial(self.socket(), (SERVER, PORT)))
         return self.own[-1]
 
-    def pump(self, seconds):
+    def do_io(self, seconds):
         files = {assoc.sock.fileno(): assoc for assoc in self.own + self.called
                  if not assoc.ended}
         poll = select.poll()
@@ -429,7 +429,7 @@ class Party:
                 raise Bad(f"kernel sent malformed data: {why}") from why
 
     def run(self):
-        active = {s: s.go() for s in self.sessions}
+        active = {s: s.run_session() for s in self.sessions}
         waits = {s: (lambda: True, 0) for s in active}
         first = set(active)
         while active:
@@ -451,7 +451,7 @@ class Party:
                 except Bad as why:
                     raise Bad(f"session {session.number}: {why}; "
                               f"{session.ways}") from why
-            self.pump(0 if moved else 0.01)
+            self.do_io(0 if moved else 0.01)
 
     def close(self):
         for assoc in self.own + self.called:

@@ -46,7 +46,7 @@ def drop(w, call, peer):
 
 
 @case("requests are dropped")
-def dropped(w):
+def test_dropped(w):
     """Over each lower layer, iw_cm drops the requests of two peers: one peer stays connected, the
     other one leaves."""
     w.kept = w.dial(), w.dial()
@@ -60,7 +60,7 @@ def dropped(w):
 
 
 @case("the interface moves: all queue pairs are flushed")
-def moves(w):
+def test_moves(w):
     """The queue pairs must be flushed immediately, because otherwise a consumer would wait for its
     peer forever. The program is stopped while the interface moves. When the program continues, the
     RDMA core has closed its event channel, but the completions are in its ring."""
@@ -84,7 +84,7 @@ def moves(w):
 
 
 @case("a dropped request does not keep the device")
-def device_goes(w):
+def test_device_goes(w):
     """Unloading the module waits for its devices. Another process unloads it, because a process
     that hangs in the kernel cannot be killed."""
     w.server.stop()

@@ -139,7 +139,7 @@ class Peak:
         return f"at most {self.most} at once, {self.grown} KiB: {self.where}"
 
 
-def attack_by_many(w, attack, each=EACH, stay=False):
+def test_attack_by_many(w, attack, each=EACH, stay=False):
     """Run an attack by many unaccepted peers; an honest peer must be served at the same time.
 
     stay: the associations live long enough to be counted.
@@ -149,7 +149,7 @@ def attack_by_many(w, attack, each=EACH, stay=False):
     for number, ghost in enumerate(associate_many(w, MANY), 1):
         attack(ghost)
         # read the replies, because otherwise the peer's own socket would be full
-        ghost.settle(0.01)
+        ghost.process_until_quiet(0.01)
         peak.look(memory=number in (FROM_ONE_ADDRESS, MANY))
     forget_requests(w)
     print(f"# {attack.__name__}: {MANY} associations, {peak}", flush=True)
@@ -184,14 +184,14 @@ for what, words, rows, more in (
          {"each": EACH_ASKED}),
         (send_refused_initiates, "Initiates that are refused", "", {"stay": True}),
         (send_fragments, "fragments of messages", "", {"each": EACH_HELD, "stay": True})):
-    case(f"unaccepted peers: {words}", rows, attack=what, **more)(attack_by_many)
+    case(f"unaccepted peers: {words}", rows, attack=what, **more)(test_attack_by_many)
 
 
-def sent_away(w, sids):
+def test_sent_away(w, sids):
     for ghost in associate_many(w, 1):
         for sid in sids:
             ghost.send(make_stray(ghost, sid))
-            ghost.settle(0.001)
+            ghost.process_until_quiet(0.001)
             if ghost.ended:
                 break
         same("end of the association", ghost.wait_end(), "abort")
@@ -201,18 +201,18 @@ def sent_away(w, sids):
 
 
 case("unaccepted peers: one that keeps violating the protocol is evicted",
-     "SCTPDDP-28", sids=range(STREAMS))(sent_away)
+     "SCTPDDP-28", sids=range(STREAMS))(test_sent_away)
 case("unaccepted peers: one that violates it on a single stream is evicted, too",
-     "SCTPDDP-28", sids=[0] * STREAMS)(sent_away)
+     "SCTPDDP-28", sids=[0] * STREAMS)(test_sent_away)
 
 
 @case("unaccepted peers: refused Initiates do not extend the time limit")
-def no_time(w):
+def test_no_time(w):
     for ghost in associate_many(w, 1):
         for sid in range(12):
             ghost.put(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
                       sctp.CONTROL)
-            ghost.settle(2)
+            ghost.process_until_quiet(2)
             if ghost.ended:
                 break
         same("end of the association", ghost.ended, "abort")
@@ -228,7 +228,7 @@ def violate_protocol(ghost, sid=0):
 
 
 @case("unaccepted peers: those with a connection request add a limited number")
-def request_reported(w):
+def test_request_reported(w):
     check_served(w)
     there = associations()
     asking = []
@@ -255,12 +255,12 @@ def request_reported(w):
 
 
 @case("unaccepted peers: one that violates the protocol after an Initiate is evicted")
-def asks_again(w):
+def test_asks_again(w):
     for ghost in associate_many(w, 1):
         for sid in range(STRAYS + 8):
             send_initiate(ghost, sid)
             violate_protocol(ghost, sid)
-            ghost.settle(0.01)
+            ghost.process_until_quiet(0.01)
             if ghost.ended:
                 break
         same("end of the association", ghost.wait_end(), "abort")
@@ -269,7 +269,7 @@ def asks_again(w):
 
 
 @case("connects to peers that do not reply delay no others")
-def unanswered(w):
+def test_unanswered(w):
     for number in range(CALLS):
         w.call(PORT + number, host=GHOST)
     began = time.monotonic()
@@ -302,7 +302,7 @@ def accept_and_check_window(w, ghost):
 
 
 @case("an unaccepted peer gets a small window, an accepted one a large one")
-def windows(w):
+def test_windows(w):
     for ghost in associate_many(w, 1):
         announced = ghost.init.init[1]
         check(f"window of an unaccepted peer: {announced} bytes", announced <= WINDOW)
@@ -321,10 +321,10 @@ def accept_and_end(w, ghost):
 
 @case("unaccepted peers: a peer whose session has ended counts as unaccepted, and can "
       "start the next session")
-def accepted_again(w):
+def test_accepted_again(w):
     for ghost in associate_many(w, 1):
         accept_and_end(w, ghost)
-        ghost.settle(STAYS_ACCEPTED + 1)
+        ghost.process_until_quiet(STAYS_ACCEPTED + 1)
         ghost.stream(0).new_session()
         accept_and_check_window(w, ghost)
 
@@ -332,29 +332,29 @@ def accepted_again(w):
 @case("unaccepted peers: a peer whose session has ended has the same limit of "
       "violations",
       "SCTPDDP-28")
-def limit_of_violations(w):
+def test_limit_of_violations(w):
     for ghost in associate_many(w, 1):
         accept_and_end(w, ghost)
-        ghost.settle(STAYS_ACCEPTED + 1)
+        ghost.process_until_quiet(STAYS_ACCEPTED + 1)
         ghost.send(make_stray(ghost, 9))
         ghost.wait(lambda: ghost.acked == ghost.tsn - 1)
         check(f"window of an unaccepted peer: {get_last_window(ghost)} bytes",
               get_last_window(ghost) <= WINDOW)
         for _ in range(STRAYS):
             ghost.send(make_stray(ghost, 9))
-            ghost.settle(0.001)
+            ghost.process_until_quiet(0.001)
         same("end of the association", ghost.wait_end(), "abort")
 
 
 @case("unaccepted peers: after a session refused Initiates do not extend the time "
       "limit")
-def no_more_time(w):
+def test_no_more_time(w):
     for ghost in associate_many(w, 1):
         accept_and_end(w, ghost)
         for sid in range(1, IDLE // 2 + 5):
             ghost.put(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
                       sctp.CONTROL)
-            ghost.settle(2)
+            ghost.process_until_quiet(2)
             if ghost.ended:
                 break
         same("end of the association", ghost.ended, "abort")
@@ -383,7 +383,7 @@ def read_max_timeouts(ghost):
 
 
 @case("addresses: unreachable ones do not extend the time limit")
-def no_path(w):
+def test_no_path(w):
     ghost = w.ghost(parameters=make_address_parameters(ADDRESSES - 1)).connect()
     w.closing.callback(ghost.close)
     link = w.initiate(peer=ghost.stream(0), recvs=[(w.shared(1024, "l"), 64)])
@@ -393,7 +393,7 @@ def no_path(w):
 
 
 @case("addresses: a peer with too many is refused")
-def too_many_call(w):
+def test_too_many_call(w):
     ghost = w.ghost(parameters=make_address_parameters(ADDRESSES))
     with w.expect_counts(end_sctp_addresses=1):
         ghost.connect()
@@ -402,7 +402,7 @@ def too_many_call(w):
 
 
 @case("addresses: a peer with too many is refused by the initiator, too")
-def too_many_called(w):
+def test_too_many_called(w):
     with w.expect_counts(end_sctp_addresses=1):
         ghost, link = w.connect_to_ghost(parameters=make_address_parameters(ADDRESSES))
         same("end of the association", ghost.wait_end(), "abort")
@@ -410,7 +410,7 @@ def too_many_called(w):
 
 
 @case("addresses: support for adding addresses is not announced")
-def no_more(w):
+def test_no_more(w):
     name = "/proc/sys/net/sctp/addip_enable"
     with open(name, encoding="ascii") as file:
         before = file.read().strip()
@@ -428,7 +428,7 @@ def no_more(w):
 
 
 @case("deep queues do not starve the Send or the end of another session")
-def fair(w):
+def test_fair(w):
     assoc = w.associate(rcvbuf=64 * KIB)
     other = w.initiate(peer=assoc.stream(9))
     memory = w.shared(BIG, "l")
@@ -463,7 +463,7 @@ def fair(w):
 
 
 @case("a session that waits for space in the send buffer uses no CPU")
-def waits(w):
+def test_waits(w):
     assoc = w.associate(rcvbuf=64 * KIB)
     memory = w.shared(BIG, "l")
     link = w.initiate(peer=assoc.stream(0))
@@ -515,16 +515,16 @@ def short_of_memory():
 
 
 @case("SCTP gets no memory for a while, and nothing is in flight")
-def short(w):
+def test_short(w):
     ghost, = associate_many(w, 1)
     memory = w.shared(BIG, "l")
     link = w.initiate(peer=ghost.stream(0))
-    ghost.settle(0.3)
+    ghost.process_until_quiet(0.3)
     with short_of_memory():
         link.post("write", memory, 20 * KIB, 1, 0x1000, 0x22)
-        ghost.settle(2)
+        ghost.process_until_quiet(2)
         same("chunks sent meanwhile", len(link.peer.came), 0)
-    ghost.settle(2)
+    ghost.process_until_quiet(2)
     link.expect_wc(wr=1, status=SUCCESS)
 
 

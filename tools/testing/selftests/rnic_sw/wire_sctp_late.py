@@ -92,7 +92,7 @@ def when_time_is_up(began, seconds):
 
 
 @case("the peer's Terminate has arrived when the timeout expires")
-def terminated(w):
+def test_terminated(w):
     link = w.initiate()
     with w.expect_counts(end_local_close=1, end_timeout=0):
         w.server.do("disconnect", link.conn)
@@ -103,7 +103,7 @@ def terminated(w):
 
 
 @case("the association has been set up when the timeout expires")
-def connected(w):
+def test_connected(w):
     ghost = w.ghost(port=7000, peer_port=0)
     w.closing.callback(ghost.close)
     link = w.call(7000, host=GHOST)
@@ -123,7 +123,7 @@ def before_all(ready, function):
 
 
 @case("the peer acknowledges before the worker continues")
-def at_once(w):
+def test_at_once(w):
     ghost, ready = w.ghost().connect(), threading.Event()
     w.closing.callback(ghost.close)
     link = w.calling(peer=ghost.stream(0))

@@ -46,7 +46,7 @@ def shuffled(count, seed):
     return order
 
 
-def permutations(w, role):
+def test_permutations(w, role):
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
     link = connect_as(w, role)
     for turn, order in enumerate(itertools.permutations(range(4))):
@@ -69,10 +69,10 @@ def permutations(w, role):
 
 
 in_both_roles("four segments in all 24 orders",
-              "SCTPDDP-65 SCTPDDP-27 SCTPDDP-66", permutations)
+              "SCTPDDP-65 SCTPDDP-27 SCTPDDP-66", test_permutations)
 
 
-def placed_early(w, role):
+def test_placed_early(w, role):
     """A Write that arrives early is placed immediately; its message is delivered in order."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
@@ -89,10 +89,10 @@ def placed_early(w, role):
 
 
 in_both_roles("an early Write is placed, an early Send waits",
-              "SCTPDDP-66 SCTPDDP-65 RDMAP-116 DDP-21", placed_early)
+              "SCTPDDP-66 SCTPDDP-65 RDMAP-116 DDP-21", test_placed_early)
 
 
-def write_missing(w, role):
+def test_write_missing(w, role):
     """A Send and Immediate Data have arrived, but the Write before them is missing."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
@@ -109,11 +109,11 @@ def write_missing(w, role):
 
 
 in_both_roles("a Send and Immediate Data wait for a missing Write",
-              "SCTPDDP-65 DDP-21 RDMAP-120 EXT-80", write_missing)
+              "SCTPDDP-65 DDP-21 RDMAP-120 EXT-80", test_write_missing)
 
 
 @case("long messages thoroughly shuffled", "SCTPDDP-65 SCTPDDP-66")
-def long_messages(w):
+def test_long_messages(w):
     target, inbox = w.shared(1 << 18, "lw"), w.shared(1 << 18, "l")
     for turn in range(5):
         link = w.initiate(recvs=[(inbox, 1 << 17)] * 2)
@@ -131,7 +131,7 @@ def long_messages(w):
 
 @case("Read Requests in any order get responses in the order of their DDP-SSNs",
       "SCTPDDP-65 SCTPDDP-27")
-def reads(w):
+def test_reads(w):
     source = w.shared(4096, "r")
     link = w.initiate(accept=(8, 8, b""))
     requests = [rdmap.ReadRequest(0x1000 + n, n, 16, source.rkey, source.addr)
@@ -144,7 +144,7 @@ def reads(w):
 
 @case("an early Read Request waits, even one of zero bytes",
       "SCTPDDP-66 RDMAP-122 RDMAP-128 RDMAP-135")
-def read_ahead(w):
+def test_read_ahead(w):
     memory = w.shared(4096, "lrw")
     link = w.initiate()
     for turn, size in enumerate((16, 0, 4096, 0)):
@@ -152,7 +152,7 @@ def read_ahead(w):
         first = link.peer.next_ssn()
         link.peer.read(rdmap.ReadRequest(0x1000, turn, size, memory.rkey,
                                          memory.addr))
-        w.quiet(link.peer)
+        w.expect_quiet(link.peer)
         link.peer.put_segment(
             rdmap.write(memory.rkey, memory.addr, data[:1000]), ssn=first)
         got = link.peer.get_message()
@@ -162,7 +162,7 @@ def read_ahead(w):
 
 
 @case("a Read Response in any order", "SCTPDDP-65 SCTPDDP-66")
-def response(w):
+def test_response(w):
     memory = w.shared(1 << 16, "l")
     link = w.initiate()
     for turn in range(4):
@@ -191,7 +191,7 @@ def check_continues(link, memory):
     same("written", memory.get(0, 2), b"on")
 
 
-def duplicate(w, role, ahead):
+def test_duplicate(w, role, ahead):
     """SCTP delivers each chunk once, so a DDP-SSN that arrives twice violates the protocol."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
@@ -210,10 +210,10 @@ def duplicate(w, role, ahead):
 
 for place, words in (0, "after delivery"), (2, "while it is early"):
     in_both_roles(f"a DDP-SSN twice, {words}", "SCTPDDP-71 DDP-14",
-                  duplicate, ahead=place)
+                  test_duplicate, ahead=place)
 
 
-def far(w, ahead):
+def test_far(w, ahead):
     """The peer sends a DDP-SSN that is further ahead than chunks can be in flight."""
     target = w.shared(4096, "lw")
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
@@ -225,7 +225,7 @@ def far(w, ahead):
 
 
 case("an impossible DDP-SSN ends the session",
-     "SCTPDDP-69 SCTPDDP-71", ahead=32767)(far)
+     "SCTPDDP-69 SCTPDDP-71", ahead=32767)(test_far)
 
 
 def without_memory(w, ahead, **end):
@@ -240,7 +240,7 @@ def without_memory(w, ahead, **end):
 
 @case("nothing is allocated for an impossible DDP-SSN",
       "SCTPDDP-70")
-def unvalidated(w):
+def test_unvalidated(w):
     """If there is no memory for a chunk that arrives early, the session ends for that reason only
     if the DDP-SSN is possible. An impossible DDP-SSN ends the session before any memory is
     allocated."""
@@ -249,7 +249,7 @@ def unvalidated(w):
 
 
 @case("a limited number of chunks is queued after a gap", "SCTPDDP-22")
-def gap(w):
+def test_gap(w):
     """The messages are untagged, and the program has not posted so many receives, so the device has
     to queue them."""
     link = w.initiate()
@@ -265,14 +265,14 @@ def gap(w):
     # session.
     link.peer.put_segment(segment, ssn=first)
     link.peer.put_chunk(Control(TERMINATE).pack(), ssn=first + MANY_KEPT)
-    link.assoc.settle(0.05)
+    link.assoc.process_until_quiet(0.05)
     link.peer.new_session()
     check_send_arrives(w.initiate(peer=link.peer, recvs=[(w.shared(1024, "l"), 64)]))
 
 
 @case("chunks without an Initiate are not queued, nor waited for",
       "SCTPDDP-28")
-def no_initiate(w):
+def test_no_initiate(w):
     """A peer may not send anything between its Initiate and the Accept."""
     assoc = w.associate(streams=2)
     # accept a session on another stream, because an unaccepted peer would be evicted
@@ -283,12 +283,12 @@ def no_initiate(w):
         for ssn in shuffled(20, turn)[:10]:
             lonely.put_segment(segment, ssn=ssn + 1)
         same("code of the reply", lonely.get_control().code, TERMINATE)
-        w.quiet(lonely)
+        w.expect_quiet(lonely)
         # send all missing chunks and the Terminate
         for ssn in [0] + [n + 1 for n in shuffled(20, turn)[10:]]:
             lonely.put_segment(segment, ssn=ssn)
         lonely.put_chunk(Control(TERMINATE).pack(), ssn=21)
-        assoc.settle(0.05)
+        assoc.process_until_quiet(0.05)
         lonely.new_session()
         link = w.initiate(peer=lonely, recvs=[(w.shared(1024, "l"), 64)])
         link.peer.send(b"on")
@@ -296,7 +296,7 @@ def no_initiate(w):
         link.peer.terminate()
         link.expect_cm("DISCONNECTED")
         link.expect_end()
-        assoc.settle(0.05)
+        assoc.process_until_quiet(0.05)
         lonely.new_session()
 
 
@@ -309,7 +309,7 @@ def check_other_session(w):
     check_send_arrives(w.initiate(recvs=[(w.shared(1024, "l"), 64)]))
 
 
-def wrong_ahead(w, role):
+def test_wrong_ahead(w, role):
     """An early segment is invalid. The messages before it must still be delivered."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
@@ -329,7 +329,7 @@ def wrong_ahead(w, role):
 
 
 in_both_roles("an invalid segment that arrives early",
-              "SCTPDDP-82 SCTPDDP-27", wrong_ahead)
+              "SCTPDDP-82 SCTPDDP-27", test_wrong_ahead)
 
 
 def need_long_run():
@@ -338,7 +338,7 @@ def need_long_run():
 
 
 @case("DDP-SSNs wrap around: received chunks", "SCTPDDP-9 SCTPDDP-65")
-def round_in(w):
+def test_round_in(w):
     need_long_run()
     target = w.shared(4096, "lw")
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
@@ -354,7 +354,7 @@ def round_in(w):
 
 
 @case("DDP-SSNs wrap around: sent chunks", "SCTPDDP-9 SCTPDDP-23")
-def round_out(w):
+def test_round_out(w):
     need_long_run()
     size = 1 << 20
     memory = w.shared(size, "l")

@@ -34,7 +34,7 @@ class Bare(SctpWire):
         return here, self.accepted()
 
     def accepted(self):
-        there = sctp.Association.up(self.sock.accept()[0])
+        there = sctp.Association.wait_established(self.sock.accept()[0])
         self.closing.callback(there.close)
         return there
 
@@ -66,7 +66,7 @@ def talk(here, there):
 
 
 @case("two sockets")
-def sockets(w):
+def test_sockets(w):
     here, there = w.pair()
     same("indications", (here.adaptation, there.adaptation), (1, 1))
     same("streams", (here.outbound, here.inbound),
@@ -77,7 +77,7 @@ def sockets(w):
 
 
 @case("a socket and SCTP from raw packets")
-def octets(w):
+def test_octets(w):
     here, there = w.ghost_pair()
     same("indications", (here.init.adaptations, there.adaptation),
          (["00000001"], 1))
@@ -87,7 +87,7 @@ def octets(w):
 
 
 @case("SCTP from raw packets listens")
-def ghost_listens(w):
+def test_ghost_listens(w):
     ghost = w.ghost(port=7000, peer_port=0)
     sock = sctp.prepare(socket.socket(socket.AF_INET, socket.SOCK_STREAM,
                                       sctp.PROTOCOL))
@@ -95,7 +95,7 @@ def ghost_listens(w):
     sock.connect_ex((GHOST, 7000))
     ghost.accept()
     sock.settimeout(1)
-    there = sctp.Association.up(sock)
+    there = sctp.Association.wait_established(sock)
     w.closing.callback(there.close)
     talk(there, ghost)
     ghost.abort()
@@ -103,7 +103,7 @@ def ghost_listens(w):
 
 
 @case("indications of all kinds")
-def indications(w):
+def test_indications(w):
     for value in 0, 2, 0x12345678:
         _, there = w.pair(adaptation=value)
         same("indication", there.adaptation, value or None)
@@ -113,7 +113,7 @@ def indications(w):
 
 
 @case("DDP-SSNs out of order, and wrapping")
-def order(w):
+def test_order(w):
     here, there = w.pair()
     one, two = here.stream(1), there.stream(1)
     one.ssn = two.due = sctp.SSNS - 2
@@ -125,7 +125,7 @@ def order(w):
 
 
 @case("protocol violations are detected")
-def malformed(w):
+def test_malformed(w):
     here, there = w.pair()
     wrong = [({"ppid": 0}, b"\0\1"), ({"unordered": False}, b"\0\1"),
              ({}, b""), ({"ssn": 65535}, b"\0\1")]
@@ -146,7 +146,7 @@ def malformed(w):
 
 
 @case("the end of an association")
-def ends(w):
+def test_ends(w):
     for end, how in ((sctp.Association.abort, "abort"),
                      (sctp.Association.shutdown, "shutdown")):
         here, there = w.pair()
@@ -161,7 +161,7 @@ def ends(w):
 
 
 @case("packets on the wire")
-def on_the_wire(w):
+def test_on_the_wire(w):
     with w.watching() as sniffer:
         here, there = w.pair()
         here.stream(4).put_control(sctp.INITIATE)
@@ -184,7 +184,7 @@ def on_the_wire(w):
 
 
 @case("acknowledgements withheld")
-def no_sack(w):
+def test_no_sack(w):
     here, there = w.ghost_pair()
     here.sacking = False
     there.stream(0).put_control(sctp.INITIATE)

@@ -26,7 +26,7 @@ class Calls(SctpWire):
 
 
 @case("the peer uses SCTP without DDP")
-def other_protocol(w):
+def test_other_protocol(w):
     with w.listening(adaptation=0) as (sock, port):
         conn = call(w, PEER, port)
         expect_event(w, conn, ERROR, "EPROTO")
@@ -34,7 +34,7 @@ def other_protocol(w):
 
 
 @case("the peer ends the association without a reply")
-def hangs_up(w):
+def test_hangs_up(w):
     for how in "abort", "shutdown":
         with w.listening() as (sock, port):
             conn = call(w, PEER, port)
@@ -45,7 +45,7 @@ def hangs_up(w):
 
 
 @case("the route is removed before connecting")
-def route_goes(w):
+def test_route_goes(w):
     conn = without_route(w)
     w.server.do("connect", conn, 4, 4)
     expect_event(w, conn, ERROR, "EHOSTUNREACH")

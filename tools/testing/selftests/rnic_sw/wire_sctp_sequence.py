@@ -38,7 +38,7 @@ ILLEGAL = [
 ]
 
 
-def illegal(w, role, control):
+def test_illegal(w, role, control):
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
     link.answer(control)
@@ -52,17 +52,17 @@ def illegal(w, role, control):
 
 for words, rows, wrong in ILLEGAL:
     in_both_roles(f"{words} ends a session", f"{rows} SCTPDDP-28",
-                  illegal, control=wrong)
+                  test_illegal, control=wrong)
 
 
-def ahead_of_its_turn(w, role):
+def test_ahead_of_its_turn(w, role):
     """A message that violates the protocol ends the session only when all messages with lower
     DDP-SSNs have been delivered."""
     target = w.shared(4096, "lw")
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     first = link.peer.next_ssn()
     link.answer(Control(INITIATE))
-    w.quiet(link.peer)
+    w.expect_quiet(link.peer)
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"before"),
                           ssn=first)
     link.expect_end()
@@ -71,10 +71,10 @@ def ahead_of_its_turn(w, role):
 
 
 in_both_roles("a violation takes effect in DDP-SSN order", "SCTPDDP-27",
-              ahead_of_its_turn)
+              test_ahead_of_its_turn)
 
 
-def after_terminate(w, role):
+def test_after_terminate(w, role):
     target = w.shared(4096, "lw")
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     link.peer.terminate()
@@ -85,10 +85,10 @@ def after_terminate(w, role):
 
 
 in_both_roles("a segment after the peer's Terminate",
-              "SCTPDDP-27 SCTPDDP-28 SCTPDDP-30", after_terminate)
+              "SCTPDDP-27 SCTPDDP-28 SCTPDDP-30", test_after_terminate)
 
 
-def after_terminate_busy(w, role):
+def test_after_terminate_busy(w, role):
     """Like after_terminate(), with much data to send: the end is not graceful, so data that has
     not been sent is dropped."""
     memory, target = w.shared(BIG, "l"), w.shared(4096, "lw")
@@ -107,10 +107,10 @@ def after_terminate_busy(w, role):
 
 
 in_both_roles("a segment after the peer's Terminate, during work",
-              "SCTPDDP-28 SCTPDDP-30 DDP-74", after_terminate_busy)
+              "SCTPDDP-28 SCTPDDP-30 DDP-74", test_after_terminate_busy)
 
 
-def ahead_of_terminate(w, role):
+def test_ahead_of_terminate(w, role):
     """The Terminate arrives first, but its DDP-SSN is the last one."""
     inbox = w.shared(4096, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)])
@@ -123,23 +123,23 @@ def ahead_of_terminate(w, role):
 
 
 in_both_roles("a Terminate is processed in DDP-SSN order", "SCTPDDP-27 SCTPDDP-65",
-              ahead_of_terminate)
+              test_ahead_of_terminate)
 
 
-def terminate_with_data(w, role):
+def test_terminate_with_data(w, role):
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     link.answer(Control(TERMINATE, b"why not"))
     check_over(w, link, 1)
 
 
 in_both_roles("a Terminate with Private Data ends the session, too", "SCTPDDP-17",
-              terminate_with_data)
+              test_terminate_with_data)
 
 
 # Graceful ends -------------------------------------------------------------------
 
 
-def peer_ends(w, role, **call):
+def test_peer_ends(w, role, **call):
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2, **call)
     link.peer.send(b"last")
     with w.expect_counts(end_peer_closed=1, tx_terminates=0):
@@ -162,10 +162,10 @@ def of_all_kinds(name, rows, function):
 
 
 of_all_kinds("the peer ends the session, the association stays",
-             "SCTPDDP-30 SCTPDDP-31 SCTPDDP-83 DDP-11 DDP-82", peer_ends)
+             "SCTPDDP-30 SCTPDDP-31 SCTPDDP-83 DDP-11 DDP-82", test_peer_ends)
 
 
-def peer_ends_first(w, role):
+def test_peer_ends_first(w, role):
     """The peer sends a Terminate, but still receives all posted data."""
     memory = w.shared(BIG, "l")
     link = connect_as(w, role)
@@ -183,10 +183,10 @@ def peer_ends_first(w, role):
 
 
 in_both_roles("the peer ends the session: posted work is still sent",
-              "SCTPDDP-31 DDP-75 DDP-76", peer_ends_first)
+              "SCTPDDP-31 DDP-75 DDP-76", test_peer_ends_first)
 
 
-def we_end(w, role, **call):
+def test_we_end(w, role, **call):
     """The program disconnects: all work posted before is sent, and then the Terminate."""
     memory = w.shared(BIG, "l")
     link = connect_as(w, role, recvs=[(memory, 64)], **call)
@@ -204,15 +204,15 @@ def we_end(w, role, **call):
     link.expect_wc(wr=1, status=FLUSHED)
     link.expect_cm("DISCONNECTED", status=0)
     w.expect_nothing(CM, conn=link.conn)
-    w.quiet(link.peer)
+    w.expect_quiet(link.peer)
     same("association", link.assoc.ended, None)
 
 
 of_all_kinds("we end the session: all is sent, then the Terminate",
-             "SCTPDDP-17 SCTPDDP-31 SCTPDDP-83 MPA2-16 DDP-72", we_end)
+             "SCTPDDP-17 SCTPDDP-31 SCTPDDP-83 MPA2-16 DDP-72", test_we_end)
 
 
-def receive_after(w, role):
+def test_receive_after(w, role):
     inbox = w.shared(1024, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)])
     w.server.do("disconnect", link.conn)
@@ -224,10 +224,10 @@ def receive_after(w, role):
 
 
 in_both_roles("after our Terminate data is received", "SCTPDDP-30 DDP-77",
-              receive_after)
+              test_receive_after)
 
 
-def no_terminate_of_theirs(w, role):
+def test_no_terminate_of_theirs(w, role):
     """The Terminate of one side is sufficient to end a session."""
     link = connect_as(w, role)
     w.server.do("disconnect", link.conn)
@@ -237,10 +237,10 @@ def no_terminate_of_theirs(w, role):
 
 
 in_both_roles("we end the session, the peer ends the association", "SCTPDDP-31",
-              no_terminate_of_theirs)
+              test_no_terminate_of_theirs)
 
 
-def program_goes(w, role):
+def test_program_goes(w, role):
     memory = w.shared(BIG, "l")
     link = connect_as(w, role)
     for wr in range(8):
@@ -253,13 +253,13 @@ def program_goes(w, role):
 
 
 in_both_roles("our program destroys the queue pair during work", "SCTPDDP-31",
-              program_goes)
+              test_program_goes)
 
 
 # RDMAP's Terminate ------------------------------------------------------------------
 
 
-def rdmap_terminate_in(w, role):
+def test_rdmap_terminate_in(w, role):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
     with w.expect_counts(end_peer_terminate=1, rx_terminates=1, tx_terminates=0):
@@ -276,10 +276,10 @@ def rdmap_terminate_in(w, role):
 
 
 in_both_roles("the peer's RDMAP Terminate",
-              "SCTPDDP-32 SCTPDDP-82 RDMAP-108", rdmap_terminate_in)
+              "SCTPDDP-32 SCTPDDP-82 RDMAP-108", test_rdmap_terminate_in)
 
 
-def local_fault(w, role):
+def test_local_fault(w, role):
     """The device sends RDMAP's Terminate, and then that of the session, with the next DDP-SSN."""
     memory = w.region(4096, "l")
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
@@ -296,13 +296,13 @@ def local_fault(w, role):
 
 
 in_both_roles("our RDMAP Terminate, then the session's",
-              "SCTPDDP-32 SCTPDDP-82", local_fault)
+              "SCTPDDP-32 SCTPDDP-82", test_local_fault)
 
 
 # Content of segment chunks ------------------------------------------------------------
 
 
-def short_segment(w, role, length):
+def test_short_segment(w, role, length):
     """The peer sends a segment that is empty or shorter than its DDP header."""
     target = w.shared(4096, "lw")
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
@@ -317,10 +317,10 @@ def short_segment(w, role, length):
 
 for size in 0, 1, 13:
     in_both_roles(f"a segment of {size} bytes", "SCTPDDP-11 SCTPDDP-82",
-                  short_segment, length=size)
+                  test_short_segment, length=size)
 
 
-def layout(w, role):
+def test_layout(w, role):
     memory = w.shared(BIG, "l")
     link = connect_as(w, role)
     # messages that have arrived: one, or two if the device has sent a ready-to-receive message
@@ -346,7 +346,7 @@ def layout(w, role):
 
 in_both_roles("a segment chunk is the DDP-SSN and one segment", "SCTPDDP-3 SCTPDDP-7 "
               "SCTPDDP-10 SCTPDDP-11 SCTPDDP-9 SCTPDDP-23 SCTPDDP-64 SCTPDDP-58 "
-              "SCTPDDP-41 SCTPDDP-6", layout)
+              "SCTPDDP-41 SCTPDDP-6", test_layout)
 
 
 go()

@@ -36,7 +36,7 @@ def reject_all(w):
         conn = w.expect_request().conn
         w.server.do("destroy", conn)
         w.server.drop_events(conn)
-        ghost.settle(0.001)
+        ghost.process_until_quiet(0.001)
     same("answers", len(ghost.chunks()), 0)
     return ghost
 
@@ -50,7 +50,7 @@ def accept_with_queued_segment(w):
     late.conn = w.expect_request().conn
     ghost.shut()
     link.post("write", w.shared(BIG, "l"), BIG, 1, 0x1000, 0x22)
-    ghost.settle(2)
+    ghost.process_until_quiet(2)
     w.server.do("accept", late.conn, 4, 4)
     return ghost, late
 
@@ -61,11 +61,11 @@ def until(words, condition, seconds, *ghosts):
     while not condition():
         check(words, time.monotonic() < end)
         for ghost in ghosts:
-            ghost.settle(0.05)
+            ghost.process_until_quiet(0.05)
 
 
 @case("a reject that cannot be sent times out")
-def reject_times_out(w):
+def test_reject_times_out(w):
     with passes("iw_sctp_ddp", "sddp_session_end") as ended:
         # each session has a separate timeout, except for sessions whose reply SCTP has accepted
         # immediately
@@ -73,7 +73,7 @@ def reject_times_out(w):
         ghost = reject_all(w)
         early, took = ended(), time.monotonic() - first
         check("some rejects wait", early < CALLS)
-        ghost.settle(max(first + SAY - MARGIN - time.monotonic(), 0))
+        ghost.process_until_quiet(max(first + SAY - MARGIN - time.monotonic(), 0))
         late = time.monotonic() > first + SAY - MARGIN / 2
         if ended() > early and late:
             raise Skip("too slow: the first timeout has expired")
@@ -85,7 +85,7 @@ def reject_times_out(w):
 
 @case("an accept is reported immediately, and the session times out if the Accept "
       "cannot be sent")
-def accept_times_out(w):
+def test_accept_times_out(w):
     with w.expect_counts(end_timeout=1):
         ghost, late = accept_with_queued_segment(w)
         late.expect_cm("ESTABLISHED", status=0)
@@ -99,7 +99,7 @@ def accept_times_out(w):
 
 @case("neither the exit of a program nor the removal of a device waits for a peer "
       "with a closed window")
-def nothing_waits(w):
+def test_nothing_waits(w):
     """Let other processes exit and remove the device, because a process that hangs in the kernel
     cannot be killed."""
     ghost, late = accept_with_queued_segment(w)

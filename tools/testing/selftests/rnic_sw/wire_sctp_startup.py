@@ -41,7 +41,7 @@ def refused(w, assoc, sid, body, **how):
 @case("responder: plain in, plain out, on the same stream",
       "SCTPDDP-2 SCTPDDP-8 SCTPDDP-10 SCTPDDP-12 SCTPDDP-13 SCTPDDP-24 "
       "SCTPDDP-26 SCTPDDP-29 SCTPDDP-37 MPA2-61 MPA2-63")
-def plain(w):
+def test_plain(w):
     assoc = w.associate()
     for sid in 0, 5, 15:
         w.initiate(Control(INITIATE, b"hello"), accept=(4, 4, b"yes"),
@@ -54,7 +54,7 @@ def plain(w):
 
 @case("responder: enhanced in, enhanced out",
       "MPA2-11 MPA2-13 MPA2-14 MPA2-60 MPA2-64")
-def enhanced_in(w):
+def test_enhanced_in(w):
     link = w.calling(enhanced(E_INITIATE, b"hi", 3, 2))
     event = w.expect_request()
     same("data, IRD, ORD", (event.pd, event.ord, event.ird), (b"hi", 3, 2))
@@ -68,7 +68,7 @@ def enhanced_in(w):
 
 @case("responder: Private Data of the Initiate is delivered",
       "SCTPDDP-14 SCTPDDP-15 SCTPDDP-18 MPA2-17")
-def data_up(w):
+def test_data_up(w):
     assoc = w.associate(streams=32)
     for sid, size in enumerate((0, 1, 4, 200, 255)):
         for code, way in (INITIATE, 0), (E_INITIATE, 16):
@@ -83,7 +83,7 @@ def data_up(w):
 
 @case("responder: Private Data of the Accept",
       "SCTPDDP-14 SCTPDDP-15 MPA2-13 MPA2-14")
-def data_down(w):
+def test_data_down(w):
     for request in BOTH_KINDS:
         for data in b"", b"1", octets(255):
             w.initiate(request, accept=(1, 1, data))
@@ -92,7 +92,7 @@ def data_down(w):
 
 @case("responder: 512 bytes of Private Data, the enhanced word included",
       "SCTPDDP-16 MPA2-15")
-def data_longest(w):
+def test_data_longest(w):
     assoc = w.associate(streams=8)
     for sid, request in enumerate((Control(INITIATE, octets(512)),
                                    enhanced(E_INITIATE, octets(508)))):
@@ -113,7 +113,7 @@ def same_sent(link, control, flags=0):
 
 @case("responder: a direct verb returns 512 bytes of Private Data, and the depths",
       "SCTPDDP-19 MPA2-18 MPA2-26")
-def initiate_queried(w):
+def test_initiate_queried(w):
     assoc = w.associate(streams=8)
     for sid, request in enumerate((Control(INITIATE, octets(512)), Control(INITIATE),
                                    enhanced(E_INITIATE, octets(508), 0x1234, 0x3FFE))):
@@ -126,7 +126,7 @@ def initiate_queried(w):
 
 @case("responder: 513 bytes of Private Data are "
       "refused", "SCTPDDP-16 SCTPDDP-28 MPA2-15")
-def data_too_long(w):
+def test_data_too_long(w):
     assoc = w.associate()
     for sid, request in enumerate((Control(INITIATE, octets(513)),
                                    enhanced(E_INITIATE, octets(509)),
@@ -137,7 +137,7 @@ def data_too_long(w):
 
 @case("responder: an enhanced Initiate without the enhanced word is refused",
       "MPA2-13 SCTPDDP-28")
-def no_word(w):
+def test_no_word(w):
     assoc = w.associate()
     for size in range(4):
         refused(w, assoc, size, Control(E_INITIATE, octets(size)).pack())
@@ -145,7 +145,7 @@ def no_word(w):
 
 @case("responder: invalid and unexpected function codes",
       "SCTPDDP-13 SCTPDDP-27 SCTPDDP-28")
-def codes(w):
+def test_codes(w):
     assoc = w.associate(streams=32)
     for sid, code in enumerate((0, 8, 9, 0x0100, 0xFFFF, ACCEPT, REJECT,
                                 E_ACCEPT, E_REJECT)):
@@ -154,7 +154,7 @@ def codes(w):
 
 
 @case("invalid function codes in a session", "SCTPDDP-13")
-def codes_later(w):
+def test_codes_later(w):
     assoc = w.associate()
     for sid, code in enumerate((0, 8, 9, 0x0100, 0xFFFF)):
         link = w.initiate(Control(INITIATE), peer=assoc.stream(sid))
@@ -165,15 +165,15 @@ def codes_later(w):
 
 
 @case("responder: a Terminate outside a session gets no reply")
-def terminate_first(w):
+def test_terminate_first(w):
     stream = w.associate().stream(0)
     stream.terminate()
-    w.quiet(stream)
+    w.expect_quiet(stream)
     expect_no_request(w)
 
 
 @case("responder: a control message without a complete header", "SCTPDDP-12")
-def control_short(w):
+def test_control_short(w):
     assoc = w.associate()
     for sid, body in enumerate((b"", b"\0")):
         refused(w, assoc, sid, body)
@@ -181,7 +181,7 @@ def control_short(w):
 
 @case("responder: a segment before any Initiate",
       "SCTPDDP-1 SCTPDDP-27 SCTPDDP-28")
-def segment_first(w):
+def test_segment_first(w):
     target = w.shared(4096, "lw")
     refused(w, w.associate(), 3,
             rdmap.write(target.rkey, target.addr, b"early").pack(),
@@ -190,7 +190,7 @@ def segment_first(w):
 
 
 @case("responder: another payload protocol identifier", "SCTPDDP-6 SCTPDDP-28")
-def other_ppid(w):
+def test_other_ppid(w):
     assoc = w.associate()
     body = Control(INITIATE).pack()
     for sid, ppid in enumerate((0, 15, 18, 0x11000000, 0xFFFFFFFF)):
@@ -198,13 +198,13 @@ def other_ppid(w):
 
 
 @case("responder: an ordered chunk", "SCTPDDP-58 SCTPDDP-28")
-def ordered(w):
+def test_ordered(w):
     refused(w, w.associate(), 2, Control(INITIATE).pack(), unordered=False)
 
 
 @case("responder: other payload in a session ends only that session",
       "SCTPDDP-6 SCTPDDP-28")
-def other_ppid_later(w):
+def test_other_ppid_later(w):
     assoc = w.associate()
     links = [w.initiate(peer=assoc.stream(sid)) for sid in (0, 1)]
     target = w.shared(4096, "lw")
@@ -218,7 +218,7 @@ def other_ppid_later(w):
 
 @case("responder: no reply before the program has decided",
       "SCTPDDP-36 SCTPDDP-33")
-def undecided(w):
+def test_undecided(w):
     for request in Control(INITIATE, b"why"), enhanced(E_INITIATE, b"why", 3, 2):
         link = w.calling(request)
         event = w.expect_request()
@@ -226,7 +226,7 @@ def undecided(w):
         same("Private Data of the event", event.pd, b"why")
         if request.enhanced:
             same("ORD, IRD", (event.ord, event.ird), (3, 2))
-        w.quiet(link.peer)
+        w.expect_quiet(link.peer)
         w.server.do("accept", link.conn, 2, 1)
         got = link.peer.get_control()
         same("code of the "
@@ -236,30 +236,30 @@ def undecided(w):
 
 
 @case("responder: a reject", "SCTPDDP-34 SCTPDDP-14 SCTPDDP-35")
-def reject(w):
+def test_reject(w):
     assoc = w.associate()
     for sid, data in enumerate((b"", b"no", octets(255))):
         link = w.calling(peer=assoc.stream(sid))
         link.conn = w.expect_request().conn
         w.server.do("reject", link.conn, data)
         same("answer", link.peer.get_control(), Control(REJECT, data))
-        w.quiet(link.peer)
+        w.expect_quiet(link.peer)
 
 
 @case("responder: a reject of an enhanced Initiate is enhanced",
       "MPA2-12 MPA2-13 MPA2-64 MPA2-11")
-def reject_enhanced(w):
+def test_reject_enhanced(w):
     link = w.calling(enhanced(E_INITIATE, b"", 5, 6))
     link.conn = w.expect_request().conn
     w.server.do("reject", link.conn, b"sorry")
     got = link.peer.get_control()
     same("code, data", (got.code, got.data), (E_REJECT, b"sorry"))
-    w.quiet(link.peer)
+    w.expect_quiet(link.peer)
 
 
 @case("responder: a stream is reused, after a reject and after a session",
       "SCTPDDP-22 SCTPDDP-26")
-def stream_again(w):
+def test_stream_again(w):
     stream = w.associate().stream(4)
     for turn in range(3):
         link = w.calling(peer=stream)
@@ -274,26 +274,26 @@ def stream_again(w):
         same("end of the session", stream.wait_end(), ("terminate", []))
         stream.terminate()
         link.expect_cm("DISCONNECTED")
-        stream.assoc.settle(0.05)
+        stream.assoc.process_until_quiet(0.05)
         stream.new_session()
 
 
 @case("responder: more Initiates than may wait get a Terminate",
       "SCTPDDP-20 SCTPDDP-21 SCTPDDP-35 SCTPDDP-38 SCTPDDP-39")
-def backlog(w):
+def test_backlog(w):
     more, asked = 20, 0
     assoc = w.associate(streams=BACKLOG + more)
     for sid in range(BACKLOG + more):
         assoc.stream(sid).put_control(INITIATE)
     came, end = 0, time.monotonic() + PATIENCE
     while came < BACKLOG + more and time.monotonic() < end:
-        assoc.settle(0.05)
+        assoc.process_until_quiet(0.05)
         while (event := w.server.pop_event(CM, 0, event="CONNECT_REQUEST")):
             asked += 1
             w.add_link(assoc.stream(0), event.conn)
         if asked + len(assoc.chunks()) > came:
             came, end = asked + len(assoc.chunks()), time.monotonic() + PATIENCE
-    assoc.settle()
+    assoc.process_until_quiet()
     w.server.expect_no_event(CM, event="CONNECT_REQUEST")
     answers = [s.get_control().code for s in assoc.streams.values()
                if s.came]
@@ -304,7 +304,7 @@ def backlog(w):
 
 @case("responder: the initiator ends the session before it is "
       "accepted", "SCTPDDP-28")
-def goes_unanswered(w):
+def test_goes_unanswered(w):
     """The program gets both events: first established, and immediately disconnected."""
     link = w.calling()
     link.conn = w.expect_request().conn
@@ -313,7 +313,7 @@ def goes_unanswered(w):
     # by now the Terminate has arrived
     w.wait_quiet()
     w.server.do("accept", link.conn, 1, 1)
-    w.quiet(link.peer)
+    w.expect_quiet(link.peer)
     link.expect_cm("ESTABLISHED", status=0)
     link.expect_cm("DISCONNECTED")
     link.expect_wc(wr=1, status=FLUSHED)
@@ -321,7 +321,7 @@ def goes_unanswered(w):
 
 
 @case("responder: the association ends before the session is accepted")
-def goes_with_association(w):
+def test_goes_with_association(w):
     for how in "close", "abort":
         link = w.calling()
         link.conn = w.expect_request().conn
@@ -334,7 +334,7 @@ def goes_with_association(w):
 
 @case("responder: a segment before the Accept ends the session",
       "SCTPDDP-27 SCTPDDP-28")
-def segment_unanswered(w):
+def test_segment_unanswered(w):
     target = w.shared(4096, "lw")
     link = w.calling()
     link.conn = w.expect_request().conn
@@ -348,7 +348,7 @@ def segment_unanswered(w):
 
 @case("initiator: the Initiate",
       "MPA2-11 MPA2-13 MPA2-14 SCTPDDP-14 SCTPDDP-26 SCTPDDP-10")
-def the_initiate(w):
+def test_the_initiate(w):
     for data in b"", b"1", octets(200):
         link = w.respond(connect=(3, 5, data))
         got = w.request
@@ -360,7 +360,7 @@ def the_initiate(w):
 
 @case("initiator: Private Data of the Accept is delivered",
       "SCTPDDP-18 MPA2-17 MPA2-15 MPA2-26 MPA2-35")
-def accept_data(w):
+def test_accept_data(w):
     for size in 0, 1, 100, 508:
         link = w.respond(lambda r, size=size: enhanced(
             E_ACCEPT, octets(size), 3, 2, r.rtr), status=None)
@@ -371,7 +371,7 @@ def accept_data(w):
 
 @case("initiator: a direct verb returns all that an Accept contains",
       "SCTPDDP-19 MPA2-18 MPA2-26 MPA2-35")
-def accept_queried(w):
+def test_accept_queried(w):
     for size in 0, 256, 508:
         accepts = []
         link = w.respond(lambda r, size=size, accepts=accepts: accepts.append(enhanced(
@@ -402,19 +402,19 @@ def fails(w, link, **fields):
 
 @case("initiator: a reject with its Private Data",
       "SCTPDDP-18 MPA2-13 MPA2-17")
-def rejected(w):
+def test_rejected(w):
     for size in 0, 5, 508:
         link = calling_out(w)
         with w.expect_counts(end_peer_reject=1):
             link.answer(enhanced(E_REJECT, octets(size), 1, 1))
             event = fails(w, link, event="REJECTED")
         same("Private Data", event.pd, octets(size)[:HANDED_UP])
-        w.quiet(link.peer)
+        w.expect_quiet(link.peer)
 
 
 @case("initiator: a direct verb returns all that a reject contains",
       "SCTPDDP-19 MPA2-18 MPA2-35")
-def reject_queried(w):
+def test_reject_queried(w):
     for control in enhanced(E_REJECT, octets(508), 0x2345, 300), Control(REJECT, octets(512)):
         link = calling_out(w)
         link.answer(control)
@@ -424,7 +424,7 @@ def reject_queried(w):
 
 @case("initiator: a reject without the enhanced word, and a plain "
       "one", "SCTPDDP-18")
-def rejected_plainly(w):
+def test_rejected_plainly(w):
     for control in (*(Control(E_REJECT, octets(size)) for size in range(4)),
                     Control(REJECT, b"plain")):
         link = calling_out(w)
@@ -434,7 +434,7 @@ def rejected_plainly(w):
 
 
 @case("initiator: plain, if the device is configured so", "MPA2-62 SCTPDDP-13")
-def plain_out(w):
+def test_plain_out(w):
     with w.policy(revision=1):
         link = w.respond(lambda _: Control(ACCEPT, b"yes"), (4, 4, b"hello"))
         same("Initiate", w.request, Control(INITIATE, b"hello"))
@@ -442,11 +442,11 @@ def plain_out(w):
 
 
 @case("initiator: the peer replies with a Terminate", "SCTPDDP-18")
-def terminated(w):
+def test_terminated(w):
     link = calling_out(w)
     link.answer(Control(TERMINATE))
     fails(w, link)
-    w.quiet(link.peer)
+    w.expect_quiet(link.peer)
 
 
 WRONG_ANSWERS = [
@@ -460,7 +460,7 @@ WRONG_ANSWERS = [
 ]
 
 
-def wrong_answer(w, control):
+def test_wrong_answer(w, control):
     link = calling_out(w)
     link.answer(control)
     link.expect_end()
@@ -469,7 +469,7 @@ def wrong_answer(w, control):
 
 for words, rows, wrong in WRONG_ANSWERS:
     case(f"initiator: {words} is no valid reply", f"{rows} SCTPDDP-28",
-         control=wrong)(wrong_answer)
+         control=wrong)(test_wrong_answer)
 
 
 def refused_accept(w, code, end, ord_=4, flags=0):
@@ -486,20 +486,20 @@ def refused_accept(w, code, end, ord_=4, flags=0):
 
 @case("initiator: an Accept with an ORD beyond the device's IRD limit",
       "MPA2-23 MPA2-24 MPA2-33 MPA2-34")
-def ird_too_small(w):
+def test_ird_too_small(w):
     for ord_ in mpa.NOT_NEGOTIATED - 1, LIMIT + 1:
         refused_accept(w, 6, "end_mpa_ird", ord_=ord_)
 
 
 @case("initiator: an Accept with no type that both support",
       "MPA2-23 MPA2-24 MPA2-50 MPA2-51")
-def no_common_rtr(w):
+def test_no_common_rtr(w):
     for flags in mpa.A | mpa.B, mpa.A, mpa.CC:
         refused_accept(w, 7, "end_mpa_rtr", flags=flags)
 
 
 @case("initiator: a segment is no valid reply", "SCTPDDP-27 SCTPDDP-28")
-def segment_as_answer(w):
+def test_segment_as_answer(w):
     link = calling_out(w)
     link.peer.put_segment(rdmap.send(1, b"too soon"))
     link.expect_end()
@@ -507,7 +507,7 @@ def segment_as_answer(w):
 
 
 @case("initiator: a segment overtakes the Accept", "SCTPDDP-65")
-def accept_overtaken(w):
+def test_accept_overtaken(w):
     inbox = w.shared(4096, "l")
     with w.listening() as (sock, port):
         link = w.call(port, recvs=[(inbox, 64)])
@@ -523,7 +523,7 @@ def accept_overtaken(w):
 
 @case("initiator: as many segments as a peer may send at once overtake its Accept",
       "SCTPDDP-65")
-def accept_lost(w):
+def test_accept_lost(w):
     """The peer sends segments after its Accept, but the Accept is lost."""
     inbox = w.shared(1 << 16, "l")
     with w.listening() as (sock, port):
@@ -540,18 +540,18 @@ def accept_lost(w):
 
 
 @case("initiator: silent before the Accept", "SCTPDDP-44")
-def silent(w):
+def test_silent(w):
     """Work is posted, but the initiator sends nothing before the Accept."""
     link = calling_out(w)
     link.post("send", w.shared(64, "l"), 8, 1)
-    w.quiet(link.peer)
+    w.expect_quiet(link.peer)
     link.accept(w.request)
     same("bytes of the Send", len(link.peer.get_segment().payload), 8)
     link.expect_wc(wr=1, status=0)
 
 
 @case("initiator: no listener there")
-def nobody(w):
+def test_nobody(w):
     with w.listening() as (_, port):
         pass
     try:
@@ -562,7 +562,7 @@ def nobody(w):
 
 
 @case("initiator: the responder may send first", "MPA2-22")
-def responder_first(w):
+def test_responder_first(w):
     memory = w.shared(4096)
     link = w.initiate()
     link.post("send", memory, 16, 5)
@@ -574,7 +574,7 @@ def responder_first(w):
 
 @case("responder: the model is client-server unless requested otherwise",
       "MPA2-53 MPA2-54 MPA2-55")
-def model(w):
+def test_model(w):
     for flags in mpa.B, mpa.CC, mpa.D, mpa.B | mpa.CC | mpa.D:
         w.initiate(enhanced(E_INITIATE, flags=flags))
         same("RTR flags", w.reply.rtr, 0)

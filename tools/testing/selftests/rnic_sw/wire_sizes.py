@@ -30,7 +30,7 @@ def mulpdu(emss, markers):
     return max(emss - spare, 128)
 
 
-def sizes_sent(w, mss, markers):
+def test_sizes_sent(w, mss, markers):
     """A long Write must be sent in FPDUs that are exactly as long as the MULPDU allows."""
     with without_timestamps():
         memory = w.shared(BIG, "l")
@@ -59,13 +59,13 @@ for segment in (1460, 1448, 1000, 536, 203):
             "MPA-3 MPA-4 MPA-5 MPA-55 MPA-56 MPA-58 MPA-62 DDP-1 DDP-17 DDP-18 "
             "DDP-19 DDP-22 DDP-24 DDP-26 DDP-27 DDP-29 DDP-31 DDP-33 DDP-47 "
             "DDP-49 DDP-52 DDP-53 DDP-60 RDMAP-19 RDMAP-21 RDMAP-56 RDMAP-62",
-            sizes_sent, mss=segment, markers=with_markers)
+            test_sizes_sent, mss=segment, markers=with_markers)
 add("EMSS 88: no MULPDU below 128", "MPA-6 MPA-60",
-    sizes_sent, mss=88, markers=False)
+    test_sizes_sent, mss=88, markers=False)
 
 
 @case("little space in a segment: no ULPDU below 128 because of it", "MPA-61")
-def little_room(w):
+def test_little_room(w):
     """A batch has a short Send, directly followed by a long Write."""
     memory = w.shared(BIG, "l")
     for rest in 8, 60, 132, 150:
@@ -86,7 +86,7 @@ def little_room(w):
 
 
 @case("no ULPDU above 64768, however long a segment may be", "MPA-7")
-def longest_fpdu(w):
+def test_longest_fpdu(w):
     """An EMSS of 65483 would allow 65474 bytes. Half of the peer's window is large enough for
     that once the peer has read some data."""
     memory = w.shared(BIG, "l")
@@ -116,7 +116,7 @@ def whole_message(link):
 
 
 @case("FPDUs follow a change of the MTU", "DDP-1 MPA-4 MPA-59")
-def mtu_changes(w):
+def test_mtu_changes(w):
     memory = w.shared(BIG, "l")
     link = w.initiate()
     try:
@@ -138,7 +138,7 @@ def mtu_changes(w):
 
 
 @case("data in TCP is not segmented again when the MTU falls", "DDP-2 MPA-59")
-def mtu_falls(w):
+def test_mtu_falls(w):
     """Data that the device passes to TCP later is segmented for the new MTU."""
     memory = w.shared(BIG, "l")
     link = w.initiate(peer=w.dial_narrow())
@@ -175,7 +175,7 @@ def octets_taken(link):
 
 
 @case("no completion before TCP has accepted all of a message", "DDP-65 RDMAP-125")
-def complete_when_taken(w):
+def test_complete_when_taken(w):
     count, memory = 60, w.shared(BIG, "l")
     link = w.initiate(peer=w.dial_narrow())
     for wr in range(count):
@@ -207,7 +207,7 @@ def window(sock):
     return struct.unpack_from("I", info, 228)[0]
 
 
-def wide_window(w, role):
+def test_wide_window(w, role):
     target = w.shared(BIG, "lw")
     link = connect_as(w, role)
     seen = []
@@ -219,7 +219,7 @@ def wide_window(w, role):
     check(f"the window always holds 20 segments: {seen}", min(seen) >= 20 * 1460)
 
 
-in_both_roles("the window holds many segments", "DDP-146", wide_window)
+in_both_roles("the window holds many segments", "DDP-146", test_wide_window)
 
 
 # Alignment ------------------------------------------------------------------
@@ -251,7 +251,7 @@ def segments_seen(sock, port):
 
 
 @case("small FPDUs share a TCP segment", "MPA-65")
-def packed(w):
+def test_packed(w):
     """All FPDUs that are pending when a responder is allowed to send share segments."""
     memory = w.shared(4096, "l")
     link = w.initiate(opened=False)
@@ -267,7 +267,7 @@ def packed(w):
 
 
 @case("TCP segments begin with an FPDU", "MPA-64")
-def aligned(w):
+def test_aligned(w):
     memory = w.shared(BIG, "l")
     shell(f"ip link set {SERVER_IF} gso_max_segs 1")
     try:

@@ -91,7 +91,7 @@ def with_length(fpdu, length):
 
 
 @case("lengths that change while they are read")
-def lengths(w):
+def test_lengths(w):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
     with w.policy(crc=0) as port:
@@ -139,7 +139,7 @@ def make_two_payloads(place, target, size):
     return make
 
 
-def summed(w, place, size):
+def test_summed(w, place, size):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
     with w.policy(crc=1) as port:
@@ -152,14 +152,14 @@ def summed(w, place, size):
 
 
 add("only verified bytes are placed, changed at the front", "MPA-54 MPA-69",
-    summed, place=0, size=40000)
+    test_summed, place=0, size=40000)
 add("only verified bytes are placed, changed further back", "MPA-54 MPA-69",
-    summed, place=30000, size=40000)
+    test_summed, place=30000, size=40000)
 
 
 @case("consecutive segments, each with a CRC for one of its payloads",
       "MPA-54 MPA-69")
-def summed_together(w):
+def test_summed_together(w):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
     cut, many = 1000, 16
@@ -186,7 +186,7 @@ def summed_together(w):
 
 
 @case("lengths that change, with a CRC")
-def lengths_summed(w):
+def test_lengths_summed(w):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
 
@@ -203,7 +203,7 @@ def lengths_summed(w):
 
 
 @case("lengths and markers that change")
-def markers(w):
+def test_markers(w):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
     content = mpa.INTERVAL - mpa.MARKER
@@ -225,7 +225,7 @@ def markers(w):
 
 
 @case("headers that change while they are read")
-def headers(w):
+def test_headers(w):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
 

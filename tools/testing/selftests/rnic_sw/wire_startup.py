@@ -82,7 +82,7 @@ class Slow:
                 self.peer.put(bytes([octet]))
             except OSError:
                 break
-            if not self.peer.silent(1):
+            if not self.peer.stays_silent(1):
                 break
         _, self.before = self.peer.wait_end(3 * REQUEST_DEADLINE)
         self.took = time.monotonic() - self.began
@@ -106,7 +106,7 @@ def slow(w):
 
 
 @case("slow initiators connect")
-def slow_begin(w):
+def test_slow_begin(w):
     slow(w)
 
 
@@ -116,7 +116,7 @@ def slow_begin(w):
 @case("responder: plain in, plain out",
       "MPA-2 MPA-41 MPA-81 MPA-90 MPA-92 MPA-98 MPA-107 MPA2-5 MPA2-8 "
       "MPA2-61 MPA2-63")
-def plain(w):
+def test_plain(w):
     for flags in 0, mpa.C:
         w.initiate(mpa.request(flags=flags, pd=b"hello"),
                    accept=(4, 4, b"yes"))
@@ -125,14 +125,14 @@ def plain(w):
 
 
 @case("responder: Private Data of the Request is delivered", "MPA-98")
-def data_up(w):
+def test_data_up(w):
     for data in b"", b"1", b"some", bytes(range(200)):
         _, event = asking(w, mpa.request(pd=data))
         same("Private Data", event.pd, data)
 
 
 @case("responder: accepted after the peer has closed", "MPA-132")
-def accepted_late(w):
+def test_accepted_late(w):
     """The program gets both events: first established, and immediately disconnected."""
     for how in "reset", "close", "half_close":
         for seen in False, True:
@@ -152,7 +152,7 @@ def accepted_late(w):
 
 
 @case("responder: Private Data of the Reply", "MPA-96")
-def data_down(w):
+def test_data_down(w):
     for data in b"", b"1", bytes(range(255)):
         w.initiate(accept=(1, 1, data))
         same("Private Data", w.reply.pd, data)
@@ -160,7 +160,7 @@ def data_down(w):
 
 @case("responder: enhanced in, enhanced out",
       "MPA2-4 MPA2-9 MPA2-10 MPA2-60 MPA2-64")
-def enhanced(w):
+def test_enhanced(w):
     link, event = asking(w, mpa.request(rev=2, flags=ENHANCED,
                                         pd=mpa.word(3, 2) + b"hi"))
     same("data, ORD, IRD", (event.pd, event.ord, event.ird), (b"hi", 3, 2))
@@ -172,7 +172,7 @@ def enhanced(w):
 
 
 @case("responder: revision 2 without the enhanced word is plain", "MPA2-65")
-def rev_2_plain(w):
+def test_rev_2_plain(w):
     w.initiate(mpa.request(rev=2, flags=mpa.C, pd=b"plain"))
     same("flags", w.reply.flags, mpa.C)
     same("Private Data", w.reply.pd, b"")
@@ -181,7 +181,7 @@ def rev_2_plain(w):
 
 @case("responder: reserved bits, and R, of a Request are ignored",
       "MPA-88 MPA-91")
-def reserved_bits(w):
+def test_reserved_bits(w):
     w.initiate(mpa.request(flags=mpa.C | RESERVED | mpa.R | mpa.S))
     same("Reply's flags, Rev", (w.reply.flags, w.reply.rev), (mpa.C, 1))
     w.initiate(mpa.request(rev=2, flags=ENHANCED | RESERVED | mpa.R,
@@ -191,7 +191,7 @@ def reserved_bits(w):
 
 @case("responder: a key with one wrong byte is refused",
       "MPA-80 MPA-103 MPA-114 MPA-138 MPA-139")
-def request_key(w):
+def test_request_key(w):
     right = mpa.request().pack()
     with w.expect_counts(end_mpa_startup=16):
         for place in range(16):
@@ -201,12 +201,12 @@ def request_key(w):
 
 
 @case("responder: a Reply is no Request", "MPA-118")
-def reply_as_request(w):
+def test_reply_as_request(w):
     refused(w, mpa.reply().pack())
 
 
 @case("responder: other revisions are refused", "MPA-93 MPA-94 MPA-153")
-def request_revisions(w):
+def test_request_revisions(w):
     with w.expect_counts(end_mpa_startup=3):
         for rev in 0, 3, 255:
             refused(w, mpa.request(rev=rev).pack())
@@ -214,7 +214,7 @@ def request_revisions(w):
 
 @case("responder: 512 bytes of Private Data are accepted, 513 are not",
       "MPA-97 MPA-99 MPA-120")
-def request_lengths(w):
+def test_request_lengths(w):
     with w.expect_counts(end_mpa_startup=3):
         for length in 513, 1024, 65535:
             refused(w, mpa.request(pd=bytes(length)).pack())
@@ -227,14 +227,14 @@ def request_lengths(w):
 
 @case("responder: an enhanced Request without the enhanced word is "
       "refused", "MPA2-9")
-def request_no_word(w):
+def test_request_no_word(w):
     for length in range(4):
         refused(w, mpa.request(rev=2, flags=ENHANCED,
                                pd=bytes(length)).pack())
 
 
 @case("responder: a truncated Request is refused", "MPA-97 MPA-103")
-def request_short(w):
+def test_request_short(w):
     with w.expect_counts(end_mpa_startup=3):
         for frame in (mpa.request(pd=b"four", pd_length=8),
                       mpa.request(pd=b"", pd_length=1)):
@@ -243,12 +243,12 @@ def request_short(w):
 
 
 @case("responder: bytes after a Request are refused", "MPA-97 MPA-102")
-def request_long(w):
+def test_request_long(w):
     link = w.add_link(w.dial())
     link.peer.put(mpa.request().pack() + bytes(4))
     # the device refuses this immediately or at accept, depending on timing
     end, event = time.monotonic() + PATIENCE, None
-    while not event and link.peer.silent(0.05) and time.monotonic() < end:
+    while not event and link.peer.stays_silent(0.05) and time.monotonic() < end:
         event = w.server.pop_event(CM, timeout=0.05, event="CONNECT_REQUEST")
     if event:
         link.conn = event.conn
@@ -258,12 +258,12 @@ def request_long(w):
 
 
 @case("responder: an FPDU is no Request", "MPA-102 MPA-103")
-def fpdu_first(w):
+def test_fpdu_first(w):
     refused(w, mpa.Writer().fpdu(rdmap.send(1, bytes(40)).pack()))
 
 
 @case("responder: a Request split at every byte", "MPA-128")
-def request_split(w):
+def test_request_split(w):
     frame = mpa.request(rev=2, flags=ENHANCED, pd=mpa.word(1, 1) + b"ab")
     for place in range(1, len(frame.pack())):
         _, event = asking(w, frame, place)
@@ -272,7 +272,7 @@ def request_split(w):
 
 
 @case("responder: a Request byte by byte", "MPA-128")
-def request_drip(w):
+def test_request_drip(w):
     frame = mpa.request(pd=b"slowly")
     _, event = asking(w, frame, *range(1, len(frame.pack())))
     same("Private Data", event.pd, b"slowly")
@@ -289,7 +289,7 @@ def say_no(w, request, data):
 
 @case("responder: a reject is a complete Reply, and no reset",
       "MPA-89 MPA-104 MPA-105 MPA-116")
-def reject(w):
+def test_reject(w):
     for data in b"", b"no", bytes(255):
         reply = say_no(w, mpa.request(), data)
         same("Reply", reply.pack(),
@@ -298,7 +298,7 @@ def reject(w):
 
 @case("responder: a reject of an enhanced Request is enhanced",
       "MPA2-64 MPA2-53")
-def reject_enhanced(w):
+def test_reject_enhanced(w):
     reply = say_no(w, mpa.request(rev=2, flags=ENHANCED, pd=mpa.word(1, 1)),
                    b"sorry")
     same("flags", reply.flags, ENHANCED | mpa.R)
@@ -308,7 +308,7 @@ def reject_enhanced(w):
 
 @case("responder: revision 1 by policy closes on an enhanced Request",
       "MPA2-66")
-def policy_1(w):
+def test_policy_1(w):
     with w.policy(revision=1) as port:
         with w.dial(port) as peer:
             peer.put(mpa.request(rev=2, flags=ENHANCED,
@@ -325,12 +325,12 @@ def waiting_sender(w):
     memory = w.shared(4096)
     link = w.initiate(recvs=[(memory, 64)], opened=False)
     link.post("send", memory, 32, 9)
-    w.quiet(link.peer)
+    w.expect_quiet(link.peer)
     return link
 
 
 @case("responder: silent until a valid FPDU arrives", "MPA-113 DDP-69")
-def gate(w):
+def test_gate(w):
     for first in (rdmap.write(0, 0), rdmap.send(1, bytes([0x5A]))):
         link = waiting_sender(w)
         link.peer.put_segment(first)
@@ -341,17 +341,17 @@ def gate(w):
 
 @case("responder: may send once all pieces of an FPDU have arrived",
       "MPA-113 MPA-73")
-def gate_pieces(w):
+def test_gate_pieces(w):
     link = waiting_sender(w)
     octets = link.peer.fpdu(rdmap.write(0, 0))
     link.peer.put(octets[:-1])
-    w.quiet(link.peer)
+    w.expect_quiet(link.peer)
     link.peer.put(octets[-1:])
     link.peer.get_segment()
 
 
 @case("responder: may not send after an invalid FPDU", "MPA-113 MPA-142")
-def gate_invalid(w):
+def test_gate_invalid(w):
     link = waiting_sender(w)
     link.peer.put_segment(rdmap.write(0, 0), crc=bytes(4))
     same("bytes before the end", link.peer.wait_end()[1], b"")
@@ -359,7 +359,7 @@ def gate_invalid(w):
 
 
 @case("responder: a Terminate as first FPDU only ends the stream", "MPA-113")
-def gate_terminate(w):
+def test_gate_terminate(w):
     link = waiting_sender(w)
     link.peer.put_segment(rdmap.Terminate(2, 0, 6).segment())
     same("bytes before the end", link.peer.wait_end()[1], b"")
@@ -368,7 +368,7 @@ def gate_terminate(w):
 
 @case("responder: ready for an FPDU once the Reply is sent",
       "MPA-78 MPA-108 DDP-69")
-def ready(w):
+def test_ready(w):
     memory = w.shared(4096)
     link = w.initiate(recvs=[(memory, 64)], wait=False, opened=False)
     link.peer.send(b"at once")
@@ -381,7 +381,7 @@ def ready(w):
 @case("initiator: the Request",
       "MPA-41 MPA-79 MPA-88 MPA-90 MPA-96 MPA-100 MPA-101 MPA2-4 MPA2-6 "
       "MPA2-10")
-def initiator_request(w):
+def test_initiator_request(w):
     for data in b"", b"1", bytes(range(200)):
         w.respond(connect=(3, 5, data))
         frame = w.request
@@ -392,7 +392,7 @@ def initiator_request(w):
 
 
 @case("initiator: revision 1 by policy", "MPA2-7 MPA2-62 MPA-92")
-def initiator_plain(w):
+def test_initiator_plain(w):
     with w.policy(revision=1):
         w.respond(connect=(3, 5, b"plain"))
         same("Request", w.request.pack(),
@@ -400,9 +400,9 @@ def initiator_plain(w):
 
 
 @case("initiator: silent before the Reply", "MPA-109")
-def initiator_waits(w):
+def test_initiator_waits(w):
     def late(request):
-        w.quiet(link.peer)
+        w.expect_quiet(link.peer)
         return mpa.reply(rev=2, flags=ENHANCED, pd=mpa.word(1, 1,
                                                             request.rtr))
     with w.listening() as (sock, port):
@@ -413,7 +413,7 @@ def initiator_waits(w):
 
 @case("initiator: Private Data of the Reply is delivered",
       "MPA-99 MPA-115")
-def reply_data(w):
+def test_reply_data(w):
     """After each connection the program disconnects."""
     for size in 0, 1, 100, 508:
         data = bytes(i & 0xFF for i in range(size))
@@ -427,7 +427,7 @@ def reply_data(w):
 
 
 @case("initiator: reserved bits of a Reply are ignored", "MPA-91")
-def reply_reserved(w):
+def test_reply_reserved(w):
     w.respond(lambda request: mpa.reply(
         rev=2, flags=ENHANCED | RESERVED, pd=mpa.word(1, 1, request.rtr)))
 
@@ -438,7 +438,7 @@ def good_reply():
 
 @case("initiator: a key with one wrong byte ends the connection",
       "MPA-82 MPA-110 MPA-114 MPA-138 MPA-139 MPA-140")
-def reply_key(w):
+def test_reply_key(w):
     right = good_reply().pack()
     with w.expect_counts(end_mpa_startup=16):
         for place in range(16):
@@ -448,18 +448,18 @@ def reply_key(w):
 
 
 @case("initiator: a Request is no Reply", "MPA-118")
-def request_as_reply(w):
+def test_request_as_reply(w):
     failed(w, mpa.request(rev=2, flags=ENHANCED, pd=mpa.word(1, 1)).pack())
 
 
 @case("initiator: other revisions end the connection", "MPA-93 MPA-94 MPA-153")
-def reply_revisions(w):
+def test_reply_revisions(w):
     for rev in 0, 3, 255:
         failed(w, mpa.reply(rev=rev).pack())
 
 
 @case("initiator: wrong lengths end the connection", "MPA-97 MPA-110")
-def reply_lengths(w):
+def test_reply_lengths(w):
     failed(w, mpa.reply(rev=2, flags=ENHANCED, pd=bytes(513)).pack())
     failed(w, mpa.reply(rev=2, flags=ENHANCED, pd=bytes(3)).pack())
     failed(w, mpa.reply(rev=2, flags=ENHANCED, pd=bytes(8),
@@ -468,14 +468,14 @@ def reply_lengths(w):
 
 @case("initiator: an enhanced Reply to a plain Request ends the "
       "connection", "MPA2-64")
-def reply_unasked(w):
+def test_reply_unasked(w):
     with w.policy(revision=1):
         failed(w, good_reply().pack())
 
 
 @case("initiator: a reject with its Private Data, and nothing follows",
       "MPA-89")
-def rejected(w):
+def test_rejected(w):
     for size in 0, 5, 508:
         data = bytes(i & 0xFF for i in range(size))
         with w.expect_counts(end_peer_reject=1):
@@ -486,7 +486,7 @@ def rejected(w):
 
 
 @case("initiator: a Reply split at every byte", "MPA-128")
-def reply_split(w):
+def test_reply_split(w):
     octets = mpa.reply(rev=2, flags=ENHANCED, pd=mpa.word(1, 1) + b"ab").pack()
     with w.policy(rtr="none"):
         for place in range(1, len(octets)):
@@ -496,12 +496,12 @@ def reply_split(w):
 
 
 @case("initiator: a Reply byte by byte", "MPA-128 MPA-112 DDP-69")
-def reply_drip(w):
+def test_reply_drip(w):
     octets = mpa.reply(rev=2, flags=ENHANCED, pd=mpa.word(1, 1) + b"ab").pack()
     with w.policy(rtr="none"):
         link = answered(w, octets, *range(1, len(octets)))
         same("data", link.expect_cm("ESTABLISHED", status=0).pd, b"ab")
-        link.peer.full(mpa.reply(), mpa.request())
+        link.peer.enter_full_operation(mpa.reply(), mpa.request())
         link.post("send", w.shared(4096), 4, 1)
         same("payload of the "
              "Send", link.peer.get_segment().payload, bytes([0x5A]) * 4)
@@ -516,7 +516,7 @@ def answered(w, octets, *places):
 
 
 @case("initiator: a refused TCP connection is reported", "MPA-132")
-def nobody_listens(w):
+def test_nobody_listens(w):
     with w.expect_counts(end_peer_refused=1):
         conn = int(w.server.do("open", PEER, 9)[0])
         w.add_link(Peer(w.socket()), conn)
@@ -525,7 +525,7 @@ def nobody_listens(w):
 
 
 @case("responder: no state is left of an initiator that closes during start-up", "MPA-132")
-def gone_early(w):
+def test_gone_early(w):
     with w.expect_counts(end_mpa_startup=2):
         for how in Peer.reset, Peer.close:
             with w.dial() as peer:
@@ -546,12 +546,12 @@ def gone_early(w):
 
 # Slow cases -----------------------------------------------------------------
 @case("responder: a silent initiator is closed after the time limit", "MPA-119 MPA-102")
-def slow_silent(w):
+def test_slow_silent(w):
     slow(w)["silent"].check()
 
 
 @case("responder: one byte a second is too slow", "MPA-124")
-def slow_drip(w):
+def test_slow_drip(w):
     slow(w)["dripping"].check()
 
 

@@ -103,7 +103,7 @@ class Session:
             return self.rand.getrandbits(4)
         return self.rand.getrandbits(8)
 
-    def full(self, sent, got):
+    def enter_full_operation(self, sent, got):
         """Set up reader and writer for Full Operation, from the flags in the start-up
         frames that were sent and received."""
         crc = bool((sent | got.flags) & mpa.C)
@@ -136,7 +136,7 @@ class Session:
         octets = self.spoil_frame(request)
         yield from self.put(octets)
         if self.spoilt and rand.random() < 0.4:
-            self.leave()
+            self.close_socket()
             return
         if len(octets) < mpa.HEADER + len(request.pd):
             yield from self.drain(PAUSE)
@@ -146,10 +146,10 @@ class Session:
         self.asked = None
         if self.right and reply.flags & mpa.R:
             raise Bad(f"Request should be accepted, got {reply}")
-        self.full(octets[16], reply)
-        yield from self.put(self.first_message(request, reply))
+        self.enter_full_operation(octets[16], reply)
+        yield from self.put(self.make_first_message(request, reply))
 
-    def first_message(self, request, reply):
+    def make_first_message(self, request, reply):
         """Return the first message, which the initiator has to send."""
         if not (reply.enhanced and reply.pd_length >= 4 and
                 request.enhanced and reply.rtr & mpa.A):
@@ -178,19 +178,19 @@ class Session:
             reply.flags |= self.rand.choice((0, mpa.M))
             reply.flags &= ~self.rand.choice((0, mpa.C))
             octets = self.spoil_frame(reply)
-            self.full(octets[16] if len(octets) > 16 else 0, request)
+            self.enter_full_operation(octets[16] if len(octets) > 16 else 0, request)
             yield from self.put(octets)
             if not self.spoilt or self.rand.random() < 0.5:
                 return
             # raw_server may connect again, with revision 1
-            self.leave()
+            self.close_socket()
             if not (yield from self.wait("call", 0, PAUSE)):
                 raise Ended
             self.spoilt = 0
 
     # full operation ----------------------------------------------------------
 
-    def take_in(self):
+    def parse_received(self):
         """Parse what the kernel sent, which must always be valid."""
         if not self.reader:
             return
@@ -198,13 +198,13 @@ class Session:
         self.buf.clear()
         try:
             for fpdu in self.reader.feed(octets):
-                self.take_segment(ddp.parse(fpdu.ulpdu))
+                self.process_segment(ddp.parse(fpdu.ulpdu))
         except (mpa.Malformed, ValueError, struct.error, IndexError) as why:
             if self.spoilt_start:
                 raise Ended from why    # the agreed parameters are unknown
             raise Bad(f"kernel sent malformed data: {why}") from why
 
-    def take_segment(self, seg):
+    def process_segment(self, seg):
         code = seg.ulp & 15
         if seg.dv != 1 or seg.rsvd or seg.ulp & 0xF0 != rdmap.RV:
             raise ValueError(f"invalid header of segment {seg}")
@@ -247,19 +247,19 @@ class Session:
             yield from self.put(octets)
 
     def answer_all(self, chance):
-        self.take_in()
+        self.parse_received()
         while self.todo:
             yield from self.put_segments(self.reply_to(self.todo.popleft()),
                                          chance)
-            self.take_in()
+            self.parse_received()
 
-    def talk(self):
+    def exchange_messages(self):
         rand = self.rand
         for _ in range(rand.randrange(6)):
             yield from self.put_segments(self.messages.any(), 0)
             yield from self.answer_all(0)
         if self.right:
-            yield from self.good_end()
+            yield from self.end_gracefully()
             return
         if rand.random() < 0.5:
             # wait, so that the other side is in the middle of an operation
@@ -269,7 +269,7 @@ class Session:
             yield from self.put_segments(self.messages.any(), 0.8)
             yield from self.answer_all(0.3)
 
-    def good_end(self):
+    def end_gracefully(self):
         """Wait until all requests have responses, then exchange FINs."""
         messages = self.messages
         end = time.monotonic() + PATIENCE
@@ -286,12 +286,12 @@ class Session:
         while not self.ended:
             if not (yield from self.wait("any")) and not self.ended:
                 raise Bad("peer should reply to a FIN")
-            self.take_in()
+            self.parse_received()
         if self.ended != "fin" or self.terminated:
             raise Bad(f"should end with a FIN and no Terminate: {self.ended}, "
                       f"Terminate {self.terminated}")
 
-    def go(self):
+    def run_session(self):
         """Run the whole session."""
         self.todo, self.spoilt_start = collections.deque(), False
         try:
@@ -299,7 +299,7 @@ class Session:
             if self.sock is None:
                 return
             self.spoilt_start = bool(self.spoilt)
-            yield from self.talk()
+            yield from self.exchange_messages()
             yield from self.drain(self.rand.choice((0, PAUSE, 4 * PAUSE)))
         except Ended:
             # A request for revision 2 may fail if the device has been set to revision 1 since
@@ -313,12 +313,12 @@ class Session:
         end = time.monotonic() + seconds
         while not self.ended and (left := end - time.monotonic()) > 0:
             yield from self.wait("any", 0, left)
-            self.take_in()
+            self.parse_received()
 
     # sockets -----------------------------------------------------------------
 
     def dial(self, port):
-        self.use(socket.socket())
+        self.set_socket(socket.socket())
         self.sock.connect_ex((SERVER, port))
 
     def listen(self):
@@ -327,14 +327,14 @@ class Session:
         self.listener.bind((PEER, 0))
         self.listener.listen()
 
-    def use(self, sock):
+    def set_socket(self, sock):
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.sock, self.ended = sock, None
         self.buf.clear()
         self.out.clear()
 
-    def leave(self):
+    def close_socket(self):
         """Close with a FIN or a RST."""
         if self.sock:
             if self.rand.random() < 0.4:
@@ -344,11 +344,11 @@ class Session:
         self.sock = None
 
     def close(self):
-        self.leave()
+        self.close_socket()
         if self.listener:
             self.listener.close()
 
-    def pump(self):
+    def do_io(self):
         """Do all I/O that is possible without blocking."""
         if self.sock is None:
             self.accept()
@@ -360,7 +360,7 @@ class Session:
             pass
         except OSError as why:
             if why.errno != errno.ENOTCONN:      # not connected yet
-                self.lost()
+                self.set_reset()
         try:
             if not self.ended:
                 octets = self.sock.recv(1 << 16)
@@ -370,31 +370,31 @@ class Session:
             pass
         except OSError as why:
             if why.errno != errno.ENOTCONN:
-                self.lost()
+                self.set_reset()
 
-    def lost(self):
+    def set_reset(self):
         self.ended = "rst"
         self.out.clear()
 
     def accept(self):
         with contextlib.suppress(BlockingIOError):
             if self.listener:
-                self.use(self.listener.accept()[0])
+                self.set_socket(self.listener.accept()[0])
 
-    def ready(self):
+    def get_resume_value(self):
         """Return the value with which go() is resumed, or None if the session must still wait."""
-        self.pump()
+        self.do_io()
         what, count = self.waits
         if what == "call":
-            return True if self.sock else self.late()
+            return True if self.sock else self.check_deadline()
         if what == "out":
             return True if not self.out and self.ended != "rst" \
-                else False if self.ended == "rst" else self.late()
+                else False if self.ended == "rst" else self.check_deadline()
         if self.buf and len(self.buf) >= count:
             return True
-        return False if self.ended else self.late()
+        return False if self.ended else self.check_deadline()
 
-    def late(self):
+    def check_deadline(self):
         return False if time.monotonic() >= self.deadline else None
 
     @property

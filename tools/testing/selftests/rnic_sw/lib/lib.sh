@@ -153,7 +153,7 @@ t_skip_all() {
 # t_case() uses Bash builtins where it can.
 
 # Taint bit 512 is set by a warning, bit 128 by an oops.
-t_taints() {
+t_read_taints() {
 	read -r taints </proc/sys/kernel/tainted
 	taints=$((taints & 640))
 }
@@ -177,7 +177,7 @@ t_case() {
 	T_CASE=$T_LOG/$T_SCRIPT/$t_count-${name//[^A-Za-z0-9.]/_}
 	[ ! -e "$T_CASE" ] || rm -rf "$T_CASE"
 	mkdir -p "$T_CASE"
-	t_taints
+	t_read_taints
 	before=$taints
 	(
 		trap 't_ending $?' EXIT
@@ -189,7 +189,7 @@ t_case() {
 		"$@"
 	) >"$T_CASE/log" 2>&1
 	status=$?
-	t_taints
+	t_read_taints
 	if [ "$taints" != "$before" ]; then
 		echo "error: the kernel reported a warning or an oops, see its log" >>"$T_CASE/log"
 		status=1
@@ -199,7 +199,7 @@ t_case() {
 	t_report "$status" "$name${rows:+ [$rows]}"
 }
 
-t_ending() {
+t_end_case() {
 	trap - ERR EXIT
 	t_undo
 	if [ "$1" -eq 0 ] || [ "$1" -eq $KSFT_SKIP ]; then

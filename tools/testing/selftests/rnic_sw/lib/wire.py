@@ -290,7 +290,7 @@ class Wire:
             link.recv(region, length, number)
         self.server.do("accept", link.conn, *accept)
         self.reply = link.peer.get_frame()
-        link.peer.full(request, self.reply)
+        link.peer.enter_full_operation(request, self.reply)
         if wait:
             link.expect_cm("ESTABLISHED")
         if opened:
@@ -334,10 +334,10 @@ class Wire:
         self.beacon.peer.get_segment()
         self.beacon.expect_wc(wr=0, status=SUCCESS)
 
-    def quiet(self, peer):
+    def expect_quiet(self, peer):
         """Check that raw_server sends nothing on that connection and does not end it."""
         self.wait_quiet()
-        check("peer receives nothing", peer.silent(0.001))
+        check("peer receives nothing", peer.stays_silent(0.001))
 
     def expect_nothing(self, kind, **fields):
         """Check that raw_server gets no such event from what has happened until now."""

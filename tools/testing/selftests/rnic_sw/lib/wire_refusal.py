@@ -106,7 +106,7 @@ class Ignored:
 
 
 @case("connections without a reply begin")
-def silent_begin(w):
+def test_silent_begin(w):
     w.ignored = Ignored(w)
     w.mute = contextlib.ExitStack()
     sock, port = w.mute.enter_context(w.listening())
@@ -120,20 +120,20 @@ def silent_begin(w):
 
 
 @case("no listener: a reset, different from a program's reject", "MPA-132")
-def nobody_listens(w):
+def test_nobody_listens(w):
     with w.expect_counts(end_peer_refused=1):
         expect_event(w, call(w, PEER, 9), REJECTED, "ECONNRESET")
 
 
 @case("the listener has been closed")
-def listener_closed(w):
+def test_listener_closed(w):
     with w.listening() as (_, port):
         pass
     expect_event(w, call(w, PEER, port), REJECTED, "ECONNRESET")
 
 
 @case("the remote program rejects, with its private data", "MPA-116")
-def says_no(w):
+def test_says_no(w):
     for data in b"", b"not today":
         conn = call(w, SERVER, w.own_port)
         asked = w.expect_request()
@@ -156,7 +156,7 @@ def another(w, port):
 
 
 @case("the remote program exits before it has accepted")
-def program_goes(w):
+def test_program_goes(w):
     with another(w, 7600) as server:
         conn = call(w, SERVER, 7600)
         w.wait_quiet()
@@ -165,7 +165,7 @@ def program_goes(w):
 
 
 @case("the backlog of the remote program is full")
-def backlog_full(w):
+def test_backlog_full(w):
     with another(w, 7601):
         conns = [call(w, SERVER, 7601) for _ in range(BACKLOG)]
         # wait until all of these connections have arrived, before the last one is made
@@ -209,7 +209,7 @@ def first_packet(sock, port):
     return None
 
 
-def router_reports(w, code, event, error):
+def test_router_reports(w, code, event, error):
     began = time.monotonic()
     with w.socket(socket.AF_PACKET, socket.SOCK_RAW,
                   socket.htons(ETH_P_IP)) as seen, \
@@ -242,11 +242,11 @@ for words, which, result in (
          (REJECTED, "ECONNRESET")),
         ("a firewall reports a prohibited destination", FORBIDDEN,
          (ERROR, "EHOSTUNREACH"))):
-    case(words, code=which, event=result[0], error=result[1])(router_reports)
+    case(words, code=which, event=result[0], error=result[1])(test_router_reports)
 
 
 @case("no host has that address")
-def no_such_host(w):
+def test_no_such_host(w):
     """Address resolution first succeeds, but fails when raw_server connects."""
     with neighbour(VANISHED):
         conn = int(w.server.do("open", VANISHED, 7)[0])
@@ -256,12 +256,12 @@ def no_such_host(w):
 
 
 @case("no host has that address, and resolving it fails")
-def not_resolved(w):
+def test_not_resolved(w):
     fails_at_once(w, "EHOSTUNREACH", "open", VANISHED, 7)
 
 
 @case("there is no route")
-def no_route(w):
+def test_no_route(w):
     fails_at_once(w, "ENETUNREACH", "open", ELSEWHERE, 7)
 
 
@@ -280,19 +280,19 @@ def without_route(w):
 
 
 @case("a second listener on the same port")
-def address_in_use(w):
+def test_address_in_use(w):
     fails_at_once(w, "EADDRINUSE", "listen", SERVER, w.own_port)
 
 
 @case("a wildcard listener on a port in use by a program without RDMA")
-def port_in_use(w):
+def test_port_in_use(w):
     w.server.do("destroy", w.server.do("listen", "0.0.0.0", USED)[0])
     with socket.create_server(("", USED)):
         fails_at_once(w, "EADDRINUSE", "listen", "0.0.0.0", USED)
 
 
 @case("a listener on a foreign address")
-def no_such_address(w):
+def test_no_such_address(w):
     fails_at_once(w, "EADDRNOTAVAIL", "listen", ELSEWHERE, 7700)
 
 

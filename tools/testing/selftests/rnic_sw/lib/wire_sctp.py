@@ -155,7 +155,7 @@ class SctpWire(wire.Wire):
 
     def accept_association(self, sock):
         """Accept and return the association that raw_server has set up."""
-        assoc = sctp.Association.up(sock.accept()[0])
+        assoc = sctp.Association.wait_established(sock.accept()[0])
         self.closing.callback(assoc.close)
         return assoc
 

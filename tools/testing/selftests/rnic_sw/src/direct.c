@@ -27,7 +27,7 @@ static dv_set_llp_fn *find_set_llp(void)
 {
 	dv_set_llp_fn *fn;
 
-	*(void **)&fn = direct_verb("rnic_sw_dv_set_llp");
+	*(void **)&fn = find_direct_verb("rnic_sw_dv_set_llp");
 	if (!fn) {
 		fputs("direct: the provider has no direct verbs\n", stderr);
 		exit(1);

@@ -41,7 +41,7 @@ static int find_provider(struct dl_phdr_info *info, size_t size, void *path)
 }
 
 /* Look up a direct verb by name.  Return: NULL if no provider, or one without it, is loaded. */
-static inline void *direct_verb(const char *name)
+static inline void *find_direct_verb(const char *name)
 {
 	const char *path = NULL;
 	void *lib;

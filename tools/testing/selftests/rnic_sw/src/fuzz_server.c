@@ -309,7 +309,7 @@ static void handle_request(struct rdma_cm_id *id, uint8_t actions)
 		end_conn(c);
 }
 
-static struct sockaddr_storage address(const char *host, const char *port)
+static struct sockaddr_storage parse_address(const char *host, const char *port)
 {
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST };
 	struct sockaddr_storage out = {};
@@ -325,7 +325,7 @@ static struct sockaddr_storage address(const char *host, const char *port)
 /* listen ADDRESS PORT */
 static void do_listen(char **w)
 {
-	struct sockaddr_storage a = address(w[1], w[2]);
+	struct sockaddr_storage a = parse_address(w[1], w[2]);
 	struct rdma_cm_id **id = &listeners[nlisteners];
 
 	if (nlisteners == LISTENERS ||
@@ -352,7 +352,7 @@ static void record_private_data(struct conn *c, int actions, int number)
 /* call ADDRESS PORT ACTIONS [NUMBER] */
 static void do_call(char **w)
 {
-	struct sockaddr_storage a = address(w[1], w[2]);
+	struct sockaddr_storage a = parse_address(w[1], w[2]);
 	struct rdma_cm_id *id;
 	struct conn *c;
 
@@ -525,7 +525,7 @@ static bool read_command(void)
 	return true;
 }
 
-static void loop(void)
+static void run_event_loop(void)
 {
 	struct pollfd fds[] = {
 		{ .fd = 0, .events = POLLIN },
@@ -578,6 +578,6 @@ int main(int argc, char **argv)
 	}
 	print_reply(0, "");
 	fflush(stdout);
-	loop();
+	run_event_loop();
 	return 0;
 }

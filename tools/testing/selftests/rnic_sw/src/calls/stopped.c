@@ -59,14 +59,14 @@ static pid_t first_tid;
 static int rounds;
 
 /* Use another port in each call, so that the calls share only global state */
-static void next_port(void)
+static void use_next_port(void)
 {
 	to.sin_port = htons(ntohs(to.sin_port) + 1);
 }
 
 static void resolve(struct side *side)
 {
-	next_port();
+	use_next_port();
 	side->id = calls_resolve_new_id(&to);
 	side->qp = calls_new_qp(side->id);
 }
@@ -81,7 +81,7 @@ static void make_connect(struct side *side)
 
 static void bind_side(struct side *side)
 {
-	next_port();
+	use_next_port();
 	if (rdma_create_id(calls_events, &side->id, NULL, RDMA_PS_TCP) ||
 	    rdma_bind_addr(side->id, (struct sockaddr *)&to))
 		calls_die("rdma_bind_addr");

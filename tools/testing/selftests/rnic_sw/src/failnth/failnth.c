@@ -115,7 +115,7 @@ static const char *attr_path(const struct way *w, const char *name)
 	return path;
 }
 
-static void start_injecting(struct way *w, unsigned long n)
+static void start_injecting_failures(struct way *w, unsigned long n)
 {
 	if (!w->dir) {
 		write_number(FAIL_NTH, n);
@@ -135,7 +135,7 @@ static void start_injecting(struct way *w, unsigned long n)
  * Stop injecting failures. Return: true if an allocation has failed, false if
  * none has
  */
-static bool stop_injecting(struct way *w)
+static bool stop_injecting_failures(struct way *w)
 {
 	bool fired;
 
@@ -181,9 +181,9 @@ static bool one_round(const struct scene *s, struct way *w, unsigned long n,
 	long began = now_ms(), took;
 	int err;
 
-	start_injecting(w, n);
+	start_injecting_failures(w, n);
 	err = s->run();
-	*fired = stop_injecting(w);
+	*fired = stop_injecting_failures(w);
 	took = now_ms() - began;
 	if (took > 5000)
 		printf("# %s, %s %lu: took %ld ms\n", s->name, w->name, n, took);

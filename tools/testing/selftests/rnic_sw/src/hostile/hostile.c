@@ -197,7 +197,7 @@ static struct ibv_qp *random_qp(void)
 static struct ibv_sge random_sge(uint32_t most)
 {
 	if (is_soft && random_below(2))
-		return soft_sge(&soft);
+		return make_soft_sge(&soft);
 	return (struct ibv_sge){
 		.addr = (uintptr_t)mem + random_below(MEM / 2), .length = random_below(most),
 		.lkey = random_below(50) ? mr->lkey : random_value(),

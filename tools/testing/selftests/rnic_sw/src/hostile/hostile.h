@@ -48,6 +48,6 @@ struct soft {
 bool soft_create(struct soft *s, struct ibv_pd *pd, int rights);
 void soft_change_pages(const struct soft *s);
 /* Choose a range of the memory, or rarely a range elsewhere */
-struct ibv_sge soft_sge(const struct soft *s);
+struct ibv_sge make_soft_sge(const struct soft *s);
 
 #endif

@@ -60,7 +60,7 @@ static size_t random_offset(void)
 	return random_below(4) ? random_below(64 * 1024) : random_below(LEN);
 }
 
-struct ibv_sge soft_sge(const struct soft *s)
+struct ibv_sge make_soft_sge(const struct soft *s)
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)s->at + random_offset(),
@@ -165,7 +165,7 @@ static void prefetch(const struct soft *s)
 	int i;
 
 	for (i = 0; i < 3; i++)
-		sge[i] = soft_sge(s);
+		sge[i] = make_soft_sge(s);
 	ibv_advise_mr(s->mr->pd, random_below(4), random_below(2), sge, random_below(4));
 }
 

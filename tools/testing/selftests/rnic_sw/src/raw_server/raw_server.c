@@ -283,7 +283,7 @@ static void do_peer(char **w)
 	struct dv_conn conn = {};
 	dv_query_conn_fn *query;
 
-	*(void **)&query = direct_verb("rnic_sw_dv_query_conn");
+	*(void **)&query = find_direct_verb("rnic_sw_dv_query_conn");
 	errno = query ? query(find_conn(w[1])->id->qp, &conn) : ENOSYS;
 	if (errno) {
 		print_error("peer");
@@ -310,7 +310,7 @@ static void do_solicited(char **w)
 	printf("ok\n");
 }
 
-/* sync: reply after all earlier events have been reported, see loop() */
+/* sync: reply after all earlier events have been reported, see run_event_loop() */
 static void do_sync(char **w)
 {
 	(void)w;
@@ -528,7 +528,7 @@ static int fill_pollfds(struct pollfd *fds)
 	return n;
 }
 
-static void loop(void)
+static void run_event_loop(void)
 {
 	struct pollfd fds[3 + CONNS];
 
@@ -578,6 +578,6 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	printf("ok\n");
-	loop();
+	run_event_loop();
 	return 0;
 }

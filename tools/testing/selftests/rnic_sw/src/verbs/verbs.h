@@ -115,11 +115,11 @@ void buf_free(struct buf *b);
 void buf_clear(struct buf *b);
 void buf_fill(struct buf *b, size_t off, size_t len, uint32_t seed);
 /* Check that bytes [off, off + len) are the pattern of @seed, counted from @off */
-void buf_has(const struct buf *b, size_t off, size_t len, uint32_t seed);
-void buf_is_clear(const struct buf *b, size_t off, size_t len);
-/* Like buf_has(), and check that the rest of the buffer and its guards are unchanged */
-void buf_has_only(const struct buf *b, size_t off, size_t len, uint32_t seed);
-void buf_guards(const struct buf *b);
+void buf_expect(const struct buf *b, size_t off, size_t len, uint32_t seed);
+void buf_expect_clear(const struct buf *b, size_t off, size_t len);
+/* Like buf_expect(), and check that the rest of the buffer and its guards are unchanged */
+void buf_expect_only(const struct buf *b, size_t off, size_t len, uint32_t seed);
+void buf_check_guards(const struct buf *b);
 size_t page_size(void);
 uint8_t pattern_byte(uint32_t seed, size_t i);
 uint32_t random_below(uint32_t n);		/* pseudo-random; each run gives the same sequence */
@@ -194,7 +194,7 @@ void pair_close(struct pair *p);	/* pair_disconnect(), then pair_free() */
  */
 void settle(void);
 int qp_state(const struct end *e);
-void to_error(struct end *e);
+void move_to_error(struct end *e);
 
 /* A connection and a buffer at each end, registered with RIGHTS_ALL */
 struct fixture {

@@ -77,7 +77,7 @@ static void try_bad_send(const struct spoil *s)
 	pair_free(&p);
 }
 
-static void abi_sends(void)
+static void test_abi_sends(void)
 {
 	size_t i;
 
@@ -111,7 +111,7 @@ static void try_bad_recv(uint32_t srq, size_t at)
 }
 
 /* A receive with undefined bits, in the receive queue of a QP or in an SRQ, must fail locally */
-static void abi_receives(void)
+static void test_abi_receives(void)
 {
 	try_bad_recv(0, AT_RQE_RESERVED);
 	try_bad_recv(0, AT_RQE_RESERVED + 3);
@@ -273,7 +273,7 @@ static void try_changes(struct ibv_context *ctx, struct pair *p)
 }
 
 /* Try each command that can have data of the driver, and each word of that data */
-static void abi_commands(void)
+static void test_abi_commands(void)
 {
 	struct pair p = {};
 
@@ -310,7 +310,7 @@ static void try_words(struct pair *p, const struct verb *create, const struct wo
 	}
 }
 
-static void abi_words(void)
+static void test_abi_words(void)
 {
 	static const struct word of_cq[] = {
 		{ 0, 1 }, { 0, 1u << 31 },	/* comp_mask */
@@ -344,7 +344,7 @@ static void abi_words(void)
  * that is not mapped. The command must then fail, and the kernel must destroy the object that it
  * has just created, which has the requested attributes, without a warning.
  */
-static void abi_unanswered(void)
+static void test_abi_unanswered(void)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);
 	const uint32_t timestamps[] = { 0, OWN_TIMESTAMPS | OWN_PACK_CQ, 0, 0 };
@@ -373,7 +373,7 @@ static void abi_unanswered(void)
 }
 
 /* A query must return the attribute with which the QP was created */
-static void abi_signal_all(void)
+static void test_abi_signal_all(void)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
@@ -482,7 +482,7 @@ static void try_query_lengths(int fd, uint32_t handle, struct query *q)
 	}
 }
 
-static void abi_query_conn(void)
+static void test_abi_query_conn(void)
 {
 	static struct query q = { .resp_len = RESP_LEN, .last = QUERY_DATA };
 	struct ibv_qp_init_attr attr = {
@@ -534,7 +534,7 @@ static rlim_t address_space_limit(void)
 }
 
 /* If the program cannot map the new ring, the CQ must keep its old one */
-static void resize_unmapped(void)
+static void test_resize_unmapped(void)
 {
 	struct rlimit was, tight;
 	struct fixture d;
@@ -568,13 +568,13 @@ static void resize_unmapped(void)
 }
 
 const struct test abi_tests[] = {
-	CASE("abi_sends", abi_sends, 60, "the ABI"),
-	CASE("abi_receives", abi_receives, 0, "the ABI"),
-	CASE("abi_commands", abi_commands, 0, "the ABI"),
-	CASE("abi_words", abi_words, 0, "the ABI"),
-	CASE("abi_unanswered", abi_unanswered, 0, "the ABI"),
-	CASE("abi_signal_all", abi_signal_all, 0, "the ABI"),
-	CASE("abi_query_conn", abi_query_conn, 0, "the ABI"),
-	CASE("abi_resize_unmapped", resize_unmapped, 0, "the ABI"),
+	CASE("abi_sends", test_abi_sends, 60, "the ABI"),
+	CASE("abi_receives", test_abi_receives, 0, "the ABI"),
+	CASE("abi_commands", test_abi_commands, 0, "the ABI"),
+	CASE("abi_words", test_abi_words, 0, "the ABI"),
+	CASE("abi_unanswered", test_abi_unanswered, 0, "the ABI"),
+	CASE("abi_signal_all", test_abi_signal_all, 0, "the ABI"),
+	CASE("abi_query_conn", test_abi_query_conn, 0, "the ABI"),
+	CASE("abi_resize_unmapped", test_resize_unmapped, 0, "the ABI"),
 	{}
 };

@@ -114,21 +114,21 @@ static void check_values(uint64_t send_ops)
 	check_one_atomic(&d, ADD, -*at, 0);
 	CHECK(!*at, "%llx", (unsigned long long)*at);
 	/* no byte outside the words may change, and the server must get no completion */
-	buf_is_clear(&d.s, 0, (uint8_t *)at - d.s.at);
-	buf_is_clear(&d.s, (uint8_t *)(at + 1) - d.s.at, 100);
-	buf_is_clear(&d.c, 0, (uint8_t *)get_word(&d.c, 3) - d.c.at);
-	buf_is_clear(&d.c, (uint8_t *)get_word(&d.c, 4) - d.c.at, 100);
+	buf_expect_clear(&d.s, 0, (uint8_t *)at - d.s.at);
+	buf_expect_clear(&d.s, (uint8_t *)(at + 1) - d.s.at, 100);
+	buf_expect_clear(&d.c, 0, (uint8_t *)get_word(&d.c, 3) - d.c.at);
+	buf_expect_clear(&d.c, (uint8_t *)get_word(&d.c, 4) - d.c.at, 100);
 	want_none(d.p.s.rcq);
 	want_none(d.p.s.scq);
 	fixture_close(&d);
 }
 
-static void atomic_values(void)
+static void test_atomic_values(void)
 {
 	check_values(0);
 }
 
-static void atomic_wr_api(void)
+static void test_atomic_wr_api(void)
 {
 	check_values(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
 		     IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD);
@@ -161,7 +161,7 @@ static void add_burst(struct pair *p, const struct atom *a, uint8_t *seen,
 }
 
 /* Many QPs count in one word: no value may be returned twice */
-static void atomic_distinct(void)
+static void test_atomic_distinct(void)
 {
 	const uint32_t turns = scale_rounds(40), n = turns * QPS * BURST;
 	struct atom a = { .op = ADD, .flags = SIG, .value = 1 };
@@ -192,7 +192,7 @@ static void atomic_distinct(void)
 }
 
 /* Post a Write, a FetchAdd and a Read of one word without waiting */
-static void atomic_in_line(void)
+static void test_atomic_in_line(void)
 {
 	const uint32_t to = 400;	/* in words */
 	struct fixture d;
@@ -227,7 +227,7 @@ static void atomic_in_line(void)
 }
 
 /* A Read before an atomic on one word must return the old value */
-static void atomic_after_read(void)
+static void test_atomic_after_read(void)
 {
 	const uint32_t words = 480;
 	struct fixture d;
@@ -257,7 +257,7 @@ static void atomic_after_read(void)
 }
 
 /* A fenced Send must send the value that the atomic before it has returned */
-static void atomic_fence(void)
+static void test_atomic_fence(void)
 {
 	struct fixture d;
 	uint64_t i;
@@ -314,7 +314,7 @@ static void post_mixed(struct fixture *d, uint32_t i, uint64_t value)
 }
 
 /* More atomics and Reads than ORD, mixed with Sends, must execute in order */
-static void atomic_many(void)
+static void test_atomic_many(void)
 {
 	static const enum ibv_wc_opcode wcs[] = {
 		IBV_WC_FETCH_ADD, IBV_WC_COMP_SWAP, IBV_WC_RDMA_READ,
@@ -370,12 +370,12 @@ static void expect_bad_sges(int num_sge, uint32_t len, enum ibv_wc_status status
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	want_counted(&d.p.c, "tx_terminates", was, 1);
-	buf_is_clear(&d.c, 0, SIZE);
-	buf_is_clear(&d.s, 0, SIZE);
+	buf_expect_clear(&d.c, 0, SIZE);
+	buf_expect_clear(&d.s, 0, SIZE);
 	fixture_free(&d);
 }
 
-static void atomic_wrong_pieces(void)
+static void test_atomic_wrong_pieces(void)
 {
 	struct ibv_sge sge = { .length = 8 };
 	struct ibv_send_wr *bad, wr = {
@@ -397,7 +397,7 @@ static void atomic_wrong_pieces(void)
 }
 
 /* An atomic whose sink is memory that may not be written must fail */
-static void atomic_wrong_sink(void)
+static void test_atomic_wrong_sink(void)
 {
 	struct fixture d;
 	uint64_t was;
@@ -413,8 +413,8 @@ static void atomic_wrong_sink(void)
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	want_counted(&d.p.c, "tx_terminates", was, 1);
-	buf_is_clear(&d.c, 0, SIZE);
-	buf_is_clear(&d.s, 0, SIZE);
+	buf_expect_clear(&d.c, 0, SIZE);
+	buf_expect_clear(&d.s, 0, SIZE);
 	fixture_free(&d);
 }
 
@@ -471,15 +471,15 @@ static void expect_punished(const struct bad_access *bad, enum ibv_wr_opcode op)
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	want_counted(&d.p.s, bad->ends, was, 1);
-	buf_is_clear(&d.c, 0, SIZE);
-	buf_is_clear(&d.s, 0, SIZE);
+	buf_expect_clear(&d.c, 0, SIZE);
+	buf_expect_clear(&d.s, 0, SIZE);
 	if (bad->dead)
 		d.s.mr = NULL;
 	fixture_free(&d);
 }
 
 #define PUNISHED(name, ...)						\
-	static void name(void)						\
+	static void test_##name(void)						\
 	{								\
 		const struct bad_access bad = { __VA_ARGS__ };		\
 									\
@@ -497,21 +497,21 @@ PUNISHED(qp_right, "end_rdmap_access", ACCESS_ERR,
 	 .qp = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
 PUNISHED(dead_key, "end_rdmap_stag", ACCESS_ERR, .dead = true)
 
-#define T(fn, rows)	CASE("atomic_" #fn, fn, 0, rows)
+#define T(fn, rows)	CASE("atomic_" #fn, test_##fn, 0, rows)
 
 const struct test atomic_tests[] = {
-	CASE("atomic_values", atomic_values, 0,
+	CASE("atomic_values", test_atomic_values, 0,
 	  "EXT-3 EXT-10 EXT-15 EXT-20 EXT-21 EXT-22 EXT-25 EXT-26 EXT-27 "
 	  "EXT-28 EXT-43 EXT-55"),
-	CASE("atomic_wr_api", atomic_wr_api, 0, "the ABI: ibv_wr_atomic_*"),
-	CASE("atomic_distinct", atomic_distinct, 60, "DDP-114"),
-	CASE("atomic_in_line", atomic_in_line, 0, "EXT-61 EXT-81 EXT-84"),
-	CASE("atomic_after_read", atomic_after_read, 0, "EXT-81"),
-	CASE("atomic_fence", atomic_fence, 0, "EXT-59 EXT-65"),
-	CASE("atomic_many", atomic_many, 0,
+	CASE("atomic_wr_api", test_atomic_wr_api, 0, "the ABI: ibv_wr_atomic_*"),
+	CASE("atomic_distinct", test_atomic_distinct, 60, "DDP-114"),
+	CASE("atomic_in_line", test_atomic_in_line, 0, "EXT-61 EXT-81 EXT-84"),
+	CASE("atomic_after_read", test_atomic_after_read, 0, "EXT-81"),
+	CASE("atomic_fence", test_atomic_fence, 0, "EXT-59 EXT-65"),
+	CASE("atomic_many", test_atomic_many, 0,
 	  "EXT-14 EXT-41 EXT-46 EXT-47 EXT-54 EXT-57 EXT-66 EXT-82"),
-	CASE("atomic_wrong_pieces", atomic_wrong_pieces, 0, "EXT-85"),
-	CASE("atomic_wrong_sink", atomic_wrong_sink, 0, "EXT-85"),
+	CASE("atomic_wrong_pieces", test_atomic_wrong_pieces, 0, "EXT-85"),
+	CASE("atomic_wrong_sink", test_atomic_wrong_sink, 0, "EXT-85"),
 	T(misaligned, "EXT-16 EXT-17 EXT-18 EXT-29 EXT-30 EXT-31 EXT-91"),
 	T(past_end, "EXT-92"),
 	T(no_right, "EXT-92"),

@@ -86,7 +86,7 @@ void buf_reg(struct buf *b, struct ibv_pd *pd, int access)
 
 void buf_free(struct buf *b)
 {
-	buf_guards(b);
+	buf_check_guards(b);
 	if (b->mr)
 		CHECK(!ibv_dereg_mr(b->mr), "%m");
 	munmap(b->map, b->map_len);
@@ -104,7 +104,7 @@ void buf_fill(struct buf *b, size_t off, size_t len, uint32_t seed)
 	fill_pattern(b->at + off, len, seed);
 }
 
-void buf_has(const struct buf *b, size_t off, size_t len, uint32_t seed)
+void buf_expect(const struct buf *b, size_t off, size_t len, uint32_t seed)
 {
 	size_t i = find_difference(b->at + off, len, seed);
 
@@ -113,7 +113,7 @@ void buf_has(const struct buf *b, size_t off, size_t len, uint32_t seed)
 }
 
 /* Compare byte by byte, because the pattern is counted from the start of the buffer */
-void buf_is_clear(const struct buf *b, size_t off, size_t len)
+void buf_expect_clear(const struct buf *b, size_t off, size_t len)
 {
 	size_t i;
 
@@ -122,15 +122,15 @@ void buf_is_clear(const struct buf *b, size_t off, size_t len)
 		      "byte %zu of the buffer was written", i);
 }
 
-void buf_has_only(const struct buf *b, size_t off, size_t len, uint32_t seed)
+void buf_expect_only(const struct buf *b, size_t off, size_t len, uint32_t seed)
 {
-	buf_has(b, off, len, seed);
-	buf_is_clear(b, 0, off);
-	buf_is_clear(b, off + len, b->len - off - len);
-	buf_guards(b);
+	buf_expect(b, off, len, seed);
+	buf_expect_clear(b, 0, off);
+	buf_expect_clear(b, off + len, b->len - off - len);
+	buf_check_guards(b);
 }
 
-void buf_guards(const struct buf *b)
+void buf_check_guards(const struct buf *b)
 {
 	size_t i = find_difference(b->map, GUARD + SKEW, GUARD_SEED);
 
@@ -141,13 +141,13 @@ void buf_guards(const struct buf *b)
 }
 
 /* The comparison functions must detect a difference */
-static void check_detection(void)
+static void test_check_detection(void)
 {
 	struct buf b;
 
 	buf_new(&b, 1000);
 	buf_fill(&b, 10, 20, 7);
-	buf_has_only(&b, 10, 20, 7);
+	buf_expect_only(&b, 10, 20, 7);
 	CHECK(find_difference(b.at + 10, 20, 8) < 20, "another seed must give another pattern");
 	CHECK(find_difference(b.at + 11, 19, 7) < 19, "another position must give another pattern");
 	b.at[-1] ^= 1;
@@ -156,6 +156,6 @@ static void check_detection(void)
 }
 
 const struct test buf_tests[] = {
-	CASE("buf_notices", check_detection, 0, "the test itself"),
+	CASE("buf_notices", test_check_detection, 0, "the test itself"),
 	{}
 };

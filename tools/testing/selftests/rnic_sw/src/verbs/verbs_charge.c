@@ -133,7 +133,7 @@ static void charge_regions(void)
 }
 
 /* A TCP listener that never replies to connection requests */
-static int silent_listener(struct sockaddr_in *at)
+static int open_silent_listener(struct sockaddr_in *at)
 {
 	socklen_t len = sizeof(*at);
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -169,7 +169,7 @@ static void charge_connects(void)
 	int i, fd;
 
 	pair_prepare(&p, &(struct opts){});
-	fd = silent_listener(&to);
+	fd = open_silent_listener(&to);
 	ch = rdma_create_event_channel();
 	CHECK(ch, "%m");
 	attr.send_cq = p.c.scq;

@@ -42,7 +42,7 @@ static void open_words(struct fixture *d)
 }
 
 /* After any number of posts, the last one must be sent without another doorbell */
-static void coalesce_bursts(void)
+static void test_coalesce_bursts(void)
 {
 	uint64_t was;
 	uint32_t n, i;
@@ -60,7 +60,7 @@ static void coalesce_bursts(void)
 		write_word(&d, last, SIG);
 		wait_word(&d, last);
 		want_ok(d.p.c.scq, last, IBV_WC_RDMA_WRITE);
-		buf_has_only(&d.s, 0, (last + 1) * 8, n);
+		buf_expect_only(&d.s, 0, (last + 1) * 8, n);
 	}
 	printf("# coalesced %llu times\n",
 	       (unsigned long long)(read_counter(&d.p.c, "tx_coalesced") - was));
@@ -68,7 +68,7 @@ static void coalesce_bursts(void)
 }
 
 /* A long sequence of posts, each with different bytes, must arrive unchanged */
-static void coalesce_stream(void)
+static void test_coalesce_stream(void)
 {
 	const uint32_t n = scale_rounds(40000);
 	uint32_t i, done = 0;
@@ -89,7 +89,7 @@ static void coalesce_stream(void)
 	}
 	wait_word(&d, n - 1);
 	for (i = n - DEPTH; i < n; i++)
-		buf_has(&d.s, i % DEPTH * 8, 8, i);
+		buf_expect(&d.s, i % DEPTH * 8, 8, i);
 	want_none(d.p.c.scq);
 	fixture_close(&d);
 }
@@ -133,7 +133,7 @@ static void *keep_posting(void *arg)
 }
 
 /* The QP goes to error while a thread posts: each request must complete */
-static void coalesce_error(void)
+static void test_coalesce_error(void)
 {
 	uint32_t turn;
 
@@ -146,14 +146,14 @@ static void coalesce_error(void)
 		p.d = &d;
 		CHECK(!pthread_create(&thread, NULL, keep_posting, &p), "%m");
 		pause_ms(random_below(20));
-		to_error(&d.p.c);
+		move_to_error(&d.p.c);
 		CHECK(!pthread_join(thread, NULL), "%m");
 		fixture_free(&d);
 	}
 }
 
 /* The QP is destroyed immediately after posts */
-static void coalesce_destroyed(void)
+static void test_coalesce_destroyed(void)
 {
 	uint32_t turn, i;
 	struct fixture d;
@@ -169,9 +169,9 @@ static void coalesce_destroyed(void)
 }
 
 const struct test coalesce_tests[] = {
-	CASE("coalesce_bursts", coalesce_bursts, 60, "the ABI: need-wakeup"),
-	CASE("coalesce_stream", coalesce_stream, 60, "the ABI: need-wakeup"),
-	CASE("coalesce_error", coalesce_error, 60, ""),
-	CASE("coalesce_destroyed", coalesce_destroyed, 60, ""),
+	CASE("coalesce_bursts", test_coalesce_bursts, 60, "the ABI: need-wakeup"),
+	CASE("coalesce_stream", test_coalesce_stream, 60, "the ABI: need-wakeup"),
+	CASE("coalesce_error", test_coalesce_error, 60, ""),
+	CASE("coalesce_destroyed", test_coalesce_destroyed, 60, ""),
 	{}
 };

@@ -23,7 +23,7 @@ static void check_private_data(const struct pair *p, const uint8_t *what, size_t
 	CHECK(!memcmp(p->said, what, len), "the bytes must be those that were sent");
 }
 
-static void private_data(void)
+static void test_private_data(void)
 {
 	static const uint8_t lens[] = { 0, 1, 4, 56, 57, 196, 251, 255 };
 	struct pair p;
@@ -48,7 +48,7 @@ static void private_data(void)
 	}
 }
 
-static void reject(void)
+static void test_reject(void)
 {
 	static const uint8_t lens[] = { 0, 1, 3, 4, 5, 148, 255 };
 	struct pair p;
@@ -69,7 +69,7 @@ static void reject(void)
 	}
 }
 
-static void nobody_listens(void)
+static void test_nobody_listens(void)
 {
 	struct pair p = {};
 
@@ -108,7 +108,7 @@ static void check_disconnect_sends_all(uint32_t n, uint32_t len)
 		want_ok(d.p.c.scq, i, IBV_WC_SEND);
 	want_status(d.p.c.scq, n, IBV_WC_WR_FLUSH_ERR);
 	want_status(d.p.s.rcq, n, IBV_WC_WR_FLUSH_ERR);
-	buf_has_only(&d.s, 0, n * len, len);
+	buf_expect_only(&d.s, 0, n * len, len);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	/* a request that is posted after the end of the connection must be flushed */
@@ -117,14 +117,14 @@ static void check_disconnect_sends_all(uint32_t n, uint32_t len)
 	fixture_free(&d);
 }
 
-static void goodbye(void)
+static void test_goodbye(void)
 {
 	check_disconnect_sends_all(100, 7);
 	check_disconnect_sends_all(100, 4001);
 	check_disconnect_sends_all(60, 100001);
 }
 
-static void server_goodbye(void)
+static void test_server_goodbye(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -138,13 +138,13 @@ static void server_goodbye(void)
 	CHECK(!rdma_disconnect(d.p.s.id), "%m");
 	for (i = 0; i < 100; i++)
 		want_recv(d.p.c.rcq, i, 1000);
-	buf_has_only(&d.c, 0, 100000, 9);
+	buf_expect_only(&d.c, 0, 100000, 9);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	fixture_free(&d);
 }
 
-static void both_goodbye(void)
+static void test_both_goodbye(void)
 {
 	struct fixture d;
 	int i;
@@ -168,7 +168,7 @@ static void both_goodbye(void)
 }
 
 /* If the QP is destroyed without a disconnect, the peer must notice */
-static void destroyed_without_disconnect(void)
+static void test_destroyed_without_disconnect(void)
 {
 	struct fixture d;
 
@@ -181,7 +181,7 @@ static void destroyed_without_disconnect(void)
 	fixture_free(&d);
 }
 
-static void ipv6(void)
+static void test_ipv6(void)
 {
 	struct fixture d;
 
@@ -193,7 +193,7 @@ static void ipv6(void)
 	post_send(&d.p.c, 2, &d.c, 0, 60001);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 1, 60001);
-	buf_has_only(&d.s, 3, 60001, 6);
+	buf_expect_only(&d.s, 3, 60001, 6);
 	CHECK(rdma_get_peer_addr(d.p.c.id)->sa_family == AF_INET6, "family");
 	fixture_close(&d);
 }
@@ -213,7 +213,7 @@ static void check_ipv4(const struct sockaddr *sa, const char *addr)
  * A wildcard IPv6 listener accepts IPv4 connections and reports IPv4 addresses.  Over SCTP the
  * client's port is that of its association, which another connection may have set up.
  */
-static void any_address(void)
+static void test_any_address(void)
 {
 	struct pair p;
 
@@ -226,7 +226,7 @@ static void any_address(void)
 }
 
 /* An IPv6-only wildcard listener accepts no IPv4 connections */
-static void any_v6_address(void)
+static void test_any_v6_address(void)
 {
 	struct pair p = {};
 
@@ -258,7 +258,7 @@ static void check_server_depths(const struct pair *p, uint8_t to_it, uint8_t fro
 }
 
 /* Neither end may send more Reads than the other can process */
-static void depths(void)
+static void test_depths(void)
 {
 	struct pair p = {};
 
@@ -276,7 +276,7 @@ static void depths(void)
 }
 
 /* Both ends post 20 Reads at the same time, to a peer with an IRD of 2 */
-static void depths_unlike(void)
+static void test_depths_unlike(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -301,7 +301,7 @@ static void depths_unlike(void)
 		want_ok(d.p.c.scq, i, IBV_WC_RDMA_READ);
 		want_ok(d.p.s.scq, i, IBV_WC_RDMA_READ);
 	}
-	buf_has_only(&d.c, 10000, 10000, 1);
+	buf_expect_only(&d.c, 10000, 10000, 1);
 	CHECK(query_ird(&d.p.c) <= 2 && query_ird(&d.p.s) <= 2, "%u, %u",
 	      query_ird(&d.p.c), query_ird(&d.p.s));
 	fixture_close(&d);
@@ -316,7 +316,7 @@ static void try_modify(const struct end *e, struct ibv_qp_attr attr, int mask,
 }
 
 /* Unsupported attributes are refused, other attributes are set */
-static void modify_attrs(void)
+static void test_modify_attrs(void)
 {
 	struct pair p = {};
 
@@ -351,7 +351,7 @@ static unsigned int query_rights(const struct end *e)
 }
 
 /* A refused call must change no attribute */
-static void modify_whole(void)
+static void test_modify_whole(void)
 {
 	unsigned int may;
 	struct pair p = {};
@@ -376,7 +376,7 @@ static void modify_whole(void)
 	pair_free(&p);
 }
 
-static void bounded(void)
+static void test_bounded(void)
 {
 	struct pair p = {};
 
@@ -397,7 +397,7 @@ static void bounded(void)
 	pair_close(&p);
 }
 
-#define T(fn, rows)	CASE("conn_" #fn, fn, 0, rows)
+#define T(fn, rows)	CASE("conn_" #fn, test_##fn, 0, rows)
 
 const struct test conn_tests[] = {
 	T(private_data, ""),

@@ -53,7 +53,7 @@ static int compare_values(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static uint64_t median(uint64_t *of)
+static uint64_t get_median(uint64_t *of)
 {
 	qsort(of, LOOKS, sizeof(*of), compare_values);
 	return of[LOOKS / 2];
@@ -65,7 +65,7 @@ static uint64_t median(uint64_t *of)
  */
 static void check_same_cost(const char *what, uint64_t *many, uint64_t *none)
 {
-	uint64_t a = median(many), b = median(none);
+	uint64_t a = get_median(many), b = get_median(none);
 
 	printf("# %s: %llu ns with %d, %llu ns with none\n", what,
 	       (unsigned long long)a, MANY, (unsigned long long)b);

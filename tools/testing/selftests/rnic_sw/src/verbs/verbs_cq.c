@@ -39,7 +39,7 @@ static void send_one(struct fixture *d, uint64_t id, unsigned int flags)
 	want_ok(d->p.c.scq, id, IBV_WC_SEND);
 }
 
-static void events(void)
+static void test_events(void)
 {
 	struct fixture d;
 	int i;
@@ -64,7 +64,7 @@ static void events(void)
 	fixture_close(&d);
 }
 
-static void events_solicited(void)
+static void test_events_solicited(void)
 {
 	struct fixture d;
 	int i;
@@ -90,7 +90,7 @@ static void events_solicited(void)
 }
 
 /* A completion with an error must count as solicited */
-static void events_failed(void)
+static void test_events_failed(void)
 {
 	struct fixture d;
 
@@ -142,7 +142,7 @@ static void *echo_messages(void *arg)
 	return NULL;
 }
 
-static void events_ping_pong(void)
+static void test_events_ping_pong(void)
 {
 	const uint32_t turns = scale_rounds(4000);
 	pthread_t other;
@@ -163,7 +163,7 @@ static void events_ping_pong(void)
 }
 
 /* A resize must keep completions that have not been polled, in order */
-static void resize(void)
+static void test_resize(void)
 {
 	static const int sizes[] = { 64, 9, 1000, 16, 8, 300 };
 	struct fixture d;
@@ -197,7 +197,7 @@ static void flush_all(struct fixture *d, uint64_t first, uint64_t last)
 }
 
 /* Resize a CQ with so many completions that they are moved in several steps */
-static void resize_many(void)
+static void test_resize_many(void)
 {
 	static const int sizes[] = { 3000, 1500, 1024, 5000 };
 	struct fixture d;
@@ -207,7 +207,7 @@ static void resize_many(void)
 	post_recv(&d.p.s, 1001, NULL, 0, 0);
 	for (k = 0; k < 1000; k++)
 		post_recv(&d.p.s, k, NULL, 0, 0);
-	to_error(&d.p.s);
+	move_to_error(&d.p.s);
 	flush_all(&d, 1001, 1000);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		/* poll some, so that the remaining ones start at another entry of the ring */
@@ -236,7 +236,7 @@ static void *keep_resizing(void *arg)
 	return NULL;
 }
 
-static void resize_in_use(void)
+static void test_resize_in_use(void)
 {
 	pthread_t other;
 	uint32_t i, k;
@@ -287,7 +287,7 @@ static uint32_t poll_all_ex(struct ibv_cq_ex *ex, uint32_t next, uint64_t begun,
 }
 
 /* Poll often, so that the CQ does not overrun on a slow host */
-static void poll_ex(void)
+static void test_poll_ex(void)
 {
 	uint64_t begun = clock_ns(), when = 0;
 	uint64_t until = now_ms() + scale_timeout(WC_MS);
@@ -326,7 +326,7 @@ static void expect_resize_fails(struct ibv_cq *has, int cqe)
 }
 
 /* The kernel must enforce the maximum number of entries */
-static void arguments(void)
+static void test_arguments(void)
 {
 	struct ibv_device_attr dev;
 	struct pair p;
@@ -344,7 +344,7 @@ static void arguments(void)
  * If a CQ overruns, the CQ and its QP go to error, and the peer gets a Terminate.  Other
  * connections continue.
  */
-static void overrun(void)
+static void test_overrun(void)
 {
 	uint64_t sent, was, peer;
 	struct fixture d, other;
@@ -380,15 +380,15 @@ static void overrun(void)
 }
 
 const struct test cq_tests[] = {
-	CASE("cq_events", events, 0, "RDMAP-8"),
-	CASE("cq_events_solicited", events_solicited, 0, "RDMAP-95"),
-	CASE("cq_events_failed", events_failed, 0, "RDMAP-95"),
-	CASE("cq_events_ping_pong", events_ping_pong, 60, "RDMAP-95"),
-	CASE("cq_resize", resize, 0, "the ABI"),
-	CASE("cq_resize_many", resize_many, 0, "the ABI"),
-	CASE("cq_resize_in_use", resize_in_use, 0, "the ABI"),
-	CASE("cq_poll_ex", poll_ex, 0, "the ABI"),
-	CASE("cq_arguments", arguments, 0, "RDMAP-188 SEC-30"),
-	CASE("cq_overrun", overrun, 0, "RDMAP-152 RDMAP-181 SEC-37"),
+	CASE("cq_events", test_events, 0, "RDMAP-8"),
+	CASE("cq_events_solicited", test_events_solicited, 0, "RDMAP-95"),
+	CASE("cq_events_failed", test_events_failed, 0, "RDMAP-95"),
+	CASE("cq_events_ping_pong", test_events_ping_pong, 60, "RDMAP-95"),
+	CASE("cq_resize", test_resize, 0, "the ABI"),
+	CASE("cq_resize_many", test_resize_many, 0, "the ABI"),
+	CASE("cq_resize_in_use", test_resize_in_use, 0, "the ABI"),
+	CASE("cq_poll_ex", test_poll_ex, 0, "the ABI"),
+	CASE("cq_arguments", test_arguments, 0, "RDMAP-188 SEC-30"),
+	CASE("cq_overrun", test_overrun, 0, "RDMAP-152 RDMAP-181 SEC-37"),
 	{}
 };

@@ -18,11 +18,11 @@ static void check_send(struct fixture *d, uint32_t len, uint32_t seed)
 	post_send(&d->p.c, seed, &d->c, from, len);
 	want_ok(d->p.c.scq, seed, IBV_WC_SEND);
 	want_recv(d->p.s.rcq, seed, len);
-	buf_has_only(&d->s, to, len, seed);
+	buf_expect_only(&d->s, to, len, seed);
 	buf_clear(&d->s);
 }
 
-static void send_sizes(void)
+static void test_send_sizes(void)
 {
 	uint32_t len, seed = 0;
 	struct fixture d;
@@ -35,7 +35,7 @@ static void send_sizes(void)
 	fixture_close(&d);
 }
 
-static void send_around_segments(void)
+static void test_send_around_segments(void)
 {
 	uint32_t k, len, seed = 1000;
 	struct fixture d;
@@ -74,10 +74,10 @@ static void huge_send(struct fixture *d, uint32_t len)
 	wait_progress(d, 1, len);
 	want_ok(d->p.c.scq, 3, IBV_WC_SEND);
 	want_recv(d->p.s.rcq, 3, len);
-	buf_has_only(&d->s, 1, len, 3);
+	buf_expect_only(&d->s, 1, len, 3);
 }
 
-static void send_large(void)
+static void test_send_large(void)
 {
 	struct fixture d;
 
@@ -207,7 +207,7 @@ static void check_sges(struct buf *b, const struct ibv_sge *sge, int n,
 	}
 	for (at = 0; at < b->len; at++)
 		CHECK(b->at[at] == want.at[at], "byte %zu of the buffer", at);
-	buf_guards(b);
+	buf_check_guards(b);
 }
 
 static void check_gather_scatter(struct fixture *d, int from, int to)
@@ -241,7 +241,7 @@ static void check_gather_scatter(struct fixture *d, int from, int to)
 	buf_clear(&d->s);
 }
 
-static void sge_odd(void)
+static void test_sge_odd(void)
 {
 	struct fixture d;
 	int from, to;
@@ -253,7 +253,7 @@ static void sge_odd(void)
 	fixture_close(&d);
 }
 
-static void sge_write(void)
+static void test_sge_write(void)
 {
 	struct ibv_sge ss[16];
 	struct ibv_send_wr *bad, wr = {
@@ -277,13 +277,13 @@ static void sge_write(void)
 		want_ok(d.p.c.scq, 3, IBV_WC_RDMA_WRITE);
 		want_ok(d.p.c.scq, 9, IBV_WC_SEND);
 		want_recv(d.p.s.rcq, 9, 0);
-		buf_has_only(&d.s, n, len, n);
+		buf_expect_only(&d.s, n, len, n);
 		buf_clear(&d.s);
 	}
 	fixture_close(&d);
 }
 
-static void inline_sizes(void)
+static void test_inline_sizes(void)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
@@ -307,7 +307,7 @@ static void inline_sizes(void)
 		buf_clear(&d.c);
 		want_ok(d.p.c.scq, len, IBV_WC_SEND);
 		want_recv(d.p.s.rcq, len, len);
-		buf_has_only(&d.s, 1, len, len);
+		buf_expect_only(&d.s, 1, len, len);
 		buf_clear(&d.s);
 	}
 	fixture_close(&d);
@@ -347,11 +347,11 @@ static void send_inline_pieces(struct fixture *d, uint32_t n, bool by_wr)
 	buf_clear(&d->c);
 	want_ok(d->p.c.scq, n, IBV_WC_SEND);
 	want_recv(d->p.s.rcq, n, all);
-	buf_has_only(&d->s, 0, all, n);
+	buf_expect_only(&d->s, 0, all, n);
 	buf_clear(&d->s);
 }
 
-static void inline_pieces(void)
+static void test_inline_pieces(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -364,7 +364,7 @@ static void inline_pieces(void)
 }
 
 /* If the length is 0, neither the key nor the address is checked */
-static void zero_length(void)
+static void test_zero_length(void)
 {
 	struct fixture d;
 	int i;
@@ -385,7 +385,7 @@ static void zero_length(void)
 		want_recv(d.p.s.rcq, 3, 0);
 	}
 	want_none(d.p.s.rcq);
-	buf_is_clear(&d.s, 0, d.s.len);
+	buf_expect_clear(&d.s, 0, d.s.len);
 	fixture_close(&d);
 }
 
@@ -405,7 +405,7 @@ static void check_write(struct fixture *d, uint32_t off, uint32_t len, uint32_t 
 	want_ok(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	want_ok(d->p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d->p.s.rcq, 2, 0);
-	buf_has_only(&d->s, off, len, off + len);
+	buf_expect_only(&d->s, off, len, off + len);
 	buf_clear(&d->s);
 }
 
@@ -428,7 +428,7 @@ static void check_read(struct fixture *d, uint32_t off, uint32_t len, uint32_t t
 	CHECK(wc.wr_id == 1 && !wc.status && wc.opcode == IBV_WC_RDMA_READ,
 	      "%s", ibv_wc_status_str(wc.status));
 	CHECK(wc.byte_len == len, "%u bytes read of %u", wc.byte_len, len);
-	buf_has_only(&d->c, to, len, off + len);
+	buf_expect_only(&d->c, to, len, off + len);
 	buf_clear(&d->c);
 	post_send(&d->p.c, 2, &d->c, 0, 1);
 	want_ok(d->p.c.scq, 2, IBV_WC_SEND);
@@ -453,18 +453,18 @@ static void check_offsets(void (*one)(struct fixture *d, uint32_t off, uint32_t 
 	fixture_close(&d);
 }
 
-static void write_offsets(void)
+static void test_write_offsets(void)
 {
 	check_offsets(check_write);
 }
 
-static void read_offsets(void)
+static void test_read_offsets(void)
 {
 	check_offsets(check_read);
 }
 
 /* A Read of any length must be one Read Request */
-static void read_large(void)
+static void test_read_large(void)
 {
 	uint64_t asked, got;
 	struct fixture d;
@@ -481,23 +481,23 @@ static void read_large(void)
 }
 
 const struct test data_tests[] = {
-	CASE("send_sizes", send_sizes, 0,
+	CASE("send_sizes", test_send_sizes, 0,
 	  "DDP-4 DDP-8 DDP-16 DDP-50 DDP-67 RDMAP-8 RDMAP-91 RDMAP-92"),
-	CASE("send_around_segments", send_around_segments, 0,
+	CASE("send_around_segments", test_send_around_segments, 0,
 	  "DDP-47 DDP-49 DDP-50 DDP-51"),
-	CASE("send_large", send_large, 120, "DDP-49 DDP-50"),
+	CASE("send_large", test_send_large, 120, "DDP-49 DDP-50"),
 	{ .name = "send_2g", .run = send_2g, .seconds = 120, .asked = true,
 	  .shows = "" },
-	CASE("sge_odd", sge_odd, 0, "DDP-50 RDMAP-91"),
-	CASE("sge_write", sge_write, 0, "DDP-53 RDMAP-59"),
-	CASE("inline_sizes", inline_sizes, 0, "DDP-50"),
-	CASE("inline_pieces", inline_pieces, 0, "DDP-50"),
-	CASE("zero_length", zero_length, 0,
+	CASE("sge_odd", test_sge_odd, 0, "DDP-50 RDMAP-91"),
+	CASE("sge_write", test_sge_write, 0, "DDP-53 RDMAP-59"),
+	CASE("inline_sizes", test_inline_sizes, 0, "DDP-50"),
+	CASE("inline_pieces", test_inline_pieces, 0, "DDP-50"),
+	CASE("zero_length", test_zero_length, 0,
 	  "DDP-56 RDMAP-63 RDMAP-76 RDMAP-78 RDMAP-79 RDMAP-99 RDMAP-100"),
-	CASE("write_offsets", write_offsets, 0,
+	CASE("write_offsets", test_write_offsets, 0,
 	  "DDP-15 DDP-34 DDP-53 RDMAP-10 RDMAP-57 RDMAP-59 RDMAP-61"),
-	CASE("read_offsets", read_offsets, 0,
+	CASE("read_offsets", test_read_offsets, 0,
 	  "RDMAP-12 RDMAP-33 RDMAP-35 RDMAP-68 RDMAP-74 RDMAP-75 RDMAP-85"),
-	CASE("read_large", read_large, 60, "RDMAP-64 RDMAP-83"),
+	CASE("read_large", test_read_large, 60, "RDMAP-64 RDMAP-83"),
 	{}
 };

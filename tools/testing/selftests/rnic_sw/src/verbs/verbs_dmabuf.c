@@ -117,7 +117,7 @@ void shared_map(struct buf *b, int fd, size_t off, size_t len)
  */
 static bool can_follow_moves(void)
 {
-	return kernel_has("dma_buf_vmap_unlocked");
+	return has_kernel_function("dma_buf_vmap_unlocked");
 }
 
 /*
@@ -127,7 +127,7 @@ static bool can_follow_moves(void)
  */
 static bool keeps_mapped_buffers(void)
 {
-	return kernel_has("dma_buf_invalidate_mappings");
+	return has_kernel_function("dma_buf_invalidate_mappings");
 }
 
 static void need_pins(void)
@@ -151,7 +151,7 @@ static struct {
 	int c, s;
 } files;
 
-int shared_fd(const struct fixture *d, const struct buf *b)
+int get_shared_fd(const struct fixture *d, const struct buf *b)
 {
 	return b == &d->c ? files.c : files.s;
 }
@@ -185,7 +185,7 @@ void shared_fixture_close(struct fixture *d)
 
 /* Messages -------------------------------------------------------------------- */
 
-static void messages(void)
+static void test_messages(void)
 {
 	struct fixture d;
 
@@ -194,7 +194,7 @@ static void messages(void)
 	shared_fixture_close(&d);
 }
 
-static void moved(void)
+static void test_moved(void)
 {
 	uint64_t was;
 	struct fixture d;
@@ -220,7 +220,7 @@ static void transfer(struct fixture *d, enum ibv_wr_opcode op)
  * An exporter that moves without notification cannot move a buffer while it is mapped for the CPU,
  * but it can move the buffer afterwards.
  */
-static void silent(void)
+static void test_silent(void)
 {
 	struct fixture d;
 	int i, err;
@@ -236,17 +236,17 @@ static void silent(void)
 		CHECK(err == EBUSY || !buffer_info(files.s).mapped,
 		      "a mapped buffer must not move: %s", strerror(err));
 		transfer(&d, IBV_WR_RDMA_READ);
-		buf_has(&d.c, 0, d.c.len, i);
+		buf_expect(&d.c, 0, d.c.len, i);
 		buffer_wait_unused(files.s);
 		buffer_move(files.s);
-		buf_has(&d.s, 0, d.s.len, i);
+		buf_expect(&d.s, 0, d.s.len, i);
 	}
 	exchange_all(&d, d.s.len, 1, NULL);
 	shared_fixture_close(&d);
 }
 
 /* The exporter moves the buffer when the importer pins it */
-static void pin_moves(void)
+static void test_pin_moves(void)
 {
 	struct fixture d;
 
@@ -259,7 +259,7 @@ static void pin_moves(void)
 }
 
 /* Register two MRs of one buffer: after a move, both must use the new location */
-static void two_regions(void)
+static void test_two_regions(void)
 {
 	const size_t len = PAGES * page_size();
 	struct fixture d;
@@ -280,7 +280,7 @@ static void two_regions(void)
 /*
  * Register a part of the buffer that starts at an odd offset, with an IOVA of the same page offset
  */
-static void part(void)
+static void test_part(void)
 {
 	const size_t page = page_size(), off = 3 * page + 100;
 	struct fixture d;
@@ -315,7 +315,7 @@ static void part(void)
  * last message, and immediately at deregistration. A later message must send data that other
  * devices have written.
  */
-static void seen_by_others(void)
+static void test_seen_by_others(void)
 {
 	struct fixture d;
 
@@ -325,12 +325,12 @@ static void seen_by_others(void)
 	transfer(&d, IBV_WR_RDMA_WRITE);
 	wait_all_placed(&d);
 	buffer_wait_unused(files.s);
-	buf_has(&d.s, 0, d.s.len, 1);
+	buf_expect(&d.s, 0, d.s.len, 1);
 	buf_fill(&d.s, 0, d.s.len, 2);
 	transfer(&d, IBV_WR_RDMA_READ);
 	CHECK(buffer_info(files.c).begins > 1, "access must begin again");
 	buffer_wait_unused(files.c);
-	buf_has(&d.c, 0, d.c.len, 2);
+	buf_expect(&d.c, 0, d.c.len, 2);
 	transfer(&d, IBV_WR_RDMA_WRITE);
 	wait_all_placed(&d);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
@@ -341,25 +341,25 @@ static void seen_by_others(void)
 }
 
 /* An MR must keep the buffer and the exporter's module referenced */
-static void file_closed(void)
+static void test_file_closed(void)
 {
 	const char *refs = "/sys/module/rnic_sw_exporter/refcnt";
 	struct fixture d;
 	long was;
 
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
-	was = number_in(refs, "");
+	was = read_number_in(refs, "");
 	CHECK(!munmap(d.s.map, d.s.map_len) && !close(files.s), "%m");
 	d.s.map = NULL;
 	buf_fill(&d.c, 0, d.c.len, 3);
 	transfer(&d, IBV_WR_RDMA_WRITE);
 	buf_clear(&d.c);
 	transfer(&d, IBV_WR_RDMA_READ);
-	buf_has(&d.c, 0, d.c.len, 3);
-	CHECK(number_in(refs, "") == was, "the module must stay referenced: %ld, not %ld",
-	      number_in(refs, ""), was);
+	buf_expect(&d.c, 0, d.c.len, 3);
+	CHECK(read_number_in(refs, "") == was, "the module must stay referenced: %ld, not %ld",
+	      read_number_in(refs, ""), was);
 	odp_fixture_close(&d);
-	while (number_in(refs, "") >= was)
+	while (read_number_in(refs, "") >= was)
 		pause_ms(10);
 }
 
@@ -376,7 +376,7 @@ static void expect_reg_fails(struct ibv_pd *pd, int want, uint64_t off, size_t l
 
 #define REFUSED(want, ...)	expect_reg_fails(p.c.pd, want, __VA_ARGS__, __LINE__)
 
-static void refusals(void)
+static void test_refusals(void)
 {
 	const size_t page = page_size(), len = 2 * page;
 	struct ibv_mr *mr;
@@ -438,7 +438,7 @@ static int rereg_by_command(struct buf *b, int what, void *at, int access)
 }
 
 /* The rights of an MR may change, but not exceed those of its registration */
-static void changed(void)
+static void test_changed(void)
 {
 	const int rights = IBV_REREG_MR_CHANGE_ACCESS, read = IBV_ACCESS_REMOTE_READ;
 	struct fixture d;
@@ -448,7 +448,7 @@ static void changed(void)
 	buf_fill(&d.s, 0, d.s.len, 6);
 	CHECK(!rereg_by_command(&d.s, rights, d.s.at, read), "%m");
 	transfer(&d, IBV_WR_RDMA_READ);
-	buf_has(&d.c, 0, d.c.len, 6);
+	buf_expect(&d.c, 0, d.c.len, 6);
 	CHECK(!rereg_by_command(&d.s, rights, d.s.at, RIGHTS_SHARED), "%m");
 	exchange_all(&d, d.s.len, 1, NULL);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
@@ -459,7 +459,7 @@ static void changed(void)
 	CHECK(err == EOPNOTSUPP, "%s", strerror(err));
 	buf_fill(&d.s, 0, d.s.len, 7);
 	transfer(&d, IBV_WR_RDMA_READ);
-	buf_has(&d.c, 0, d.c.len, 7);
+	buf_expect(&d.c, 0, d.c.len, 7);
 	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1,
 		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
@@ -496,7 +496,7 @@ static void register_udmabuf(struct buf *b, struct ibv_pd *pd)
 	CHECK(!close(file), "%m");
 }
 
-static void udmabuf(void)
+static void test_udmabuf(void)
 {
 	struct fixture d;
 
@@ -507,7 +507,7 @@ static void udmabuf(void)
 	odp_fixture_close(&d);
 }
 
-#define T(fn, s)	CASE("dmabuf_" #fn, fn, s, "")
+#define T(fn, s)	CASE("dmabuf_" #fn, test_##fn, s, "")
 
 const struct test dmabuf_tests[] = {
 	T(messages, 0), T(moved, 60), T(silent, 60), T(pin_moves, 0),

@@ -34,7 +34,7 @@ void shared_reg(struct buf *b, struct ibv_pd *pd, int fd, size_t off, int access
 
 /* Open a fixture whose buffers are dma-bufs of @pages pages; get the file descriptor of a buffer */
 void shared_fixture_open(struct fixture *d, size_t pages, uint32_t flags);
-int shared_fd(const struct fixture *d, const struct buf *b);
+int get_shared_fd(const struct fixture *d, const struct buf *b);
 void shared_fixture_close(struct fixture *d);
 /* Move a buffer of the fixture that was opened last */
 void shared_move(struct buf *b);

@@ -42,7 +42,7 @@ static void expect_remote_access_fails(enum ibv_wr_opcode op, const char *ends)
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
 	exchange_all(&d, d.s.len, 1, NULL);
 	was = read_counts(&d, ends);
-	buffer_revoke(shared_fd(&d, &d.s));
+	buffer_revoke(get_shared_fd(&d, &d.s));
 	post_recv(&d.p.s, 7, NULL, 0, 0);
 	start_op(&d, op);
 	wc = next_wc(d.p.c.scq);
@@ -55,40 +55,40 @@ static void expect_remote_access_fails(enum ibv_wr_opcode op, const char *ends)
 	odp_fixture_free(&d);
 }
 
-static void revoked_write(void)
+static void test_revoked_write(void)
 {
 	expect_remote_access_fails(IBV_WR_RDMA_WRITE, "end_ddp_tagged_stag");
 }
 
-static void revoked_read(void)
+static void test_revoked_read(void)
 {
 	expect_remote_access_fails(IBV_WR_RDMA_READ, "end_rdmap_stag");
 }
 
-static void revoked_atomic(void)
+static void test_revoked_atomic(void)
 {
 	expect_remote_access_fails(IBV_WR_ATOMIC_FETCH_AND_ADD, "end_rdmap_stag");
 }
 
 /* A Send whose source is a revoked buffer must fail */
-static void revoked_send(void)
+static void test_revoked_send(void)
 {
 	struct fixture d;
 
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
-	buffer_revoke(shared_fd(&d, &d.c));
+	buffer_revoke(get_shared_fd(&d, &d.c));
 	post_send(&d.p.c, 1, &d.c, 5, 5000);
 	want_status(d.p.c.scq, 1, IBV_WC_LOC_PROT_ERR);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	odp_fixture_free(&d);
 }
 
-static void revoked_recv(void)
+static void test_revoked_recv(void)
 {
 	struct fixture d;
 
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
-	buffer_revoke(shared_fd(&d, &d.s));
+	buffer_revoke(get_shared_fd(&d, &d.s));
 	post_recv(&d.p.s, 1, &d.s, 5, 5000);
 	post_send(&d.p.c, 2, &d.c, 5, 5000);
 	want_status(d.p.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
@@ -114,7 +114,7 @@ static void revoke_during(enum ibv_wr_opcode op, const char *ends)
 
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
 	was = read_counts(&d, ends);
-	fd = shared_fd(&d, &d.s);
+	fd = get_shared_fd(&d, &d.s);
 	CHECK(!pthread_create(&thread, NULL, revoke_soon, &fd), "%m");
 	do {
 		struct job j = { .id = 1, .op = op, .flags = SIG, .b = &d.c,
@@ -131,18 +131,18 @@ static void revoke_during(enum ibv_wr_opcode op, const char *ends)
 	odp_fixture_free(&d);
 }
 
-static void revoked_amid_writes(void)
+static void test_revoked_amid_writes(void)
 {
 	revoke_during(IBV_WR_RDMA_WRITE, "end_ddp_tagged_stag");
 }
 
-static void revoked_amid_reads(void)
+static void test_revoked_amid_reads(void)
 {
 	revoke_during(IBV_WR_RDMA_READ, "end_rdmap_stag");
 }
 
 /* A revoked buffer must not be registered */
-static void revoked_before(void)
+static void test_revoked_before(void)
 {
 	int fd = buffer_new(2, 0);
 	struct ibv_mr *mr;
@@ -167,7 +167,7 @@ struct held {
 static void start_held_write(struct held *h, enum exporter_hold how, uint32_t flags)
 {
 	shared_fixture_open(&h->d, PAGES, flags);
-	h->fd = shared_fd(&h->d, &h->d.s);
+	h->fd = get_shared_fd(&h->d, &h->d.s);
 	buffer_wait_unused(h->fd);
 	buffer_hold(h->fd, how);
 	buf_fill(&h->d.c, 0, h->d.c.len, 1);
@@ -198,12 +198,12 @@ static void check_others_run(enum exporter_hold how)
 	shared_fixture_close(&h.d);
 }
 
-static void held_begin(void)
+static void test_held_begin(void)
 {
 	check_others_run(EXPORTER_HOLD_BEGIN);
 }
 
-static void held_map(void)
+static void test_held_map(void)
 {
 	check_others_run(EXPORTER_HOLD_MAP);
 }
@@ -230,12 +230,12 @@ static void deregister_held(enum exporter_hold how)
 	odp_fixture_free(&h.d);
 }
 
-static void held_begin_goes(void)
+static void test_held_begin_goes(void)
 {
 	deregister_held(EXPORTER_HOLD_BEGIN);
 }
 
-static void held_map_goes(void)
+static void test_held_map_goes(void)
 {
 	deregister_held(EXPORTER_HOLD_MAP);
 }
@@ -269,7 +269,7 @@ static void expect_dereg_fast(struct ibv_mr **mr, size_t n)
  * Exporters block all workers of the process.  Other buffers must still be released immediately,
  * and the blocked workers must share one timeout, instead of waiting one after the other.
  */
-static void held_many(void)
+static void test_held_many(void)
 {
 	struct ibv_mr *mr[MANY];
 	struct pair q[MANY];
@@ -285,11 +285,11 @@ static void held_many(void)
 			buffer_wait_blocked(fd[i]);
 	}
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
-	shared_reg(&d.s, d.p.s.pd, shared_fd(&d, &d.s), 0, RIGHTS_SHARED);
-	buffer_wait_unused(shared_fd(&d, &d.s));
-	shared_reg(&d.s, d.p.s.pd, shared_fd(&d, &d.s), 0, RIGHTS_SHARED);
+	shared_reg(&d.s, d.p.s.pd, get_shared_fd(&d, &d.s), 0, RIGHTS_SHARED);
+	buffer_wait_unused(get_shared_fd(&d, &d.s));
+	shared_reg(&d.s, d.p.s.pd, get_shared_fd(&d, &d.s), 0, RIGHTS_SHARED);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
-	CHECK(!buffer_info(shared_fd(&d, &d.s)).mapped, "the buffer must be released at once");
+	CHECK(!buffer_info(get_shared_fd(&d, &d.s)).mapped, "the buffer must be released at once");
 	expect_dereg_fast(mr, MANY);
 	for (i = 0; i < MANY; i++) {
 		buffer_hold(fd[i], EXPORTER_FREE);
@@ -298,7 +298,7 @@ static void held_many(void)
 }
 
 /* A QP can be destroyed while its stream waits for the exporter */
-static void held_destroyed(void)
+static void test_held_destroyed(void)
 {
 	struct held h;
 
@@ -311,7 +311,7 @@ static void held_destroyed(void)
 }
 
 /* The program may be killed while another process uses the buffer, too */
-static void held_killed(void)
+static void test_held_killed(void)
 {
 	int fd = buffer_new(PAGES, 0), status;
 	struct fixture d;
@@ -357,8 +357,8 @@ static void notify_script(void)
 static void wait_device_removed(struct fixture *d)
 {
 	want_async(d->p.c.id->verbs, IBV_EVENT_DEVICE_FATAL, NULL);
-	buffer_wait_detached(shared_fd(d, &d->c));
-	buffer_wait_detached(shared_fd(d, &d->s));
+	buffer_wait_detached(get_shared_fd(d, &d->c));
+	buffer_wait_detached(get_shared_fd(d, &d->s));
 }
 
 /* Check whether a message succeeds. A message that is posted after the removal of the QP never
@@ -389,7 +389,7 @@ static void device_goes(void)
 	int fd, n;
 
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
-	fd = shared_fd(&d, &d.s);
+	fd = get_shared_fd(&d, &d.s);
 	CHECK(!pthread_create(&thread, NULL, keep_moving, &fd), "%m");
 	for (n = 0;; n++) {
 		start_op(&d, IBV_WR_RDMA_WRITE);
@@ -429,7 +429,7 @@ static void device_goes_held(void)
 	buffer_wait_detached(h.fd);
 }
 
-#define T(fn)	CASE("dmabuf_" #fn, fn, 0, "")
+#define T(fn)	CASE("dmabuf_" #fn, test_##fn, 0, "")
 #define ASKED(fn)	{ .name = "dmabuf_" #fn, .run = fn, .shows = "", .asked = true }
 
 const struct test dmabuf_ends_tests[] = {

@@ -32,7 +32,7 @@ static void check_flushed_in_order(struct ibv_cq *cq, uint64_t n)
 	want_none(cq);
 }
 
-static void flush_posted(void)
+static void test_flush_posted(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -49,7 +49,7 @@ static void flush_posted(void)
 			.b = &d.c, .flags = SIG, .len = i % 4 ? 10 : 90000,
 			.rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)d.s.at });
-	to_error(&d.p.c);
+	move_to_error(&d.p.c);
 	check_flushed_in_order(d.p.c.scq, 100);
 	check_flushed_in_order(d.p.c.rcq, 100);
 	check_flushed_in_order(d.p.s.rcq, 100);
@@ -60,13 +60,13 @@ static void flush_posted(void)
 /* Posting in the error state is allowed any number of times, and each request
  * completes immediately
  */
-static void flush_late(void)
+static void test_flush_late(void)
 {
 	struct fixture d;
 	uint32_t i;
 
 	fixture_open(&d, &(struct opts){ .sq = 8, .rq = 8 }, 100);
-	to_error(&d.p.c);
+	move_to_error(&d.p.c);
 	for (i = 0; i < 500; i++) {
 		post_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_SEND, .b = &d.c, .len = 10 });
@@ -79,7 +79,7 @@ static void flush_late(void)
 }
 
 /* Receives of a QP that was never connected must be flushed */
-static void flush_unconnected(void)
+static void test_flush_unconnected(void)
 {
 	struct pair p = {};
 	uint32_t i;
@@ -87,7 +87,7 @@ static void flush_unconnected(void)
 	pair_prepare(&p, &(struct opts){});
 	for (i = 0; i < 20; i++)
 		CHECK(!try_post_recv(&p.c, i, NULL, 0, 0), "recv");
-	to_error(&p.c);
+	move_to_error(&p.c);
 	check_flushed_in_order(p.c.rcq, 20);
 	CHECK(qp_state(&p.c) == IBV_QPS_ERR, "%d", qp_state(&p.c));
 	pair_free(&p);
@@ -116,7 +116,7 @@ static void *post_sends(void *arg)
 /* The QP goes to error while another thread posts: each request must complete
  * exactly once
  */
-static void flush_race(void)
+static void test_flush_race(void)
 {
 	pthread_t poster;
 	struct fixture d;
@@ -129,7 +129,7 @@ static void flush_race(void)
 			post_recv(&d.p.s, i, &d.s, 0, 10);
 		CHECK(!pthread_create(&poster, NULL, post_sends, &d), "%m");
 		usleep(random_below(3000));
-		to_error(k & 1 ? &d.p.s : &d.p.c);
+		move_to_error(k & 1 ? &d.p.s : &d.p.c);
 		CHECK(!pthread_join(poster, NULL), "%m");
 		want_none(d.p.c.scq);
 		check_flushed_in_order(d.p.s.rcq, 1000);
@@ -139,7 +139,7 @@ static void flush_race(void)
 }
 
 /* Completions of a QP that are not polled must disappear with the QP */
-static void destroy_unpolled(void)
+static void test_destroy_unpolled(void)
 {
 	struct pair a, b;
 	struct buf buf;
@@ -162,7 +162,7 @@ static void destroy_unpolled(void)
 }
 
 /* Completions of a destroyed QP must use no entries of a CQ that is not polled */
-static void destroy_full(void)
+static void test_destroy_full(void)
 {
 	struct pair b;
 	struct fixture d;
@@ -187,13 +187,13 @@ static void destroy_full(void)
 	fixture_close(&d);
 }
 
-#define T(fn, rows)	CASE(#fn, fn, 0, rows)
+#define T(fn, rows)	CASE(#fn, test_##fn, 0, rows)
 
 const struct test flush_tests[] = {
 	T(flush_posted, "DDP-82 RDMAP-126"),
 	T(flush_late, ""),
 	T(flush_unconnected, "DDP-82"),
-	CASE("flush_race", flush_race, 60, "DDP-82"),
+	CASE("flush_race", test_flush_race, 60, "DDP-82"),
 	T(destroy_unpolled, ""),
 	T(destroy_full, ""),
 	{}

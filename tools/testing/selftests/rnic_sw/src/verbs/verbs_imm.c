@@ -91,7 +91,7 @@ static void check_imm_write(struct fixture *d, const struct imm *m)
 	post_recv_without_sge(d, m->id + 100);
 	post_imm(d, m);
 	want_imm(d, m->id + 100, m);
-	buf_has_only(&d->s, m->off, m->len, m->imm);
+	buf_expect_only(&d->s, m->off, m->len, m->imm);
 	want_ok(d->p.c.scq, m->id, IBV_WC_RDMA_WRITE);
 }
 
@@ -118,17 +118,17 @@ static void check_imm_writes(uint64_t send_ops)
 	fixture_close(&d);
 }
 
-static void imm_write(void)
+static void test_imm_write(void)
 {
 	check_imm_writes(0);
 }
 
-static void imm_wr_api(void)
+static void test_imm_wr_api(void)
 {
 	check_imm_writes(IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM);
 }
 
-static void imm_cq_ex(void)
+static void test_imm_cq_ex(void)
 {
 	const struct imm m = { .id = 3, .flags = SIG, .len = 9, .imm = 0xabcd1234 };
 	struct ibv_poll_cq_attr attr = {};
@@ -155,7 +155,7 @@ static void imm_cq_ex(void)
 }
 
 /* If only solicited completions are requested, only a solicited message generates an event */
-static void imm_solicited(void)
+static void test_imm_solicited(void)
 {
 	struct imm m = { .len = 50 };
 	struct fixture d;
@@ -182,7 +182,7 @@ static void imm_solicited(void)
 }
 
 /* When the immediate data completes, all data of the Write must be placed */
-static void imm_stream(void)
+static void test_imm_stream(void)
 {
 	enum { AT_ONCE = 8, AREA = SIZE / AT_ONCE };
 	const uint32_t n = scale_rounds(400);
@@ -204,7 +204,7 @@ static void imm_stream(void)
 			post_imm(&d, &m[k]);
 		for (k = 0; k < AT_ONCE; k++) {
 			want_imm(&d, k, &m[k]);
-			buf_has(&d.s, m[k].off, m[k].len, i + k);
+			buf_expect(&d.s, m[k].off, m[k].len, i + k);
 		}
 		for (k = 0; k < AT_ONCE; k++)
 			want_ok(d.p.c.scq, k, IBV_WC_RDMA_WRITE);
@@ -213,7 +213,7 @@ static void imm_stream(void)
 }
 
 /* If Writes with Immediate and Sends are mixed, receives complete in the order of posting */
-static void imm_order(void)
+static void test_imm_order(void)
 {
 	struct imm m = { .flags = SIG };
 	uint32_t i;
@@ -246,7 +246,7 @@ static void imm_order(void)
  * A Write with Immediate has one completion for both of its messages if it is signaled, none
  * otherwise
  */
-static void imm_unsignalled(void)
+static void test_imm_unsignalled(void)
 {
 	struct imm m = { .len = 100 };
 	struct fixture d;
@@ -282,7 +282,7 @@ static void expect_both_end(struct fixture *d, enum ibv_event_type at_s)
  * Without a posted receive the Write must be placed, because it needs none, and
  * then the immediate data must end the stream
  */
-static void imm_no_receive(void)
+static void test_imm_no_receive(void)
 {
 	const struct imm m = { .id = 1, .flags = SIG, .len = 5000 };
 	uint64_t was;
@@ -295,12 +295,12 @@ static void imm_no_receive(void)
 	expect_both_end(&d, IBV_EVENT_QP_FATAL);
 	want_counted(&d.p.s, "end_ddp_untagged_no_buffer", was, 1);
 	want_none(d.p.s.rcq);
-	buf_has_only(&d.s, 0, 5000, 4);
+	buf_expect_only(&d.s, 0, 5000, 4);
 	fixture_free(&d);
 }
 
 /* The immediate data of a refused Write must not be delivered */
-static void imm_no_right(void)
+static void test_imm_no_right(void)
 {
 	const struct imm m = { .id = 1, .flags = SIG, .len = 50 };
 	struct fixture d;
@@ -312,19 +312,19 @@ static void imm_no_right(void)
 	post_imm(&d, &m);
 	expect_both_end(&d, IBV_EVENT_QP_ACCESS_ERR);
 	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
-	buf_is_clear(&d.s, 0, SIZE);
+	buf_expect_clear(&d.s, 0, SIZE);
 	fixture_free(&d);
 }
 
 const struct test imm_tests[] = {
-	CASE("imm_write", imm_write, 0, "EXT-68 EXT-72 EXT-78 EXT-80"),
-	CASE("imm_wr_api", imm_wr_api, 0, "the ABI: ibv_wr_rdma_write_imm"),
-	CASE("imm_cq_ex", imm_cq_ex, 0, "the ABI: ibv_wc_read_imm_data"),
-	CASE("imm_solicited", imm_solicited, 0, "EXT-68"),
-	CASE("imm_stream", imm_stream, 60, "EXT-78 EXT-80"),
-	CASE("imm_order", imm_order, 0, "EXT-73 EXT-76 EXT-78"),
-	CASE("imm_unsignalled", imm_unsignalled, 0, "EXT-68"),
-	CASE("imm_no_receive", imm_no_receive, 0, "EXT-69 EXT-72"),
-	CASE("imm_no_right", imm_no_right, 0, "EXT-78 EXT-80"),
+	CASE("imm_write", test_imm_write, 0, "EXT-68 EXT-72 EXT-78 EXT-80"),
+	CASE("imm_wr_api", test_imm_wr_api, 0, "the ABI: ibv_wr_rdma_write_imm"),
+	CASE("imm_cq_ex", test_imm_cq_ex, 0, "the ABI: ibv_wc_read_imm_data"),
+	CASE("imm_solicited", test_imm_solicited, 0, "EXT-68"),
+	CASE("imm_stream", test_imm_stream, 60, "EXT-78 EXT-80"),
+	CASE("imm_order", test_imm_order, 0, "EXT-73 EXT-76 EXT-78"),
+	CASE("imm_unsignalled", test_imm_unsignalled, 0, "EXT-68"),
+	CASE("imm_no_receive", test_imm_no_receive, 0, "EXT-69 EXT-72"),
+	CASE("imm_no_right", test_imm_no_right, 0, "EXT-78 EXT-80"),
 	{}
 };

@@ -135,7 +135,7 @@ static void check_limit_of(const struct kind *k)
 	pair_free(&p);
 }
 
-static void limit_pds(void)
+static void test_limit_pds(void)
 {
 	check_limit_of(&pds);
 }
@@ -280,7 +280,7 @@ static void limit_cqs(void)
 }
 
 /* Return: KiB of pages that belong to no process, slab, page table or stack */
-static long kernel_pages(void)
+static long read_kernel_pages_kib(void)
 {
 	static const char *const others[] = {
 		"MemFree:", "Cached:", "Buffers:", "AnonPages:", "Slab:",
@@ -312,7 +312,7 @@ static long kernel_pages(void)
  * An established connection must use few pages besides its rings: no socket may
  * keep the buffer of its start-up frame
  */
-static void pair_pages(void)
+static void test_pair_pages(void)
 {
 	static struct pair p[PAIRS];
 	long before, each = 0;
@@ -322,12 +322,12 @@ static void pair_pages(void)
 	if (is_kernel_before(6, 5))
 		skip("TCP of this kernel copies data into pages of the socket");
 	pair_open(&p[0], &(struct opts){ .sq = 16, .rq = 16 });
-	before = kernel_pages();
+	before = read_kernel_pages_kib();
 	for (i = 1; i < PAIRS; i++)
 		pair_open_like(&p[i], &p[0]);
 	/* retry, because data is kept until it is acknowledged */
 	for (i = 0; i < 100; i++) {
-		each = (kernel_pages() - before) / (PAIRS - 1);
+		each = (read_kernel_pages_kib() - before) / (PAIRS - 1);
 		if (each < PAIR_PAGES)
 			break;
 		pause_ms(100);
@@ -339,8 +339,8 @@ static void pair_pages(void)
 }
 
 const struct test limit_tests[] = {
-	CASE("pair_pages", pair_pages, 60, ""),
-	CASE("limit_pds", limit_pds, 60, "RDMAP-185 SEC-24"),
+	CASE("pair_pages", test_pair_pages, 60, ""),
+	CASE("limit_pds", test_limit_pds, 60, "RDMAP-185 SEC-24"),
 	{ .name = "limit_srqs", .run = limit_srqs, .seconds = 300,
 	  .shows = "RDMAP-185 SEC-24", .asked = true },
 	{ .name = "limit_mrs", .run = limit_mrs, .seconds = 600,

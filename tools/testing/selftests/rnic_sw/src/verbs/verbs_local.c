@@ -68,14 +68,14 @@ static void check_local_key(enum ibv_wr_opcode op, enum spoilt how)
 	j.raddr = (uintptr_t)d.s.at;
 	j.rkey = d.s.mr->rkey;
 	expect_local_error(&j, &d);
-	buf_is_clear(&other, 0, 200);
-	buf_guards(&other);
+	buf_expect_clear(&other, 0, 200);
+	buf_check_guards(&other);
 	/* only the first Send was correct, so nothing else may have arrived */
-	buf_is_clear(&d.s, 9, 191);
+	buf_expect_clear(&d.s, 9, 191);
 }
 
 #define LOCAL(name, op, how)						\
-	static void name(void)						\
+	static void test_##name(void)						\
 	{								\
 		check_local_key(IBV_WR_##op, how);				\
 	}
@@ -105,21 +105,21 @@ static void check_recv_key(enum spoilt how)
 	want_status(d.p.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
 	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	buf_is_clear(&d.s, 0, 200);
-	buf_guards(&d.s);
+	buf_expect_clear(&d.s, 0, 200);
+	buf_check_guards(&d.s);
 }
 
-static void recv_unknown(void)
+static void test_recv_unknown(void)
 {
 	check_recv_key(UNKNOWN);
 }
 
-static void recv_bounds(void)
+static void test_recv_bounds(void)
 {
 	check_recv_key(BOUNDS);
 }
 
-static void recv_read_only(void)
+static void test_recv_read_only(void)
 {
 	check_recv_key(READ_ONLY);
 }
@@ -143,7 +143,7 @@ static void expect_create_qp(struct end *e, struct ibv_qp_init_attr *attr, int w
 	CHECK(errno == want, "%m, not %s", strerror(want));
 }
 
-static void qp_arguments(void)
+static void test_qp_arguments(void)
 {
 	static const int types[] = {
 		IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_RAW_PACKET, IBV_QPT_XRC_SEND,
@@ -174,7 +174,7 @@ static void qp_arguments(void)
 }
 
 /* Objects of another context of the device must be refused, objects of the same one accepted */
-static void cq_of_another(void)
+static void test_cq_of_another(void)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC,
 		.cap = { 4, 4, 1, 1, 0 } };
@@ -231,7 +231,7 @@ static void check_odp_reg(const struct end *e, const struct buf *b)
 		CHECK(!ibv_dereg_mr(mr), "%m");
 }
 
-static void mr_arguments(void)
+static void test_mr_arguments(void)
 {
 	const int lw = IBV_ACCESS_LOCAL_WRITE, rw = IBV_ACCESS_REMOTE_WRITE;
 	const size_t page = page_size();
@@ -270,7 +270,7 @@ static void mr_arguments(void)
 }
 
 /* A window must not be bound to an MR of another PD; the status must say that the bind failed */
-static void bind_other_pd(void)
+static void test_bind_other_pd(void)
 {
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = 2, .opcode = IBV_WR_BIND_MW, .send_flags = SIG,
@@ -327,11 +327,11 @@ static void expect_too_long_fails(enum ibv_wr_opcode op, uint32_t one, uint32_t 
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	want_status(d.p.s.rcq, 1, IBV_WC_WR_FLUSH_ERR);
 	want_counted(&d.p.c, "tx_sends", was, 0);
-	buf_has_only(&d.s, 0, 0, 1);
+	buf_expect_only(&d.s, 0, 0, 1);
 	fixture_free(&d);
 }
 
-static void too_long(void)
+static void test_too_long(void)
 {
 	expect_too_long_fails(IBV_WR_SEND, 0x7fffffff, 1);
 	/* the sums are a little above 2^32, and must not be truncated to 32 bits */
@@ -341,7 +341,7 @@ static void too_long(void)
 }
 
 /* A receive may be longer than the maximum length of a message */
-static void recv_too_long(void)
+static void test_recv_too_long(void)
 {
 	struct ibv_sge sge[2];
 	struct ibv_recv_wr *bad, wr = {
@@ -358,11 +358,11 @@ static void recv_too_long(void)
 	post_send(&d.p.c, 2, &d.c, 0, 1000);
 	want_recv(d.p.s.rcq, 1, 1000);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
-	buf_has_only(&d.s, 0, 1000, 1);
+	buf_expect_only(&d.s, 0, 1000, 1);
 	fixture_close(&d);
 }
 
-static void post_arguments(void)
+static void test_post_arguments(void)
 {
 	struct ibv_sge sge[17] = {};
 	struct ibv_recv_wr *rbad, rwr = { .sg_list = sge, .num_sge = 17 };
@@ -396,7 +396,7 @@ static void post_arguments(void)
 }
 
 /* A QP can be moved to RTS only by connecting it */
-static void modify_arguments(void)
+static void test_modify_arguments(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
 	struct pair p = {};
@@ -413,7 +413,7 @@ static void modify_arguments(void)
 }
 
 /* A QP with posted requests cannot be reset, because the requests cannot be withdrawn */
-static void modify_reset(void)
+static void test_modify_reset(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
 	struct pair p = {};
@@ -428,7 +428,7 @@ static void modify_reset(void)
 }
 
 /* Atomics and Write with Immediate are supported; iWARP has no Send with Immediate */
-static void opcodes_not_offered(void)
+static void test_opcodes_not_offered(void)
 {
 	const uint64_t ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
 	struct ibv_qp_init_attr_ex attr = {
@@ -461,7 +461,7 @@ static void opcodes_not_offered(void)
 	fixture_close(&d);
 }
 
-#define T(fn, rows)	CASE("local_" #fn, fn, 0, rows)
+#define T(fn, rows)	CASE("local_" #fn, test_##fn, 0, rows)
 
 const struct test local_tests[] = {
 	T(send_unknown, "RDMAP-111"),

@@ -12,7 +12,7 @@
 #define MIB	(1024u * 1024)
 
 /* Local and remote addresses of an MR with an IOVA are relative to the IOVA */
-static void iova(void)
+static void test_iova(void)
 {
 	static const uint64_t bases[] = {
 		0x10000000, 0xfffffffffff00000ull, 0x7, 0,
@@ -42,12 +42,12 @@ static void iova(void)
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 		want_ok(d.p.c.scq, 3, IBV_WC_SEND);
 		want_recv(d.p.s.rcq, 3, 0);
-		buf_has_only(&d.s, 33, 5000, i);
+		buf_expect_only(&d.s, 33, 5000, i);
 		view.at = (uint8_t *)(uintptr_t)base;
 		post_send(&d.p.s, 4, &view, 33, 5000);
 		want_ok(d.p.s.scq, 4, IBV_WC_SEND);
 		want_recv(d.p.c.rcq, 2, 5000);
-		buf_has(&d.c, 3, 5000, i);
+		buf_expect(&d.c, 3, 5000, i);
 		buf_clear(&d.s);
 		CHECK(!ibv_dereg_mr(view.mr), "%m");
 	}
@@ -129,7 +129,7 @@ static bool dereg_during_writes(uint32_t round)
 	return during;
 }
 
-static void dereg_flood(void)
+static void test_dereg_flood(void)
 {
 	const uint32_t n = scale_rounds(32);
 	uint32_t i, during = 0;
@@ -232,12 +232,12 @@ static void retry_during_reads(bool (*goes)(void))
 	CHECK(false, "all Reads ended too early, %d times", i);
 }
 
-static void dereg_source(void)
+static void test_dereg_source(void)
 {
 	retry_during_reads(dereg_source_once);
 }
 
-static void dereg_sink(void)
+static void test_dereg_sink(void)
 {
 	retry_during_reads(dereg_sink_once);
 }
@@ -253,11 +253,11 @@ static void check_old_address(struct fixture *d)
 	pair_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	want_counted(&d->p.s, "end_ddp_tagged_bounds", was, 1);
-	buf_is_clear(&d->s, 0, 1000);
+	buf_expect_clear(&d->s, 0, 1000);
 }
 
 /* Reregister to other memory: the new memory must be accessible, the old memory must not */
-static void rereg(void)
+static void test_rereg(void)
 {
 	struct buf other;
 	struct fixture d;
@@ -277,9 +277,9 @@ static void rereg(void)
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 2, 0);
-	buf_has_only(&other, 2100, 900, 3);
+	buf_expect_only(&other, 2100, 900, 3);
 	check_old_address(&d);
-	buf_has_only(&other, 2100, 900, 3);
+	buf_expect_only(&other, 2100, 900, 3);
 	fixture_free(&d);
 	buf_free(&other);
 }
@@ -294,7 +294,7 @@ static void set_mr_access(struct fixture *d, int access)
  * If memory is already pinned with sufficient rights, it must stay pinned, and the MR must keep its
  * STag
  */
-static void rereg_rights(void)
+static void test_rereg_rights(void)
 {
 	struct fixture d;
 	uint32_t rkey;
@@ -308,14 +308,14 @@ static void rereg_rights(void)
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.len = 1000, .rkey = rkey, .raddr = (uintptr_t)d.s.at });
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
-	buf_has_only(&d.c, 0, 1000, 5);
+	buf_expect_only(&d.c, 0, 1000, 5);
 	set_mr_access(&d, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	CHECK(d.s.mr->rkey == rkey, "%#x became %#x", rkey, d.s.mr->rkey);
 	fixture_free(&d);
 }
 
 /* Even if the memory is pinned again, peers must find it at the old address */
-static void rereg_base(void)
+static void test_rereg_base(void)
 {
 	struct fixture d;
 
@@ -333,7 +333,7 @@ static void rereg_base(void)
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 2, 0);
-	buf_has_only(&d.s, 0, 1000, 6);
+	buf_expect_only(&d.s, 0, 1000, 6);
 	fixture_free(&d);
 }
 
@@ -392,7 +392,7 @@ static bool rereg_during_bind(struct fixture *d, void *far, size_t len)
 	return err && !before;
 }
 
-static void rereg_meets_bind(void)
+static void test_rereg_meets_bind(void)
 {
 	const size_t len = 64 * MIB;
 	bool busy = false;
@@ -465,7 +465,7 @@ static void check_keys_unpredictable(const uint32_t *key, uint32_t n, int depth)
 }
 
 /* A key must not be reused soon, and must not predict the next one */
-static void keys(void)
+static void test_keys(void)
 {
 	static uint32_t key[3000], index[ARRAY_SIZE(key)];
 	const uint32_t n = scale_rounds(ARRAY_SIZE(key));
@@ -494,7 +494,7 @@ static void keys(void)
 }
 
 /* MRs may overlap, and must be independent of each other */
-static void overlap(void)
+static void test_overlap(void)
 {
 	struct ibv_mr *again;
 	struct fixture d;
@@ -547,7 +547,7 @@ void limit_locked_memory(size_t octets)
 }
 
 /* RLIMIT_MEMLOCK limits how much a program can pin; exceeding it must affect nothing else */
-static void memlock(void)
+static void test_memlock(void)
 {
 	struct ibv_mr *mr, *more;
 	struct fixture d;
@@ -580,16 +580,16 @@ static void memlock(void)
 }
 
 const struct test mr_tests[] = {
-	CASE("mr_iova", iova, 0, "DDP-34 RDMAP-14"),
-	CASE("mr_dereg_flood", dereg_flood, 120, "DDP-117 DDP-128 RDMAP-177 SEC-17"),
-	CASE("mr_dereg_source", dereg_source, 0, "DDP-117 RDMAP-13"),
-	CASE("mr_dereg_sink", dereg_sink, 0, "DDP-117 DDP-128 SEC-17"),
-	CASE("mr_rereg", rereg, 0, "DDP-115 DDP-126 RDMAP-175"),
-	CASE("mr_rereg_rights", rereg_rights, 0, ""),
-	CASE("mr_rereg_base", rereg_base, 0, ""),
-	CASE("mr_rereg_meets_bind", rereg_meets_bind, 0, ""),
-	CASE("mr_keys", keys, 0, "RDMAP-179 SEC-13"),
-	CASE("mr_overlap", overlap, 0, ""),
-	CASE("mr_memlock", memlock, 0, "DDP-131 DDP-134"),
+	CASE("mr_iova", test_iova, 0, "DDP-34 RDMAP-14"),
+	CASE("mr_dereg_flood", test_dereg_flood, 120, "DDP-117 DDP-128 RDMAP-177 SEC-17"),
+	CASE("mr_dereg_source", test_dereg_source, 0, "DDP-117 RDMAP-13"),
+	CASE("mr_dereg_sink", test_dereg_sink, 0, "DDP-117 DDP-128 SEC-17"),
+	CASE("mr_rereg", test_rereg, 0, "DDP-115 DDP-126 RDMAP-175"),
+	CASE("mr_rereg_rights", test_rereg_rights, 0, ""),
+	CASE("mr_rereg_base", test_rereg_base, 0, ""),
+	CASE("mr_rereg_meets_bind", test_rereg_meets_bind, 0, ""),
+	CASE("mr_keys", test_keys, 0, "RDMAP-179 SEC-13"),
+	CASE("mr_overlap", test_overlap, 0, ""),
+	CASE("mr_memlock", test_memlock, 0, "DDP-131 DDP-134"),
 	{}
 };

@@ -70,8 +70,8 @@ static void bind_type2(struct fixture *d, struct ibv_mw *mw, uint32_t rkey,
 	want_ok(d->p.s.scq, 31, IBV_WC_BIND_MW);
 }
 
-static struct job job_at(const struct fixture *d, enum ibv_wr_opcode op,
-			 uint32_t rkey, uint64_t off, uint32_t len)
+static struct job make_job_at(const struct fixture *d, enum ibv_wr_opcode op,
+			      uint32_t rkey, uint64_t off, uint32_t len)
 {
 	return (struct job){
 		.id = 5, .op = op, .flags = SIG, .b = &d->c, .off = off,
@@ -83,7 +83,7 @@ static struct job job_at(const struct fixture *d, enum ibv_wr_opcode op,
 static void check_access_by(struct fixture *d, const struct pair *p, uint32_t rkey, uint32_t off,
 			    uint32_t len)
 {
-	struct job j = job_at(d, IBV_WR_RDMA_WRITE, rkey, off, len);
+	struct job j = make_job_at(d, IBV_WR_RDMA_WRITE, rkey, off, len);
 
 	buf_clear(&d->s);
 	buf_fill(&d->c, off, len, 1);
@@ -93,8 +93,8 @@ static void check_access_by(struct fixture *d, const struct pair *p, uint32_t rk
 	buf_clear(&d->c);
 	post_job(&p->c, &j);
 	want_ok(p->c.scq, 5, IBV_WC_RDMA_READ);
-	buf_has_only(&d->s, off, len, 1);
-	buf_has_only(&d->c, off, len, 1);
+	buf_expect_only(&d->s, off, len, 1);
+	buf_expect_only(&d->c, off, len, 1);
 }
 
 static void check_access(struct fixture *d, uint32_t rkey, uint32_t off, uint32_t len)
@@ -114,13 +114,13 @@ static void expect_denied(struct fixture *d, struct pair *p, const struct job *j
 	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
 	want_counted(&p->s, ends, was, 1);
 	next_wc(p->c.scq);
-	buf_is_clear(&d->s, 0, SIZE);
+	buf_expect_clear(&d->s, 0, SIZE);
 }
 
 static void expect_write_denied(struct fixture *d, uint32_t rkey, uint32_t off,
 				uint32_t len, const char *ends)
 {
-	struct job j = job_at(d, IBV_WR_RDMA_WRITE, rkey, off, len);
+	struct job j = make_job_at(d, IBV_WR_RDMA_WRITE, rkey, off, len);
 
 	expect_denied(d, &d->p, &j, ends);
 }
@@ -132,7 +132,7 @@ static void free_window_and_fixture(struct fixture *d, struct ibv_mw *mw)
 }
 
 /* A window must grant access to exactly its bytes */
-static void type1(void)
+static void test_type1(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw;
@@ -149,7 +149,7 @@ static void type1(void)
 	free_window_and_fixture(&d, mw);
 }
 
-static void type1_before(void)
+static void test_type1_before(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw;
@@ -165,7 +165,7 @@ static void type1_before(void)
 }
 
 /* If a window is bound to another range, its old STag must be invalid */
-static void type1_again(void)
+static void test_type1_again(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw;
@@ -187,7 +187,7 @@ static void type1_again(void)
 	free_window_and_fixture(&d, mw);
 }
 
-static void type1_shut(void)
+static void test_type1_shut(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw;
@@ -208,7 +208,7 @@ static void type1_shut(void)
 }
 
 /* A window with only one right must grant only this one */
-static void rights_write(void)
+static void test_rights_write(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw;
@@ -220,12 +220,12 @@ static void rights_write(void)
 	info = make_bind_info(&d, WR);
 	bind_type1(&d, mw, &info);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
-	j = job_at(&d, IBV_WR_RDMA_READ, mw->rkey, AT, 10);
+	j = make_job_at(&d, IBV_WR_RDMA_READ, mw->rkey, AT, 10);
 	expect_denied(&d, &d.p, &j, "end_rdmap_access");
 	free_window_and_fixture(&d, mw);
 }
 
-static void rights_read(void)
+static void test_rights_read(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw;
@@ -241,7 +241,7 @@ static void rights_read(void)
 }
 
 /* A window may be addressed by offsets instead of addresses */
-static void zero_based(void)
+static void test_zero_based(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw;
@@ -255,7 +255,7 @@ static void zero_based(void)
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	buf_clear(&d.s);
 	buf_fill(&d.c, AT, WIDE, 1);
-	j = job_at(&d, IBV_WR_RDMA_WRITE, mw->rkey, AT, WIDE);
+	j = make_job_at(&d, IBV_WR_RDMA_WRITE, mw->rkey, AT, WIDE);
 	j.raddr = 0;
 	post_recv(&d.p.s, 6, NULL, 0, 0);
 	post_job(&d.p.c, &j);
@@ -263,7 +263,7 @@ static void zero_based(void)
 	want_ok(d.p.c.scq, 5, IBV_WC_RDMA_WRITE);
 	want_ok(d.p.c.scq, 6, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 6, 0);
-	buf_has_only(&d.s, AT, WIDE, 1);
+	buf_expect_only(&d.s, AT, WIDE, 1);
 	pair_disconnect(&d.p);
 	free_window_and_fixture(&d, mw);
 }
@@ -284,7 +284,7 @@ static struct ibv_mw *open_two_with_window(struct fixture *d, struct pair *q)
 }
 
 /* A window of type 1 is valid for all streams of the PD, not only the binding one (RFC 5041 8.2) */
-static void type1_streams(void)
+static void test_type1_streams(void)
 {
 	struct fixture d;
 	struct pair q;
@@ -298,7 +298,7 @@ static void type1_streams(void)
 }
 
 /* A window of type 2 is valid only for the stream that bound it (RFC 5041 8.2) */
-static void type2_stream(void)
+static void test_type2_stream(void)
 {
 	struct fixture d;
 	struct pair q;
@@ -314,7 +314,7 @@ static void type2_stream(void)
 	info = make_bind_info(&d, WR | RD);
 	bind_type2(&d, mw, rkey, &info);
 	check_access(&d, rkey, AT, WIDE);
-	j = job_at(&d, IBV_WR_RDMA_WRITE, rkey, AT, 10);
+	j = make_job_at(&d, IBV_WR_RDMA_WRITE, rkey, AT, 10);
 	expect_denied(&d, &q, &j, "end_ddp_tagged_assoc");
 	check_access(&d, rkey, AT, 10);
 	pair_free(&q);
@@ -334,7 +334,7 @@ static void invalidate_type2(struct fixture *d, uint32_t rkey)
 }
 
 /* Unbind a window by Local Invalidate, then bind it again with another key */
-static void type2_local_inv(void)
+static void test_type2_local_inv(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw;
@@ -352,7 +352,7 @@ static void type2_local_inv(void)
 }
 
 /* Invalidating an invalid window is allowed: krping begins with such an invalidation */
-static void type2_shut_twice(void)
+static void test_type2_shut_twice(void)
 {
 	struct ibv_mw_bind_info info;
 	struct ibv_mw *mw;
@@ -370,7 +370,7 @@ static void type2_shut_twice(void)
 	free_window_and_fixture(&d, mw);
 }
 
-static void type2_remote_inv(void)
+static void test_type2_remote_inv(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw;
@@ -417,7 +417,7 @@ static void expect_invalidate_refused(struct pair *p, uint32_t rkey, const char 
 }
 
 /* A peer must not invalidate a window of type 1 (N-5) */
-static void type1_remote_inv(void)
+static void test_type1_remote_inv(void)
 {
 	struct fixture d;
 	struct pair q;
@@ -431,7 +431,7 @@ static void type1_remote_inv(void)
 }
 
 /* A peer must not invalidate a window of type 2 that another stream has bound */
-static void type2_other_inv(void)
+static void test_type2_other_inv(void)
 {
 	struct fixture d;
 	struct pair q;
@@ -471,7 +471,7 @@ static void expect_bind_fails(int mr_access, struct ibv_mw_bind_info *change,
 	free_window_and_fixture(&d, mw);
 }
 
-static void bad_binds(void)
+static void test_bad_binds(void)
 {
 	expect_bind_fails(IBV_ACCESS_LOCAL_WRITE, &(struct ibv_mw_bind_info){}, 0);
 	expect_bind_fails(IBV_ACCESS_MW_BIND, &(struct ibv_mw_bind_info){}, 0);
@@ -485,7 +485,7 @@ static void bad_binds(void)
 	expect_bind_fails(BINDABLE, &(struct ibv_mw_bind_info){}, 0x5a5a00);
 }
 
-static void bound_twice(void)
+static void test_bound_twice(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw;
@@ -502,7 +502,7 @@ static void bound_twice(void)
 }
 
 /* The STag of a window must not be accepted as an lkey */
-static void no_lkey(void)
+static void test_no_lkey(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw;
@@ -525,7 +525,7 @@ static void no_lkey(void)
 #define MANY	150u
 
 /* An MR can be deregistered once the last of many windows is unbound */
-static void many_shut(void)
+static void test_many_shut(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw[MANY];
@@ -553,7 +553,7 @@ static void many_shut(void)
 }
 
 /* The program exits while windows are bound; the kernel has to clean up */
-static void left_open(void)
+static void test_left_open(void)
 {
 	struct fixture d;
 	struct ibv_mw_bind_info info;
@@ -568,7 +568,7 @@ static void left_open(void)
 	bind_type2(&d, mw, mw->rkey, &info);
 }
 
-#define T(fn, rows)	CASE("mw_" #fn, fn, 0, rows)
+#define T(fn, rows)	CASE("mw_" #fn, test_##fn, 0, rows)
 
 const struct test mw_tests[] = {
 	T(type1, "DDP-125 RDMAP-176"),

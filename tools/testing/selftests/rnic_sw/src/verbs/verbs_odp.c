@@ -8,7 +8,7 @@
 
 #include "verbs_odp.h"
 
-bool kernel_has(const char *function)
+bool has_kernel_function(const char *function)
 {
 	FILE *f = fopen("/proc/kallsyms", "r");
 	char line[512], name[256];
@@ -29,7 +29,7 @@ void odp_pair_open(struct pair *p, const struct opts *o)
 	CHECK(!ibv_query_device_ex(p->c.id->verbs, NULL, &attr), "%m");
 	if (attr.odp_caps.general_caps & IBV_ODP_SUPPORT)
 		return;
-	CHECK(!kernel_has("mmu_interval_notifier_insert"), "ODP must be offered");
+	CHECK(!has_kernel_function("mmu_interval_notifier_insert"), "ODP must be offered");
 	skip("no on-demand paging in this kernel: CONFIG_MMU_NOTIFIER");
 }
 
@@ -139,7 +139,7 @@ void write_file(const char *path, const char *text)
 	CHECK(f && fputs(text, f) >= 0 && !fclose(f), "%s: %m", path);
 }
 
-long number_in(const char *path, const char *word)
+long read_number_in(const char *path, const char *word)
 {
 	FILE *f = fopen(path, "r");
 	char line[256];
@@ -178,7 +178,7 @@ static void send_one(struct fixture *d, bool back, size_t off, size_t len, uint3
 	post_send(from, 2, source, off, len);
 	want_recv(to->rcq, 1, len);
 	want_ok(from->scq, 2, IBV_WC_SEND);
-	buf_has(sink, off, len, seed);
+	buf_expect(sink, off, len, seed);
 }
 
 void exchange_send(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away)
@@ -203,7 +203,7 @@ void exchange_write(struct fixture *d, size_t off, size_t len, uint32_t seed, aw
 	post_job(&d->p.c, &j);
 	want_ok(d->p.c.scq, 3, IBV_WC_RDMA_WRITE);
 	wait_all_placed(d);
-	buf_has(&d->s, off, len, seed);
+	buf_expect(&d->s, off, len, seed);
 }
 
 void exchange_read(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away)
@@ -213,7 +213,7 @@ void exchange_read(struct fixture *d, size_t off, size_t len, uint32_t seed, awa
 	fill_source_and_sink(&d->s, &d->c, off, len, seed, away);
 	post_job(&d->p.c, &j);
 	want_ok(d->p.c.scq, 3, IBV_WC_RDMA_READ);
-	buf_has(&d->c, off, len, seed);
+	buf_expect(&d->c, off, len, seed);
 }
 
 void exchange_add(struct fixture *d, uint32_t at, uint64_t value, away_fn *away)

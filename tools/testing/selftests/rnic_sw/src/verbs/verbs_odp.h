@@ -8,7 +8,7 @@
 #define RIGHTS_ODP	(RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ON_DEMAND)
 
 /* Check whether the running kernel has a function of this name */
-bool kernel_has(const char *function);
+bool has_kernel_function(const char *function);
 
 /* Open a connection; skip the case if the device does not support ODP */
 void odp_pair_open(struct pair *p, const struct opts *o);
@@ -32,7 +32,7 @@ bool is_present(const void *at);
 void need_file(const char *path, const char *config);
 void write_file(const char *path, const char *text);
 /* Return: the number after @word at the start of a line of the file; -1 if there is none */
-long number_in(const char *path, const char *word);
+long read_number_in(const char *path, const char *word);
 
 /* A function that changes the pages of a buffer after the buffer has been filled */
 typedef void away_fn(struct buf *b);

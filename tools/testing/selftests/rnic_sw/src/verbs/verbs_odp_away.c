@@ -37,7 +37,7 @@ static void unmap_pages(struct buf *b)
 	CHECK(!madvise(b->at, b->len, MADV_DONTNEED), "%m");
 }
 
-static void dontneed(void)
+static void test_dontneed(void)
 {
 	check_file_buffers(unmap_pages);
 }
@@ -48,7 +48,7 @@ static void protect_otherwise(struct buf *b)
 	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE), "%m");
 }
 
-static void protect(void)
+static void test_protect(void)
 {
 	check_file_buffers(protect_otherwise);
 }
@@ -60,7 +60,7 @@ static void forbid_access_briefly(struct buf *b)
 	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE), "%m");
 }
 
-static void shut(void)
+static void test_shut(void)
 {
 	struct fixture d;
 
@@ -81,7 +81,7 @@ static void move_and_restore(struct buf *b)
 	      b->at, "%m");
 }
 
-static void moved(void)
+static void test_moved(void)
 {
 	struct fixture d;
 
@@ -94,7 +94,7 @@ static void moved(void)
  * Other pages replace those at the registered address without a gap; the next message must use
  * the new pages.
  */
-static void replaced(void)
+static void test_replaced(void)
 {
 	struct buf other, *at;
 	struct fixture d;
@@ -137,7 +137,7 @@ static void map_again(struct buf *b)
 	      b->at, "%m");
 }
 
-static void mapped_again(void)
+static void test_mapped_again(void)
 {
 	struct fixture d;
 
@@ -202,7 +202,7 @@ static void share_with_few(struct buf *b)
 	CHECK(wait(&status) > 0 && !status, "the child's memory must not change: %x", status);
 }
 
-static void forked(void)
+static void test_forked(void)
 {
 	struct fixture d;
 	int status;
@@ -215,7 +215,7 @@ static void forked(void)
 }
 
 /* The parent must keep using its own pages, during and after the life of the child */
-static void forked_once(void)
+static void test_forked_once(void)
 {
 	struct fixture d;
 	int status;
@@ -235,7 +235,7 @@ static void forked_once(void)
  * The first message after the program has discarded a page must read zeros, because the driver may
  * keep no reference to the old page
  */
-static void given_up(void)
+static void test_given_up(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -261,7 +261,7 @@ static void given_up(void)
  * MADV_FREE: the kernel may drop a page unless it is written afterwards.  A Write of the peer
  * counts as such a write.
  */
-static void freed(void)
+static void test_freed(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -279,7 +279,7 @@ static void freed(void)
 		/* the Writes are placed before reclaim, and then must survive it */
 		wait_all_placed(&d);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_PAGEOUT), "%m");
-		buf_has(&d.s, 0, d.s.len, 77 + i);
+		buf_expect(&d.s, 0, d.s.len, 77 + i);
 	}
 	odp_fixture_close(&d);
 }
@@ -295,7 +295,7 @@ static void truncate_and_grow(struct buf *b)
 	CHECK(!ftruncate(fd, b->len / 2) && !ftruncate(fd, b->len), "%m");
 }
 
-static void truncated(void)
+static void test_truncated(void)
 {
 	struct fixture d;
 
@@ -321,7 +321,7 @@ static void truncated(void)
 }
 
 /* If a peer writes to a page of a file, the data must reach the file after the page is unmapped */
-static void file_written(void)
+static void test_file_written(void)
 {
 	static uint8_t back[PAGES * 65536];
 	char name[] = "/var/tmp/rnic_sw-XXXXXX";
@@ -355,7 +355,7 @@ static void compact_memory(struct buf *b)
 	write_file("/proc/sys/vm/compact_memory", "1");
 }
 
-static long pages_migrated(void)
+static long count_migrated_pages(void)
 {
 	FILE *f = fopen("/proc/vmstat", "r");
 	char line[128];
@@ -368,18 +368,18 @@ static long pages_migrated(void)
 	return n;
 }
 
-static void migrated(void)
+static void test_migrated(void)
 {
 	struct fixture d;
 	long before, moved;
 
 	need_file("/proc/sys/vm/compact_memory", "CONFIG_COMPACTION");
-	before = pages_migrated();
+	before = count_migrated_pages();
 	odp_fixture_open_private(&d, PAGES);
 	exchange_all(&d, d.s.len, 1, compact_memory);
 	exchange_during(&d, d.s.len, 4, compact_memory);
 	odp_fixture_close(&d);
-	moved = pages_migrated() - before;
+	moved = count_migrated_pages() - before;
 	if (!moved)
 		skip("no pages could be migrated");
 	printf("# %ld pages were migrated\n", moved);
@@ -393,7 +393,7 @@ static void page_out(struct buf *b)
 static void need_swap(void)
 {
 	need_file("/proc/swaps", "CONFIG_SWAP");
-	if (number_in("/proc/meminfo", "SwapTotal:") <= 0)
+	if (read_number_in("/proc/meminfo", "SwapTotal:") <= 0)
 		skip("no swap space: CONFIG_ZRAM, or a loop device");
 }
 
@@ -405,17 +405,17 @@ static void swapped(void)
 	long out, in;
 
 	need_swap();
-	out = number_in(where, "pswpout ");
-	in = number_in(where, "pswpin ");
+	out = read_number_in(where, "pswpout ");
+	in = read_number_in(where, "pswpin ");
 	odp_fixture_open_private(&d, PAGES);
 	check_exchange_with(&d, d.s.len, page_out);
 	odp_fixture_close(&d);
 	odp_fixture_open(&d, PAGES);
 	check_exchange_with(&d, d.s.len, page_out);
 	odp_fixture_close(&d);
-	printf("# %ld pages out, %ld in\n", number_in(where, "pswpout ") - out,
-	       number_in(where, "pswpin ") - in);
-	CHECK(number_in(where, "pswpout ") > out, "pages must be swapped out");
+	printf("# %ld pages out, %ld in\n", read_number_in(where, "pswpout ") - out,
+	       read_number_in(where, "pswpin ") - in);
+	CHECK(read_number_in(where, "pswpout ") > out, "pages must be swapped out");
 }
 
 /* Create an aligned buffer of two huge pages */
@@ -431,7 +431,7 @@ static void huge_buf(struct buf *b)
 
 static long read_huge_kib(void)
 {
-	return number_in("/proc/self/smaps_rollup", "AnonHugePages:");
+	return read_number_in("/proc/self/smaps_rollup", "AnonHugePages:");
 }
 
 /* Collapse the pages to huge pages, if any are available */
@@ -461,7 +461,7 @@ static void collapse_or_split(struct buf *b)
 		collapse(b);
 }
 
-static void huge(void)
+static void test_huge(void)
 {
 	const char *knob = "/sys/kernel/mm/transparent_hugepage/enabled";
 	struct fixture d;
@@ -497,7 +497,7 @@ static void fill_and_wait_merged(struct buf *c, struct buf *s, uint32_t seed)
 		buf_fill(c, i * page_size(), page_size(), seed);
 		buf_fill(s, i * page_size(), page_size(), seed);
 	}
-	while (number_in(KSM "pages_sharing", "") < (long)PAGES) {
+	while (read_number_in(KSM "pages_sharing", "") < (long)PAGES) {
 		if (now_ms() > until)
 			skip("pages are not merged here");
 		pause_ms(20);
@@ -505,7 +505,7 @@ static void fill_and_wait_merged(struct buf *c, struct buf *s, uint32_t seed)
 }
 
 /* Pages of equal content are merged, and a message must unshare them */
-static void merged(void)
+static void test_merged(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -527,9 +527,9 @@ static void merged(void)
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 		wait_all_placed(&d);
 		CHECK(!memcmp(d.s.at + 2 * page_size(), d.c.at + 7, 5), "must be written");
-		buf_has(&d.s, 0, page_size(), i);
-		buf_has(&d.s, 3 * page_size(), page_size(), i);
-		buf_has(&d.c, 4 * page_size(), page_size(), i);
+		buf_expect(&d.s, 0, page_size(), i);
+		buf_expect(&d.s, 3 * page_size(), page_size(), i);
+		buf_expect(&d.c, 4 * page_size(), page_size(), i);
 		exchange_all(&d, d.s.len, 1, NULL);
 	}
 	write_file(KSM "run", "2");
@@ -537,21 +537,21 @@ static void merged(void)
 }
 
 const struct test odp_away_tests[] = {
-	CASE("odp_dontneed", dontneed, 60, ""),
-	CASE("odp_protect", protect, 60, ""),
-	CASE("odp_shut", shut, 0, ""),
-	CASE("odp_moved", moved, 0, ""),
-	CASE("odp_replaced", replaced, 0, ""),
-	CASE("odp_mapped_again", mapped_again, 60, ""),
-	CASE("odp_forked", forked, 60, ""),
-	CASE("odp_forked_once", forked_once, 0, ""),
-	CASE("odp_given_up", given_up, 0, ""),
-	CASE("odp_freed", freed, 0, ""),
-	CASE("odp_truncated", truncated, 60, ""),
-	CASE("odp_file_written", file_written, 0, ""),
-	CASE("odp_migrated", migrated, 120, ""),
-	CASE("odp_huge", huge, 120, ""),
-	CASE("odp_merged", merged, 120, ""),
+	CASE("odp_dontneed", test_dontneed, 60, ""),
+	CASE("odp_protect", test_protect, 60, ""),
+	CASE("odp_shut", test_shut, 0, ""),
+	CASE("odp_moved", test_moved, 0, ""),
+	CASE("odp_replaced", test_replaced, 0, ""),
+	CASE("odp_mapped_again", test_mapped_again, 60, ""),
+	CASE("odp_forked", test_forked, 60, ""),
+	CASE("odp_forked_once", test_forked_once, 0, ""),
+	CASE("odp_given_up", test_given_up, 0, ""),
+	CASE("odp_freed", test_freed, 0, ""),
+	CASE("odp_truncated", test_truncated, 60, ""),
+	CASE("odp_file_written", test_file_written, 0, ""),
+	CASE("odp_migrated", test_migrated, 120, ""),
+	CASE("odp_huge", test_huge, 120, ""),
+	CASE("odp_merged", test_merged, 120, ""),
 	{ .name = "odp_swapped", .run = swapped, .seconds = 120, .shows = "", .asked = true },
 	{}
 };

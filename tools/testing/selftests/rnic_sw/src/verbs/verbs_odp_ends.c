@@ -109,7 +109,7 @@ static void kill_during_fault(enum ibv_wr_opcode op, bool at_client)
 	close(over[0]);
 }
 
-static void stuck_killed(void)
+static void test_stuck_killed(void)
 {
 	stuck_or_skip();
 	kill_during_fault(IBV_WR_RDMA_WRITE, false);
@@ -164,7 +164,7 @@ static void run_unserved_process(int ready)
 		pause();
 }
 
-static void stuck_crowd(void)
+static void test_stuck_crowd(void)
 {
 	int ready[2], status;
 	struct fixture d;
@@ -208,7 +208,7 @@ static void exit_before_child(void)
 	_exit(PASS);
 }
 
-static void outlived(void)
+static void test_outlived(void)
 {
 	int status, i;
 	pid_t pid;
@@ -292,9 +292,9 @@ static void limit_owners(void)
 }
 
 const struct test odp_ends_tests[] = {
-	CASE("odp_stuck_killed", stuck_killed, 120, ""),
-	CASE("odp_stuck_crowd", stuck_crowd, 120, ""),
-	CASE("odp_outlived", outlived, 60, ""),
+	CASE("odp_stuck_killed", test_stuck_killed, 120, ""),
+	CASE("odp_stuck_crowd", test_stuck_crowd, 120, ""),
+	CASE("odp_outlived", test_outlived, 60, ""),
 	{ .name = "limit_owners", .run = limit_owners, .seconds = 600,
 	  .shows = "SEC-24", .asked = true },
 	{}

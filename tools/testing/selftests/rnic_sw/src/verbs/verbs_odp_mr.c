@@ -9,7 +9,7 @@
 #define MIB	(1024ul * 1024)
 
 /* The reported capabilities must be those of RC; other transports have none */
-static void caps(void)
+static void test_caps(void)
 {
 	const uint32_t rc = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
 			    IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
@@ -29,7 +29,7 @@ static void caps(void)
 }
 
 /* No page is present: sinks must be faulted in, and sources must read as 0 */
-static void untouched(void)
+static void test_untouched(void)
 {
 	struct fixture d;
 	size_t i;
@@ -51,13 +51,13 @@ static void untouched(void)
 		.rkey = d.s.mr->rkey });
 	want_ok(d.p.c.scq, 2, IBV_WC_RDMA_WRITE);
 	wait_all_placed(&d);
-	buf_has(&d.s, page_size(), page_size() * 3, 8);
+	buf_expect(&d.s, page_size(), page_size() * 3, 8);
 	exchange_all(&d, d.s.len, 1, NULL);
 	odp_fixture_close(&d);
 }
 
 /* Transfer data between an ODP MR at one end and a pinned MR at the other end */
-static void beside_pinned(void)
+static void test_beside_pinned(void)
 {
 	struct fixture d;
 
@@ -73,7 +73,7 @@ static void beside_pinned(void)
 }
 
 /* A receive of an SRQ is placed into non-present pages */
-static void srq(void)
+static void test_srq(void)
 {
 	struct ibv_sge sge = { .length = 3 * page_size() };
 	struct ibv_recv_wr *bad, wr = { .wr_id = 5, .sg_list = &sge, .num_sge = 1 };
@@ -94,13 +94,13 @@ static void srq(void)
 		post_send(&d.p.c, 6, &d.c, 7, sge.length);
 		want_recv(d.p.s.rcq, 5, sge.length);
 		want_ok(d.p.c.scq, 6, IBV_WC_SEND);
-		buf_has(&d.s, 100, sge.length, i);
+		buf_expect(&d.s, 100, sge.length, i);
 	}
 	odp_fixture_close(&d);
 }
 
 /* Both ends use scatter/gather lists whose pages are far apart */
-static void lists(void)
+static void test_lists(void)
 {
 	struct ibv_sge from[4], to[4];
 	struct ibv_send_wr *bad, wr = { .wr_id = 1, .sg_list = from, .num_sge = 4,
@@ -127,7 +127,7 @@ static void lists(void)
 	want_recv(d.p.s.rcq, 2, 4 * page);
 	want_ok(d.p.c.scq, 1, IBV_WC_SEND);
 	for (i = 0; i < 4; i++)
-		buf_has(&d.s, 2 * (3 - i) * page + 77, page, i);
+		buf_expect(&d.s, 2 * (3 - i) * page + 77, page, i);
 	odp_fixture_close(&d);
 }
 
@@ -135,7 +135,7 @@ static void lists(void)
  * An ODP MR far larger than RAM pins nothing, and neither do messages that use it, so
  * RLIMIT_MEMLOCK does not apply
  */
-static void unpinned(void)
+static void test_unpinned(void)
 {
 	const size_t pages = (sizeof(long) == 8 ? 4096 : 256) * MIB / page_size();
 	struct ibv_mr *pinned;
@@ -150,7 +150,7 @@ static void unpinned(void)
 	pages_new(&d.s, pages);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	exchange_all(&d, d.c.len, 3, NULL);
-	CHECK(!number_in("/proc/self/status", "VmPin:"), "no memory must be pinned");
+	CHECK(!read_number_in("/proc/self/status", "VmPin:"), "no memory must be pinned");
 	odp_fixture_close(&d);
 }
 
@@ -175,7 +175,7 @@ static void implicit_fixture_open(struct fixture *d)
 }
 
 /* The MR must cover memory that is mapped later, and memory that replaces another mapping */
-static void implicit(void)
+static void test_implicit(void)
 {
 	struct ibv_mr *mr;
 	struct fixture d;
@@ -198,7 +198,7 @@ static void implicit(void)
 #define SOME	(3 * 4096)
 
 /* The MR must cover the stack, the heap and static data of the program */
-static void implicit_all(void)
+static void test_implicit_all(void)
 {
 	static uint8_t data[SOME];
 	uint8_t stack[SOME], *heap = malloc(SOME);
@@ -219,7 +219,7 @@ static void implicit_all(void)
 }
 
 /* An MR of the whole address space must be an ODP MR and start at 0 */
-static void implicit_arguments(void)
+static void test_implicit_arguments(void)
 {
 	struct pair p;
 
@@ -259,7 +259,7 @@ static void wait_present(const void *at)
 }
 
 /* Advice must fault pages in: with the flag FLUSH before the call returns, else later */
-static void advice(void)
+static void test_advice(void)
 {
 	const size_t page = page_size();
 	struct fixture d;
@@ -303,7 +303,7 @@ static void want_no_faults(const struct fixture *d, struct seen was)
 }
 
 /* After advice, which has made or found the pages present, no message may need a page fault */
-static void advice_taken(void)
+static void test_advice_taken(void)
 {
 	struct seen was;
 	struct fixture d;
@@ -325,7 +325,7 @@ static void advice_taken(void)
 		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	want_no_faults(&d, was);
-	buf_has(&d.c, 0, d.c.len, 2);
+	buf_expect(&d.c, 0, d.c.len, 2);
 	odp_fixture_close(&d);
 }
 
@@ -337,7 +337,7 @@ static void check_error(int got, int want, int line)
 #define REFUSED(want, ...)	check_error(try_advise(__VA_ARGS__), want, __LINE__)
 
 /* Errors must be those of ibv_advise_mr(3), where that page defines one */
-static void advice_refused(void)
+static void test_advice_refused(void)
 {
 	struct buf pinned, hole, dead, odd;
 	const size_t page = page_size();
@@ -413,8 +413,8 @@ static void exchange_tagged(struct fixture *d, const struct buf *odd)
 	post_send(&d->p.s, 3, odd, 0, odd->len);
 	want_ok(d->p.s.scq, 3, IBV_WC_SEND);
 	want_recv(d->p.c.rcq, 2, odd->len);
-	buf_has(&d->s, 0, d->s.len, 3);
-	buf_has(&d->c, 0, d->c.len, 3);
+	buf_expect(&d->s, 0, d->s.len, 3);
+	buf_expect(&d->c, 0, d->c.len, 3);
 	REFUSED(0, d->p.s.pd, FETCH_WRITE, FLUSH, odd, 0, odd->len);
 }
 
@@ -422,7 +422,7 @@ static void exchange_tagged(struct fixture *d, const struct buf *odd)
  * If the kernel accepts tagged addresses for registration, tagged and untagged addresses must work
  * with ODP, too.  Otherwise it must refuse registration and advice.
  */
-static void tagged(void)
+static void test_tagged(void)
 {
 	struct buf odd, all;
 	struct ibv_mr *mr;
@@ -470,7 +470,7 @@ static void rereg_to(struct fixture *d, struct buf *b, int access)
 }
 
 /* Reregister to other memory, to pinned memory and back; messages must use the new memory */
-static void rereg(void)
+static void test_rereg(void)
 {
 	struct buf other;
 	struct fixture d;
@@ -481,10 +481,10 @@ static void rereg(void)
 	rereg_to(&d, &other, 0);
 	exchange_all(&d, d.s.len, 2, NULL);
 	rereg_to(&d, &other, RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
-	CHECK(number_in("/proc/self/status", "VmPin:") > 0, "memory must be pinned");
+	CHECK(read_number_in("/proc/self/status", "VmPin:") > 0, "memory must be pinned");
 	exchange_all(&d, d.s.len, 3, NULL);
 	rereg_to(&d, &other, RIGHTS_ODP);
-	CHECK(!number_in("/proc/self/status", "VmPin:"), "no memory must be pinned");
+	CHECK(!read_number_in("/proc/self/status", "VmPin:"), "no memory must be pinned");
 	exchange_all(&d, d.s.len, 4, NULL);
 	CHECK(!munmap(other.map, other.map_len), "%m");
 	exchange_all(&d, d.s.len, 5, NULL);
@@ -492,7 +492,7 @@ static void rereg(void)
 }
 
 /* Change only the rights: reading must still work, writing must not */
-static void rereg_rights(void)
+static void test_rereg_rights(void)
 {
 	struct fixture d;
 	uint64_t was;
@@ -513,20 +513,20 @@ static void rereg_rights(void)
 }
 
 const struct test odp_mr_tests[] = {
-	CASE("odp_caps", caps, 0, ""),
-	CASE("odp_untouched", untouched, 0, ""),
-	CASE("odp_beside_pinned", beside_pinned, 0, ""),
-	CASE("odp_srq", srq, 0, ""),
-	CASE("odp_lists", lists, 0, ""),
-	CASE("odp_unpinned", unpinned, 0, ""),
-	CASE("odp_implicit", implicit, 0, ""),
-	CASE("odp_implicit_all", implicit_all, 0, ""),
-	CASE("odp_implicit_arguments", implicit_arguments, 0, ""),
-	CASE("odp_advice", advice, 0, ""),
-	CASE("odp_advice_taken", advice_taken, 0, ""),
-	CASE("odp_advice_refused", advice_refused, 0, ""),
-	CASE("odp_tagged", tagged, 0, ""),
-	CASE("odp_rereg", rereg, 0, ""),
-	CASE("odp_rereg_rights", rereg_rights, 0, ""),
+	CASE("odp_caps", test_caps, 0, ""),
+	CASE("odp_untouched", test_untouched, 0, ""),
+	CASE("odp_beside_pinned", test_beside_pinned, 0, ""),
+	CASE("odp_srq", test_srq, 0, ""),
+	CASE("odp_lists", test_lists, 0, ""),
+	CASE("odp_unpinned", test_unpinned, 0, ""),
+	CASE("odp_implicit", test_implicit, 0, ""),
+	CASE("odp_implicit_all", test_implicit_all, 0, ""),
+	CASE("odp_implicit_arguments", test_implicit_arguments, 0, ""),
+	CASE("odp_advice", test_advice, 0, ""),
+	CASE("odp_advice_taken", test_advice_taken, 0, ""),
+	CASE("odp_advice_refused", test_advice_refused, 0, ""),
+	CASE("odp_tagged", test_tagged, 0, ""),
+	CASE("odp_rereg", test_rereg, 0, ""),
+	CASE("odp_rereg_rights", test_rereg_rights, 0, ""),
 	{}
 };

@@ -128,15 +128,15 @@ static void one_round(struct storm *st, uint32_t seed)
 		CHECK(!wc.status, "%s, vendor error %u", ibv_wc_status_str(wc.status),
 		      wc.vendor_err);
 	}
-	buf_has(&st->back, base, len, seed);
-	buf_has(&st->s, base, len, seed);
+	buf_expect(&st->back, base, len, seed);
+	buf_expect(&st->s, base, len, seed);
 }
 
 /*
  * No byte may differ while another thread changes the mappings in ways that
  * keep the content of the pages
  */
-static void storm(void)
+static void test_storm(void)
 {
 	const uint64_t until = now_ms() + scale_rounds(4000);
 	pthread_t thread;
@@ -193,12 +193,12 @@ static void reuse_pages(struct flood *f, uint32_t seed)
 	buf_fill(&b, 0, b.len, seed);
 	for (i = 0; i < 3; i++) {
 		sched_yield();
-		buf_has(&b, 0, b.len, seed);
+		buf_expect(&b, 0, b.len, seed);
 	}
 	pages_free(&b);
 }
 
-static void not_touched(void)
+static void test_not_touched(void)
 {
 	const uint64_t until = now_ms() + scale_rounds(4000);
 	struct flood f = {};
@@ -266,7 +266,7 @@ static bool exchange_with_hole(struct buf *s, struct buf *c, uint32_t round)
 	return ended;
 }
 
-static void holes(void)
+static void test_holes(void)
 {
 	const uint32_t n = scale_rounds(80);
 	uint32_t i, ended = 0;
@@ -310,7 +310,7 @@ static void write_and_read_all(struct fixture *d, uint32_t times)
 			want_ok(d->p.c.scq, 1, IBV_WC_RDMA_READ);
 		}
 		for (at = 0; at < d->s.len; at += piece)
-			buf_has(&d->c, at, piece, turn + at);
+			buf_expect(&d->c, at, piece, turn + at);
 	}
 }
 
@@ -332,9 +332,9 @@ static void squeezed(void)
 }
 
 const struct test odp_storm_tests[] = {
-	CASE("odp_storm", storm, 120, ""),
-	CASE("odp_not_touched", not_touched, 120, ""),
-	CASE("odp_holes", holes, 240, ""),
+	CASE("odp_storm", test_storm, 120, ""),
+	CASE("odp_not_touched", test_not_touched, 120, ""),
+	CASE("odp_holes", test_holes, 240, ""),
 	{ .name = "odp_squeezed", .run = squeezed, .seconds = 300, .shows = "", .asked = true },
 	{}
 };

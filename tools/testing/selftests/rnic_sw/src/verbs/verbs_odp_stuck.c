@@ -29,7 +29,7 @@ int uffd_open(void)
 	return fd;
 }
 
-static uint8_t *stuck_at(const struct buf *b)
+static uint8_t *get_stuck_address(const struct buf *b)
 {
 	return b->at + STUCK * page_size();
 }
@@ -38,11 +38,11 @@ static uint8_t *stuck_at(const struct buf *b)
 static void withhold_pages(int fd, struct buf *b)
 {
 	struct uffdio_register reg = {
-		.range = { (uintptr_t)stuck_at(b), b->len - STUCK * page_size() },
+		.range = { (uintptr_t)get_stuck_address(b), b->len - STUCK * page_size() },
 		.mode = UFFDIO_REGISTER_MODE_MISSING,
 	};
 
-	CHECK(!madvise(stuck_at(b), reg.range.len, MADV_DONTNEED), "%m");
+	CHECK(!madvise(get_stuck_address(b), reg.range.len, MADV_DONTNEED), "%m");
 	CHECK(!ioctl(fd, UFFDIO_REGISTER, &reg), "%m");
 }
 
@@ -57,7 +57,7 @@ static void wait_fault(int fd, const struct buf *b)
 	CHECK(read(fd, &msg, sizeof(msg)) == sizeof(msg), "%m");
 	CHECK(msg.event == UFFD_EVENT_PAGEFAULT, "event %x", msg.event);
 	at = msg.arg.pagefault.address & ~(page_size() - 1);
-	CHECK(at == (uintptr_t)stuck_at(b), "fault at %llx", (unsigned long long)at);
+	CHECK(at == (uintptr_t)get_stuck_address(b), "fault at %llx", (unsigned long long)at);
 }
 
 /* Serve all absent pages, with the pattern of @seed counted from the buffer's start */
@@ -66,7 +66,7 @@ static void serve_pages(int fd, struct buf *b, uint32_t seed)
 	const size_t from = STUCK * page_size(), len = b->len - from;
 	uint8_t *page = malloc(len);
 	struct uffdio_copy copy = {
-		.dst = (uintptr_t)stuck_at(b), .src = (uintptr_t)page, .len = len,
+		.dst = (uintptr_t)get_stuck_address(b), .src = (uintptr_t)page, .len = len,
 	};
 	size_t i;
 
@@ -86,7 +86,7 @@ static void check_pattern(const struct buf *b, size_t off, size_t len, uint32_t 
 		CHECK(b->at[i] == pattern_byte(seed, i), "byte %zu is %x", i, b->at[i]);
 }
 
-static struct buf *stalled_buf(struct stall *s)
+static struct buf *get_stalled_buf(struct stall *s)
 {
 	return s->at_client ? &s->d.c : &s->d.s;
 }
@@ -102,7 +102,7 @@ static void stall_open(struct stall *s, bool at_client)
 	buf_reg(&s->own, s->q.c.pd, RIGHTS_ALL);
 	buf_fill(&s->d.c, 0, s->d.c.len, 1);
 	buf_fill(&s->d.s, 0, s->d.s.len, 2);
-	withhold_pages(s->fd, stalled_buf(s));
+	withhold_pages(s->fd, get_stalled_buf(s));
 }
 
 /* Check that the other connection is not delayed */
@@ -120,7 +120,7 @@ static void check_others_run(struct stall *s)
 		post_send(&s->q.c, 2, &s->own, 0, 20000);
 		want_recv(s->q.s.rcq, 1, 20000);
 		want_ok(s->q.c.scq, 2, IBV_WC_SEND);
-		buf_has(&to, 0, 20000, i);
+		buf_expect(&to, 0, 20000, i);
 	}
 	buf_free(&to);
 }
@@ -153,7 +153,7 @@ void stall_start(struct stall *s, bool at_client, enum ibv_wr_opcode op)
 	if (op == IBV_WR_SEND)
 		post_recv(&s->d.p.s, 3, &s->d.s, page_size(), s->d.s.len - page_size());
 	post_job(&s->d.p.c, &j);
-	wait_fault(s->fd, stalled_buf(s));
+	wait_fault(s->fd, get_stalled_buf(s));
 	check_others_run(s);
 	if (op == IBV_WR_RDMA_READ || at_client)
 		want_none_now(s->d.p.c.scq);
@@ -181,22 +181,22 @@ static void check_served_later(bool at_client, enum ibv_wr_opcode op)
 	stall_close(&s);
 }
 
-static void stuck_write(void)
+static void test_stuck_write(void)
 {
 	check_served_later(false, IBV_WR_RDMA_WRITE);
 }
 
-static void stuck_recv(void)
+static void test_stuck_recv(void)
 {
 	check_served_later(false, IBV_WR_SEND);
 }
 
-static void stuck_send(void)
+static void test_stuck_send(void)
 {
 	check_served_later(true, IBV_WR_SEND);
 }
 
-static void stuck_write_source(void)
+static void test_stuck_write_source(void)
 {
 	check_served_later(true, IBV_WR_RDMA_WRITE);
 }
@@ -207,23 +207,23 @@ static void check_read_served_later(bool at_client)
 	struct stall s;
 
 	stall_start(&s, at_client, IBV_WR_RDMA_READ);
-	serve_pages(s.fd, stalled_buf(&s), 7);
+	serve_pages(s.fd, get_stalled_buf(&s), 7);
 	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	CHECK(!memcmp(s.d.c.at + page, s.d.s.at + page, len), "must be what the server has");
 	stall_close(&s);
 }
 
-static void stuck_read_source(void)
+static void test_stuck_read_source(void)
 {
 	check_read_served_later(false);
 }
 
-static void stuck_read_sink(void)
+static void test_stuck_read_sink(void)
 {
 	check_read_served_later(true);
 }
 
-static void stuck_atomic(void)
+static void test_stuck_atomic(void)
 {
 	const uint32_t at = STUCK * page_size() / sizeof(uint64_t);
 	struct stall s;
@@ -247,7 +247,7 @@ static void stuck_atomic(void)
  * Messages that follow a waiting one are delivered in order, whatever their number. No data that is
  * queued in the socket is lost, and no message overtakes another.
  */
-static void stuck_behind(void)
+static void test_stuck_behind(void)
 {
 	const size_t page = page_size();
 	struct stall s;
@@ -278,7 +278,7 @@ static void stuck_behind(void)
  * the sender; over SCTP this also applies to other streams of the association. All data arrives
  * later.
  */
-static void stuck_flood(void)
+static void test_stuck_flood(void)
 {
 	const uint32_t len = 128 * 1024, n = 56;
 	struct buf from, to;
@@ -294,14 +294,14 @@ static void stuck_flood(void)
 	buf_fill(&from, 0, len, 4);
 	post_job(&s.d.p.c, &(struct job){
 		.id = 100, .op = IBV_WR_RDMA_WRITE, .b = &s.d.c, .len = page_size(),
-		.rkey = s.d.s.mr->rkey, .raddr = (uintptr_t)stuck_at(&s.d.s) });
+		.rkey = s.d.s.mr->rkey, .raddr = (uintptr_t)get_stuck_address(&s.d.s) });
 	for (i = 0; i < n; i++)
 		post_recv(&s.d.p.s, i, &to, i * len, len);
 	for (i = 0; i < n; i++)
 		post_send(&s.d.p.c, i, &from, 0, len);
 	wait_fault(s.fd, &s.d.s);
 	pause_ms(100);
-	buf_is_clear(&to, 0, to.len);
+	buf_expect_clear(&to, 0, to.len);
 	/* the socket's buffers may contain some of the data, but not all */
 	for (i = 0; i < n && ibv_poll_cq(s.d.p.c.scq, 1, &wc) == 1; i++)
 		CHECK(!wc.status, "%s", ibv_wc_status_str(wc.status));
@@ -311,7 +311,7 @@ static void stuck_flood(void)
 		want_ok(s.d.p.c.scq, i, IBV_WC_SEND);
 	for (i = 0; i < n; i++) {
 		want_recv(s.d.p.s.rcq, i, len);
-		buf_has(&to, i * len, len, 4);
+		buf_expect(&to, i * len, len, 4);
 	}
 	check_others_run(&s);
 	buf_free(&from);
@@ -324,7 +324,7 @@ static void stuck_flood(void)
 static void protect_pages(int fd, struct buf *b, bool shut)
 {
 	struct uffdio_writeprotect p = {
-		.range = { (uintptr_t)stuck_at(b), b->len - STUCK * page_size() },
+		.range = { (uintptr_t)get_stuck_address(b), b->len - STUCK * page_size() },
 		.mode = shut ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
 	};
 
@@ -334,7 +334,7 @@ static void protect_pages(int fd, struct buf *b, bool shut)
 static void write_protect_and_check(int fd, struct buf *b)
 {
 	struct uffdio_register reg = {
-		.range = { (uintptr_t)stuck_at(b), b->len - STUCK * page_size() },
+		.range = { (uintptr_t)get_stuck_address(b), b->len - STUCK * page_size() },
 		.mode = UFFDIO_REGISTER_MODE_WP,
 	};
 
@@ -345,7 +345,7 @@ static void write_protect_and_check(int fd, struct buf *b)
 	protect_pages(fd, b, true);
 }
 
-static void stuck_protected(void)
+static void test_stuck_protected(void)
 {
 	const size_t page = page_size(), len = (PAGES - 1) * page;
 	struct uffdio_range range;
@@ -353,7 +353,8 @@ static void stuck_protected(void)
 	struct job j;
 
 	stall_open(&s, false);
-	range = (struct uffdio_range){ (uintptr_t)stuck_at(&s.d.s), s.d.s.len - STUCK * page };
+	range = (struct uffdio_range){ (uintptr_t)get_stuck_address(&s.d.s),
+				       s.d.s.len - STUCK * page };
 	CHECK(!ioctl(s.fd, UFFDIO_UNREGISTER, &range), "%m");
 	exchange_all(&s.d, s.d.s.len, 1, NULL);
 	write_protect_and_check(s.fd, &s.d.s);
@@ -367,7 +368,8 @@ static void stuck_protected(void)
 	post_job(&s.d.p.c, &j);
 	wait_fault(s.fd, &s.d.s);
 	check_others_run(&s);
-	CHECK(memcmp(stuck_at(&s.d.s), s.d.c.at + STUCK * page, page), "must be unchanged");
+	CHECK(memcmp(get_stuck_address(&s.d.s), s.d.c.at + STUCK * page, page),
+	      "must be unchanged");
 	protect_pages(s.fd, &s.d.s, false);
 	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	wait_all_placed(&s.d);
@@ -379,13 +381,13 @@ static void stuck_protected(void)
  * The program unregisters the range from the userfaultfd. The kernel must then serve the fault with
  * zero pages.
  */
-static void stuck_unregistered(void)
+static void test_stuck_unregistered(void)
 {
 	struct uffdio_range range;
 	struct stall s;
 
 	stall_start(&s, false, IBV_WR_RDMA_WRITE);
-	range = (struct uffdio_range){ (uintptr_t)stuck_at(&s.d.s),
+	range = (struct uffdio_range){ (uintptr_t)get_stuck_address(&s.d.s),
 				       (PAGES - STUCK) * page_size() };
 	CHECK(!ioctl(s.fd, UFFDIO_UNREGISTER, &range), "%m");
 	CHECK(!ioctl(s.fd, UFFDIO_WAKE, &range), "%m");
@@ -396,7 +398,7 @@ static void stuck_unregistered(void)
 }
 
 /* If the memory is unmapped during the fault, the waiting stream must end */
-static void stuck_unmapped(void)
+static void test_stuck_unmapped(void)
 {
 	struct uffdio_range range;
 	struct stall s;
@@ -404,9 +406,9 @@ static void stuck_unmapped(void)
 
 	stall_start(&s, false, IBV_WR_RDMA_WRITE);
 	was = read_counter(&s.d.p.s, "end_ddp_tagged_stag");
-	range = (struct uffdio_range){ (uintptr_t)stuck_at(&s.d.s),
+	range = (struct uffdio_range){ (uintptr_t)get_stuck_address(&s.d.s),
 				       (PAGES - STUCK) * page_size() };
-	CHECK(!munmap(stuck_at(&s.d.s), range.len), "%m");
+	CHECK(!munmap(get_stuck_address(&s.d.s), range.len), "%m");
 	CHECK(!ioctl(s.fd, UFFDIO_WAKE, &range), "%m");
 	pair_event(&s.d.p, s.d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&s.d.p, s.d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
@@ -455,7 +457,7 @@ static void expect_returns(struct stall *s, void *(*run)(void *))
 }
 
 /* Deregistration removes the access to the memory: the stream must end and write nothing */
-static void stuck_dereg(void)
+static void test_stuck_dereg(void)
 {
 	struct stall s;
 	uint64_t was;
@@ -470,7 +472,7 @@ static void stuck_dereg(void)
 	check_others_run(&s);
 }
 
-static void stuck_destroy(void)
+static void test_stuck_destroy(void)
 {
 	struct stall s;
 
@@ -481,7 +483,7 @@ static void stuck_destroy(void)
 	check_pattern(&s.d.s, STUCK * page_size(), page_size(), 5);
 }
 
-static void stuck_destroy_reader(void)
+static void test_stuck_destroy_reader(void)
 {
 	struct stall s;
 
@@ -492,20 +494,20 @@ static void stuck_destroy_reader(void)
 }
 
 const struct test odp_stuck_tests[] = {
-	CASE("odp_stuck_write", stuck_write, 0, ""),
-	CASE("odp_stuck_recv", stuck_recv, 0, ""),
-	CASE("odp_stuck_send", stuck_send, 0, ""),
-	CASE("odp_stuck_write_source", stuck_write_source, 0, ""),
-	CASE("odp_stuck_read_source", stuck_read_source, 0, ""),
-	CASE("odp_stuck_read_sink", stuck_read_sink, 0, ""),
-	CASE("odp_stuck_atomic", stuck_atomic, 0, ""),
-	CASE("odp_stuck_behind", stuck_behind, 0, ""),
-	CASE("odp_stuck_flood", stuck_flood, 0, ""),
-	CASE("odp_stuck_protected", stuck_protected, 0, ""),
-	CASE("odp_stuck_unregistered", stuck_unregistered, 0, ""),
-	CASE("odp_stuck_unmapped", stuck_unmapped, 0, ""),
-	CASE("odp_stuck_dereg", stuck_dereg, 0, ""),
-	CASE("odp_stuck_destroy", stuck_destroy, 0, ""),
-	CASE("odp_stuck_destroy_reader", stuck_destroy_reader, 0, ""),
+	CASE("odp_stuck_write", test_stuck_write, 0, ""),
+	CASE("odp_stuck_recv", test_stuck_recv, 0, ""),
+	CASE("odp_stuck_send", test_stuck_send, 0, ""),
+	CASE("odp_stuck_write_source", test_stuck_write_source, 0, ""),
+	CASE("odp_stuck_read_source", test_stuck_read_source, 0, ""),
+	CASE("odp_stuck_read_sink", test_stuck_read_sink, 0, ""),
+	CASE("odp_stuck_atomic", test_stuck_atomic, 0, ""),
+	CASE("odp_stuck_behind", test_stuck_behind, 0, ""),
+	CASE("odp_stuck_flood", test_stuck_flood, 0, ""),
+	CASE("odp_stuck_protected", test_stuck_protected, 0, ""),
+	CASE("odp_stuck_unregistered", test_stuck_unregistered, 0, ""),
+	CASE("odp_stuck_unmapped", test_stuck_unmapped, 0, ""),
+	CASE("odp_stuck_dereg", test_stuck_dereg, 0, ""),
+	CASE("odp_stuck_destroy", test_stuck_destroy, 0, ""),
+	CASE("odp_stuck_destroy_reader", test_stuck_destroy_reader, 0, ""),
 	{}
 };

@@ -56,16 +56,16 @@ static void read_and_receive(struct fixture *d)
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c, .len = d->c.len,
 		.raddr = (uintptr_t)d->s.at, .rkey = d->s.mr->rkey });
 	want_ok(d->p.c.scq, 1, IBV_WC_RDMA_READ);
-	buf_has(&d->c, 0, d->c.len, SAME);
+	buf_expect(&d->c, 0, d->c.len, SAME);
 	buf_clear(&d->c);
 	post_recv(&d->p.c, 2, &d->c, 0, d->c.len);
 	post_send(&d->p.s, 3, &d->s, 0, d->s.len);
 	want_recv(d->p.c.rcq, 2, d->c.len);
 	want_ok(d->p.s.scq, 3, IBV_WC_SEND);
-	buf_has(&d->c, 0, d->c.len, SAME);
+	buf_expect(&d->c, 0, d->c.len, SAME);
 }
 
-static void moved_under(void)
+static void test_moved_under(void)
 {
 	const uint32_t n = scale_rounds(100);
 	struct mover m = {};
@@ -127,7 +127,7 @@ static void check_written_or_zero(const struct fixture *d)
 	}
 }
 
-static void freed_under(void)
+static void test_freed_under(void)
 {
 	const uint32_t n = scale_rounds(60);
 	struct freer f = {};
@@ -185,12 +185,12 @@ static void exchange_pages(struct fixture *d, uint32_t seed)
 }
 
 /* Return: the number of pages unshared so far; -1 if the kernel does not count them */
-static long pages_unshared(void)
+static long count_unshared_pages(void)
 {
-	return number_in("/proc/vmstat", "cow_ksm ");
+	return read_number_in("/proc/vmstat", "cow_ksm ");
 }
 
-static void merged_under(void)
+static void test_merged_under(void)
 {
 	const uint64_t until = now_ms() + scale_timeout(15000);
 	struct fixture d;
@@ -198,17 +198,17 @@ static void merged_under(void)
 	uint32_t i;
 
 	need_file(KSM "run", "CONFIG_KSM");
-	before = pages_unshared();
+	before = count_unshared_pages();
 	if (before < 0)
 		skip("no cow_ksm in /proc/vmstat");
 	odp_fixture_open_private(&d, PAGES);
 	start_merging(&d);
-	for (i = 0; i < 20 || pages_unshared() < before + 20; i++) {
+	for (i = 0; i < 20 || count_unshared_pages() < before + 20; i++) {
 		exchange_pages(&d, i);
 		if (now_ms() > until)
 			skip("pages are hardly merged here");
 	}
-	printf("# unshared %ld times, %u rounds\n", pages_unshared() - before, i);
+	printf("# unshared %ld times, %u rounds\n", count_unshared_pages() - before, i);
 	write_file(KSM "run", "2");
 	odp_fixture_close(&d);
 }
@@ -217,9 +217,9 @@ static void merged_under(void)
 
 #define SET_ASIDE	"/proc/sys/vm/nr_hugepages"
 
-static long huge_size(void)
+static long read_huge_page_size(void)
 {
-	return number_in("/proc/meminfo", "Hugepagesize:") * 1024;
+	return read_number_in("/proc/meminfo", "Hugepagesize:") * 1024;
 }
 
 static void huge_file(struct buf *b, size_t len)
@@ -239,7 +239,7 @@ static void unmap_pages(struct buf *b)
 	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE), "%m");
 }
 
-static void hugetlb(void)
+static void test_hugetlb(void)
 {
 	const size_t some = 64 * page_size();
 	char before[32];
@@ -247,14 +247,14 @@ static void hugetlb(void)
 	long had;
 
 	need_file(SET_ASIDE, "CONFIG_HUGETLBFS");
-	had = number_in(SET_ASIDE, "");
+	had = read_number_in(SET_ASIDE, "");
 	snprintf(before, sizeof(before), "%ld", had);
 	odp_pair_open(&d.p, &(struct opts){});
 	write_file(SET_ASIDE, "4");
-	if (number_in("/proc/meminfo", "HugePages_Free:") < 2)
+	if (read_number_in("/proc/meminfo", "HugePages_Free:") < 2)
 		skip("there is no room for huge pages");
-	huge_file(&d.c, huge_size());
-	huge_file(&d.s, huge_size());
+	huge_file(&d.c, read_huge_page_size());
+	huge_file(&d.s, read_huge_page_size());
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	exchange_write(&d, 0, d.s.len, 1, unmap_pages);
@@ -265,9 +265,9 @@ static void hugetlb(void)
 }
 
 const struct test odp_under_tests[] = {
-	CASE("odp_moved_under", moved_under, 60, ""),
-	CASE("odp_freed_under", freed_under, 60, ""),
-	CASE("odp_merged_under", merged_under, 120, ""),
-	CASE("odp_hugetlb", hugetlb, 60, ""),
+	CASE("odp_moved_under", test_moved_under, 60, ""),
+	CASE("odp_freed_under", test_freed_under, 60, ""),
+	CASE("odp_merged_under", test_merged_under, 120, ""),
+	CASE("odp_hugetlb", test_hugetlb, 60, ""),
 	{}
 };

@@ -131,7 +131,7 @@ static void expect_peer_access_fails(const struct remote *r)
 }
 
 #define REMOTE(name, ...)						\
-	static void name(void)						\
+	static void test_##name(void)						\
 	{								\
 		expect_peer_access_fails(&(struct remote){ __VA_ARGS__ });		\
 	}
@@ -151,7 +151,7 @@ REMOTE(atomic_no_write, NO_WRITE, A, "end_rdmap_stag")
 REMOTE(atomic_cut, CUT, A, "end_rdmap_stag")
 
 /* A Read by the peer needs no write access to the pages */
-static void read_no_write(void)
+static void test_read_no_write(void)
 {
 	struct fixture d;
 
@@ -207,8 +207,8 @@ static void expect_recv_fails(enum lack lack)
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
-#define OWN(name, ...)	static void name(void) { expect_own_request_fails(__VA_ARGS__); }
-#define RECEIVED(name, lack)	static void name(void) { expect_recv_fails(lack); }
+#define OWN(name, ...)	static void test_##name(void) { expect_own_request_fails(__VA_ARGS__); }
+#define RECEIVED(name, lack)	static void test_##name(void) { expect_recv_fails(lack); }
 
 OWN(send_hole, HOLE, IBV_WR_SEND)
 OWN(send_shut, SHUT, IBV_WR_SEND)
@@ -223,7 +223,7 @@ RECEIVED(recv_no_write, NO_WRITE)
 RECEIVED(recv_cut, CUT)
 
 /* Kernel addresses must not be part of the implicit MR */
-static void implicit_kernel(void)
+static void test_implicit_kernel(void)
 {
 	static const uint64_t at[] = { 0, 0xffff888000000000ull, 0x8000000000000000ull,
 				       0xfffffffffffff000ull, 0x7ffffffff000ull };
@@ -253,7 +253,7 @@ static void implicit_kernel(void)
 }
 
 /* Return: the start of the stack in its present mapping */
-static uintptr_t stack_start(void)
+static uintptr_t read_stack_start(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
 	unsigned long from = 0;
@@ -271,7 +271,7 @@ static uintptr_t stack_start(void)
  * Only the owner can grow a stack.  A peer's access below it must fail without a message in the
  * kernel's log, because otherwise peers could fill the log.
  */
-static void implicit_stack(void)
+static void test_implicit_stack(void)
 {
 	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct ibv_mr *all;
@@ -287,7 +287,7 @@ static void implicit_stack(void)
 	CHECK(all, "%m");
 	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = R, .flags = SIG, .b = &d.c, .len = 64,
-		.raddr = stack_start() - 64, .rkey = all->rkey });
+		.raddr = read_stack_start() - 64, .rkey = all->rkey });
 	want_status(d.p.c.scq, 1, IBV_WC_REM_ACCESS_ERR);
 	while ((n = read(log, line, sizeof(line) - 1)) > 0) {
 		line[n] = 0;
@@ -296,7 +296,7 @@ static void implicit_stack(void)
 	CHECK(!close(log) && !ibv_dereg_mr(all), "%m");
 }
 
-#define T(fn)	CASE("odp_" #fn, fn, 0, "")
+#define T(fn)	CASE("odp_" #fn, test_##fn, 0, "")
 
 const struct test odp_wrong_tests[] = {
 	T(write_hole), T(write_shut), T(write_no_write), T(write_cut),

@@ -5,7 +5,7 @@
 #define PIECE	997u
 
 /* Post more Reads, of different lengths, than ORD allows to be in flight */
-static void reads_many(void)
+static void test_reads_many(void)
 {
 	const uint32_t n = 100;
 	struct fixture d;
@@ -28,16 +28,16 @@ static void reads_many(void)
 		      "%u: %llu, %s, %u bytes", i,
 		      (unsigned long long)wc.wr_id,
 		      ibv_wc_status_str(wc.status), wc.byte_len);
-		buf_has(&d.c, i * PIECE, PIECE - i, i);
+		buf_expect(&d.c, i * PIECE, PIECE - i, i);
 	}
 	for (i = 0; i < n; i++)
 		if (i)
-			buf_is_clear(&d.c, (i + 1) * PIECE - i, i);
+			buf_expect_clear(&d.c, (i + 1) * PIECE - i, i);
 	fixture_close(&d);
 }
 
 /* Post Reads in both directions at the same time, more than ORD allows to be in flight */
-static void reads_both_ways(void)
+static void test_reads_both_ways(void)
 {
 	const uint32_t n = 64;
 	struct fixture d;
@@ -63,8 +63,8 @@ static void reads_both_ways(void)
 		want_ok(d.p.c.scq, i, IBV_WC_RDMA_READ);
 		want_ok(d.p.s.scq, i, IBV_WC_RDMA_READ);
 	}
-	buf_has(&d.c, n * PIECE, n * PIECE, 1);
-	buf_has(&d.s, n * PIECE, n * PIECE, 2);
+	buf_expect(&d.c, n * PIECE, n * PIECE, 1);
+	buf_expect(&d.s, n * PIECE, n * PIECE, 2);
 	fixture_close(&d);
 }
 
@@ -91,10 +91,10 @@ static void fence_round(struct fixture *d, uint32_t seed, enum ibv_wr_opcode op)
 	want_ok(d->p.c.scq, 2, op == IBV_WR_SEND ? IBV_WC_SEND :
 						   IBV_WC_RDMA_WRITE);
 	want_recv(d->p.s.rcq, 2, op == IBV_WR_SEND ? len : 0);
-	buf_has(&d->s, len, len, seed);
+	buf_expect(&d->s, len, len, seed);
 }
 
-static void fence(void)
+static void test_fence(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -105,7 +105,7 @@ static void fence(void)
 	fixture_close(&d);
 }
 
-static void write_then_read(void)
+static void test_write_then_read(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -125,7 +125,7 @@ static void write_then_read(void)
 			.rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)d.s.at + i });
 		want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
-		buf_has(&d.c, 10000, len, i);
+		buf_expect(&d.c, 10000, len, i);
 	}
 	fixture_close(&d);
 }
@@ -151,7 +151,7 @@ static enum ibv_wc_opcode post_any(struct fixture *d, uint32_t i, uint32_t len)
 	return wcs[what];
 }
 
-static void mixed_order(void)
+static void test_mixed_order(void)
 {
 	enum ibv_wc_opcode wcs[64];
 	uint32_t i, j, k, len[64];
@@ -181,7 +181,7 @@ static void mixed_order(void)
  * Post empty Reads directly after long ones, so that the responder still sends the response to a
  * long one when the empty one arrives
  */
-static void empty_read_after_long(void)
+static void test_empty_read_after_long(void)
 {
 	const uint32_t n = 60;
 	struct fixture d;
@@ -199,7 +199,7 @@ static void empty_read_after_long(void)
 }
 
 /* Receives must complete in the order of the Sends, each with the right data */
-static void sends_in_order(void)
+static void test_sends_in_order(void)
 {
 	const uint32_t n = 60;
 	uint32_t i, round;
@@ -215,7 +215,7 @@ static void sends_in_order(void)
 			post_send(&d.p.c, i, &d.c, i * PIECE, PIECE - i);
 		for (i = 0; i < n; i++) {
 			want_recv(d.p.s.rcq, i, PIECE - i);
-			buf_has(&d.s, i * PIECE, PIECE - i, round + i);
+			buf_expect(&d.s, i * PIECE, PIECE - i, round + i);
 		}
 		for (i = 0; i < n; i++)
 			want_ok(d.p.c.scq, i, IBV_WC_SEND);
@@ -244,7 +244,7 @@ static void fill_cqs(struct pair *p, int qps, int n)
  * Several connections share CQs that have exactly as many entries as there are completions.  All
  * entries must be used, no completion may be lost, and those of each connection must be in order.
  */
-static void shared_cq(void)
+static void test_shared_cq(void)
 {
 	enum { QPS = 6 };
 	uint64_t next[QPS] = {};
@@ -273,14 +273,14 @@ static void shared_cq(void)
 }
 
 const struct test order_tests[] = {
-	CASE("reads_many", reads_many, 0,
+	CASE("reads_many", test_reads_many, 0,
 	  "RDMAP-72 RDMAP-82 RDMAP-86 RDMAP-121 SEC-33"),
-	CASE("reads_both_ways", reads_both_ways, 0, "RDMAP-67 RDMAP-82"),
-	CASE("fence", fence, 0, ""),
-	CASE("write_then_read", write_then_read, 0, "RDMAP-122 RDMAP-137"),
-	CASE("mixed_order", mixed_order, 0, "DDP-58 DDP-59 RDMAP-124 RDMAP-126"),
-	CASE("empty_read_after_long", empty_read_after_long, 0, "RDMAP-67"),
-	CASE("sends_in_order", sends_in_order, 0, "DDP-63 DDP-64 RDMAP-94 RDMAP-120"),
-	CASE("shared_cq", shared_cq, 0, ""),
+	CASE("reads_both_ways", test_reads_both_ways, 0, "RDMAP-67 RDMAP-82"),
+	CASE("fence", test_fence, 0, ""),
+	CASE("write_then_read", test_write_then_read, 0, "RDMAP-122 RDMAP-137"),
+	CASE("mixed_order", test_mixed_order, 0, "DDP-58 DDP-59 RDMAP-124 RDMAP-126"),
+	CASE("empty_read_after_long", test_empty_read_after_long, 0, "RDMAP-67"),
+	CASE("sends_in_order", test_sends_in_order, 0, "DDP-63 DDP-64 RDMAP-94 RDMAP-120"),
+	CASE("shared_cq", test_shared_cq, 0, ""),
 	{}
 };

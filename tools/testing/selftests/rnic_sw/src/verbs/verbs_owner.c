@@ -40,7 +40,7 @@ static void check_numbers_of_pd(struct end *e)
 		CHECK(!ibv_destroy_qp(qp[i]), "%m");
 }
 
-static void owner_numbers(void)
+static void test_owner_numbers(void)
 {
 	uint32_t numbers[8], i, near = 0;
 	struct pair p[8] = {};
@@ -168,7 +168,7 @@ static int act_connect(const struct pair *p, uint32_t qpn)
 }
 
 /* The QP of another user or container cannot be used, nor can a number that is not in use */
-static void owner_connect(void)
+static void test_owner_connect(void)
 {
 	struct pair p = {};
 	uint32_t qpn;
@@ -206,7 +206,7 @@ static void refuse_until_gone(struct pair *p, pid_t pid)
 }
 
 /* A child process of the owner is allowed to use the QP */
-static void owner_child(void)
+static void test_owner_child(void)
 {
 	struct pair p = {};
 	pid_t pid;
@@ -296,7 +296,7 @@ static int try_accept(const struct acceptor *a, uint32_t qpn)
 	return wait_status(a->pid);
 }
 
-static void owner_accept(void)
+static void test_owner_accept(void)
 {
 	struct acceptor none, stranger, container, like;
 	struct pair p = {};
@@ -344,7 +344,7 @@ static void owner_kernel(void)
 #define ADAPTATION_DDP		1	/* RFC 5043 11.1 */
 
 /* A socket that accepts connections at the pair's address but never sends; @at: its address */
-static int silent_listener(const struct pair *p, struct sockaddr_storage *at)
+static int open_silent_listener(const struct pair *p, struct sockaddr_storage *at)
 {
 	int protocol = is_over_sctp() ? IPPROTO_SCTP : IPPROTO_TCP;
 	const uint32_t adaptation = ADAPTATION_DDP;
@@ -377,7 +377,7 @@ static void connect_to_silent(int ready, bool disconnects)
 	int silent;
 
 	pair_prepare(&p, &(struct opts){});
-	silent = silent_listener(&p, &to);
+	silent = open_silent_listener(&p, &to);
 	ch = rdma_create_event_channel();
 	CHECK(ch && !rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), "%m");
 	CHECK(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 2000), "%m");
@@ -419,7 +419,7 @@ static uint64_t measure_exit_ms(bool disconnects)
 }
 
 /* A program that is killed while the peer does not reply must exit soon */
-static void owner_killed(void)
+static void test_owner_killed(void)
 {
 	uint64_t closes = measure_exit_ms(false), disconnects = measure_exit_ms(true);
 
@@ -430,11 +430,11 @@ static void owner_killed(void)
 }
 
 const struct test owner_tests[] = {
-	CASE("owner_numbers", owner_numbers, 0, ""),
-	CASE("owner_connect", owner_connect, 60, "SEC-4"),
-	CASE("owner_child", owner_child, 60, ""),
-	CASE("owner_accept", owner_accept, 60, "SEC-4"),
-	CASE("owner_killed", owner_killed, 200, ""),
+	CASE("owner_numbers", test_owner_numbers, 0, ""),
+	CASE("owner_connect", test_owner_connect, 60, "SEC-4"),
+	CASE("owner_child", test_owner_child, 60, ""),
+	CASE("owner_accept", test_owner_accept, 60, "SEC-4"),
+	CASE("owner_killed", test_owner_killed, 200, ""),
 	{ .name = "owner_kernel", .run = owner_kernel, .shows = "SEC-4",
 	  .asked = true },
 	{}

@@ -52,7 +52,7 @@ static uint64_t min_write_ms(const struct fixture *d, uint64_t least, uint64_t e
 	return best;
 }
 
-static void pace_rate(void)
+static void test_pace_rate(void)
 {
 	struct fixture d;
 	uint64_t ms;
@@ -71,7 +71,7 @@ static void pace_rate(void)
 	fixture_close(&d);
 }
 
-static void pace_caps(void)
+static void test_pace_caps(void)
 {
 	struct ibv_packet_pacing_caps *caps;
 	struct ibv_device_attr_ex attr;
@@ -91,7 +91,7 @@ static void pace_caps(void)
 	pair_close(&p);
 }
 
-static void pace_refused(void)
+static void test_pace_refused(void)
 {
 	struct ibv_qp_rate_limit_attr bursts = {
 		.rate_limit = KBPS, .max_burst_sz = 4096,
@@ -115,7 +115,7 @@ static void pace_refused(void)
 	CHECK(err == want, "%d, want %d", err, want);
 	err = ibv_modify_qp(p.c.qp, &attr, IBV_QP_RATE_LIMIT);
 	CHECK(err == want, "by ibv_modify_qp: %d, want %d", err, want);
-	to_error(&p.c);
+	move_to_error(&p.c);
 	err = set_rate_limit(&p.c, KBPS);
 	CHECK(err == EINVAL, "in error: %d", err);
 	pair_free(&p);
@@ -177,7 +177,7 @@ static uint64_t measure_round_trip_ms(const struct fixture *d, uint64_t id)
 }
 
 /* Run a ping-pong and a bulk sender concurrently; over SCTP both use one association */
-static void pace_beside(void)
+static void test_pace_beside(void)
 {
 	static struct busy b;
 	uint64_t ms, most = 0, id, was, writes;
@@ -207,9 +207,9 @@ static void pace_beside(void)
 }
 
 const struct test pace_tests[] = {
-	CASE("pace_rate", pace_rate, 240, ""),
-	CASE("pace_caps", pace_caps, 0, ""),
-	CASE("pace_refused", pace_refused, 0, ""),
-	CASE("pace_beside", pace_beside, 0, ""),
+	CASE("pace_rate", test_pace_rate, 240, ""),
+	CASE("pace_caps", test_pace_caps, 0, ""),
+	CASE("pace_refused", test_pace_refused, 0, ""),
+	CASE("pace_beside", test_pace_beside, 0, ""),
 	{}
 };

@@ -35,7 +35,7 @@ static void check_packed(struct pair *p, size_t from, size_t step, struct fixtur
 }
 
 /* Small rings of one program must share pages, and reuse the space of rings that were destroyed */
-static void rings_packed(void)
+static void test_rings_packed(void)
 {
 	struct pair p[PACKED];
 	struct fixture d;
@@ -77,7 +77,7 @@ static struct ibv_qp *new_qp(struct fixture *d)
 }
 
 /* A child must not see rings that its parent creates after the fork */
-static void rings_packed_fork(void)
+static void test_rings_packed_fork(void)
 {
 	struct ibv_qp *qp;
 	int status = 0;
@@ -125,7 +125,7 @@ static int is_ring_unchanged(const struct ring *r, int go)
 /* A child must not see rings that its parent creates later on a page that the child has inherited.
  * The parent had unmapped the page when it destroyed the last ring on it.
  */
-static void rings_packed_orphan(void)
+static void test_rings_packed_orphan(void)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct sockaddr_storage sa;
@@ -187,7 +187,7 @@ static void *make_and_destroy(void *arg)
 }
 
 /* Several threads create and destroy rings while other rings are in use */
-static void rings_packed_threads(void)
+static void test_rings_packed_threads(void)
 {
 	atomic_bool enough = false;
 	struct maker m[3];
@@ -215,9 +215,9 @@ static void rings_packed_threads(void)
 }
 
 const struct test pack_tests[] = {
-	CASE("rings_packed", rings_packed, 60, "the ABI"),
-	CASE("rings_packed_fork", rings_packed_fork, 0, "the ABI"),
-	CASE("rings_packed_orphan", rings_packed_orphan, 0, "the ABI"),
-	CASE("rings_packed_threads", rings_packed_threads, 60, "the ABI"),
+	CASE("rings_packed", test_rings_packed, 60, "the ABI"),
+	CASE("rings_packed_fork", test_rings_packed_fork, 0, "the ABI"),
+	CASE("rings_packed_orphan", test_rings_packed_orphan, 0, "the ABI"),
+	CASE("rings_packed_threads", test_rings_packed_threads, 60, "the ABI"),
 	{}
 };

@@ -347,7 +347,7 @@ void settle(void)
 	pair_close(&p);
 }
 
-void to_error(struct end *e)
+void move_to_error(struct end *e)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 

@@ -5,7 +5,7 @@
 
 #include "verbs.h"
 
-static void unsignalled(void)
+static void test_unsignalled(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -20,13 +20,13 @@ static void unsignalled(void)
 		if (i % 7 == 0)
 			want_ok(d.p.c.scq, i, IBV_WC_SEND);
 		want_recv(d.p.s.rcq, i, 50);
-		buf_has(&d.s, 0, 50, i);
+		buf_expect(&d.s, 0, 50, i);
 	}
 	want_none(d.p.c.scq);
 	fixture_close(&d);
 }
 
-static void sig_all(void)
+static void test_sig_all(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -62,7 +62,7 @@ static void make_list(struct ibv_send_wr *wr, struct ibv_sge *sge,
 	}
 }
 
-static void post_list(void)
+static void test_post_list(void)
 {
 	struct ibv_send_wr wr[LIST], *bad;
 	struct ibv_recv_wr rwr[LIST] = {}, *rbad;
@@ -94,7 +94,7 @@ static void post_list(void)
 }
 
 /* If a list has an invalid request, only the requests before it must be posted */
-static void post_list_bad(void)
+static void test_post_list_bad(void)
 {
 	struct ibv_send_wr wr[LIST], *bad = NULL;
 	struct ibv_sge sge[LIST];
@@ -145,7 +145,7 @@ static void make_mixed_list(struct ibv_send_wr *wr, struct ibv_sge *sge, const s
 }
 
 /* Local operations must take effect in order, whatever MR the previous request has used */
-static void post_list_mixed(void)
+static void test_post_list_mixed(void)
 {
 	static const enum ibv_wc_opcode told[] = {
 		IBV_WC_RDMA_WRITE, IBV_WC_BIND_MW, IBV_WC_RDMA_WRITE, IBV_WC_LOCAL_INV,
@@ -180,7 +180,7 @@ static void post_list_mixed(void)
 }
 
 /* A queue must accept as many requests as it has entries */
-static void post_full(void)
+static void test_post_full(void)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
@@ -206,7 +206,7 @@ static void post_full(void)
 }
 
 /* Send thousands of messages through rings of eight entries */
-static void wrap_around(void)
+static void test_wrap_around(void)
 {
 	uint32_t sent = 0, got = 0, done = 0, posted = 0;
 	const uint32_t n = scale_rounds(8000);
@@ -229,7 +229,7 @@ static void wrap_around(void)
 			CHECK(!wc.status && wc.wr_id == got &&
 			      wc.byte_len == got % 128, "%u: %s", got,
 			      ibv_wc_status_str(wc.status));
-			buf_has(&d.s, got % 8 * 128, got % 128, got);
+			buf_expect(&d.s, got % 8 * 128, got % 128, got);
 			got++;
 		} else {
 			sched_yield();
@@ -255,7 +255,7 @@ static void ping_pong_end(struct end *e, struct buf *b, bool first)
 			want_ok(e->scq, i, IBV_WC_SEND);
 		}
 		want_recv(e->rcq, i, 8);
-		buf_has(b, 0, 8, i + 1);
+		buf_expect(b, 0, 8, i + 1);
 	}
 	if (first)
 		return;
@@ -283,7 +283,7 @@ static void run_ping_pong(struct fixture *d)
 	want_none(d->p.c.scq);
 }
 
-static void ping_pong(void)
+static void test_ping_pong(void)
 {
 	struct fixture d;
 
@@ -295,7 +295,7 @@ static void ping_pong(void)
 /* A ping-pong must not be delayed by doorbell coalescing: each end must soon notice that no more
  * requests follow
  */
-static void ping_not_coalesced(void)
+static void test_ping_not_coalesced(void)
 {
 	struct fixture d;
 	uint64_t was;
@@ -334,7 +334,7 @@ static void post_ex_batch(struct fixture *d, struct ibv_qp_ex *ex, uint32_t seed
 	CHECK(!ibv_wr_complete(ex), "wr_complete");
 }
 
-static void wr_api(void)
+static void test_wr_api(void)
 {
 	struct ibv_qp_ex *ex;
 	struct fixture d;
@@ -351,15 +351,15 @@ static void wr_api(void)
 		want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
 		want_ok(d.p.c.scq, 3, IBV_WC_SEND);
 		want_recv(d.p.s.rcq, i, i % 60);
-		buf_has(&d.s, 0, i % 60, i);
-		buf_has(&d.s, 1000, 177, i);
-		buf_has(&d.c, 500, 177, i);
+		buf_expect(&d.s, 0, i % 60, i);
+		buf_expect(&d.s, 1000, 177, i);
+		buf_expect(&d.c, 500, 177, i);
 	}
 	fixture_close(&d);
 }
 
 /* Aborted or invalid batches must have no effect */
-static void wr_api_abort(void)
+static void test_wr_api_abort(void)
 {
 	struct ibv_qp_ex *ex;
 	struct fixture d;
@@ -388,16 +388,16 @@ static void wr_api_abort(void)
 }
 
 const struct test post_tests[] = {
-	CASE("unsignalled", unsignalled, 0, ""),
-	CASE("sig_all", sig_all, 0, ""),
-	CASE("post_list", post_list, 0, "RDMAP-98 DDP-8"),
-	CASE("post_list_bad", post_list_bad, 0, ""),
-	CASE("post_list_mixed", post_list_mixed, 0, ""),
-	CASE("post_full", post_full, 0, ""),
-	CASE("wrap_around", wrap_around, 0, "DDP-41 DDP-63 DDP-64"),
-	CASE("ping_pong", ping_pong, 60, "the ABI: need-wakeup"),
-	CASE("ping_not_coalesced", ping_not_coalesced, 60, "the ABI: need-wakeup"),
-	CASE("wr_api", wr_api, 0, "the ABI: ibv_wr_*"),
-	CASE("wr_api_abort", wr_api_abort, 0, "the ABI: ibv_wr_abort"),
+	CASE("unsignalled", test_unsignalled, 0, ""),
+	CASE("sig_all", test_sig_all, 0, ""),
+	CASE("post_list", test_post_list, 0, "RDMAP-98 DDP-8"),
+	CASE("post_list_bad", test_post_list_bad, 0, ""),
+	CASE("post_list_mixed", test_post_list_mixed, 0, ""),
+	CASE("post_full", test_post_full, 0, ""),
+	CASE("wrap_around", test_wrap_around, 0, "DDP-41 DDP-63 DDP-64"),
+	CASE("ping_pong", test_ping_pong, 60, "the ABI: need-wakeup"),
+	CASE("ping_not_coalesced", test_ping_not_coalesced, 60, "the ABI: need-wakeup"),
+	CASE("wr_api", test_wr_api, 0, "the ABI: ibv_wr_*"),
+	CASE("wr_api_abort", test_wr_api_abort, 0, "the ABI: ibv_wr_abort"),
 	{}
 };

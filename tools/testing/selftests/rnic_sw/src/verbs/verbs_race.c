@@ -152,7 +152,7 @@ static void open_racer(struct racer *r, int nr, const struct racer *first)
 	}
 }
 
-static void atomic_race(void)
+static void test_atomic_race(void)
 {
 	struct racer r[RACERS] = {};
 	pthread_t thread[RACERS];
@@ -227,7 +227,7 @@ static uint32_t count_interleavings(struct fixture *d, const struct buf *theirs)
 }
 
 /* Count from both ends, which may be two devices, while a CPU counts continuously */
-static void atomic_global(void)
+static void test_atomic_global(void)
 {
 	uint32_t n = 0, met = 0;
 	struct buf theirs;
@@ -527,7 +527,7 @@ static void open_shared_fixture(struct fixture *d, struct look *k)
 	buf_reg(&d->s, d->p.s.pd, RIGHTS_ALL);
 }
 
-static void last_octet(void)
+static void test_last_octet(void)
 {
 	const uint64_t end = now_ms() + LOOK_MS;
 	uint32_t turn = 0;
@@ -561,7 +561,7 @@ static void keep_rewriting(void *arg)
 }
 
 /* The CRC must be that of the bytes that are sent, or the peer would end the connection */
-static void source_rewritten(void)
+static void test_source_rewritten(void)
 {
 	struct buf ours, theirs;
 	uint32_t i, len = SENT;
@@ -588,10 +588,10 @@ static void source_rewritten(void)
 }
 
 const struct test race_tests[] = {
-	CASE("atomic_race", atomic_race, 60, "EXT-9 EXT-58 EXT-60"),
-	CASE("atomic_global", atomic_global, 60, "EXT-9 EXT-11 EXT-60"),
-	CASE("last_octet", last_octet, 60, ""),
-	CASE("source_rewritten", source_rewritten, 60, ""),
+	CASE("atomic_race", test_atomic_race, 60, "EXT-9 EXT-58 EXT-60"),
+	CASE("atomic_global", test_atomic_global, 60, "EXT-9 EXT-11 EXT-60"),
+	CASE("last_octet", test_last_octet, 60, ""),
+	CASE("source_rewritten", test_source_rewritten, 60, ""),
 	{ .name = "dereg_race", .run = dereg_race, .seconds = 60,
 	  .asked = true, .shows = "DDP-128 RDMAP-177 SEC-17" },
 	{ .name = "inval_race", .run = inval_race, .seconds = 60,

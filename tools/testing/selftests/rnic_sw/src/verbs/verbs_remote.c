@@ -178,14 +178,14 @@ static void expect_access_fails(const struct attempt *a)
 	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
 	check_both_down(&d, IBV_EVENT_QP_ACCESS_ERR);
 	check_counts(&d, a->ends, &was);
-	buf_is_clear(&d.s, 0, SIZE);
-	buf_is_clear(&d.c, 0, SIZE);
+	buf_expect_clear(&d.s, 0, SIZE);
+	buf_expect_clear(&d.c, 0, SIZE);
 	if (a->what != OTHER_PD)
 		fixture_free(&d);
 }
 
 #define ATTEMPT(name, ...)						\
-	static void name(void)						\
+	static void test_##name(void)						\
 	{								\
 		expect_access_fails(&(struct attempt){ __VA_ARGS__ });		\
 	}
@@ -216,7 +216,7 @@ ATTEMPT(read_qp_state, QP_STATE, R, "end_rdmap_access")
 ATTEMPT(read_right_taken, RIGHT_TAKEN, R, "end_rdmap_access")
 
 /* The rights of a QP apply to the peer, not to the QP's own requests */
-static void qp_right_own(void)
+static void test_qp_right_own(void)
 {
 	struct fixture d;
 
@@ -228,7 +228,7 @@ static void qp_right_own(void)
 		.len = 300, .rkey = d.s.mr->rkey,
 		.raddr = (uintptr_t)d.s.at });
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
-	buf_has_only(&d.c, 0, 300, 4);
+	buf_expect_only(&d.c, 0, 300, 4);
 	/* a Write of length zero needs no right (DDP-56) */
 	post_recv(&d.p.c, 2, &d.c, 0, 10);
 	post_job(&d.p.s, &(struct job){ .id = 3, .op = W, .flags = SIG });
@@ -240,7 +240,7 @@ static void qp_right_own(void)
 }
 
 /* The peer sends a message although there is no posted receive */
-static void no_receive(void)
+static void test_no_receive(void)
 {
 	const char *ends = "end_ddp_untagged_no_buffer";
 	struct counts was;
@@ -273,16 +273,16 @@ static void expect_too_long_fails(uint32_t len, uint32_t room)
 	check_both_down(&d, IBV_EVENT_QP_FATAL);
 	check_counts(&d, ends, &was);
 	/* segments that fit into the receive are placed; all other bytes must be unchanged */
-	buf_is_clear(&d.s, room, SIZE - room);
+	buf_expect_clear(&d.s, room, SIZE - room);
 	fixture_free(&d);
 }
 
-static void receive_too_small(void)
+static void test_receive_too_small(void)
 {
 	expect_too_long_fails(LEN, LEN - 1);
 }
 
-static void receive_too_small_later(void)
+static void test_receive_too_small_later(void)
 {
 	expect_too_long_fails(4500, 4499);
 }
@@ -303,11 +303,11 @@ static void check_still_open(struct fixture *d, struct pair *q)
 	post_job(&q->c, &j);
 	want_ok(q->c.scq, 5, IBV_WC_RDMA_WRITE);
 	want_ok(q->c.scq, 6, IBV_WC_RDMA_READ);
-	buf_has(&d->s, 0, LEN, 5);
+	buf_expect(&d->s, 0, LEN, 5);
 }
 
 /* A peer must not invalidate an ordinary MR (N-5) */
-static void invalidate_refused(void)
+static void test_invalidate_refused(void)
 {
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = 1, .opcode = IBV_WR_SEND_WITH_INV, .send_flags = SIG,
@@ -334,7 +334,7 @@ static void invalidate_refused(void)
 }
 
 /* The end of a stream must not affect other streams, even of the same PD */
-static void others_live(void)
+static void test_others_live(void)
 {
 	struct pair a, b;
 	struct buf buf;
@@ -355,7 +355,7 @@ static void others_live(void)
 	pair_free(&a);
 }
 
-#define T(fn, rows)	CASE("remote_" #fn, fn, 0, rows)
+#define T(fn, rows)	CASE("remote_" #fn, test_##fn, 0, rows)
 
 const struct test remote_tests[] = {
 	T(write_past_end, "DDP-99 DDP-101 DDP-116 DDP-120 SEC-15 RDMAP-11 RDMAP-58"),

@@ -115,8 +115,8 @@ static void corrupt_own_rings(uint32_t seed)
 			scribble_ring(&ring[i]);
 		let_kernel_read(&d);
 	}
-	buf_guards(&d.s);
-	buf_guards(&d.c);
+	buf_check_guards(&d.s);
+	buf_check_guards(&d.c);
 	if (random_below(2))
 		rdma_disconnect(d.p.c.id);
 }
@@ -148,7 +148,7 @@ static void spoil_many(void)
 }
 
 /* While a program corrupts its rings, the connection of another program must work */
-static void rings_spoilt(void)
+static void test_rings_spoilt(void)
 {
 	int status = 0;
 	struct fixture d;
@@ -171,7 +171,7 @@ static void rings_spoilt(void)
 		post_send(&d.p.c, i, &d.c, 0, 4000);
 		want_ok(d.p.c.scq, i, IBV_WC_SEND);
 		want_recv(d.p.s.rcq, i, 4000);
-		buf_has_only(&d.s, 7, 4000, i);
+		buf_expect_only(&d.s, 7, 4000, i);
 		buf_clear(&d.s);
 		pause_ms(5);
 	}
@@ -180,7 +180,7 @@ static void rings_spoilt(void)
 }
 
 /* Both rings of a QP must be one mapping, even large ones: the number of mappings is limited */
-static void rings_in_one(void)
+static void test_rings_in_one(void)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = 2000, .max_recv_wr = 2000,
@@ -205,7 +205,7 @@ static void rings_in_one(void)
 }
 
 /* Unmapping a ring must harm only this program */
-static void rings_unmapped(void)
+static void test_rings_unmapped(void)
 {
 	struct ring ring[16];
 	struct fixture d;
@@ -340,7 +340,7 @@ static bool set_bad_sq_index(size_t *len)
 	sq[RING_PROD] = 9 + FAR;
 	want_async(d.p.c.id->verbs, IBV_EVENT_QP_FATAL, d.p.c.qp);
 	want_counted(&d.p.c, "end_local_protection", was, 1);
-	to_error(&d.p.c);
+	move_to_error(&d.p.c);
 	first = next_wc(d.p.c.scq).wr_id;
 	if (!first) {
 		for (i = 1; i < 8; i++)
@@ -356,7 +356,7 @@ static bool set_bad_sq_index(size_t *len)
  * An index that is one entry too far must end the QP immediately.  If a far larger index is set
  * then, it must not extend the flush: only entries in use are flushed.
  */
-static void sq_too_many(void)
+static void test_sq_too_many(void)
 {
 	size_t len = READ_LEAST;
 	int i;
@@ -390,12 +390,12 @@ static void set_bad_rq_index(uint32_t prod)
 	fixture_free(&d);
 }
 
-static void rq_far_ahead(void)
+static void test_rq_far_ahead(void)
 {
 	set_bad_rq_index(5 + FAR);
 }
 
-static void rq_one_too_many(void)
+static void test_rq_one_too_many(void)
 {
 	set_bad_rq_index(9);
 }
@@ -445,7 +445,7 @@ static void refill_stop(struct refill *r)
 }
 
 /* A flush must end, however many receives are posted during the flush */
-static void rq_refilled(void)
+static void test_rq_refilled(void)
 {
 	struct refill r = { .slots = 64 };
 	struct fixture d;
@@ -456,7 +456,7 @@ static void rq_refilled(void)
 		post_recv(&d.p.s, i, &d.s, 0, 10);
 	r.ring = find_ring(37);
 	refill_start(&r, keep_full);
-	to_error(&d.p.s);
+	move_to_error(&d.p.s);
 	wait_both_disconnected(&d.p);
 	/* the doorbell must return when all entries that were present have been flushed */
 	for (i = 0; i < scale_rounds(100); i++)
@@ -472,7 +472,7 @@ static void check_message(struct fixture *d, uint32_t id)
 	post_send(&d->p.c, id, &d->c, 0, 4000);
 	want_ok(d->p.c.scq, id, IBV_WC_SEND);
 	want_recv(d->p.s.rcq, id, 4000);
-	buf_has_only(&d->s, 7, 4000, id);
+	buf_expect_only(&d->s, 7, 4000, id);
 	buf_clear(&d->s);
 }
 
@@ -480,7 +480,7 @@ static void check_message(struct fixture *d, uint32_t id)
  * A thread posts invalidations faster than they can be processed.  The processing context must
  * yield, so that another connection is not delayed.
  */
-static void binds_refilled(void)
+static void test_binds_refilled(void)
 {
 	struct ibv_mw_bind bind = {};
 	struct refill r = { .slots = 1024 };
@@ -527,7 +527,7 @@ static void *keep_jumping(void *arg)
 }
 
 /* A resize must end, whatever consumer index the program writes during the resize */
-static void cq_jumps(void)
+static void test_cq_jumps(void)
 {
 	uint64_t until = now_ms() + scale_timeout(WC_MS);
 	volatile uint32_t *rq, *any;
@@ -539,7 +539,7 @@ static void cq_jumps(void)
 	for (i = 0; i < 700; i++)
 		post_recv(&d.p.s, i, &d.s, 0, 0);
 	rq = find_ring(700);
-	to_error(&d.p.s);
+	move_to_error(&d.p.s);
 	wait_both_disconnected(&d.p);
 	/* poll, because no event shows the end of the flush */
 	while (find_rings_with(700, &any) < 2 && now_ms() < until)
@@ -557,15 +557,15 @@ static void cq_jumps(void)
 }
 
 const struct test rings_tests[] = {
-	CASE("rings_spoilt", rings_spoilt, 60,
+	CASE("rings_spoilt", test_rings_spoilt, 60,
 	     "DDP-130 DDP-132 RDMAP-184 RDMAP-186 SEC-4 SEC-6"),
-	CASE("rings_in_one", rings_in_one, 0, NULL),
-	CASE("rings_unmapped", rings_unmapped, 0, "DDP-130"),
-	CASE("rings_sq_too_many", sq_too_many, 0, "DDP-130 DDP-132"),
-	CASE("rings_rq_far_ahead", rq_far_ahead, 0, "DDP-130 DDP-132"),
-	CASE("rings_rq_one_too_many", rq_one_too_many, 0, "DDP-130 DDP-132"),
-	CASE("rings_rq_refilled", rq_refilled, 0, "DDP-130 DDP-132"),
-	CASE("rings_binds_refilled", binds_refilled, 60, "DDP-130 DDP-132 SEC-4"),
-	CASE("rings_cq_jumps", cq_jumps, 60, "DDP-130 DDP-132"),
+	CASE("rings_in_one", test_rings_in_one, 0, NULL),
+	CASE("rings_unmapped", test_rings_unmapped, 0, "DDP-130"),
+	CASE("rings_sq_too_many", test_sq_too_many, 0, "DDP-130 DDP-132"),
+	CASE("rings_rq_far_ahead", test_rq_far_ahead, 0, "DDP-130 DDP-132"),
+	CASE("rings_rq_one_too_many", test_rq_one_too_many, 0, "DDP-130 DDP-132"),
+	CASE("rings_rq_refilled", test_rq_refilled, 0, "DDP-130 DDP-132"),
+	CASE("rings_binds_refilled", test_binds_refilled, 60, "DDP-130 DDP-132 SEC-4"),
+	CASE("rings_cq_jumps", test_cq_jumps, 60, "DDP-130 DDP-132"),
 	{}
 };

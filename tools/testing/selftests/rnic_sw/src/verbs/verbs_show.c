@@ -37,7 +37,7 @@ static const char *device_name(const struct end *e)
 }
 
 /* Return: the value of attribute @name of the first object that has the attribute */
-static const char *shown_value(const char *name)
+static const char *get_shown_value(const char *name)
 {
 	static char value[64];
 	char key[64];
@@ -56,15 +56,15 @@ static const char *shown_value(const char *name)
 
 static void expect_value(const char *name, const char *value)
 {
-	const char *got = shown_value(name);
+	const char *got = get_shown_value(name);
 
 	CHECK(!strcmp(got, value), "%s is %s, want %s: %s", name, got, value,
 	      shown);
 }
 
-static unsigned long shown_number(const char *name)
+static unsigned long get_shown_number(const char *name)
 {
-	return strtoul(shown_value(name), NULL, 10);
+	return strtoul(get_shown_value(name), NULL, 10);
 }
 
 static void show_one_qp(const struct end *e)
@@ -78,21 +78,21 @@ static void check_llp(void)
 	expect_value("llp", is_over_sctp() ? "sctp" : "tcp");
 	expect_value("phase", "full");
 	if (is_over_sctp()) {
-		shown_number("stream");
+		get_shown_number("stream");
 	} else {
 		expect_value("mpa_revision", "2");
-		shown_value("crc");
+		get_shown_value("crc");
 		expect_value("tx_markers", "off");
 	}
-	CHECK(shown_number("mulpdu") > 500, "%s", shown);
-	CHECK(shown_number("mulpdu") <= 65536, "%s", shown);
+	CHECK(get_shown_number("mulpdu") > 500, "%s", shown);
+	CHECK(get_shown_number("mulpdu") <= 65536, "%s", shown);
 }
 
 /*
  * rdma must show a QP that is connected, that has posted work, and that is in
  * error
  */
-static void show_qp(void)
+static void test_show_qp(void)
 {
 	struct fixture d;
 	int i;
@@ -114,7 +114,7 @@ static void show_qp(void)
 	CHECK(!strstr(shown, "end "), "%s", shown);
 	show_one_qp(&d.p.s);
 	expect_value("rq_posted", "3");
-	to_error(&d.p.c);
+	move_to_error(&d.p.c);
 	show_one_qp(&d.p.c);
 	expect_value("stage", "error");
 	expect_value("end", "local-abort");
@@ -122,7 +122,7 @@ static void show_qp(void)
 }
 
 /* rdma must show no lower layer for a QP that is not connected */
-static void show_idle_qp(void)
+static void test_show_idle_qp(void)
 {
 	struct pair p = {};
 
@@ -133,7 +133,7 @@ static void show_idle_qp(void)
 	pair_free(&p);
 }
 
-static void show_mr(void)
+static void test_show_mr(void)
 {
 	struct ibv_mr *mr;
 	struct fixture d;
@@ -159,7 +159,7 @@ static bool has_two_completions(struct fixture *d)
 	return strstr(shown, "unpolled 2 ");
 }
 
-static void show_cq(void)
+static void test_show_cq(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -184,7 +184,7 @@ static void show_cq(void)
 	fixture_close(&d);
 }
 
-static void show_srq(void)
+static void test_show_srq(void)
 {
 	struct ibv_srq_attr attr = { .srq_limit = 2 };
 	struct ibv_recv_wr wr = {}, *bad;
@@ -231,7 +231,7 @@ static void show_counters(const struct end *e)
 }
 
 /* A counter set counts while the QP is bound; the device's counters must include all sets */
-static void count_qp(void)
+static void test_count_qp(void)
 {
 	uint64_t sends, octets;
 	struct pair other;
@@ -257,7 +257,7 @@ static void count_qp(void)
 	expect_value("tx_segments", "3");
 	expect_value("rx_bytes", "0");
 	run_command("rdma statistic qp unbind link %s/1 cntn %lu lqpn %u",
-		    device_name(&d.p.c), shown_number("cntn"), d.p.c.qp->qp_num);
+		    device_name(&d.p.c), get_shown_number("cntn"), d.p.c.qp->qp_num);
 	show_counters(&d.p.c);
 	CHECK(!strstr(shown, "tx_sends"), "%s", shown);
 	send_messages(&d, 1);
@@ -268,7 +268,7 @@ static void count_qp(void)
 }
 
 /* When a bound QP ends, no count may be lost, and the reason must be counted once */
-static void count_ending_qp(void)
+static void test_count_ending_qp(void)
 {
 	uint64_t sends, aborts;
 	struct fixture d;
@@ -279,7 +279,7 @@ static void count_ending_qp(void)
 	bind_counter(&d.p.c);
 	bind_counter(&d.p.s);
 	send_messages(&d, 2);
-	to_error(&d.p.c);
+	move_to_error(&d.p.c);
 	show_counters(&d.p.c);
 	CHECK(strstr(shown, "end_local_abort 1 "), "%s", shown);
 	want_counted(&d.p.s, "rx_sends", sends, 2);
@@ -293,7 +293,7 @@ static void count_ending_qp(void)
 /* With automatic binding by process, all QPs of a process must count in one set,
  * from their creation on
  */
-static void count_process(void)
+static void test_count_process(void)
 {
 	struct pair other = {};
 	struct fixture d = {};
@@ -307,7 +307,7 @@ static void count_process(void)
 	show_counters(&d.p.c);
 	expect_value("tx_sends", "3");
 	expect_value("rx_sends", "3");
-	CHECK(shown_number("pid") == (unsigned long)getpid(), "%s", shown);
+	CHECK(get_shown_number("pid") == (unsigned long)getpid(), "%s", shown);
 	pair_close(&other);
 	show_counters(&d.p.c);
 	expect_value("tx_sends", "3");
@@ -319,7 +319,7 @@ static void count_process(void)
 	pair_free(&other);
 }
 
-#define T(fn)	CASE(#fn, fn, 0, "")
+#define T(fn)	CASE(#fn, test_##fn, 0, "")
 
 const struct test show_tests[] = {
 	T(show_qp),

@@ -56,7 +56,7 @@ static void check_received(struct twins *t, uint64_t id, struct pair *p, uint32_
 }
 
 /* Both connections must use the receives in order */
-static void in_order(void)
+static void test_in_order(void)
 {
 	struct twins t;
 	uint32_t i;
@@ -75,7 +75,7 @@ static void in_order(void)
 }
 
 /* Use many rounds through a small ring */
-static void wraps(void)
+static void test_wraps(void)
 {
 	struct twins t;
 	uint32_t i;
@@ -107,7 +107,7 @@ static uint32_t query_limit(struct twins *t)
 }
 
 /* The limit event must arrive once each time that the limit is armed */
-static void limit(void)
+static void test_limit(void)
 {
 	struct twins t;
 	struct ibv_context *ctx;
@@ -141,7 +141,7 @@ static void limit(void)
 }
 
 /* A stream that finds the SRQ empty must end; the other stream must continue */
-static void exhausted(void)
+static void test_exhausted(void)
 {
 	struct twins t;
 	uint64_t was;
@@ -163,14 +163,14 @@ static void exhausted(void)
 }
 
 /* When a QP enters the error state, the other QPs must still be able to use the SRQ */
-static void survives(void)
+static void test_survives(void)
 {
 	struct twins t;
 
 	twins_open(&t);
 	srq_recv(&t, 1);
 	srq_recv(&t, 2);
-	to_error(&t.q.s);
+	move_to_error(&t.q.s);
 	pair_event(&t.q, t.q.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&t.q, t.q.lch, RDMA_CM_EVENT_DISCONNECTED);
 	want_async(t.d.p.s.id->verbs, IBV_EVENT_QP_LAST_WQE_REACHED,
@@ -200,7 +200,7 @@ static void check_ended_by_bad_index(struct twins *t, struct pair *p, uint64_t w
  * If the producer index is invalid, no receive may be used, and one error event
  * must be generated
  */
-static void lies(void)
+static void test_lies(void)
 {
 	volatile uint32_t *ring;
 	struct ibv_context *ctx;
@@ -254,7 +254,7 @@ static void check_limit_unarmed(struct ibv_pd *pd)
 	CHECK(!ibv_destroy_srq(srq), "%m");
 }
 
-static void arguments(void)
+static void test_arguments(void)
 {
 	struct ibv_srq_attr attr = { .max_wr = 100, .srq_limit = DEPTH + 1 };
 	struct ibv_device_attr dev;
@@ -304,7 +304,7 @@ static void guest_pair_free(struct pair *g)
  * PD of the SRQ, and Writes of the peer against the PD of the QP: otherwise the guest, the second
  * connection, could access memory of the first one.
  */
-static void other_pd(void)
+static void test_other_pd(void)
 {
 	struct fixture d;
 	struct pair g = {};
@@ -321,21 +321,21 @@ static void other_pd(void)
 	post_send(&g.c, 7, &b, 0, 900);
 	want_ok(g.c.scq, 7, IBV_WC_SEND);
 	want_recv(g.s.rcq, 1, 900);
-	buf_has_only(&d.s, 0, 900, 5);
+	buf_expect_only(&d.s, 0, 900, 5);
 	was = read_counter(&g.s, "end_ddp_tagged_assoc");
 	buf_clear(&d.s);
 	post_job(&g.c, &(struct job){ .id = 8, .op = IBV_WR_RDMA_WRITE,
 	       .flags = SIG, .b = &b, .len = 100, .rkey = d.s.mr->rkey,
 	       .raddr = (uintptr_t)d.s.at });
 	want_counted(&g.s, "end_ddp_tagged_assoc", was, 1);
-	buf_is_clear(&d.s, 0, 1000);
+	buf_expect_clear(&d.s, 0, 1000);
 	buf_free(&b);
 	guest_pair_free(&g);
 	fixture_close(&d);
 }
 
 /* Receives of an SRQ must not use memory of the QP's PD */
-static void own_pd(void)
+static void test_own_pd(void)
 {
 	struct fixture d;
 	struct pair g = {};
@@ -354,14 +354,14 @@ static void own_pd(void)
 	post_send(&g.c, 7, &b, 0, 100);
 	want_counted(&g.s, "end_rdmap_catastrophic", was, 1);
 	want_status(g.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
-	buf_is_clear(&to, 0, 1000);
+	buf_expect_clear(&to, 0, 1000);
 	buf_free(&b);
 	buf_free(&to);
 	guest_pair_free(&g);
 	fixture_close(&d);
 }
 
-#define T(fn, rows)	CASE("srq_" #fn, fn, 0, rows)
+#define T(fn, rows)	CASE("srq_" #fn, test_##fn, 0, rows)
 
 const struct test srq_tests[] = {
 	T(in_order, ""),

@@ -47,7 +47,7 @@ static void check_completion(struct flow *f, const struct ibv_wc *wc)
 	      wc->vendor_err);
 	CHECK(wc->byte_len == f->len[at], "message %u: %u bytes of %u",
 	      f->got, wc->byte_len, f->len[at]);
-	buf_has(f->in, at * SLOT, f->len[at], f->got);
+	buf_expect(f->in, at * SLOT, f->len[at], f->got);
 	f->got++;
 }
 
@@ -71,7 +71,7 @@ static bool process_completions(struct flow *f)
 	return any;
 }
 
-static void stream_send(void)
+static void test_stream_send(void)
 {
 	const uint64_t want = (uint64_t)setting.mib * MIB / 2;
 	struct flow f[2] = {};
@@ -134,13 +134,13 @@ static uint64_t write_and_read(struct fixture *d, uint32_t seed)
 	}
 	for (i = 0; i < WINDOW; i++) {
 		want_ok(d->p.c.scq, i, IBV_WC_RDMA_READ);
-		buf_has(&d->s, i * SLOT, j[i].len, seed + i);
-		buf_has(&d->c, j[i].off, j[i].len, seed + i);
+		buf_expect(&d->s, i * SLOT, j[i].len, seed + i);
+		buf_expect(&d->c, j[i].off, j[i].len, seed + i);
 	}
 	return octets;
 }
 
-static void stream_rw(void)
+static void test_stream_rw(void)
 {
 	const uint64_t want = (uint64_t)setting.mib * MIB;
 	uint64_t octets = 0;
@@ -151,14 +151,14 @@ static void stream_rw(void)
 		     2 * WINDOW * SLOT);
 	for (seed = 0; octets < want; seed += WINDOW)
 		octets += write_and_read(&d, seed);
-	buf_is_clear(&d.s, WINDOW * SLOT, WINDOW * SLOT);
+	buf_expect_clear(&d.s, WINDOW * SLOT, WINDOW * SLOT);
 	fixture_close(&d);
 }
 
 const struct test stream_tests[] = {
-	CASE("stream_send", stream_send, 120,
+	CASE("stream_send", test_stream_send, 120,
 	  "DDP-4 DDP-50 DDP-63 DDP-64 RDMAP-94"),
-	CASE("stream_rw", stream_rw, 120,
+	CASE("stream_rw", test_stream_rw, 120,
 	  "DDP-50 RDMAP-121 RDMAP-122"),
 	{}
 };

@@ -52,7 +52,7 @@ static void check_arrived(const struct buf *b)
 }
 
 /* The Sends of each thread must arrive once, and in the order of posting */
-static void threads_post(void)
+static void test_threads_post(void)
 {
 	uint32_t next[THREADS] = {}, i, t;
 	struct poster posters[THREADS];
@@ -90,6 +90,6 @@ static void threads_post(void)
 }
 
 const struct test rough_tests[] = {
-	CASE("threads_post", threads_post, 60, "RDMAP-98 RDMAP-124"),
+	CASE("threads_post", test_threads_post, 60, "RDMAP-98 RDMAP-124"),
 	{}
 };
