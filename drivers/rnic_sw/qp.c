@@ -325,7 +325,6 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	qp->sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	spin_lock_init(&qp->lock);
 	kref_init(&qp->ref);
-	init_completion(&qp->released);
 	INIT_WORK(&qp->err_work, rnic_qp_handle_error);
 	INIT_WORK(&qp->complete_work, rnic_sq_complete_work);
 	rdmap_init(&qp->rdmap, &qp->dev->stags, qp->ib.pd);
@@ -401,6 +400,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
  */
 int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 {
+	DECLARE_COMPLETION_ONSTACK(released);
 	struct rnic_qp *qp = to_rnic_qp(ib);
 
 	if (!rnic_qp_is_user(qp))
@@ -415,8 +415,10 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	rnic_rdv_stop(qp);
 	rnic_qp_counters_detach(qp);
 	ddp_stream_unbind(&qp->rdmap.stream);
+	/* until now the QP itself holds a reference, so nothing else can have dropped the last one */
+	qp->released = &released;
 	rnic_qp_put(qp);
-	wait_for_completion(&qp->released);
+	wait_for_completion(&released);
 	rnic_qp_release_number(qp);
 	rnic_sq_coalesce_stop(&qp->sq);
 	/*

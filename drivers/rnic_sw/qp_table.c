@@ -178,7 +178,7 @@ struct rnic_qp *rnic_qp_find_next(struct rnic_dev *dev, unsigned long *qpn)
 
 static void rnic_qp_release(struct kref *ref)
 {
-	complete(&container_of(ref, struct rnic_qp, ref)->released);
+	complete(container_of(ref, struct rnic_qp, ref)->released);
 }
 
 /**
