@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Adaptors from struct ib_device_ops of older kernels to the driver's
- * functions, which have the signatures of the newest kernel. If a member of
- * struct ib_device_ops has another signature in this kernel, a macro replaces the
- * name of the driver's function by that of an adaptor. If only some kernels have a
- * member, a macro contains its initializer, and is empty in the other kernels.
+ * Adaptors from struct ib_device_ops of older kernels to the driver's functions,
+ * which have the signatures of the newest kernel. If a member of struct
+ * ib_device_ops has another signature in this kernel, a macro replaces the name of
+ * the driver's function with that of an adaptor. If only some kernels have a member,
+ * a macro contains its initializer, and is empty in the other kernels.
  */
 #ifndef _COMPAT_VERBS_H
 #define _COMPAT_VERBS_H

@@ -43,7 +43,7 @@ class Tree:
         return read(os.path.join(self.top, path))
 
     def write(self, path, text):
-        """Replace a file by rename, never through a symbolic link."""
+        """Replace a file with rename(), never through a symbolic link."""
         path = os.path.join(self.top, path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path + ".new", "w", encoding="utf-8") as f:

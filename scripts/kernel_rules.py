@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The rules by which export-kernel changes files of this tree for the kernel's tree: each
-function takes a text and returns the changed text."""
+"""The rules for the changes that export-kernel makes to files of this tree for the kernel's tree:
+each function takes a text and returns the changed text."""
 import os
 import re
 import sys
@@ -113,7 +113,7 @@ def applied(params, body, args):
 
 
 def _expand_lines(text, name, lines):
-    """Replace a macro that is alone on a line by the lines of its body."""
+    """Replace a macro that is alone on a line with the lines of its body."""
     return re.sub(rf"^([ \t]*){name}\n",
                   lambda m: "".join(f"{m[1]}{line}\n" for line in lines), text, flags=re.M)
 

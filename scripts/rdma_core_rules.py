@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The rules by which export-rdma-core changes files for rdma-core's tree: each function
-takes a text and returns the changed text."""
+"""The rules for the changes that export-rdma-core makes to files for rdma-core's tree: each
+function takes a text and returns the changed text."""
 import re
 import sys
 
@@ -96,7 +96,7 @@ def provider(text, unifdef, abi):
 
 
 def setting_names(text):
-    """Replace the names of settings by names without the directory of their sysfs file: in the
+    """Replace the names of settings with names without the directory of their sysfs file: in the
     upstream kernel the settings are netlink attributes."""
     return re.sub(r"\*(?:llp|mpa)/(\w+)\*", r"*\1*", text)
 

@@ -75,7 +75,7 @@ EXPORT_SYMBOL_GPL(ddp_addr_equal);
 
 /**
  * ddp_addr_hash_source - hash the source of a connection request
- * @a: address of the peer
+ * @a: the peer's address
  * @seed: random number; must be secret, so that a peer cannot choose addresses
  *	with a certain hash
  *

@@ -219,14 +219,14 @@ bool ddp_port_get_policy(struct ddp_port_listener *l, struct ddp_policy *policy)
 EXPORT_SYMBOL_GPL(ddp_port_get_policy);
 
 /**
- * ddp_port_report_request - pass a peer's request to the user of sessions
+ * ddp_port_report_request - pass a peer's request to the ULP
  * @c: the request, attached to the listener
- * @ss: the session; its user must be the user of the listener
- * @o: IRD, ORD, RTR types and Private Data of the peer
+ * @ss: the session; its ULP (@user) must be that of the listener
+ * @o: IRD, ORD, RTR types and Private Data from the peer
  *
- * Return: 0 if the user has taken over the session, and will accept, reject or
+ * Return: 0 if the ULP has taken over the session, and will accept, reject or
  * stop it; -ECONNREFUSED if the listener is being removed or @c has been evicted; or
- * the negative errno with which the user has refused the request.
+ * the negative errno with which the ULP has refused the request.
  */
 int ddp_port_report_request(struct ddp_conn_req *c, struct ddp_session *ss,
 			    const struct ddp_offer *o)
@@ -236,7 +236,7 @@ int ddp_port_report_request(struct ddp_conn_req *c, struct ddp_session *ss,
 
 	if (!try_begin_upcall(l, c))
 		return -ECONNREFUSED;
-	/* the user takes over this reference if the upcall returns 0 */
+	/* the ULP takes over this reference if the upcall returns 0 */
 	ddp_session_get(ss);
 	err = ddp_session_report_request(&l->dl, ss, o);
 	if (err)

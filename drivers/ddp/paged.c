@@ -97,8 +97,8 @@ static bool copy_extent(struct paged_copy *c, const struct ddp_extent *extent, b
 	/*
 	 * Write the data before the last byte. A program that polls the last
 	 * byte would otherwise read old data. wmb(), not smp_wmb(), because a
-	 * dma-buf may be mapped uncached. litmus: none, the other side is a
-	 * program
+	 * dma-buf may be mapped uncached. (litmus: none, because the reader is a
+	 * user program)
 	 */
 	wmb();
 	return copy_bytes(c, extent->at + most, 1);

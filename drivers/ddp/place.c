@@ -74,8 +74,8 @@ static enum iw_reason copy_llp_to_region_last(const struct ddp_region *r, u64 to
 		return why;
 	/*
 	 * Write the data before the last byte. A program that polls the last
-	 * byte would otherwise read old data. litmus: none, the other side is a
-	 * program
+	 * byte would otherwise read old data. (litmus: none, because the reader is
+	 * a user program)
 	 */
 	smp_wmb();
 	return copy_llp_to_region(r, to + len - 1, 1, llp, w);
@@ -116,7 +116,7 @@ static enum iw_reason copy_flat_to_region_last(const struct ddp_region *r, u64 t
 		copy_flat_to_region(r, to, most, src, w);
 	/*
 	 * Write the data before the last byte, see copy_llp_to_region_last().
-	 * litmus: none, the other side is a program
+	 * (litmus: none, because the reader is a user program)
 	 */
 	smp_wmb();
 	if (likely(extent == len))
@@ -204,12 +204,11 @@ static bool is_kernel_memory(const struct ddp_stream *s, u32 stag)
  * On success @s->rx_mr is a cached reference to the MR; on PREEMPT_RT it is
  * NULL.
  *
- * Return: IW_OK if the whole payload is placed; IW_AGAIN if a page fault must
- * be resolved first; IW_UNREADABLE if the CPU cannot read the payload;
- * IW_DDP_T_STAG if a page cannot be faulted in; or the reason for which the
- * access is not allowed. If the access is not allowed, nothing has been placed.
- * If any other value but IW_OK is returned, part of the payload may have been
- * placed.
+ * Return: IW_OK if the whole payload is placed; IW_AGAIN if a page fault must be
+ * resolved first; IW_UNREADABLE if the CPU cannot read the payload; IW_DDP_T_STAG
+ * if a page cannot be faulted in; or the reason why the access is not allowed. If
+ * the access is not allowed, nothing has been placed. If any other value but
+ * IW_OK is returned, part of the payload may have been placed.
  */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights)
@@ -368,8 +367,8 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
  * @len: number of bytes, at most the unsent bytes of the message
  *
  * Return: IW_OK if all bytes are copied; IW_AGAIN if a page fault must be
- * resolved first, and @from is undefined; or the reason for which the memory
- * may not be read.
+ * resolved first, and @from is undefined; or the reason why the memory may not
+ * be read.
  */
 enum iw_reason ddp_fetch_payload(struct ddp_stream *s, struct ddp_cursor *from,
 				 void *dst, u32 len)
@@ -469,7 +468,7 @@ u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
  * Context: receive path, BH off.
  *
  * Return: IW_OK if all bytes are copied; IW_AGAIN if a page fault must be
- * resolved first; or the reason for which the memory may not be written.
+ * resolved first; or the reason why the memory may not be written.
  */
 enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
 			     const void *src)
@@ -496,13 +495,13 @@ struct atomic_update {
 	u64		old;
 };
 
-/* Atomically replace *@word by the value that a struct atomic_update computes */
+/* Atomically replace *@word with the value that a struct atomic_update computes */
 static void ddp_atomic_replace(void *arg, u64 *word)
 {
 	struct atomic_update *c = arg;
 
 	c->old = READ_ONCE(*word);
-	/* litmus: none, no kernel code depends on the order */
+	/* litmus: none, because no kernel code depends on the order of the update */
 	while (!try_cmpxchg(word, &c->old, c->result(c->how, c->old)))
 		;
 }
@@ -538,9 +537,9 @@ static enum iw_reason region_update_atomic(const struct ddp_region *r, u64 to,
  * Context: BH off; if @result is not NULL, only the transmit path.
  *
  * Return: IW_OK if the u64 is replaced (with @result), or if the access is
- * allowed (without); IW_RDMAP_STREAM if the u64 is misaligned; IW_AGAIN if a
- * page fault must be resolved first, and the memory is unchanged; or the reason
- * for which the peer may not access the u64.
+ * allowed (without); IW_RDMAP_STREAM if the u64 is misaligned; IW_AGAIN if a page
+ * fault must be resolved first, and the memory is unchanged; or the reason why
+ * the peer may not access the u64.
  */
 enum iw_reason ddp_mem_update_atomic(struct ddp_stream *s, u32 stag, u64 to,
 				     u64 (*result)(const void *how, u64 old),

@@ -335,8 +335,8 @@ static int open_or_wait_port(struct ddp_port *p, const struct ddp_listen *a, int
  * ddp_port_listen - listen on an address and port
  * @ops: operations of the LLP
  * @a: address, port, interface, backlog and further settings
- * @user: upcalls
- * @ctx: private to the user
+ * @user: upcalls to the ULP
+ * @ctx: private to the ULP
  *
  * Sleeps.
  *

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Registry of lower layers, which users look up by name. */
+/* Registry of lower layers, which ULPs look up by name. */
 #include <linux/export.h>
 #include <linux/kmod.h>
 #include <linux/spinlock.h>

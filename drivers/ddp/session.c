@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Upcalls from lower layers to users of sessions, see ddp/session.h.
+ * Upcalls from lower layers to the ULP, see ddp/session.h.
  *
- * A worker of the LLP makes the upcalls, without a reference to the user's
- * module. After the closed upcall the user may free its data, and its module
+ * A worker of the LLP makes the upcalls, without a reference to the ULP's
+ * module. After the closed upcall the ULP may free its data, and its module
  * may be unloaded, although the code of the upcall may still be running. So
  * each upcall is an SRCU read-side section, and the user's module calls
  * ddp_session_sync_upcalls() before it is unloaded.
@@ -29,13 +29,13 @@ void ddp_listener_get_policy(struct ddp_listener *l, struct ddp_policy *p)
 }
 
 /**
- * ddp_session_report_request - pass a peer's request to the user
+ * ddp_session_report_request - pass a peer's request to the ULP
  * @l: listener that the peer has connected to
- * @ss: the session; the caller must have taken a reference for the user
- * @o: IRD, ORD, RTR types and Private Data of the peer
+ * @ss: the session; the caller must have taken a reference for the ULP
+ * @o: IRD, ORD, RTR types and Private Data from the peer
  *
- * Return: 0 if the user has taken over the reference, and will accept, reject
- * or stop the session; a negative errno if the user has refused the request, so
+ * Return: 0 if the ULP has taken over the reference, and will accept, reject
+ * or stop the session; a negative errno if the ULP has refused the request, so
  * the caller must drop the reference.
  */
 int ddp_session_report_request(struct ddp_listener *l, struct ddp_session *ss,
@@ -66,8 +66,8 @@ void ddp_session_report_refused(struct ddp_listener *l, enum iw_reason why)
  * @ss: the session
  * @o: the peer's reply on the active side; NULL on the passive side
  *
- * Return: IW_OK if @o is NULL or the user accepts the reply; otherwise the
- * reason for which the user refuses the reply.
+ * Return: IW_OK if @o is NULL or the ULP accepts the reply; otherwise the
+ * reason why the ULP refuses the reply.
  */
 enum iw_reason ddp_session_report_established(struct ddp_session *ss,
 					      const struct ddp_offer *o)
@@ -112,7 +112,7 @@ EXPORT_SYMBOL_GPL(ddp_session_report_closed);
 /**
  * ddp_session_sync_upcalls - wait until no upcall runs
  *
- * Called before the module of a user is unloaded. The user must have no
+ * Called before the ULP's module is unloaded. The ULP must have no
  * sessions or listeners left. Sleeps until all upcalls in progress have
  * returned.
  */

@@ -170,7 +170,7 @@ EXPORT_SYMBOL_GPL(ddp_sock_bind);
 /**
  * ddp_sock_connect - start to connect a socket to a peer
  * @sock: the socket
- * @to: address and port of the peer
+ * @to: the peer's address and port
  *
  * Return: 0 if the connection is being set up or is established; a negative
  * errno otherwise.

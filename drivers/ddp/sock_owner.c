@@ -7,7 +7,7 @@
  * failure, and listen on addresses that are added later. A worker's own control
  * group is the root, and its user is root.
  *
- * A firewall's rules by user or group match only sockets with a file, so each socket
+ * A firewall's rules for a user or group match only sockets with a file, so each socket
  * gets a file. It is in no file descriptor table.
  */
 #include <linux/cgroup.h>
@@ -318,7 +318,7 @@ static int add_file_or_reset(struct socket *sock)
  *
  * Does not wait for a connection. Sets the control groups to those of the listening
  * socket, because SCTP does not copy them. Resets the connection if the socket cannot get
- * a file, because a firewall's rules by user or group would not match its packets.
+ * a file, because a firewall's rules for a user or group would not match its packets.
  *
  * Context: process, may sleep.
  *

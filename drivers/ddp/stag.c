@@ -173,7 +173,10 @@ static void region_access_end(struct ddp_region *r)
 		spin_unlock(&r->access_lock);
 }
 
-/* Wait until no access to @r is in flight. The caller must have found or made @r invalid. */
+/*
+ * Wait until no access to @r is in flight. The caller must have found @r invalid, or have
+ * invalidated @r.
+ */
 static void region_wait_unused(struct ddp_region *r)
 {
 	assert_no_access();
@@ -215,9 +218,9 @@ EXPORT_SYMBOL_GPL(ddp_region_peek);
 
 /*
  * Take an in-flight reference to an MR found under RCU, unless the MR is invalid. A
- * revoked MR gets no more references, so that a program or peer that keeps naming its
- * STag cannot keep revocation waiting. Return: true if the reference is taken; the MR
- * may have become invalid meanwhile.
+ * revoked MR gets no more references, so that a program or peer that keeps using its
+ * STag cannot delay the revocation. Return: true if the reference is taken; the MR may
+ * have become invalid meanwhile.
  */
 static bool region_try_get(struct ddp_region *r)
 {
@@ -283,7 +286,7 @@ EXPORT_SYMBOL_GPL(ddp_region_put);
  *
  * Context: process or softirq. The caller must hold no in-flight reference.
  *
- * Return: true if this call has made the MR invalid; false if the MR was
+ * Return: true if this call has invalidated the MR; false if the MR was
  * invalid before. Only one of several concurrent calls returns true.
  */
 bool ddp_region_revoke(struct ddp_region *r)
@@ -338,7 +341,7 @@ EXPORT_SYMBOL_GPL(ddp_region_remove);
  * @r: set to the MR on success
  *
  * Return: IW_OK if the access is allowed, and the caller must call
- * ddp_region_put(); otherwise the reason for which it is not allowed, and no
+ * ddp_region_put(); otherwise the reason why it is not allowed, and no
  * reference is held.
  */
 enum iw_reason ddp_region_check_and_get(struct ddp_stream *s, const struct ddp_sge *m,
@@ -394,7 +397,7 @@ void ddp_mr_cache_end_copy(struct ddp_region **held)
  * Skips the lookup if the STag of the cached MR is that of the SGE.
  *
  * Return: IW_OK if the access is allowed, and the caller must call
- * ddp_mr_cache_end_copy() after the copy; otherwise the reason for which it is not
+ * ddp_mr_cache_end_copy() after the copy; otherwise the reason why it is not
  * allowed, and no reference is held.
  */
 enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
@@ -430,8 +433,8 @@ enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
  *
  * The result may be out of date on return, because no reference is held.
  *
- * Return: IW_OK if the access is allowed; otherwise the DDP reason for which it
- * is not allowed.
+ * Return: IW_OK if the access is allowed; otherwise the DDP reason why it is not
+ * allowed.
  */
 enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 			     u8 rights)
@@ -518,7 +521,7 @@ static enum iw_reason region_invalidate(const struct ddp_stream *s, struct ddp_r
  * in-flight reference.
  *
  * Return: IW_OK if the STag is invalid now, and no access is in flight;
- * otherwise the reason for which the STag may not be invalidated.
+ * otherwise the reason why the STag may not be invalidated.
  */
 enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 {

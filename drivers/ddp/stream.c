@@ -4,7 +4,7 @@
  *
  * A stream is embedded in a queue pair. A kick reads the pointer to the LLP
  * under RCU, so it needs neither a lock nor a reference. A stream can be bound
- * only once: unbinding replaces the LLP by unbound_llp, whose operations do
+ * only once: unbinding replaces the LLP with unbound_llp, whose operations do
  * nothing.
  */
 #include <linux/delay.h>
@@ -247,7 +247,7 @@ EXPORT_SYMBOL_GPL(ddp_stream_close);
 
 /**
  * ddp_stream_close_if_failed - close a stream that had failed before it was bound
- * @s: the stream; the caller must have bound it, by connect or accept
+ * @s: the stream; the caller must have bound it, in connect or accept
  *
  * When the stream failed, the ULP may have found no LLP to close, because the
  * stream was not bound yet. This function then closes the new LLP.

@@ -91,7 +91,7 @@ void ddp_tx_put_mr(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_tx_put_mr);
 
 /**
- * ddp_tx_set_blocked - report that a message must wait for a response of the peer
+ * ddp_tx_set_blocked - report that a message must wait for a response from the peer
  * @s: the stream
  *
  * Called from next(), which may still return another message. The receive path

@@ -172,7 +172,10 @@ static void mpa_conn_advance_close(struct mpa_conn *c)
 	if (drained && !c->fin_sent)
 		c->fin_sent = mpa_sock_send_fin(c);
 	extend_deadline_on_progress(c, drained);
-	/* TCP has no memory for the FIN, and will not report free memory: retry by timer */
+	/*
+	 * TCP has no memory for the FIN, and will not report free memory: retry when a timer
+	 * expires
+	 */
 	if (drained && !c->fin_sent)
 		mpa_conn_arm_timer(c, HZ / 10);
 }
@@ -266,7 +269,7 @@ static bool advance_full_operation(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_handle_events - advance the state machine as far as possible without waiting
+ * mpa_conn_handle_events - advance the state machine until it has to wait
  * @c: the connection, not in phase MPA_NEW or MPA_ENDED
  * @events: bit mask of the events to handle, enum mpa_event
  *

@@ -118,11 +118,11 @@ void mpa_conn_unlock(struct mpa_conn *c)
 	WRITE_ONCE(c->holder_polls, false);
 	mutex_unlock(&c->mutex);
 	/*
-	 * holder_polls is cleared and the mutex is released before the events are
-	 * read. Pairs with test_and_set_bit() in mpa_conn_set_event(): either
+	 * Order the clearing of holder_polls and the unlock before the read of the
+	 * events. Pairs with test_and_set_bit() in mpa_conn_set_event(): either
 	 * mpa_conn_set_event() sees holder_polls clear, or this function sees the event.
-	 * This function also sees the event of a worker that has found the mutex
-	 * held and has returned; litmus: seen-to, seen-to-held
+	 * This function also sees an event that a worker left unhandled because it
+	 * found the mutex held; litmus: seen-to, seen-to-held
 	 */
 	smp_mb();
 	if (mpa_conn_has_events(c))

@@ -34,7 +34,7 @@ static u32 connq_hash_key(const void *listener, pid_t process)
 			    upper_32_bits((unsigned long)listener), process, seed);
 }
 
-/* Find a queue and take a reference. Return: the queue, NULL if not found. */
+/* Find a queue and take a reference. Return: the queue; NULL if not found. */
 static struct mpa_connq *__find_get_connq(const void *listener, pid_t process)
 {
 	struct mpa_connq *connq;

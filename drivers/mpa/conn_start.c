@@ -37,11 +37,11 @@ static void enter_full_operation(struct mpa_conn *c)
 	WRITE_ONCE(c->crc, su->crc);
 	WRITE_ONCE(c->tx_markers, su->tx_markers);
 	WRITE_ONCE(c->rx_markers, su->rx_markers);
-	/* the stream starts even if the user refuses the Reply, see struct ddp_session_user */
+	/* the stream starts even if the ULP refuses the Reply, see struct ddp_session_user */
 	if (su->initiator)
 		ddp_session_report_established(&c->ss, &su->peer);
 	if (!c->bound_stream) {
-		/* ddp_connect.stream was NULL, and the user has bound no stream in the upcall */
+		/* ddp_connect.stream was NULL, and the ULP has bound no stream in the upcall */
 		mpa_conn_tear_down(c, IW_LOCAL_ABORT, NULL);
 		return;
 	}
@@ -314,7 +314,7 @@ static void begin_startup_if_connected(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_advance_startup - advance start-up as far as possible without waiting
+ * mpa_conn_advance_startup - advance start-up until it has to wait
  * @c: the connection, in phase MPA_CONNECTING or MPA_STARTUP
  *
  * Context: worker, with the mutex held.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Compute the CRC32c of an FPDU. The bytes of the FPDU may be added by several calls.
+ * Compute the CRC32c of an FPDU. The bytes of the FPDU may be added in several calls.
  *
  * RFC 5044 section 4.4 uses the CRC of iSCSI: the initial value is all ones, and
  * the result is inverted and sent least significant byte first.

@@ -52,8 +52,8 @@ static void process_marker(struct mpa_verify *t)
 }
 
 /*
- * Add the bytes copied since the last call to the CRC. The first call also adds the
- * length field, which mpa_verify_begin() has copied.
+ * Update the CRC with the bytes that were copied since the last call. The first call also
+ * adds the length field, which mpa_verify_begin() has copied.
  */
 static void mpa_verify_update_crc(struct mpa_verify *t)
 {

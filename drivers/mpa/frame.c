@@ -508,7 +508,10 @@ static void add_fpdus(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpd
 {
 	u32 wire = mpa_fpdu_wire_len(c->tx_pos, mulpdu, false), n;
 
-	/* leave the last segment, and long segments, which need a page offset, to add_fpdu() */
+	/*
+	 * add_fpdu() handles the last segment, and long segments, which must start at a particular
+	 * page offset
+	 */
 	if (c->tx_markers || seg->left <= seg->len || seg->len >= DDP_COPY_LONG)
 		return;
 	n = min(reserved / wire, (seg->left - 1) / seg->len);

@@ -427,7 +427,7 @@ static inline u32 mpa_cursor_bytes_left(const struct mpa_cursor *cur)
 /* State of a connection's socket */
 enum mpa_sock_state {
 	MPA_SOCK_CONNECTING,	/* TCP handshake in progress */
-	MPA_SOCK_OPEN,		/* established; TCP has not received a FIN of the peer */
+	MPA_SOCK_OPEN,		/* established; TCP has not received the peer's FIN */
 	MPA_SOCK_PEER_DONE,	/* TCP has received the peer's FIN and all data before the FIN */
 	MPA_SOCK_CLOSED,	/* closed by both sides */
 	MPA_SOCK_LOST,		/* reset, timed out or refused */

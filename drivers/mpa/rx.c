@@ -3,15 +3,15 @@
  * Receive path: pass FPDUs from TCP's receive queue to DDP. sock.c locks the
  * socket and calls mpa_rx_receive().
  *
- * The slow path, mpa_rx_slow_path(), receives any FPDU. The fast path, mpa_rx_fast_path(),
- * receives FPDUs without CRC and markers that ddp_rx_try_fast() accepts. The CRC fast path,
- * mpa_rx_verify_batches(), receives FPDUs with CRC and without markers that
- * ddp_rx_is_next() accepts.
+ * The slow path, mpa_rx_slow_path(), receives any FPDU. On a connection with neither CRC
+ * nor markers, the fast path mpa_rx_fast_path() receives the FPDUs whose segments
+ * ddp_rx_try_fast() accepts. On a connection with CRC and without markers, the CRC fast
+ * path mpa_rx_verify_batches() receives the FPDUs whose segments ddp_rx_is_next() accepts.
  *
  * Both fast paths require that the FPDU is contiguous in the queue and as long
  * as the previous FPDU. ddp_rx_try_fast() accepts a segment that continues the current
- * message, or repeats a Write of one segment. ddp_rx_is_next() accepts a segment
- * that continues a tagged message. The CRC fast path handles ULPDUs shorter
+ * message, or that is a one-segment Write like the previous one. ddp_rx_is_next() accepts
+ * a segment that continues a tagged message. The CRC fast path handles ULPDUs shorter
  * than DDP_COPY_LONG, and places the payloads of many FPDUs at once.
  *
  * An incomplete FPDU stays in the queue. No part of an incomplete FPDU is
@@ -466,7 +466,7 @@ static void grow_rcvbuf_for_next_fpdu(struct mpa_conn *c, struct sock *sk)
 }
 
 /**
- * mpa_rx - receive FPDUs from TCP, or discard data after a failure
+ * mpa_rx_receive - receive FPDUs from TCP, or discard data after a failure
  * @c: the connection
  * @sk: socket of @c
  *

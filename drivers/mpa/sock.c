@@ -97,7 +97,7 @@ void mpa_sock_attach(struct mpa_conn *c)
 }
 
 /*
- * Check whether TCP can allocate its FIN, by allocating and freeing an skb. If TCP
+ * Check whether TCP can allocate its FIN: try to allocate an skb, and free it. If TCP
  * cannot, TCP proceeds as if the FIN were sent, and the peer never gets a FIN.
  * The caller must keep BH off until TCP has allocated the FIN from the memory freed here.
  */
@@ -164,7 +164,7 @@ static void unlock_as_softirq(struct sock *sk)
 /*
  * Lock the socket as a softirq does: take only its spinlock, with BH off.
  *
- * If the worker owned the socket by lock_sock(), arriving data would go to the
+ * If the worker owned the socket through lock_sock(), arriving data would go to the
  * backlog. The worker would process the backlog and charge the data to the program's
  * control group. Since the worker must not write pages out, it could not swap at the
  * group's limit, and the OOM killer would kill a process of the group. In softirq the
@@ -217,7 +217,7 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	ddp_sock_restore_callbacks(sock->sk, &c->orig_callbacks);
 	if (!abort)
 		drop_unread_if_unacked(c);
-	/* without FIN or reset, the peer would detect the close only by keepalive (90 s) */
+	/* without FIN or reset, the peer would detect the close only through keepalive (90 s) */
 	lock_sock(sock->sk);
 	abort = abort || !try_send_fin_on_close(sock->sk);
 	release_sock(sock->sk);
@@ -289,7 +289,7 @@ int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local,
 /**
  * mpa_sock_get_state - get the state of the socket
  * @c: the connection
- * @err: set to the negative errno of the socket, 0 if there is no error
+ * @err: set to the negative errno of the socket, or to 0 if there is no error
  *
  * Return: the state, see enum mpa_sock_state.
  */
@@ -541,7 +541,7 @@ static int send_and_record_error(struct mpa_conn *c, struct msghdr *msg, u32 len
 }
 
 /*
- * Check whether TCP has refused data for lack of memory, although its send queues
+ * Check whether TCP has refused data because memory was short, although its send queues
  * are empty. No ACK will then free space, so mpa_write_space() will not be called.
  */
 static bool is_short_of_memory(const struct sock *sk, int n)

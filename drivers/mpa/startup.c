@@ -2,7 +2,7 @@
 /*
  * MPA start-up state machine: RFC 5044 section 7.1, RFC 6581 sections 6, 9, 10.
  *
- * The result does not depend on how the bytes of a frame are split into calls of
+ * The result does not depend on how the bytes of a frame are distributed over calls of
  * mpa_startup_process_input(). A wrong key is refused at its first wrong byte; the other
  * fields of the header are checked when the complete header has arrived.
  */
@@ -302,7 +302,7 @@ static bool is_request_misunderstood(const struct mpa_startup *su)
 	return !peer_has_rejected(su) || su->hdr[MPA_HDR_REV] < MPA_REV_ENHANCED;
 }
 
-/* Evaluate the complete frame of the peer and set the next state */
+/* Evaluate the peer's complete frame and set the next state */
 static void process_frame(struct mpa_startup *su)
 {
 	parse_private_data(su);
@@ -406,7 +406,7 @@ ssize_t mpa_startup_process_input(struct mpa_startup *su, const u8 *p, size_t n)
  * If @acked is false, the Request may not be the reason of the close: for example, the
  * backlog of the peer's listener may be full. Such a peer may support revision 2, so the
  * retry repeats the enhanced Request, but only once: some adapters refuse an enhanced
- * Request by a reset, without an earlier acknowledgment of the Request.
+ * Request with a reset, without an earlier acknowledgment of the Request.
  *
  * A truncated frame is invalid (RFC 5044 section 7.1.1). A rejecting Reply that is not
  * sent yet is sent before the connection is closed.

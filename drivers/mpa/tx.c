@@ -289,7 +289,7 @@ static enum tx_verdict send_one_batch(struct mpa_conn *c)
 	bool no_responses = smp_load_acquire(&c->peer_closed);	/* litmus: drained */
 	enum tx_verdict v = TX_SENT;
 
-	/* send nothing more before the FIN, not even responses to requests of the peer */
+	/* send nothing more before the FIN, not even responses to the peer's requests */
 	if (c->drained)
 		return TX_IDLE;
 	/* clear the flag of an earlier batch, because DDP may have more segments by now */
@@ -392,7 +392,7 @@ static void mpa_tx_retry_work(struct work_struct *work)
 }
 
 /*
- * Schedule a retry by timer after a failed allocation, each time with a longer
+ * Arm a timer for a retry after a failed allocation, each time with a longer
  * delay. The state stays PENDING until then, so a pass that is requested meanwhile
  * also waits for the timer.
  */

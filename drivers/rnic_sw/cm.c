@@ -320,7 +320,7 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 	return PTR_ERR_OR_ZERO(ss);
 }
 
-/* Find a QP that this task may connect by rdma_cm.  Return: the QP with a reference, or NULL. */
+/* Find a QP that this task may connect with rdma_cm.  Return: the QP with a reference, or NULL. */
 static struct rnic_qp *get_qp_to_connect(struct rnic_dev *dev, u32 qpn)
 {
 	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
@@ -432,9 +432,9 @@ static int accept_or_report_peer_gone(struct rnic_ep *ep, struct iw_cm_id *id,
 }
 
 /*
- * Check whether the program has accepted the request of a passive ID.  provider_data of such
- * an ID is first the number of the pending request.  rnic_iw_accept() replaces the number by
- * a pointer to the QP, and a later rnic_iw_reject() sets provider_data to NULL.
+ * Check whether the program has accepted the request of a passive ID. provider_data of such an
+ * ID is first the number of the pending request. rnic_iw_accept() replaces the number with a
+ * pointer to the QP, and a later rnic_iw_reject() sets provider_data to NULL.
  */
 static bool is_id_accepted(const struct iw_cm_id *id)
 {
@@ -507,8 +507,8 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 }
 
 /*
- * Handle the reject of a request that has been accepted: abort the connection.  Set
- * provider_data to NULL, by which is_rejected() recognizes the reject.
+ * Handle the reject of a request that has been accepted: abort the connection. Set
+ * provider_data to NULL, because is_rejected() recognizes a reject by that.
  *
  * iw_cm drops its reference to the QP only when the program destroys the ID, and destroying
  * the QP waits for that reference.  A program that destroys the QP before the ID would wait for

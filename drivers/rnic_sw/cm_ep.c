@@ -260,9 +260,9 @@ bool rnic_pending_remove(struct rnic_ep *ep)
  * @dev: the device
  * @number: the number of the request
  *
- * Does not remove the request: unless accepted, it stays in the table until its session has
- * ended.  Otherwise removal of the device could not find and abort the session of a rejected
- * request, and would wait until the LLP has sent the reject.
+ * Does not remove the request: a request that is not accepted stays in the table until its
+ * session has ended. Otherwise removal of the device could not find and abort the session of a
+ * rejected request, and would wait until the LLP has sent the reject.
  *
  * Return: the endpoint with a new reference, or NULL if the request is not in the table.
  */

@@ -409,10 +409,10 @@ static void call_for_unlocked(struct rnic_llps *llps,
 }
 
 /*
- * Make a listener use the LLPs in @mask only: start the missing LLPs, then stop the others.
- * Starting fails mostly for a listener that was added after step 1 of switch_llps().  It can also
- * fail if step 1 ignored an error of SCTP, or was skipped because the setting stays the same.  The
- * setting is stored already, so log the error and return success.
+ * Make a listener use the LLPs in @mask only: start those of them that do not run yet, then stop
+ * all other LLPs. Starting fails mostly for a listener that was added after step 1 of
+ * switch_llps(). It can also fail if step 1 ignored an error of SCTP, or was skipped because the
+ * setting stays the same. The setting is stored already, so log the error and return success.
  */
 static int rnic_listener_set_llps(struct rnic_listener *listener, u8 mask)
 {

@@ -103,8 +103,8 @@ static int copy_entries_and_swap(struct rnic_cq *cq, struct cq_resize *m)
 
 /*
  * First step of a resize: allocate the new ring, which the program then maps. In the second step
- * the program names the ring by its mmap key, so the ring must not share a page, and thereby its
- * key, with other rings.
+ * the program specifies the ring with its mmap key, so the ring must not share a page with other
+ * rings, which would then have the same key.
  */
 static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 {

@@ -2,10 +2,10 @@
 /*
  * Doorbell moderation: decide for each doorbell of a send queue whether to coalesce posts.
  *
- * A program that posts WRs one at a time rings the doorbell, by a system call, for each WR. If
- * the doorbells follow each other quickly, a coalescing period saves most of these calls: the
- * program posts without a doorbell, and a timer at the end of the period starts transmission.
- * The cost is a short delay. sq_coalesce.c has the timer.
+ * A program that posts WRs one at a time rings the doorbell, which is a system call, for each
+ * WR. If the doorbells follow each other quickly, a coalescing period saves most of these calls:
+ * the program posts without a doorbell, and a timer at the end of the period starts
+ * transmission. The cost is a short delay. sq_coalesce.c has the timer.
  */
 #ifndef _RNIC_SW_DB_MODERATION_H
 #define _RNIC_SW_DB_MODERATION_H

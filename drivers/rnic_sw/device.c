@@ -321,7 +321,9 @@ int rnic_device_init(struct rnic_dev *dev)
 	ib->local_dma_lkey = DDP_STAG_DMA;
 	ib->iw_driver_flags = IW_F_NO_PORT_MAP;
 	ib->driver_def = rnic_uapi_defs;
-	/* permit the empty posts by which a program wakes the transmit path or flushes receives */
+	/*
+	 * permit the empty posts with which a program wakes the transmit path or flushes receives
+	 */
 	ib->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 			       BIT_ULL(IB_USER_VERBS_CMD_POST_RECV);
 

@@ -51,8 +51,8 @@ MODULE_IMPORT_NS("DMA_BUF");
  * @idle_check: work item of the next idle check
  * @destroyed: true after the MR has been destroyed
  * @done: completed when the buffer has been unmapped and detached, after @destroyed was set
- * @mutex: serializes mapping and unmapping, except by move notifications; its holder may wait
- *	for the exporter; also protects @access_begun and @closed
+ * @mutex: serializes mapping and unmapping, but move notifications unmap without it; its
+ *	holder may wait for the exporter; also protects @access_begun and @closed
  * @access_begun: true after begin_cpu_access(), until end_cpu_access()
  * @closed: true after the buffer has been detached and must not be mapped again
  * @moves: number of moves; the buffer's dma_resv lock protects writes of @moves, @map and @at
@@ -483,7 +483,7 @@ static int attach_and_map_buffer(struct rnic_dmabuf *d)
  *
  * May sleep.
  *
- * Return: the memory, with a reference that the caller must drop by rnic_unpinned_shutdown() or
+ * Return: the memory, with a reference that the caller must drop with rnic_unpinned_shutdown() or
  * rnic_unpinned_put(); or an error pointer:
  *
  * * -EBADF: @fd is not open

@@ -96,7 +96,7 @@ static bool update_table(struct rnic_gid_table *t, const struct net_device *netd
 	return undecided;
 }
 
-/* Check whether an entry of the core's copy is equal to that of the device's table */
+/* Check whether entry @i of the core's copy is equal to entry @i of the device's table */
 static bool is_core_entry_current(struct rnic_dev *dev, int i)
 {
 	union ib_gid core, own;
@@ -107,7 +107,7 @@ static bool is_core_entry_current(struct rnic_dev *dev, int i)
 	return !memcmp(&core, &own, sizeof(own));
 }
 
-/* Check whether the core's copy has GID 0 and the same addresses as the device's table */
+/* Check whether the core's copy equals the device's table: GID 0 and all address entries */
 static bool is_core_table_current(struct rnic_dev *dev)
 {
 	int i;

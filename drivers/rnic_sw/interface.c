@@ -21,7 +21,7 @@
  * Returns the namespace of the interface.  The RDMA device may be in another namespace: if the
  * core shares devices among all namespaces, every RDMA device is in init_net.
  *
- * Return: the namespace with a reference, which the caller must drop by put_net(); NULL if the
+ * Return: the namespace with a reference, which the caller must drop with put_net(); NULL if the
  * interface is being removed or has been removed.
  */
 struct net *rnic_get_net(struct rnic_dev *dev)

@@ -69,7 +69,7 @@ void rnic_mmap_free(struct rdma_user_mmap_entry *rdma)
  * The memory is charged to the current task's control group. Suppresses the kernel's log message
  * on failure, because programs choose the size and could flood the log. May sleep.
  *
- * Return: the memory, to be freed by vfree(); NULL if memory is short.
+ * Return: the memory, to be freed with vfree(); NULL if memory is short.
  */
 void *rnic_ring_alloc_mem(size_t bytes)
 {
@@ -83,7 +83,7 @@ void *rnic_ring_alloc_mem(size_t bytes)
  *
  * The memory is charged to the current task's control group. May sleep.
  *
- * Return: the memory, to be released by rnic_map_release(); or an error pointer.
+ * Return: the memory, to be released with rnic_map_release(); or an error pointer.
  */
 struct rnic_map *rnic_map_create(struct ib_ucontext *uctx, size_t bytes)
 {

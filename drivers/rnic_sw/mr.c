@@ -331,7 +331,9 @@ static bool rnic_mr_can_grant(const struct rnic_mr *mr, int access)
 	return mr->unpinned ? !mr->unpinned->read_only : mr->umem->writable;
 }
 
-/* Check whether the memory has a user address, by which it can be registered again */
+/*
+ * Check whether the memory has a user address, so that it can be registered again at this address
+ */
 static bool has_user_addr(const struct rnic_mr *mr)
 {
 	return mr->umem || mr->access & IB_ACCESS_ON_DEMAND;

@@ -219,7 +219,7 @@ static struct ddp_region *peek_region_of_kind(struct rnic_dev *dev, u32 stag, u8
 
 /*
  * Check whether a window may be bound to @len bytes of an MR from TO @addr on, with the access
- * flags @access. @lkey is the STag by which the program names the MR.
+ * flags @access. @lkey is the STag that the program has specified for the MR.
  */
 static bool may_bind_window(const struct rnic_mr *mr, u32 lkey, u64 addr, u64 len,
 			    int access)
@@ -262,7 +262,7 @@ static void __set_window(struct rnic_window *w, const struct rnic_mr *mr, u64 ad
 	w->region.invalidate_stream = w->region.stream;
 }
 
-/* Check whether a bind work request names a window that may be bound or unbound now */
+/* Check whether a bind work request specifies a window that may be bound or unbound now */
 static bool __may_change_window(const struct rnic_window *w, const struct ddp_stream *s,
 				const struct rdmap_wr *wr)
 {

@@ -4,7 +4,7 @@
  * functions are pure.
  *
  * The negotiated IRD and ORD never exceed the values that the local program requested,
- * with two exceptions that the RFC makes:
+ * with two exceptions, which the RFC specifies:
  *
  * * If the RTR message is a Read, the initiator raises its ORD to at least 1.  If the RTR
  *   message may be a Read, the responder raises its IRD to at least 1.

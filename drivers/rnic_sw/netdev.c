@@ -95,10 +95,10 @@ static bool is_suitable_in(struct net_device *netdev, const struct net *net)
 }
 
 /*
- * Make the GUID of an interface differ from that of another interface with the same MAC
- * address, because librdmacm finds devices by their GUID.  Bytes 3 and 4 are ff:fe in every GUID
- * that is made of a MAC address only: replace them by a hash of the interface's name and network
- * namespace.  In the initial network namespace the GUID is the same after a reboot, unless the
+ * Make the GUID of an interface differ from that of another interface with the same MAC address,
+ * because librdmacm finds devices by their GUID. Bytes 3 and 4 are ff:fe in every GUID that is
+ * derived from a MAC address only: replace them with a hash of the interface's name and network
+ * namespace. In the initial network namespace the GUID is the same after a reboot, unless the
  * interface gets another name.
  */
 static void make_guid_unique(u8 *guid, const struct net_device *netdev)

@@ -125,10 +125,10 @@ static bool is_user_memory(const struct rnic_odp *o)
  * The range may contain unmapped addresses, and mappings may change later. May
  * sleep.
  *
- * Return: the memory object, with a reference that the caller must drop by
+ * Return: the memory object, with a reference that the caller must drop with
  * rnic_unpinned_shutdown(); or an error pointer: -EINVAL if the range is outside the
- * user address space; -ENOMEM if memory is short, the quota is used up, or the
- * caller is killed.
+ * user address space; -ENOMEM if memory is short, the quota is used up, or the caller
+ * is killed.
  */
 struct rnic_unpinned *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
 {

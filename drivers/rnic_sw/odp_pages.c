@@ -10,7 +10,7 @@
  * for reading. So when the notifier returns, no copy to or from the page is in
  * progress, and none can start.
  *
- * Pages are faulted in by get_user_pages_remote(), as if the process had
+ * Pages are faulted in with get_user_pages_remote(), as if the process had
  * accessed them. This sleeps and may wait for a program (userfaultfd, FUSE).
  */
 #include <linux/memcontrol.h>
@@ -390,8 +390,8 @@ static unsigned long __count_mapped_pages(struct mm_struct *mm, unsigned long at
  * pages that are absent; otherwise stop at the first of them.
  *
  * Return: the number of pages, which may be less than the span has; -EINTR if
- * the current task is killed; or another negative errno, -EFAULT if @s begins
- * outside a mapping.
+ * the current task is killed; -EFAULT if @s begins outside a mapping; or another
+ * negative errno.
  */
 static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 		      enum odp_absent_action how, struct page **page)
@@ -466,7 +466,7 @@ bool rnic_odp_is_user_range(const struct rnic_odp *o, u64 at, u64 end)
 /*
  * Fault in pages of a span, as @how requires.
  *
- * Return: the number of pages by which the caller must advance; or a negative
+ * Return: the number of pages that the caller must skip; or a negative
  * errno.
  */
 static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool write,

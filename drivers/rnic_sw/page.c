@@ -36,9 +36,9 @@ static void *__rnic_page_mark_used(struct rnic_map *page, unsigned long at, u32 
 }
 
 /*
- * Check whether a page may be mapped by another process than its program: a
- * page with rings should have at most one mapping, that of the program, and an
- * empty page none. A forked child that has dropped its privileges may still
+ * Check whether a process other than the page's program may have the page mapped. A
+ * page with rings should have at most one mapping, which is the program's; an empty
+ * page should have no mapping. A forked child that has dropped its privileges may still
  * have a mapping of the page, and must not see rings that are created later.
  */
 static bool __rnic_page_has_other_mapping(const struct rnic_map *page)
@@ -112,7 +112,7 @@ static void *rnic_page_alloc_from_new(struct rnic_uctx *u, u32 units, struct rni
  *
  * May sleep.
  *
- * Return: address of the space, to be released by rnic_page_free_space(), or an
+ * Return: address of the space, to be released with rnic_page_free_space(), or an
  * error pointer.
  */
 void *rnic_page_alloc_space(struct rnic_uctx *u, size_t bytes, struct rnic_map **page)

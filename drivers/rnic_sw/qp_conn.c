@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The peer's start-up message, and the method by which a program queries it.
+ * The peer's start-up message, and the method with which a program queries it.
  *
  * An event of iw_cm has 8 bits for the length of Private Data, for IRD and for ORD, and no
  * field for the MPA revision.  So a program's QP keeps the peer's message until the QP is

@@ -64,9 +64,10 @@ static bool has_nothing_posted(const struct rnic_qp *qp)
 }
 
 /*
- * Check whether a modify to state @to is valid: @to must be the current state, a state
- * that a modify can enter, or INIT or RTR before the QP is connected.  SQD is accepted even after
- * the stream has ended, and then changes nothing, because iw_cm may still disconnect.
+ * Check whether a modify to state @to is valid: @to must be the current state, a state that a
+ * modify can enter, or INIT or RTR before the QP is connected. SQD is accepted even after the
+ * stream has ended, because iw_cm moves the QP to SQD when it disconnects; this then changes
+ * nothing.
  */
 static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 {

@@ -3,7 +3,7 @@
  * Ownership of queue pairs: check which task may connect a queue pair, and remember the
  * control group that is charged for it.
  *
- * When a program connects, it names a queue pair by number, and rdma_cm does not check
+ * When a program connects, it specifies a queue pair by its number, and rdma_cm does not check
  * this number.  Without the check in this file, a program could connect another program's
  * queue pair to a peer of its choice.  That peer could then access the other program's
  * memory.
@@ -12,10 +12,10 @@
  *   the same IDs and at least the same capabilities in the same PID namespace, for example
  *   a child process.  The PID namespace is compared because containers may share the host's
  *   network and user namespaces, and the processes of all these containers may run as root.
- * * A kernel consumer's queue pair may be connected only by the thread that has just
- *   moved it to RTR with ib_modify_qp(), which no program can do. rdma_connect() and
- *   rdma_accept() call ib_modify_qp() before they call iw_cm, if the queue pair was created
- *   by rdma_create_qp().  A consumer that uses ib_create_qp() must call ib_modify_qp() itself.
+ * * A kernel consumer's queue pair may be connected only by the thread that has just moved it to
+ *   RTR with ib_modify_qp(), which no program can do. rdma_connect() and rdma_accept() call
+ *   ib_modify_qp() before they call iw_cm, if the queue pair was created with rdma_create_qp().
+ *   A consumer that uses ib_create_qp() must call ib_modify_qp() itself.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>

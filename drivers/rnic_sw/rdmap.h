@@ -203,7 +203,7 @@ struct rdmap {
 	bool			irq_pending;
 	u16			ird;		/* limit of the peer's unanswered requests */
 	struct rdmap_reqq	orq;		/* unanswered local requests */
-	/* requests of the peer, until the LLP has accepted their responses */
+	/* the peer's requests, until the LLP has accepted their responses */
 	struct rdmap_reqq	irq;
 };
 
@@ -238,7 +238,7 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord);
 void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord);
 void rdmap_free_queues(struct rdmap *r);
 /*
- * Get the reason to report if an access of the peer fails after a first check has
+ * Get the reason to report if an access by the peer fails after a first check has
  * allowed it. Called by RDMAP itself only.
  */
 enum iw_reason rdmap_get_refusal_reason(const struct rdmap *r, u8 right);

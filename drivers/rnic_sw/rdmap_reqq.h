@@ -2,12 +2,11 @@
 /*
  * Queue of outstanding Read and Atomic Requests, oldest first.
  *
- * A requester keeps each of its requests in a queue until the response is
- * placed; the ORD limits their number. A responder keeps each request of the
- * peer in a queue until the LLP has accepted the response; the IRD limits the
- * number of unanswered requests, see admit_request(). Reads and atomics share
- * ORD and IRD (RFC 7306 5.2, 5.2.2 (4), N-15), and are answered in the order of
- * the requests.
+ * A requester keeps each of its requests in a queue until the response is placed;
+ * the ORD limits their number. A responder keeps each of the peer's requests in a
+ * queue until the LLP has accepted the response; the IRD limits the number of
+ * unanswered requests, see admit_request(). Reads and atomics share ORD and IRD
+ * (RFC 7306 5.2, 5.2.2 (4), N-15), and are answered in the order of the requests.
  *
  * The queue is a ring in an array of the caller, protected by a lock of the
  * caller. A responder marks a request as served when the whole response has
@@ -26,7 +25,7 @@
  * struct rdmap_req - an outstanding Read or Atomic Request
  * @rreq: Read Request header; for an atomic, the requester uses only the sink
  *	STag and the sink TO
- * @atomic: responder: Atomic Request of the peer
+ * @atomic: responder: the peer's Atomic Request
  * @is_atomic: true for an atomic, false for a Read
  * @slot: requester: free-running index of the WQE in the send queue
  * @done: requester: bytes of the response admitted so far

@@ -228,8 +228,8 @@ enum iw_reason rdmap_admit_more(struct ddp_stream *s, const struct ddp_hdr *h,
 	enum iw_reason why;
 
 	/*
-	 * nothing to check for an untagged segment, which uses the buffer that
-	 * the first segment has selected
+	 * There is nothing to check for untagged segments: the first segment of the
+	 * message has already selected the buffer.
 	 */
 	if (!h->tagged)
 		why = IW_OK;

@@ -221,7 +221,7 @@ static bool prepare_response(struct rdmap *r, struct ddp_msg *m)
 
 /*
  * Check whether a work request may be sent now. If the request must wait for a
- * response of the peer, mark the stream as blocked.
+ * response from the peer, mark the stream as blocked.
  *
  * Return: false if the request has a fence and local requests are unanswered,
  * or if the request needs a response and the ORD is reached; true otherwise.

@@ -7,7 +7,7 @@
  * modify returns; the active side connects in the background, again and again until the peer is
  * in RTR, too.  A program may post requests in RTS at once; they are sent when the stream starts.
  * If they wait for longer than the queue pair's timeout and retry count permit, the queue pair
- * fails.  The same limit applies to requests that have no answer when the peer has gone.
+ * fails.  The same limit applies to requests that are not completed when the peer disappears.
  */
 #include <linux/err.h>
 #include <linux/sched/mm.h>
@@ -49,7 +49,7 @@ static bool has_unfinished_requests(const struct rnic_qp *qp)
 	return rnic_ring_read_prod(&qp->sq.ring) != READ_ONCE(qp->sq.tail);
 }
 
-/* Check whether requests have waited for the stream, or for a peer that has gone, for too long */
+/* Check whether requests have waited too long for the stream, or for a peer that has disappeared */
 static bool __has_limit_passed(struct rnic_rdv *rdv)
 {
 	u32 limit = rdv_limit_ms(rdv->timeout, rdv->retry_cnt);
@@ -105,7 +105,7 @@ static void connect_or_retry_later(struct rnic_rdv *rdv)
 
 	if (!err)
 		return;
-	/* no memory, or no such address: try again later */
+	/* try again later, because the cause may be temporary, such as a lack of memory */
 	spin_lock_bh(&rdv->lock);
 	if (rdv->state == RDV_CONNECTING)
 		rdv->state = RDV_WAITING;
@@ -139,7 +139,10 @@ static void do_step(struct rnic_rdv *rdv, enum rdv_step step)
 static void rnic_rdv_work(struct work_struct *work)
 {
 	struct rnic_rdv *rdv = container_of(to_delayed_work(work), struct rnic_rdv, work);
-	/* charge the program for sockets and messages, and wait for no storage over this device */
+	/*
+	 * charge the program for sockets and messages, and never wait for storage that is reached
+	 * over this device
+	 */
 	struct mem_cgroup *old = set_active_memcg(rdv->qp->owner.memcg);
 	unsigned int noio = memalloc_noio_save();
 	enum rdv_step step;
@@ -162,8 +165,8 @@ static void rnic_rdv_work(struct work_struct *work)
  * @attr: new values
  * @mask: IB_QP_*: which values of @attr are valid
  *
- * Return: true if the modify enters RTR and names the peer by address and number, which rdma_cm
- * never does for iWARP; false otherwise.
+ * Return: true if the modify enters RTR and specifies the peer's address and QP number, which
+ * rdma_cm never does for iWARP; false otherwise.
  */
 bool rnic_rdv_is_requested(const struct ib_qp_attr *attr, int mask)
 {
@@ -268,8 +271,8 @@ static bool may_set_rate(const struct rnic_rdv *rdv)
 }
 
 /*
- * Enter RTS.  If a stream exists already, its peer has said which PSN it expects.  In InfiniBand
- * another PSN would make the peer drop every packet, so report the error at once.
+ * Enter RTS. If a stream exists already, the peer has sent the PSN that it expects. An InfiniBand
+ * peer would drop every packet with another PSN, so report a mismatch at once.
  */
 static int enter_rts(struct rnic_rdv *rdv, const struct ib_qp_attr *attr, int mask)
 {
@@ -301,7 +304,7 @@ static int enter_rts(struct rnic_rdv *rdv, const struct ib_qp_attr *attr, int ma
  * rnic_rdv_modify - enter RTR or RTS without rdma_cm
  * @qp: the queue pair
  * @attr: new values; the state is RTR and rnic_rdv_is_requested() is true, or the state is RTS and
- *	the queue pair has entered RTR by this function
+ *	the queue pair has entered RTR through this function
  * @mask: IB_QP_*: which values of @attr are valid
  *
  * The caller must hold rnic_dev.rdv_lock, in a memalloc_noio scope: workers wait for the lock, and
@@ -346,10 +349,10 @@ int rnic_rdv_set_rate(struct rnic_rdv *rdv, u64 rate)
 }
 
 /**
- * rnic_rdv_get_state - get the state that a program has entered
+ * rnic_rdv_get_state - get the state that the program has requested
  * @rdv: the rendezvous
  *
- * Return: RTR or RTS, also if the queue pair has failed since.
+ * Return: RTR or RTS, even if the queue pair has failed since then.
  */
 enum ib_qp_state rnic_rdv_get_state(struct rnic_rdv *rdv)
 {
@@ -362,7 +365,7 @@ enum ib_qp_state rnic_rdv_get_state(struct rnic_rdv *rdv)
 }
 
 /**
- * rnic_rdv_query - fill in what a program has set in RTR and RTS
+ * rnic_rdv_query - fill in the attributes that the program has set in the modifies to RTR and RTS
  * @rdv: the rendezvous
  * @attr: filled in, except the state
  */
@@ -381,7 +384,9 @@ void rnic_rdv_query(struct rnic_rdv *rdv, struct ib_qp_attr *attr)
 	spin_unlock_bh(&rdv->lock);
 }
 
-/* Check whether requests without an answer may stay posted, see rnic_rdv_defer_flush() */
+/*
+ * Check whether requests that the peer has not answered may stay posted, see rnic_rdv_defer_flush()
+ */
 static bool __may_defer_flush(const struct rnic_rdv *rdv)
 {
 	const struct rnic_qp *qp = rdv->qp;
@@ -394,13 +399,13 @@ static bool __may_defer_flush(const struct rnic_rdv *rdv)
 }
 
 /**
- * rnic_rdv_defer_flush - keep requests posted that the peer, which has gone, cannot answer
+ * rnic_rdv_defer_flush - keep requests posted after the peer has disappeared
  * @qp: queue pair in error state, whose stream ddp_stream_quiesce() has settled
  *
- * InfiniBand tries again for as long as timeout and retry count permit before it reports an error.
- * A program may exit in this time without ever seeing the error, and then has succeeded.  So the
- * requests fail only after this time, which begins when this function or the work item first finds
- * requests.  Without a limit they fail at once, because no retry can succeed.
+ * An InfiniBand adapter retries for as long as timeout and retry count permit before it reports an
+ * error. A program that exits in this time never sees the error, and so succeeds. So the requests
+ * fail only after this time, which begins when this function or the work item first finds requests.
+ * Without a limit they fail at once, because no retry can succeed.
  *
  * The caller must have called rnic_rdv_stop().  A post to a queue pair whose flush is deferred
  * schedules qp->err_work, which calls this function again.
@@ -438,7 +443,7 @@ bool rnic_rdv_defer_flush(struct rnic_qp *qp)
  * rnic_rdv_stop - end the rendezvous of a queue pair that has failed
  * @qp: the queue pair; the function does nothing if it has no rendezvous
  *
- * Stops to connect or to listen.  Does not end a session whose stream has started, because the
+ * Stops connecting or listening.  Does not end a session whose stream has started, because the
  * stream may still have to send a Terminate.  On return the work item neither runs nor will run,
  * and the LLP makes the closed upcall of a session in progress soon.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Rendezvous: set up the stream of a queue pair that a program connects by ibv_modify_qp()
- * instead of rdma_cm.  See Documentation/rendezvous.rst.
+ * Rendezvous: set up the stream of a queue pair that a program connects with ibv_modify_qp()
+ * instead of rdma_cm. See Documentation/rendezvous.rst.
  */
 #ifndef _RNIC_SW_RDV_H
 #define _RNIC_SW_RDV_H
@@ -25,9 +25,10 @@ struct rdv_port;
  * @RDV_WAITING: no session exists; an active side tries again later, a passive side waits for a
  *	Request
  * @RDV_CONNECTING: active side: a session is being set up
- * @RDV_REQUESTED: passive side: a Request has come; it is accepted or about to be
+ * @RDV_REQUESTED: passive side: a Request has arrived, and the driver has accepted it or will do so
  * @RDV_CONNECTED: the stream has started
- * @RDV_LOST: the stream has ended because the peer is gone; the program does not know it yet
+ * @RDV_LOST: the stream has ended because the peer has disappeared, but the program is not
+ * notified yet
  * @RDV_ENDED: the queue pair has failed or is being destroyed
  */
 enum rdv_state {

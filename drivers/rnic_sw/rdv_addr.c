@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Find the addresses of an address vector, which names both sides by GIDs.
+ * Find the addresses of an address vector, which contains a GID for each side.
  *
- * A GID is an IPv4-mapped or an IPv6 address, or GID 0 of a device, which is made of the MAC
- * address.  GID 0 of this device stands for the first address of its interface.  GID 0 of another
- * host stands for the IPv4 address at which the neighbour table (ARP) has this MAC address.  Programs
- * exchange their GIDs over a socket, so the table mostly has the host.
+ * A GID is an IPv4-mapped or an IPv6 address, or GID 0 of a device, which is derived from the MAC
+ * address. GID 0 of this device stands for the first address of its interface. GID 0 of another
+ * host stands for the IPv4 address at which the neighbour table (ARP) has this MAC address.
+ * Programs exchange their GIDs over a socket, so the table usually contains the other host.
  */
 #include <linux/etherdevice.h>
 #include <linux/nsproxy.h>
@@ -19,7 +19,7 @@
 #include "rdv.h"
 
 /*
- * Check whether @gid is GID 0 of some device, as netdev.c makes it: the MAC address, two zero
+ * Check whether @gid is GID 0 of some device, as netdev.c builds it: the MAC address, two zero
  * bytes, and the two halves of the MAC address again with two bytes between them
  */
 static bool is_mac_gid(const union ib_gid *gid)
@@ -130,16 +130,15 @@ static bool may_use_net(const struct net *net)
  * rdv_resolve_addrs - find the addresses of an address vector
  * @dev: the device
  * @ah: the address vector; its sgid_attr is valid if it has a GRH
- * @local: filled in with the own address, port 0
+ * @local: filled in with this side's address, port 0
  * @remote: filled in with the peer's address, port 0
  *
  * Context: the task that modifies the queue pair; may sleep.
  *
- * Return: 0; -EINVAL if @ah has no GRH, or if the GIDs are no addresses of one family;
- * -EHOSTUNREACH if the peer's GID is GID 0 of a host that the neighbour table does not have;
- * -EADDRNOTAVAIL if the own interface
- * has no address; -ENODEV if it is being removed; -ENETUNREACH if the device is in another network
- * namespace than the current task.
+ * Return: 0; -EINVAL if @ah has no GRH, or if the GIDs are not addresses of the same family;
+ * -EHOSTUNREACH if the peer's GID is GID 0 of a host that is not in the neighbour table;
+ * -EADDRNOTAVAIL if the device's interface has no address; -ENODEV if the interface is being
+ * removed; -ENETUNREACH if the device is in another network namespace than the current task.
  */
 int rdv_resolve_addrs(struct rnic_dev *dev, const struct rdma_ah_attr *ah,
 		      struct sockaddr_storage *local, struct sockaddr_storage *remote)

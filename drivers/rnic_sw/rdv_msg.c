@@ -88,9 +88,9 @@ bool rdv_msg_is_for(const struct rdv_msg *peer, const struct rdv_msg *mine)
  * @dest_qpn: number of the peer's queue pair
  * @dgid: the peer's GID, RDV_GID_LEN bytes
  *
- * The smaller number connects, or the smaller GID if the numbers are equal.  The number comes
- * first, because each side knows both numbers, but may know the other side by another one of its
- * GIDs.
+ * The smaller number connects, or the smaller GID if the numbers are equal. The number comes
+ * first, because each side knows both numbers, but the two sides may use different GIDs of the
+ * same device.
  *
  * Return: the role of the own queue pair.
  */

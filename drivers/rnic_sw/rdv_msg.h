@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Rendezvous message: what two queue pairs that are connected by ibv_modify_qp() tell each
- * other in the Private Data of the Request and of the Reply.  See
+ * Rendezvous message: the data that two queue pairs, connected with ibv_modify_qp(),
+ * exchange in the Private Data of the Request and of the Reply. See
  * Documentation/rendezvous.rst.
  */
 #ifndef _RNIC_SW_RDV_MSG_H

@@ -68,13 +68,16 @@ struct open_port {
 };
 
 /*
- * Open the socket in a worker of the kernel, so that the socket belongs to the device and not to
- * the first of the programs that share it.  The worker may also bind a port below 1024.
+ * Open the socket in a kernel worker, so that the socket belongs to the device and not to the
+ * first of the programs that share the socket. The worker may also bind a port below 1024.
  */
 static void rnic_rdv_open_work(struct work_struct *work)
 {
 	struct open_port *o = container_of(work, struct open_port, work);
-	/* reclaim must not wait for storage over this device: its workers may wait for rdv_lock */
+	/*
+	 * memory reclaim must not wait for storage that is reached over this device, because the
+	 * device's workers may wait for rdv_lock
+	 */
 	unsigned int noio = memalloc_noio_save();
 
 	ddp_sock_owner_init(&o->port->owner, NULL);
@@ -113,7 +116,7 @@ static struct rdv_port *open_rdv_port(struct rnic_dev *dev, const struct ddp_ses
  *
  * Context: the task that modifies the queue pair; may sleep.
  *
- * Return: 0 or the negative errno for which the address and port cannot be used.
+ * Return: 0 or the negative errno that says why the address and port cannot be used.
  */
 int rdv_port_get(struct rnic_rdv *rdv)
 {
@@ -134,10 +137,10 @@ int rdv_port_get(struct rnic_rdv *rdv)
 }
 
 /**
- * rdv_port_put - stop to listen for a queue pair, if that has not been done yet
+ * rdv_port_put - stop listening for a queue pair, if that has not been done yet
  * @rdv: rendezvous of the queue pair
  *
- * Concurrent calls are permitted; only one of them stops to listen.
+ * Concurrent calls are permitted; only one of them stops the listening.
  *
  * Context: process, not in an upcall of the listener; may sleep.
  */

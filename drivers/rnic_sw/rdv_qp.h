@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the verbs call for a queue pair that a program connects without rdma_cm; see rdv.h. */
+/*
+ * Functions that the verbs call for a queue pair that a program connects without rdma_cm; see
+ * rdv.h.
+ */
 #ifndef _RNIC_SW_RDV_QP_H
 #define _RNIC_SW_RDV_QP_H
 
@@ -51,10 +54,10 @@ static inline bool rnic_qp_has_lost_peer(const struct rnic_qp *qp)
  * rnic_qp_keeps_recvs - check whether receives stay posted although the stream has ended
  * @qp: the queue pair
  *
- * In InfiniBand a queue pair does not notice that its peer is gone before it sends something.
- * Programs rely on this: one that has got all its messages may poll its completion queue again, and
- * does not expect flushed receives.  So these stay posted until a request fails, or the program
- * moves the queue pair to the error state.
+ * In InfiniBand a queue pair does not notice that its peer has disappeared until it sends a
+ * message. Programs rely on this: a program that has received all its messages may poll its
+ * completion queue again, and does not expect flushed receives. So receives stay posted until a
+ * request fails, or until the program moves the queue pair to the error state.
  *
  * Context: any.
  *

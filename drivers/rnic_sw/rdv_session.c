@@ -3,10 +3,10 @@
  * Sessions of a rendezvous: connect, accept, and the upcalls of the LLP.
  *
  * A failed attempt to connect must not use up the queue pair's stream, which can be bound only
- * once.  So the active side binds the stream when the peer's Reply has come.  The passive side
+ * once.  So the active side binds the stream when the peer's Reply has arrived.  The passive side
  * binds the stream when it accepts.
  *
- * The LLP makes the upcalls of a session in a worker, one after the other.  No upcall waits.
+ * The LLP makes the upcalls of a session in a worker, one after the other. No upcall may wait.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -38,8 +38,8 @@ static struct negotiation_side get_negotiation_side(const struct ddp_offer *o)
 }
 
 /*
- * Set IRD, ORD and RTR types to request.  Before RTS the program has not named the ORD, which is
- * the maximum then.
+ * Fill in the IRD, ORD and RTR types to request. The program sets the ORD only in RTS, so before
+ * RTS request the maximum.
  */
 static void fill_wanted_depths(struct rnic_rdv *rdv)
 {
@@ -133,7 +133,7 @@ int rdv_connect(struct rnic_rdv *rdv)
 
 /*
  * Choose the session to accept, and fill in the Reply.  The session may have ended since the work
- * item was queued, and another Request may have come.
+ * item was queued, and another Request may have arrived.
  *
  * @o: filled in; may be NULL
  *
@@ -196,7 +196,9 @@ int rdv_accept(struct rnic_rdv *rdv)
 
 /* Upcalls -------------------------------------------------------------------------------- */
 
-/* Record what the peer has said.  A peer that is not in RTS yet has no RNR retry count. */
+/*
+ * Record the contents of the peer's message. A peer that is not in RTS yet has no RNR retry count.
+ */
 static void __set_peer(struct rnic_rdv *rdv, const struct rdv_msg *peer)
 {
 	u32 limit = peer->has_sq_psn ? rdv_rnr_limit_ms(rdv->min_rnr_timer, peer->rnr_retry)
@@ -263,7 +265,7 @@ static int rnic_rdv_handle_request(struct ddp_listener *l, struct ddp_session *s
 	return -ECONNREFUSED;
 }
 
-/* Limit the rate of the stream, which is bound, if the program has set a limit before */
+/* Limit the rate of the bound stream if the program has already set a limit */
 static void apply_rate(struct rnic_rdv *rdv)
 {
 	u64 rate;
@@ -275,7 +277,7 @@ static void apply_rate(struct rnic_rdv *rdv)
 		ddp_stream_set_tx_rate(&rdv->qp->rdmap.stream, rate);
 }
 
-/* Start the stream, which is bound; also if the queue pair has failed meanwhile */
+/* Start the bound stream, even if the queue pair has failed meanwhile */
 static void start_stream(struct rnic_rdv *rdv)
 {
 	struct rnic_qp *qp = rdv->qp;
@@ -347,8 +349,8 @@ static enum iw_reason rnic_rdv_handle_established(struct ddp_session *ss, const 
 }
 
 /*
- * Close the stream after the requests that are posted, without telling the program, see
- * rnic_qp_keeps_recvs().  Later requests fail when the stream has ended.
+ * Close the stream once all posted requests are sent, without notifying the program, see
+ * rnic_qp_keeps_recvs(). Later requests fail when the stream has ended.
  */
 static void rnic_rdv_handle_peer_closed(struct ddp_session *ss)
 {
@@ -359,7 +361,7 @@ static void rnic_rdv_handle_peer_closed(struct ddp_session *ss)
 }
 
 /*
- * Handle the end of a session.  If the stream was not bound, the queue pair is still in IDLE, and
+ * Handle the end of a session. If the stream was not bound, the queue pair is still in QP_IDLE, and
  * the next attempt begins after a pause.
  */
 static void rnic_rdv_handle_closed(struct ddp_session *ss, enum iw_reason why,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Times of a rendezvous: how long to try, and how long to wait between two attempts. */
+/*
+ * Times of a rendezvous: how long a posted request waits, and the pause between two attempts to
+ * connect.
+ */
 #ifndef _RNIC_SW_RDV_TIME_H
 #define _RNIC_SW_RDV_TIME_H
 

@@ -4,7 +4,7 @@
  *
  * The receive path of the stream waits in the same way as for a page fault: the LLP keeps the
  * segment, and passes it again after ddp_fault_complete().  While a message waits, the receive ring
- * has NEED_WAKEUP set, so a program that posts a receive then enters the kernel.  Programs post to
+ * has NEED_WAKEUP set, so a program that posts a receive must enter the kernel.  Programs post to
  * an SRQ without entering the kernel, so the work item checks the SRQ at intervals.
  *
  * If the time limit has passed, the message is admitted again without a receive, and DDP ends the
@@ -25,7 +25,7 @@ struct rnic_rnr {
 	spinlock_t		lock;		/* outside the locks of RQ and SRQ */
 	u32			limit_ms;	/* RDV_FOREVER: no limit */
 	bool			waiting;	/* a message waits */
-	bool			expired;	/* the limit has passed once: never wait again */
+	bool			expired;	/* limit_ms was exceeded once: never wait again */
 	unsigned long		since;		/* begin of the wait, in jiffies */
 	struct delayed_work	work;
 };
@@ -36,7 +36,9 @@ static bool has_limit_passed(const struct rnic_rnr *rnr)
 	       time_after_eq(jiffies, rnr->since + msecs_to_jiffies(rnr->limit_ms));
 }
 
-/* Queue the work item for the next check of the SRQ or for the end of the limit, if necessary */
+/*
+ * Queue the work item, if necessary, for the next check of the SRQ or for the end of the time limit
+ */
 static void __queue_rnr_check(struct rnic_rnr *rnr)
 {
 	lockdep_assert_held(&rnr->lock);
@@ -65,7 +67,7 @@ static void rnic_rnr_work(struct work_struct *work)
 
 	spin_lock_irqsave(&rnr->lock, flags);
 	if (rnr->waiting) {
-		/* a receive that has come in time must not end the waits of later messages */
+		/* if a receive was posted in time, later messages must still be able to wait */
 		rnr->expired = !rnic_rq_has_recv(rnr->qp) && has_limit_passed(rnr);
 		if (rnr->expired || rnic_rq_has_recv(rnr->qp))
 			__end_rnr_wait(rnr);
@@ -75,7 +77,10 @@ static void rnic_rnr_work(struct work_struct *work)
 	spin_unlock_irqrestore(&rnr->lock, flags);
 }
 
-/* DDP unbinds the stream.  On return __end_rnr_wait() does not run and will not run. */
+/*
+ * Cancel the wait because DDP unbinds the stream. On return __end_rnr_wait() does not run and will not
+ * run.
+ */
 static void rnic_rnr_cancel(struct ddp_fault *w)
 {
 	struct rnic_rnr *rnr = w->mem;
@@ -102,7 +107,10 @@ enum iw_reason rdmap_rq_dequeue_or_wait(struct rdmap *r)
 	ddp_rx_begin_wait(&r->stream, &rnr_ops, rnr);
 	rnr->waiting = true;
 	rnr->since = jiffies;
-	/* a receive that is posted from now on is noticed; check those before */
+	/*
+	 * a receive that is posted from now on ends the wait, see the top of this file; check for
+	 * receives that were posted before
+	 */
 	if ((!qp->srq && !rnic_rq_set_wakeup(qp)) || rnic_rq_has_recv(qp)) {
 		rnr->waiting = false;
 		if (!qp->srq)
@@ -164,7 +172,7 @@ static struct rnic_rnr *new_rnr(struct rnic_qp *qp)
  * @qp: the queue pair; its stream must not have started, and no other call may run for it
  * @ms: as for rnic_rnr_set_limit()
  *
- * May be called again; then the last limit is valid.
+ * May be called again to replace the limit.
  *
  * Context: process; may sleep.
  *
@@ -183,7 +191,7 @@ int rnic_rnr_add(struct rnic_qp *qp, u32 ms)
 }
 
 /**
- * rnic_rnr_free - free what rnic_rnr_add() has added
+ * rnic_rnr_free - free the memory that rnic_rnr_add() has allocated
  * @qp: the queue pair; its stream must be unbound
  */
 void rnic_rnr_free(struct rnic_qp *qp)

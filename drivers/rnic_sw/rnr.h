@@ -8,7 +8,7 @@
 
 #include "rnic.h"
 
-/* Get what lets messages wait for receives; NULL if no message may wait */
+/* Get the state of the queue pair's waits for receives; NULL if no message may wait */
 static inline struct rnic_rnr *rnic_qp_rnr(const struct rnic_qp *qp)
 {
 	/* pairs with the release in rnic_rnr_add(); litmus: publish */
@@ -20,7 +20,7 @@ void rnic_rnr_free(struct rnic_qp *qp);
 void rnic_rnr_set_limit(struct rnic_qp *qp, u32 ms);
 void rnic_rnr_end_wait_if_posted(struct rnic_qp *qp);
 
-/* rq.c, srq.c: what rnr.c needs of the receive queues */
+/* rq.c, srq.c: functions of the receive queues for rnr.c */
 bool rnic_rq_has_recv(struct rnic_qp *qp);
 bool rnic_rq_set_wakeup(struct rnic_qp *qp);
 void rnic_rq_clear_wakeup(struct rnic_qp *qp);

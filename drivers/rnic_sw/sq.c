@@ -21,7 +21,7 @@
 #include "rdv_qp.h"
 #include "rnic.h"
 
-/* Number of requests that a context, maybe a softirq, completes before a worker does the others */
+/* A context, maybe a softirq, completes at most this many requests, then a worker continues */
 #define COMPLETE_MAX	256
 
 enum swqe_state {
@@ -234,10 +234,10 @@ static u8 get_loss_status(const struct rnic_qp *qp)
 }
 
 /*
- * Get the status with which a request is flushed. If the RDMAP layer of the
- * peer has sent a Terminate, the oldest request that awaits a response gets a
- * remote error. If a queue pair that does not use rdma_cm has lost its peer, the
- * oldest request gets a retry error.
+ * Get the status with which a request is flushed. If the peer's RDMAP layer has
+ * sent a Terminate, the oldest request that awaits a response gets a remote error.
+ * If a queue pair that does not use rdma_cm has lost its peer, the oldest request
+ * gets a retry error.
  */
 static u8 choose_flush_status(struct rnic_qp *qp, const struct rnic_swqe *n)
 {

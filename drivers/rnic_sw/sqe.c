@@ -4,8 +4,9 @@
  * supports.
  *
  * Fields that an opcode does not use must be zero, because a later version of
- * the driver may give them a meaning. A program that sets such a field by
- * accident fails now, and so cannot come to depend on the field being ignored.
+ * the driver may give them a meaning. The check makes a program that sets such a
+ * field by accident fail now. Otherwise such programs would work until that
+ * later version.
  */
 #include "sqe.h"
 

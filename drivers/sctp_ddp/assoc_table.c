@@ -141,9 +141,9 @@ struct sddp_assoc *sddp_table_pop(void)
  * shared with the connecting task. The local ports are not compared, because programs
  * with different local ports share associations. The VRFs are compared, because an
  * association that was created before the interface joined its present VRF may lead
- * to another host. The owners are compared, because otherwise a program could evade
- * its firewall rules by the socket of another owner, or could use a local port that only
- * a privileged program may use.
+ * to another host. The owners are compared, because otherwise a program could use another
+ * owner's socket to evade its own firewall rules, or to use a local port that only a
+ * privileged program may use.
  */
 static bool may_share_assoc(const struct sddp_assoc *a,
 			    const struct ddp_connect *args, int vrf)

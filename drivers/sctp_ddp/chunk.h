@@ -30,7 +30,7 @@ enum sddp_chunk_kind {
 /**
  * struct sddp_control - a Session Control chunk in decoded form
  * @ssn: DDP-SSN
- * @what: kind of the chunk, never SDDP_KIND_SEGMENT
+ * @kind: kind of the chunk, never SDDP_KIND_SEGMENT
  * @offer: IRD/ORD word and Private Data; @offer.enhanced is set if the Function Code is
  *	one of the three enhanced codes and the chunk has the word
  */

@@ -200,7 +200,7 @@ struct sddp_assoc {
 	/* time at which the worker ends the association if it has no session, jiffies */
 	unsigned long		idle_until;
 	u32			violations;	/* protocol violations of an unaccepted peer */
-	/* reason for which the worker must end the association, or IW_OK */
+	/* reason why the worker must end the association, or IW_OK */
 	enum iw_reason		end_reason;
 	/* errno of a send that found the association ended, or 0 */
 	int			send_err;

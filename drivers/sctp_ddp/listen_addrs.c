@@ -213,8 +213,8 @@ static struct addresses *list_listen_addrs(const struct sddp_listener *l)
 
 /*
  * Check whether an update may continue, and yield the CPU if necessary. Return: true if
- * the update may continue; false if destroy_listener() waits for the work item, so that
- * the caller must stop.
+ * the update may continue; false if the caller must stop, because destroy_listener() is
+ * waiting for the work item.
  */
 static bool may_continue_update(const struct sddp_listener *l)
 {

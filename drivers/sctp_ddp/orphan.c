@@ -156,7 +156,7 @@ void sddp_orphan_process_next(struct sddp_assoc *a, u16 id, unsigned long value,
 }
 
 /**
- * sddp_orphan_session - replace the table entry of an ended session by a value
+ * sddp_orphan_session - replace the table entry of an ended session with a value
  * @st: the stream, for which may_orphan_session() has returned true
  * @owed: true if our Terminate must be sent, as the only chunk of this side
  *
@@ -169,8 +169,8 @@ void sddp_orphan_session(struct sddp_stream *st, bool owed)
 	struct sddp_tally t = st->tally;
 
 	/*
-	 * Set the count to complete if no chunk of the peer is missing: the peer has sent
-	 * its last chunk, or gets a Terminate in reply to its Initiate (RFC 5043 6.4).
+	 * Mark the count as complete if no more chunks are expected from the peer: it has
+	 * sent its last chunk, or gets a Terminate in reply to its Initiate (RFC 5043 6.4).
 	 */
 	if (st->s.peer_done || st->s.state == SDDP_REQUESTED)
 		t = (struct sddp_tally){ .last = true };

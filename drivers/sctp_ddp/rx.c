@@ -93,7 +93,7 @@ static void sddp_rx_report_initiate(struct sddp_stream *st, const struct ddp_off
 	st->reported = !sddp_listen_pass_initiate(st, o);
 	if (st->reported)
 		sddp_unaccepted_remove(st->a);
-	/* RFC 5043 6.4: a Reject is sent only for the ULP; any other refusal is a Terminate */
+	/* RFC 5043 6.4: send a Reject only if the ULP rejects; otherwise refuse with a Terminate */
 	if (!st->reported)
 		sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
 }
@@ -391,7 +391,7 @@ static bool process_early_chunk(struct sddp_stream *st, const struct sddp_chunk_
 	}
 	if ((!st->deferred || sddp_early_may_defer(st)) && keep_early_chunk(st, in, h->ssn))
 		return true;
-	/* retry later if deferred chunks use the memory: the peer has made no error */
+	/* retry later if deferred chunks use up the memory, which is not an error of the peer */
 	if (st->a->deferred)
 		return false;
 	refuse_chunk(st, in, h, IW_NO_MEMORY);

@@ -13,7 +13,7 @@ void sddp_session_init(struct sddp_session *s, bool active)
 }
 
 /*
- * End the session because of an illegal chunk (RFC 5043 6.1). Later chunks of the peer
+ * End the session because of an illegal chunk (RFC 5043 6.1). Later chunks from the peer
  * are ignored, except its Terminate, which shows that the peer sends no further chunk.
  */
 static enum sddp_do end_by_violation(struct sddp_session *s)
@@ -98,7 +98,7 @@ static enum sddp_do receive_segment(struct sddp_session *s)
 	return SDDP_DO_DELIVER;
 }
 
-/* Process a chunk after the end of the session: only record a Terminate of the peer */
+/* Process a chunk after the end of the session: only record a Terminate from the peer */
 static enum sddp_do receive_late(struct sddp_session *s, enum sddp_chunk_kind what)
 {
 	if (what == SDDP_KIND_TERMINATE)

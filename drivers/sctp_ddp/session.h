@@ -67,7 +67,7 @@ enum sddp_do {
 };
 
 /**
- * struct sddp_session - state of one session, as seen by one side
+ * struct sddp_session - state of one session, as one side sees it
  * @state: current state
  * @active: true if this side sends the Initiate
  * @enhanced: true if the Initiate was an Enhanced Initiate (RFC 6581), so that the

@@ -24,9 +24,9 @@
 #define SNDBUF_UNACCEPTED	(32 * 1024)
 
 /*
- * Maximum number of unsent bytes in SCTP's queue: while the queue has as many, no segment is
- * passed to SCTP. SCTP sends the chunks of all streams in one order, so a longer queue would
- * delay the messages of other sessions.
+ * Limit of unsent bytes in SCTP's queue: while the queue holds this many bytes or more, no
+ * segment is passed to SCTP. SCTP sends the chunks of all streams in the order in which they
+ * were queued, so a longer queue would delay the messages of other sessions.
  */
 #define UNSENT_MAX	(128 * 1024)
 

@@ -52,7 +52,7 @@ enum sddp_stall_do {
  *	window is closed may send no acknowledgment for any length of time.
  * @acked: last TSN that the peer has acknowledged cumulatively
  * @last_heard: time of the last packet from the peer on any path, nanoseconds
- * @now: current time, nanoseconds, by the same clock as @last_heard
+ * @now: current time, nanoseconds, from the same clock as @last_heard
  */
 struct sddp_stall_view {
 	bool	in_flight;

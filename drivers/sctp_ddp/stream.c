@@ -417,7 +417,7 @@ void sddp_stream_handle_peer_done(struct sddp_stream *st)
 	ddp_session_report_peer_closed(&st->ss);
 	/*
 	 * Let the worker send our Terminate if one is pending. The Terminate no longer
-	 * waits for requests that need responses of the peer, because no response can
+	 * waits for requests that need responses from the peer, because no response can
 	 * arrive.
 	 */
 	sddp_stream_set_event(st, SDDP_EV_TX);

@@ -154,7 +154,7 @@ static bool may_orphan_session(const struct sddp_stream *st)
 	       (st->s.own_done || !st->reported);
 }
 
-/* Replace the ended session in the table by the next session, whose Initiate has been kept */
+/* Replace the ended session in the table with the next session, whose Initiate has been kept */
 static void sddp_stream_start_next(struct sddp_stream *st)
 {
 	struct sddp_stream *next = st->next;

@@ -342,8 +342,8 @@ static int send_stream_chunks(struct sddp_stream *st, u32 most)
 	if (!err && most && may_send_segments(st))
 		err = send_segments(st, most);
 	/*
-	 * send the session's Terminate only after all segments; an ended session sends
-	 * no segments
+	 * The session's Terminate must follow the last segment: an error means that segments
+	 * may be left. An ended session sends no more segments, so its Terminate need not wait.
 	 */
 	if (err)
 		return err;

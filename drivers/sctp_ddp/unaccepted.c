@@ -149,9 +149,10 @@ void sddp_unaccepted_remove(struct sddp_assoc *a)
  * sddp_assoc_count_accepted - count a session that has been accepted
  * @a: the association
  *
- * The worker calls this function when a program has accepted a session of the peer, or
- * the peer has accepted a session of a program. On an association that the peer has
- * established, the first accepted session raises the buffer limits.
+ * The worker calls this function when a program has accepted a session that the peer
+ * requested, or the peer has accepted a session that a program requested. On an
+ * association that the peer has established, the first accepted session raises the
+ * buffer limits.
  *
  * Context: worker, with the association's mutex held.
  */

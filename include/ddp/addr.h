@@ -45,7 +45,7 @@ u32 ddp_addr_hash_source(const struct sockaddr_storage *a, u32 seed);
 /* Hash an address with its port, scope and network namespace */
 u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a,
 		  u32 seed);
-/* Convert an IPv4-mapped IPv6 address to an IPv4 address; leave others unchanged */
+/* Convert an IPv4-mapped IPv6 address to an IPv4 address; leave other addresses unchanged */
 void ddp_addr_unmap_v4(struct sockaddr_storage *a);
 /*
  * Store up to @room addresses of an interface in @at, each with port 0. Return:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Copying of payloads by whole pages, which is faster for large payloads. */
+/* Copying of payloads in whole pages, which is faster for large payloads. */
 #ifndef _DDP_COPY_H
 #define _DDP_COPY_H
 

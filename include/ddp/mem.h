@@ -199,7 +199,7 @@ void ddp_stags_destroy(struct ddp_stags *t);
  * copied one segment or batch, and has then found the MR invalid. Process or
  * softirq context. Returns true if @r was valid, false if not.
  *
- * ddp_region_validate() makes @r valid with a new key.
+ * ddp_region_validate() validates @r with a new key.
  *
  * ddp_region_remove() revokes @r and removes it from the table. On return the
  * caller may unpin the memory, but must free @r only after an RCU grace period.

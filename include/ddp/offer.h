@@ -80,7 +80,7 @@ static inline u32 ddp_offer_encode_word(const struct ddp_offer *o)
 
 /**
  * ddp_offer_decode_word - decode a peer's IRD/ORD word, RFC 6581 section 9
- * @o: offer of the peer; enhanced, ird, ord and rtr are set from @word
+ * @o: the peer's offer; enhanced, ird, ord and rtr are set from @word
  * @word: the word in host byte order
  *
  * If flag A is not set, the other RTR flags are ignored (9.2).

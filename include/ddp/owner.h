@@ -11,8 +11,8 @@ struct net;
 
 /**
  * struct ddp_sock_owner - the task on whose behalf a socket is created
- * @cred: credentials of the task, referenced; firewall rules by user or group match
- *	the packets of the socket by these credentials
+ * @cred: credentials of the task, referenced; a firewall uses them to match
+ *	rules for a user or group with the packets of the socket
  * @cgroups: control groups of the task, referenced; their network policies apply to
  *	the socket
  * @privileged: true if the task may bind to privileged ports (CAP_NET_BIND_SERVICE);

@@ -95,7 +95,7 @@ struct ddp_conn_req {
 
 /**
  * struct ddp_port_ops - operations of an LLP for listening sockets
- * @type: session type of the LLP. The user of a listener holds a reference to
+ * @type: session type of the LLP. The ULP of a listener holds a reference to
  *	the LLP's module, so the module cannot be unloaded while a port exists.
  * @open: create a socket and bind it as @a specifies; the caller then calls
  *	listen(). If an error is returned, but *@sock is set, the caller

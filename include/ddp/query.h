@@ -24,10 +24,11 @@
  *	read
  * @retransmits: number of retransmitted packets
  *
- * The byte counts include all headers of the LLP. If several streams share an
- * SCTP association, @unacked, @unsent, @unread and @retransmits describe the
- * whole association. The values are read one after the other, so they are not a
- * consistent snapshot.
+ * The byte counts include DDP headers. Over TCP they also include the framing of MPA;
+ * over SCTP, @unread also includes SCTP's memory overhead. If several streams share an
+ * SCTP association, @unacked, @unsent, @unread and @retransmits describe the whole
+ * association. The values are read one after the other, so they are not a consistent
+ * snapshot.
  */
 struct ddp_query {
 	const char	*llp;

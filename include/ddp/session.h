@@ -44,13 +44,13 @@ struct ddp_policy {
 };
 
 /**
- * struct ddp_session_user - upcalls from an LLP to the user of sessions
+ * struct ddp_session_user - upcalls from an LLP to the ULP
  * @policy: fill in the settings for a peer that has connected to @l. An LLP
  *	may instead use the settings in ddp_listen.policy.
- * @request: handle a peer's request for a session on @l. Returns 0 if the user
- *	takes over one reference to @ss; the user must then call accept, reject
+ * @request: handle a peer's request for a session on @l. Returns 0 if the ULP
+ *	takes over one reference to @ss; the ULP must then call accept, reject
  *	or stop within DDP_ANSWER_TIMEOUT, or else the LLP ends the session.
- *	Returns a negative errno if the user refuses the request; the LLP then
+ *	Returns a negative errno if the ULP refuses the request; the LLP then
  *	ends the session and keeps the reference.
  * @refused: count a connection setup on @l that failed before @request
  * @established: handle the success of start-up. Active side: @o is the peer's
@@ -130,8 +130,8 @@ struct ddp_listener {
  * @remote: destination address and port
  * @offer: IRD, ORD, RTR types and Private Data to send
  * @policy: settings of the device
- * @stream: stream that the LLP starts after the established upcall; NULL if the user calls
- *	ddp_session_type.bind in that upcall. A stream can be bound only once, so a user that
+ * @stream: stream that the LLP starts after the established upcall; NULL if the ULP calls
+ *	ddp_session_type.bind in that upcall. A stream can be bound only once, so a ULP that
  *	may have to connect again after a failure binds the stream late.
  */
 struct ddp_connect {
@@ -179,13 +179,13 @@ struct ddp_listen {
 /**
  * struct ddp_session_type - operations of a lower layer for sessions
  * @name: "mpa" or "sctp"
- * @owner: module of the LLP; users of the type hold a reference to it
+ * @owner: module of the LLP; ULPs that use the type hold a reference to it
  * @list: entry in the list of types, owned by the registry
  * @connect: start to set up a session. The LLP reports the result with the
  *	established or closed upcall, unless @connect returns an error pointer.
  * @listen: listen for requests; returns the listener or an error pointer
  * @unlisten: stop listening and free the listener. On return no request upcall
- *	runs or will start. Sessions that the user has taken over continue.
+ *	runs or will start. Sessions that the ULP has taken over continue.
  *	Sleeps.
  * @accept: accept a request. If it returns 0, the established or closed upcall
  *	follows, at the latest when a timeout of the LLP expires.
@@ -230,7 +230,7 @@ enum iw_reason ddp_session_report_established(struct ddp_session *ss,
 void ddp_session_report_peer_closed(struct ddp_session *ss);
 void ddp_session_report_closed(struct ddp_session *ss, enum iw_reason why,
 			       const struct ddp_offer *o);
-/* Wait until no upcall runs; called before the module of a user is unloaded */
+/* Wait until no upcall runs; called before the ULP's module is unloaded */
 void ddp_session_sync_upcalls(void);
 
 int ddp_type_register(struct ddp_session_type *type);

@@ -286,7 +286,7 @@ void ddp_tx_set_expects_kick(struct ddp_stream *s);
 void ddp_tx_resched(struct ddp_stream *s);
 /* Drop the cached MR reference, see ddp_ulp_ops.next */
 void ddp_tx_put_mr(struct ddp_stream *s);
-/* Report that the next message must wait for a response of the peer */
+/* Report that the next message must wait for a response from the peer */
 void ddp_tx_set_blocked(struct ddp_stream *s);
 
 /* Check whether transmission must wait until a page fault is resolved */
@@ -318,7 +318,7 @@ enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 			     u8 rights);
 
 /*
- * Atomically replace the aligned u64 at @to of @stag by the value that @result
+ * Atomically replace the aligned u64 at @to of @stag with the value that @result
  * computes, and set @old to the previous value. Fails unless the peer has
  * DDP_REMOTE_ATOMIC. If @result is NULL, only checks the access. Called with BH
  * off, and with @result only in the transmit path. Returns IW_AGAIN if a page
@@ -336,7 +336,7 @@ enum iw_reason ddp_mem_update_atomic(struct ddp_stream *s, u32 stag, u64 to,
 enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
 			     const void *src);
 
-/* Invalidate @stag, on request of the peer if @remote is set, else of the local ULP */
+/* Invalidate @stag, at the request of the peer if @remote is set, else of the local ULP */
 enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote);
 
 /*

@@ -169,7 +169,7 @@ static inline struct rnic_sw_qp *to_qp_ex(struct ibv_qp_ex *qp)
 	return container_of(qp, struct rnic_sw_qp, vqp.qp_ex);
 }
 
-/* Initialize the fields that every send work request has; zero the others */
+/* Initialize the fields that every send work request has; zero all other fields */
 static inline void rnic_sw_begin_sqe(struct rnic_sw_sqe *sqe, uint64_t wr_id,
 				     enum rnic_sw_opcode opcode,
 				     unsigned int flags)

@@ -94,7 +94,7 @@ static struct rnic_sw_pd *new_pd(void)
 /* Drop the references of a parent domain that is freed */
 static void put_parent_domain_refs(struct rnic_sw_pd *pd)
 {
-	/* litmus: none, a plain counter */
+	/* litmus: none, because no other data depends on this counter */
 	atomic_fetch_sub(&pd->domain->parents, 1);
 	rnic_sw_put_pd(&pd->domain->ibpd);
 	if (pd->td)
@@ -191,7 +191,8 @@ rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
 	if (!pd)
 		return NULL;
 	pd->domain = to_pd(rnic_sw_get_pd(attr->pd));
-	atomic_fetch_add(&pd->domain->parents, 1);	/* litmus: none, a plain counter */
+	/* litmus: none, because no other data depends on this counter */
+	atomic_fetch_add(&pd->domain->parents, 1);
 	if (attr->td) {
 		pd->td = to_td(attr->td);
 		atomic_fetch_add(&pd->td->refs, 1);

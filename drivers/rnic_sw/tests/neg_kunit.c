@@ -359,8 +359,8 @@ static void plain_peers(struct kunit *test)
 }
 
 /*
- * An initiator with ORD 0 sends a Read as RTR, so its ORD and the responder's IRD become
- * 1, as in the RFC's example.
+ * If an initiator with ORD 0 sends a Read as RTR, its ORD and the responder's IRD must
+ * become 1, as in the RFC's example.
  *
  * RFC 6581 9.1: MPA2-28
  */

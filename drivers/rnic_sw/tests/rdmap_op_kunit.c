@@ -94,7 +94,7 @@ static const struct rdmap_op_row *find_row(struct kunit *test, u8 op)
 }
 
 /*
- * The row of each opcode has the properties that the figures of the RFCs give.
+ * The table row of each opcode must have the properties that the figures in the RFCs show.
  * RFC 5040 4.1, 5.3 (RDMAP-26, RDMAP-95)
  */
 static void rows_match_figures(struct kunit *test)

@@ -84,7 +84,7 @@ struct rnic_sw_sge {
  * @wr_id: chosen by the program
  * @opcode: enum rnic_sw_opcode
  * @flags: RNIC_SW_SEND_*
- * @num_sge: number of SGEs that follow, 0 if the data is inline
+ * @num_sge: number of SGEs that follow, or 0 if the data is inline
  * @inline_len: length of the inline data that follows, in bytes
  * @imm_data: WRITE_IMM: immediate data in network byte order
  * @inv_stag: SEND_INV, LOCAL_INV: STag to invalidate
@@ -277,7 +277,7 @@ struct rnic_sw_create_cq_resp {
 };
 
 /*
- * A CQ is resized by two commands. The first one creates a new ring and returns
+ * A CQ is resized with two commands. The first one creates a new ring and returns
  * its mmap parameters; the CQ keeps using its old ring. The second one has
  * RNIC_SW_RESIZE_CQ_SWITCH and the key of the new ring, and makes the CQ use
  * the new ring. Completions that the program has not polled yet keep their
@@ -366,8 +366,8 @@ enum rnic_sw_qp_methods {
 };
 
 /*
- * Query the start-up message of the peer to which the queue pair is connected,
- * or was connected, or which has rejected the connection. The call fails with
+ * Query the start-up message of the peer to which the queue pair is or was
+ * connected, or of the peer that rejected the connection. The call fails with
  * ENOTCONN if there is no such message.
  *
  * The kernel truncates each of the two outputs to the length that the program
@@ -392,7 +392,7 @@ enum rnic_sw_query_conn_attrs {
  * struct rnic_sw_query_conn_resp - start-up message of a peer
  * @comp_mask: zero
  * @flags: RNIC_SW_CONN_*. The flags for CRC and markers are the result of the
- *	negotiation by both start-up messages; never set over SCTP or after a reject
+ *	negotiation in both start-up messages; never set over SCTP or after a reject
  * @ird: IRD as the peer has sent it, 14 bits; 0x3fff if the peer does not
  *	negotiate it. Zero without RNIC_SW_CONN_DEPTHS
  * @ord: ORD, in the same way as @ird

@@ -143,7 +143,7 @@ class Pair:
 
 class IwarpTest(RDMATestCase):
     """
-    Each test makes its own connection.
+    Each test sets up its own connection.
     """
     def setUp(self):
         super().setUp()

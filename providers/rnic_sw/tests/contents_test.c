@@ -366,7 +366,7 @@ static void test_receives(void)
 	destroy_qp_and_cq(qp, cq);
 }
 
-/* Post that another thread executes; argument of post_from_thread() */
+/* A post that another thread executes; argument of post_from_thread() */
 struct turn {
 	struct rnic_sw_queue	*q;
 	int			(*post_one)(void *queue, struct ibv_recv_wr *wr);

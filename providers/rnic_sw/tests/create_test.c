@@ -70,8 +70,8 @@ static void *create_plain_qp(void)
 }
 
 /*
- * Creation fails with errno @want. If the kernel has created its object, the
- * provider destroys that object.
+ * Creation must fail with errno @want. If the kernel has created its object,
+ * the provider must destroy that object.
  */
 static void expect_create_fails(void *(*make)(void), int want)
 {

@@ -8,8 +8,8 @@
 #include "provider_test.h"
 
 /*
- * Destroying a QP removes its completions, keeps the others in order and frees
- * the slots
+ * Destroying a QP must remove its completions, keep those of other QPs in order,
+ * and free the slots
  */
 static void test_destroy_removes_cqes(void)
 {
@@ -106,8 +106,8 @@ static void test_create_during_destroy(void)
 }
 
 /*
- * A new QP that gets the number of a dying QP is destroyed and replaced by
- * another
+ * While a QP is being destroyed, the kernel may give its number to a new QP. The provider must
+ * then destroy the new QP and create another one, which has a different number.
  */
 static void test_reused_qp_number(void)
 {
@@ -256,7 +256,7 @@ static void destroy_during_doorbell(void)
 {
 	destroyed = 0;
 	CHECK(!pthread_create(&destroyer, NULL, destroy_qp, doomed));
-	/* give the other thread time to destroy the QP: it must not have done so */
+	/* give the other thread some time: it must not destroy the QP yet */
 	usleep(20000);
 	CHECK(!destroyed);
 }

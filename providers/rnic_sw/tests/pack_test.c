@@ -73,7 +73,7 @@ static void reuse_old_ring(bool step2)
 		given_up->flags = RNIC_SW_ARM_ANY;
 }
 
-/* A resize replaces a ring in a shared mapping by a ring that does not share its mapping. */
+/* A resize must replace a ring in a shared mapping with a ring that does not share its mapping. */
 static void test_resized(void)
 {
 	struct rnic_sw_cq *cq = make_cq();

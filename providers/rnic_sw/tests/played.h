@@ -27,11 +27,11 @@
 extern int failures;
 extern unsigned int areas;	/* number of areas of the memory file in use */
 extern unsigned int kicks;	/* number of doorbells of all queues */
-extern unsigned int ioctls;	/* number of doorbells by ioctl */
+extern unsigned int ioctls;	/* number of doorbells rung with ioctl() */
 extern bool doorbells_fail;	/* true if all doorbells fail with EIO */
 extern unsigned int short_of_memory;	/* how many of the next doorbells fail with ENOMEM */
 extern void (*_Atomic during_doorbell)(void);	/* called during the next doorbell */
-extern bool other_creds;	/* true if doorbells by write() fail with EACCES */
+extern bool other_creds;	/* true if doorbells rung with write() fail with EACCES */
 extern int refuse_create;	/* errno returned by create and register commands */
 extern atomic_uint ended;	/* number of CQs, SRQs and QPs destroyed */
 extern uint64_t cq_flags;	/* driver flags of the CQ created last */

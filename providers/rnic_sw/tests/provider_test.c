@@ -329,8 +329,8 @@ static void test_credentials(void)
 }
 
 /*
- * If a doorbell fails, the post succeeds. The next post rings the doorbell
- * again; if that fails too, the post is rejected.
+ * A post must succeed even if its doorbell fails. The next post must first ring the
+ * doorbell again. If that fails too, this next post must be rejected.
  */
 static void test_failed_doorbell(void)
 {
@@ -365,8 +365,8 @@ static void test_failed_doorbell(void)
 }
 
 /*
- * A doorbell that fails for lack of memory is repeated once before the post
- * returns
+ * If a doorbell fails because memory is short, the post must ring it once
+ * more before it returns
  */
 static void test_doorbell_without_memory(void)
 {

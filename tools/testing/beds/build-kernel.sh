@@ -12,7 +12,7 @@
 
 scripts=$(cd "$here/../../../scripts" && pwd)
 unset MAKEFLAGS MFLAGS MAKELEVEL ARCH CROSS_COMPILE KBUILD_OUTPUT O
-# without ccache: a kernel is built only once, and its objects would evict others that are built
+# do not use ccache: a kernel is built only once, and its objects would evict others that are built
 # often
 export CCACHE_DISABLE=1
 me=$(basename "$0")

@@ -129,7 +129,7 @@ stall_guest() {
 	done >/dev/null 2>&1
 }
 
-# Give one thread of the guest after the other (for example its CPUs) idle priority for up to two
+# Repeatedly give a random thread of the guest (such as a vCPU thread) idle priority for up to two
 # seconds. In this time the thread gets little CPU time if the host is busy.
 starve_guest() {
 	local of threads thread

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Connect the two ends by ibv_modify_qp() instead of rdma_cm: the ends exchange the numbers of their
- * queue pairs in the shared memory.
+ * Connect the two ends with ibv_modify_qp() instead of rdma_cm: the ends exchange the numbers of
+ * their queue pairs in the shared memory.
  */
 #include <arpa/inet.h>
 #include <string.h>

@@ -29,7 +29,7 @@ void ping_send(struct side *s, uint64_t n, uint32_t octets)
 		die("ibv_post_send");
 }
 
-/* Poll once. Return: the length in bytes of the message that has arrived, 0 if there is none */
+/* Poll once. Return: the length in bytes of the message that has arrived, or 0 if there is none */
 static uint32_t poll_message(struct side *s)
 {
 	struct ibv_wc wc[BATCH];

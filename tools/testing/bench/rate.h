@@ -42,7 +42,7 @@ enum op {
  * @list: messages per post
  * @depth: maximum number of messages posted and not completed
  * @signal: number of messages per signalled message
- * @spin: true: wait for pings by polling; false: sleep
+ * @spin: true: poll for pings; false: sleep
  * @reads: maximum of outstanding RDMA Reads (IRD and ORD)
  * @on_demand: register memory for on-demand paging
  * @skew: page offset of the passive end's buffer

@@ -50,8 +50,8 @@ PAGES = [Row(f"read 4 KiB, page {where}", [how, "-s", "4096", "-d", depth, "read
              ("off",), (65536,), {}, None)
          for depth, where, how in (("1", "there", "-o"), ("1", "away", "-f"))]
 UNPINNED = [*ON_DEMAND, *PAGES]
-# Queue pairs connected by ibv_modify_qp(): each row may cost BY_HAND_MOST times as much as the same
-# row with rdma_cm, because figures of equal code differ by about 1 %
+# Queue pairs connected with ibv_modify_qp(): each row may cost BY_HAND_MOST times as much as the
+# same row with rdma_cm, because figures of equal code differ by about 1 %
 BY_HAND = ", by hand"
 BY_HAND_MOST = 1.02
 WITHOUT_CM = [row._replace(name=row.name + BY_HAND, args=["-m", *row.args], crcs=("off",),

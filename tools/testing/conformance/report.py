@@ -12,7 +12,7 @@ of requirements.tsv. A system test cites them in brackets after its name, in its
 test cites them in the comments above and inside it; its result is that of the host tests. A
 proof cites them in its MUST(). Requirements that no test shows are in reasons.tsv.
 
-shown.tsv claims which requirements tests show, and by which kinds of witnesses. The numbers in
+shown.tsv claims which requirements tests show, and with which kinds of witnesses. The numbers in
 protocols.md are counted from these three tables. A run with LOGS fails if it does not confirm
 each claim, if a test that cites requirements did not run, or if a MUST that concerns the modules
 is open or fails. --update instead writes the claims that the run confirms, and the page. It

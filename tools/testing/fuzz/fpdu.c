@@ -131,7 +131,7 @@ static u32 build_fpdu(const struct stream *s, u8 *out, const u8 *ulpdu, u32 len)
 
 /*
  * Decode the length of an FPDU from @have bytes, and check that fewer bytes
- * give the same length or none. Return: the length, 0 if it is unknown.
+ * give the same length or none. Return: the length, or 0 if it is unknown.
  */
 static u32 decode_length(struct stream *s, const u8 *p, size_t have)
 {
@@ -189,7 +189,7 @@ static void copy_and_verify(const struct stream *s, const u8 *p, u32 len, u32 ul
 	free(mem);
 }
 
-/* Check one FPDU. Return: the length of the FPDU in bytes, 0 if it is not complete */
+/* Check one FPDU. Return: the length of the FPDU in bytes, or 0 if it is not complete */
 static u32 check_fpdu(struct stream *s, const u8 *p, size_t have)
 {
 	u32 len = decode_length(s, p, have);

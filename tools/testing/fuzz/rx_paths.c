@@ -3,7 +3,7 @@
  * The whole receive path: MPA, DDP and RDMAP. The same stream is received in several
  * ways: segment by segment without any fast path, which is the reference; and with fast
  * paths, in skbs of any size and structure, cut anywhere. Memory, completions, counters,
- * the reason for which the stream ends, the Terminate and all messages sent must be the
+ * the reason why the stream ends, the Terminate and all messages sent must be the
  * same.
  *
  * Input: how to make a plan, see rx_paths/plan.c. Most streams have errors.
@@ -49,7 +49,7 @@ static void print_event(const char *which, const struct result *r, u32 i)
 			e->b, e->c);
 }
 
-/* Print the first event that differs, and the first byte of memory */
+/* Print the first event and the first byte of memory that differ from the reference */
 static void print_difference(const struct way *w)
 {
 	const u8 *a = want.memory[0], *b = got.memory[0];

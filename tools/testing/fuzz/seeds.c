@@ -21,7 +21,7 @@
 
 #define LENGTH_MAX	1024
 #define INPUT_SECONDS	20	/* time limit of one input */
-#define SHRINK_SECONDS	15	/* time limit for making a failing input smaller */
+#define SHRINK_SECONDS	15	/* time limit for reducing the size of a failing input */
 #define MANY		1000	/* after this number of inputs fuzz_summary() must return true */
 
 /*

@@ -18,7 +18,7 @@ struct plan {
 	bool			markers;
 	bool			reject;
 	bool			fall_back;
-	bool			unacked;	/* the peer ends before it acknowledges our frame */
+	bool			unacked;	/* peer closes before it acknowledges our frame */
 	bool			early;	/* pass bytes that arrive before our Reply */
 	struct ddp_offer	offer;
 };

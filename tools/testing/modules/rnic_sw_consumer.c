@@ -257,8 +257,9 @@ static int wait_error_event(struct ib_qp *qp, const int *events)
 }
 
 /*
- * Destroy a QP with an SRQ, if @fails in the error state. Return: its events,
- * or a negative errno
+ * Create and destroy a QP that uses an SRQ. If @fails, move the QP to the error
+ * state in between. Return: the number of last-WQE events of the QP, or a
+ * negative errno
  */
 static int count_srq_events(struct ib_pd *pd, struct ib_cq *cq, struct ib_srq *srq, bool fails)
 {
@@ -357,8 +358,8 @@ static int consumer_add(struct ib_device *ib)
 }
 
 /*
- * Count the requests that are not flushed, without waiting: those are flushed
- * too late
+ * Count the requests that have no completion yet. Do not wait for them: the driver must have
+ * flushed all requests before it calls the remove callback.
  */
 static int count_unflushed(struct ib_cq *cq)
 {
@@ -374,7 +375,7 @@ static void consumer_remove(struct ib_device *ib, void *data)
 {
 	struct seen *s = data;
 
-	/* before all else, because the rest takes time */
+	/* count first, because destroying the objects takes time */
 	unflushed = count_unflushed(s->sends.cq);
 	unflushed += count_unflushed(s->receives.cq);
 	drop_queue(&s->sends);

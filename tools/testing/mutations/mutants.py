@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Make mutants of C files, each with one changed token, condition or call, and draw from them
-by a seed. Pygments finds the tokens."""
+"""Make mutants of C files, each with one changed token, condition or call, and draw some of them at
+random, from a seed. Pygments finds the tokens."""
 import collections
 import difflib
 import hashlib
@@ -34,8 +34,8 @@ ASIDE = re.compile(r"(trace_|pr_|lockdep_|might_|MODULE_|smp_)\w*|"
 
 
 def tokens(text):
-    """Return the tokens that the compiler sees, without preprocessor lines; operators are
-    complete."""
+    """Return the tokens that the compiler sees, without preprocessor lines. An operator of several
+    characters is one token."""
     found = []
     for at, kind, piece in CLexer(stripnl=False).get_tokens_unprocessed(text):
         if kind in Comment or not piece.strip():

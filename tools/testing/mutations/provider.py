@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Judge mutants of the provider by its unit tests, which take a second."""
+"""Judge mutants of the provider with its unit tests, which take a second."""
 import fcntl
 import glob
 import os

@@ -26,8 +26,9 @@ static u64 least(u64 a, u64 b)
 }
 
 /*
- * The limits hold for a chunk of any size and any memory used by kept chunks. 64-bit sums do
- * not wrap, because @all is the sum over less than 2^32 associations.
+ * The limits must hold for a chunk of any size, and for any amounts of memory that an
+ * association (@kept) and all associations (@all) already use. 64-bit sums do not wrap,
+ * because @all is the sum of 32-bit amounts over less than 2^32 associations.
  */
 void prove_early(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Check of WQEs of send and receive queues: any bytes of a WQE are accepted if and only if
- * they are valid by the ABI.
+ * they are valid according to the ABI.
  *
  * Files: rnic_sw/sqe.c
  * Bound: 1, there is no loop

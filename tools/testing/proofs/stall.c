@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Detection of a path MTU black hole. Proved for one check in any state that satisfies the
- * invariant is_sound(). Each check keeps the invariant, so this holds for any sequence.
+ * Detection of a path MTU black hole. The proof covers one check in any state that satisfies
+ * the invariant is_sound(). Each check preserves the invariant, so the properties hold for
+ * any sequence of checks.
  *
  * Files: sctp_ddp/stall.c
  * Checks: unsigned-overflow
@@ -22,7 +23,7 @@
 
 /*
  * Check the invariant that holds between two checks. Steps: 0: no heartbeat requested;
- * 1: heartbeat requested and not acknowledged; 2: packets made smaller at the last check;
+ * 1: heartbeat requested and not acknowledged; 2: packet size reduced at the last check;
  * 3: one check after step 2.
  */
 static bool is_sound(const struct sddp_stall *s)

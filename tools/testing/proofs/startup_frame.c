@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA start-up while it receives the peer's frame: any bytes, in input buffers of any
- * size.
+ * The MPA start-up state machine receives the peer's frame. The frame has any contents, and
+ * arrives in input buffers of any size.
  *
- * The proof processes one input buffer, called a piece, of any length. Start-up is in any
- * state that waits for input and satisfies the invariant: all earlier bytes of
- * the frame are stored. After the piece the invariant holds again, or start-up is over. The
- * result depends only on the bytes of the frame that have been received, not on the
- * boundaries of the pieces. So the proof of one piece holds for all sequences of pieces.
+ * The proof processes one input buffer, called a piece, of any length. The state machine
+ * begins in any state that waits for input and satisfies this invariant: all earlier
+ * bytes of the frame are stored. After the piece the invariant must hold again, or start-up
+ * must be over. The result must depend only on the bytes of the frame that have been
+ * received, not on the boundaries of the pieces. By induction, the proof of one piece then
+ * holds for all sequences of pieces.
  *
  * The contents of a piece are not modelled in memory. memcpy() is a stub that checks
  * source and destination: each byte of the frame must be stored in its field. The stub
@@ -37,7 +38,7 @@
 static struct mpa_startup su, was;
 
 /*
- * Header and IRD/ORD word of an arbitrary frame of the peer, and the piece that is
+ * Header and IRD/ORD word of an arbitrary frame from the peer, and the piece that is
  * processed
  */
 static u8 hdr[20], word[4];

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Read captures: TCP connections, and the MPA frames on them.
 
-FPDUs are found by their length fields. This module checks markers and PAD; tshark
+FPDUs are found with the help of their length fields. This module checks markers and PAD; tshark
 checks the CRCs. dpkt (Debian: python3-dpkt) parses Ethernet frames.
 """
 

@@ -19,7 +19,7 @@ class Stack:
     crc: bool = True        # it requests CRC, as initiator and as responder
     offers: int = 0         # RTR flags of its Request
     knows: int = 0          # RTR types that its Reply may name
-    one_only: tuple = ()    # its Reply names only the first of these types that was offered
+    one_only: tuple = ()    # its Reply contains only the first of these types that was offered
     last: int = 0           # types that its Reply names if it knows none of those offered
     adds: int = 0           # types that its Reply also names, whether offered or not
     fixed: int = 0          # RTR type that its Reply always names, and the only one it accepts
@@ -29,7 +29,7 @@ class Stack:
     stag: int = 1           # STag of its first message
     data: bytes = b"hello"  # Private Data of its Request
     refuses_crc: bool = False   # it rejects a Request with flag C
-    resets: bool = True     # it refuses a Request by a reset, otherwise by a FIN
+    resets: bool = True     # it refuses a Request with a reset, otherwise with a FIN
     bare_reject: bool = False   # a Reply that rejects has no flag C
 
     # initiator ------------------------------------------------------------

@@ -141,7 +141,7 @@ class Privileges(unittest.TestCase):
 
 
 class Dissector(unittest.TestCase):
-    """Each test makes a capture and checks what tshark decodes."""
+    """Each test generates a capture and checks what tshark decodes."""
 
     def setUp(self):
         self.file = tempfile.NamedTemporaryFile(suffix=".pcap")

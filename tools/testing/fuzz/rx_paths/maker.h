@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The state of the code that makes a plan, shared by plan.c and segments.c */
+/* The state of the code that generates a plan, shared by plan.c and segments.c */
 #ifndef _FUZZ_RX_PATHS_MAKER_H
 #define _FUZZ_RX_PATHS_MAKER_H
 

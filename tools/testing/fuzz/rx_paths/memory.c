@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Memory and MRs: pinned memory in blocks of several sizes, kernel memory, ODP memory,
- * and MRs that the stream may not use, or not for everything. The MRs overlap. STags are
+ * and MRs that the stream may not use at all, or only for some accesses. The MRs overlap. STags are
  * the same in every run.
  */
 #include <linux/rhashtable.h>

@@ -136,8 +136,8 @@ static void add_repeated_writes(struct maker *m)
 }
 
 /*
- * Claim the receive for the next message. If none is posted, the message may have to wait: the
- * run then posts the first receive of the plan once more. Return: the receive's length, 0 if there
+ * Claim the receive for the next message. If none is posted, the message may have to wait: the run
+ * then posts the first receive of the plan once more. Return: the receive's length, or 0 if there
  * is none.
  */
 static u32 claim_recv(struct maker *m)

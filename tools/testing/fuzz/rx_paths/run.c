@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Receive the stream of a plan in one way: by MPA from TCP's queue, in skbs of any size,
- * or by a lower layer that passes the segments to DDP itself. The linker replaces the
- * calls of the fast paths by the functions __wrap_*() below, so that a run can do without
- * fast paths; the modules' files are compiled unchanged.
+ * Receive the stream of a plan in one way: through MPA from TCP's queue, in skbs of any size,
+ * or through a lower layer that passes the segments to DDP itself. The linker replaces the
+ * calls of the fast paths with calls of the functions __wrap_*() below, so that a run can
+ * switch the fast paths off; the modules' files are compiled unchanged.
  */
 #include "rx_paths.h"
 
@@ -147,7 +147,8 @@ static struct {
 /* Without MPA --------------------------------------------------------------------- */
 
 /*
- * Get the reason for which MPA refuses the FPDU of segment @i, IW_OK if the plan does not damage it
+ * Get the reason why MPA must refuse the FPDU of segment @i; IW_OK if the FPDU is not damaged, or
+ * if MPA cannot detect the damage
  */
 static enum iw_reason get_damage_reason(const struct plan *p, const struct way *w, u32 i)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Unit tests of drivers/ddp/backlog.c: connection requests that wait at a
- * listener, and which of them are evicted. The lower layer and the user of
- * sessions are stubs.
+ * listener, and which of them are evicted. The lower layer and the ULP are
+ * stubs.
  */
 #include <kunit/test.h>
 #include <ddp/addr.h>
@@ -19,7 +19,7 @@ static struct {
 	struct ddp_conn_req	*last_evicted;		/* last request evicted */
 	u32			evicted;
 	u32			refs_dropped;		/* number of references to the listener dropped */
-	int			result;		/* return value of the user's request callback */
+	int			result;		/* return value of the ULP's request callback */
 } stubs;
 
 /*
@@ -119,8 +119,8 @@ static void evicts_from_largest_source(struct kunit *test)
 }
 
 /*
- * The policy callback is not called after the listener has ended, because the
- * user may have freed its data.
+ * The policy callback must not be called after the listener has ended, because
+ * the ULP may have freed its data.
  */
 static void no_policy_call_after_listener_end(struct kunit *test)
 {
@@ -156,8 +156,8 @@ static void shared_counter_evicts_larger_source(struct kunit *test)
 }
 
 /*
- * Evicted requests count until they have ended, so a listener has at most twice
- * as many requests as the limit
+ * Evicted requests stay attached until they have ended. A listener must refuse a new request
+ * when twice as many requests as its limit are attached.
  */
 static void at_most_twice_the_limit(struct kunit *test)
 {
@@ -194,8 +194,8 @@ static void small_excess_without_eviction(struct kunit *test)
 }
 
 /*
- * A request given to the user no longer counts and is not evicted when the
- * listener ends
+ * A request that the ULP has taken over must no longer count, and must not
+ * be evicted when the listener ends
  */
 static void reported_request_is_not_counted(struct kunit *test)
 {

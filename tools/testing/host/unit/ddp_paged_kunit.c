@@ -191,7 +191,7 @@ static void copy_requests_first_missing_byte(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u64)END, stubs.at);
 }
 
-/* Kernel memory needs no lock */
+/* Copies of kernel memory must take no lock */
 static void kernel_memory_is_copied_unlocked(struct kunit *test)
 {
 	u8 from[8] = "octets!", to[8];

@@ -273,7 +273,7 @@ static void no_fast_path_after_failure(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* A deferred segment is admitted once, and retried by the general path */
+/* A deferred segment must be admitted only once, and retried on the general path */
 static void deferred_segment_is_retried(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/ddp/session.c: unloading a user of sessions while an
- * upcall runs, with a thread for each.
+ * Unit tests of drivers/ddp/session.c: unloading the ULP's module while an
+ * upcall runs; each of the two has its own thread.
  */
 #include <kunit/test.h>
 #include <linux/srcu.h>

@@ -41,7 +41,7 @@ static void expect_addrs(struct kunit *test, int state)
 
 /*
  * ddp_sock_get_addrs() returns both addresses even after the peer has closed,
- * because its callers report the addresses and count connections by them
+ * because its callers report these addresses, and count connections per address
  */
 static void get_addrs_after_peer_close(struct kunit *test)
 {

@@ -285,7 +285,7 @@ static void invalid_cached_mr_is_replaced(struct kunit *test)
 	ddp_stags_destroy(&stags);
 }
 
-/* DDP-117: an MR that is validated with another key is not found by the old key */
+/* DDP-117: an MR that is validated with another key must not be found with the old key */
 static void old_key_finds_no_revalidated_mr(struct kunit *test)
 {
 	struct ddp_region *r;

@@ -156,7 +156,7 @@ static void next_after_failure_is_terminate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), host_memory.fetched);
 }
 
-/* If the stream fails while a segment is filled, the rest of it is not read */
+/* If the stream fails while a segment is being filled, the remaining payload must not be read */
 static void failure_stops_segment_fill(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
@@ -350,7 +350,7 @@ static void mr_ref_is_cached_within_pass(struct kunit *test)
 struct cut_message {
 	u8	bytes[2048];
 	u32	len;
-	u32	runs;		/* number of segments made in batches */
+	u32	runs;		/* number of segments built in batches */
 };
 
 /* Send the message with batches of up to @most segments; 0: no batches */

@@ -75,8 +75,8 @@ static void worker_repeats_passes_up_to_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.full_passes);
 	KUNIT_EXPECT_EQ(test, 6u, stubs.queued);
 	/*
-	 * a connection that has not received all data gets another run even
-	 * after its deadline, but not without limit
+	 * a connection with data left to receive gets another run even after
+	 * its deadline, but only for a limited time
 	 */
 	stubs.events = 0;
 	stubs.more = true;
@@ -155,7 +155,7 @@ static void first_rx_pass_follows_startup(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.received);
 }
 
-/* If the user has bound no stream in the established upcall, the connection is torn down */
+/* If the ULP has bound no stream in the established upcall, the connection is torn down */
 static void conn_without_stream_is_torn_down(struct kunit *test)
 {
 	struct mpa_conn *c = open_replied(test);

@@ -226,7 +226,7 @@ static void request_is_repeated(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0u, stubs.ended);
 		KUNIT_EXPECT_TRUE(test, stubs.reset);
 		KUNIT_EXPECT_EQ(test, i ? 1 : 2, stubs.su.revision);
-		/* the new TCP connection is made, and the Request is sent */
+		/* the new TCP connection is established, and the Request is sent */
 		stubs.closed = false;
 		stubs.fin = false;
 		poll_events(c);

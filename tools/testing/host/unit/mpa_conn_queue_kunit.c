@@ -155,7 +155,7 @@ static void long_queue_takes_several_runs(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, stubs.queued);
 }
 
-/* A connection that always has new events does not block the others */
+/* A connection that always has new events must not block other connections */
 static void busy_conn_does_not_block_others(struct kunit *test)
 {
 	assign_to_queue(2);

@@ -117,7 +117,7 @@ static void expect_batch_bytes(struct kunit *test, u32 mulpdu)
 		KUNIT_ASSERT_EQ(test, stubs.sent_msgs, stubs.next - stubs.s.in_msg);
 }
 
-/* Expect that the batch is marked as the last one if another FPDU would fit into it */
+/* A batch must be marked as the last one if, and only if, another FPDU would fit into it */
 static void expect_last_flag(struct kunit *test, u32 emss)
 {
 	const struct mpa_out *o = &stubs.c.out;
@@ -192,7 +192,7 @@ static void messages_give_expected_bytes(struct kunit *test)
 	}
 }
 
-/* If page allocations fail, all messages are sent correctly nevertheless */
+/* All messages must be sent correctly even if page allocations fail */
 static void messages_are_sent_without_pages(struct kunit *test)
 {
 	u32 seed;
@@ -277,7 +277,7 @@ static void open_with_large_message(u32 stag)
 }
 
 /*
- * Expect that no batch is made, because the payload of the first segment cannot be
+ * Expect that no batch is built, because the payload of the first segment cannot be
  * fetched, and that the space reserved for the segment is free again
  */
 static void expect_no_batch(struct kunit *test)
@@ -381,8 +381,8 @@ static void revoked_read_right_ends_response(struct kunit *test)
 }
 
 /*
- * FPDUs before the end of the MR are sent. The FPDU that exceeds the MR is not,
- * and fails the stream.
+ * FPDUs before the end of the MR are sent. The FPDU that exceeds the MR is not
+ * sent, and fails the stream.
  */
 static void fpdu_beyond_mr_fails_stream(struct kunit *test)
 {

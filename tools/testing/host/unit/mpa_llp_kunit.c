@@ -223,7 +223,7 @@ static void connect_takes_three_refs(struct kunit *test)
 	ddp_session_put(ss);
 }
 
-/* The user may connect without a stream, and bind the stream in the established upcall */
+/* The ULP may connect without a stream, and bind the stream in the established upcall */
 static void stream_is_bound_later(struct kunit *test)
 {
 	struct ddp_session *ss = connect_stream(NULL, 0);

@@ -67,7 +67,7 @@ static void longest_fpdu_is_copied_exactly(struct kunit *test)
 	}
 }
 
-/* DDP accepts the second FPDU by its fast path, from the queue or from a copy */
+/* DDP accepts the second FPDU on its fast path, from the queue or from a copy */
 static void second_fpdu_uses_fast_path(struct kunit *test)
 {
 	stubs.more = 1;
@@ -115,10 +115,7 @@ static void no_fast_path_if_not_contiguous(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
 }
 
-/*
- * If the fast path fails or defers an FPDU, it is not passed up again in the
- * same pass
- */
+/* An FPDU that the fast path has refused must not be passed to the slow path in the same call */
 static void fast_path_failure_stops_rx(struct kunit *test)
 {
 	stubs.more = 1;

@@ -260,7 +260,10 @@ static void expect_connect(struct kunit *test, int err, u32 made, u32 connects, 
 	KUNIT_EXPECT_EQ(test, !err, stubs.c.sock == &stubs.sock);
 }
 
-/* Connect from the port that the ULP chose, or from another if TCP still uses it */
+/*
+ * The driver must connect from the port that the ULP chose, or from another port if TCP still uses
+ * that one
+ */
 static void connect_tries_another_port(struct kunit *test)
 {
 	expect_connect(test, 0, 1, 1, 7);

@@ -422,8 +422,8 @@ static void close_without_held_batches(struct kunit *test)
 }
 
 /*
- * A close waits for work requests that cannot be sent before a response of the
- * peer, unless the peer has closed and therefore cannot respond
+ * A close waits for work requests that cannot be sent before a response from the
+ * peer arrives, unless the peer has closed and therefore cannot respond
  */
 static void close_waits_for_response(struct kunit *test)
 {

@@ -135,7 +135,7 @@ static void bad_read_quotes_request(struct kunit *test)
 }
 
 /*
- * Fail a Read Response in progress by leaving the peer only @rights. Expect
+ * Make a Read Response in progress fail: reduce the peer's rights to @rights. Expect
  * that the Terminate quotes the Read Request reduced to the part that is not
  * answered yet.
  */
@@ -161,8 +161,8 @@ static void expect_rest_quoted(struct kunit *test, u8 rights, enum iw_reason why
 }
 
 /*
- * RDMAP-49, RDMAP-170: the MR, or the right to read it, is revoked during a
- * Read Response
+ * RDMAP-49, RDMAP-170: a Read Response must fail if the MR, or the right to
+ * read it, is revoked meanwhile
  */
 static void revoked_source_fails_response(struct kunit *test)
 {

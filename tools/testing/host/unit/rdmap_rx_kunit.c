@@ -239,8 +239,8 @@ static struct rdmap *open_expecting_rtr(void)
 }
 
 /*
- * MPA2-58: an RTR Send consumes no receive, but the Send after it does, and so
- * does a Send after an RTR Write or Read
+ * MPA2-58: an RTR Send consumes no receive, but the next Send consumes one, and
+ * so does the first Send after an RTR Write or Read
  */
 static void rtr_send_consumes_no_receive(struct kunit *test)
 {
@@ -284,7 +284,7 @@ static void only_plain_send_is_rtr(struct kunit *test)
 	}
 }
 
-/* RDMAP-67, RDMAP-72: Read Requests are queued as received, and in order */
+/* RDMAP-67, RDMAP-72: Read Requests must be queued unchanged and in the order of arrival */
 static void read_requests_queued_in_order(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
@@ -308,8 +308,8 @@ static void read_requests_queued_in_order(struct kunit *test)
 }
 
 /*
- * RDMAP-66, RDMAP-82, RDMAP-143: IRD requests are accepted, and one more after
- * each response
+ * RDMAP-66, RDMAP-82, RDMAP-143: as many requests as the IRD are accepted at
+ * first, then one more after each response
  */
 static void ird_limits_requests(struct kunit *test)
 {
@@ -442,7 +442,7 @@ static void terminate_is_recognised(struct kunit *test)
 }
 
 /*
- * Receive the next segment of a Write: by the fast path if @more, else by the
+ * Receive the next segment of a Write: on the fast path if @more, else on the
  * general path
  */
 static enum iw_reason receive_write_segment(struct rdmap *r, bool more, u32 bytes)

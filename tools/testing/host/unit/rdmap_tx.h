@@ -35,7 +35,7 @@ bool pull_segment(struct ddp_stream *s);
 /* Transmit all segments. Return: the number of segments. */
 u32 pull_all_segments(struct ddp_stream *s);
 /*
- * Queue another request of the peer. Return: the request, or NULL if the queue
+ * Queue another request from the peer. Return: the request, or NULL if the queue
  * is full.
  */
 struct rdmap_req *receive_peer_request(struct rdmap *r);

@@ -557,7 +557,7 @@ static void tx_drops_cached_refs(struct kunit *test)
 	mem.check = IW_DDP_T_STAG;
 	expect_no_cached_ref(test, r, 1);
 
-	/* the next message answers an atomic of the peer, which is no longer permitted */
+	/* the next message would answer an atomic from the peer that is no longer permitted */
 	r = open_after_cached_write(test, RDMAP_WR_WRITE);
 	posted.left = 0;
 	mem.atomic = IW_DDP_T_STAG;

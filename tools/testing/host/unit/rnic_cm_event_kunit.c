@@ -121,7 +121,7 @@ static void no_memory_drops_private_data(struct kunit *test)
 }
 
 /*
- * If the peer is gone at the accept, iw_cm gets ESTABLISHED and then CLOSE, and the
+ * If the peer has disconnected before the accept, iw_cm gets ESTABLISHED and then CLOSE, and the
  * cm_id reference is dropped
  */
 static void accept_after_peer_is_gone(struct kunit *test)

@@ -398,8 +398,8 @@ static void listener_without_addr_keeps_protocol(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
 	expect_llps(test, SCTP, TCP, SCTP);
 	/*
-	 * the listener also keeps its protocol if another listener fails, so
-	 * that the change is undone
+	 * The listener must also keep its protocol if the change is undone because another
+	 * listener failed.
 	 */
 	stubs.sctp_fails_for = NOBODY;
 	stubs.tcp_fails_for = 2;

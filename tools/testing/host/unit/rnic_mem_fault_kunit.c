@@ -53,7 +53,7 @@ bool capable(int cap)
 #define module_put(m)		((void)(m))
 #define wait_for_completion_timeout(c, t)	((void)(t), (c)->done)
 
-/* Replacement of xarrays, whose indices are addresses here -------------------------- */
+/* Stand-in for xarrays; the indices are addresses here -------------------------- */
 
 static struct table {
 	struct { unsigned long id; void *at; } row[MOST + 8];
@@ -90,7 +90,7 @@ static inline void *table_load(const struct table *t, unsigned long id)
 }
 
 /*
- * Replace the entry @was by @at; change nothing if the entry is not @was. Return:
+ * Replace the entry @was with @at; change nothing if the entry is not @was. Return:
  * the previous entry.
  */
 static inline void *table_swap(struct table *t, unsigned long id, void *was, void *at)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/rnic_sw/mr.c: MRs that a kernel consumer registers by a
+ * Unit tests of drivers/rnic_sw/mr.c: MRs that a kernel consumer registers with a
  * work request, and reregistration of user MRs, with memory windows. The STag
  * table is a stub.
  */
@@ -438,8 +438,8 @@ static void foreign_memory_is_not_pinned(struct kunit *test)
 			    (void *)rereg_known(IB_MR_REREG_ACCESS, access));
 	KUNIT_EXPECT_EQ(test, 1, umems);
 	/*
-	 * another process may set rights for which nothing must be pinned, or replace the memory by
-	 * its own
+	 * another process may set rights for which nothing must be pinned, or replace the memory
+	 * with its own
 	 */
 	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg_known(IB_MR_REREG_ACCESS, RIGHTS));
 	expect_replaced(test, rereg_known(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, access));

@@ -267,14 +267,14 @@ static void guid_of_a_stacked_interface(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, !memcmp(guid, mac, 3) && !memcmp(guid + 5, mac + 3, 3));
 	ib_dealloc_device(&stubs.dev->ib);
 	stubs.registered = false;
-	/* a macvlan has an address of its own */
+	/* a macvlan has its own address */
 	lower.dev_addr = other;
 	KUNIT_ASSERT_EQ(test, 0, create_device());
 	guid = (const u8 *)&stubs.dev->ib.node_guid;
 	KUNIT_EXPECT_TRUE(test, guid[3] == 0xff && guid[4] == 0xfe);
 }
 
-/* Create and delete the device; check whether its GUID is made of the MAC address only */
+/* Create and delete the device; check whether its GUID is derived from the MAC address only */
 static bool has_plain_guid(struct kunit *test)
 {
 	const u8 *guid;

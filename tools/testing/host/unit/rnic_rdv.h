@@ -49,7 +49,7 @@ static struct {
 	struct net		net;
 	u64			counters[RNIC_COUNTERS_ALL];
 	struct session		ss[SESSIONS];
-	int			sessions;	/* number of sessions ever made */
+	int			sessions;	/* number of sessions created so far */
 	struct ddp_listener	listener;	/* of the rendezvous port */
 	int			listening, owners;
 	int			listen_err, connect_err, accept_err, bind_err;
@@ -160,7 +160,7 @@ static struct ddp_session *connect_stub(const struct ddp_connect *c,
 	s = new_session();
 	s->ss.ctx = ctx;
 	s->said = *c->offer;
-	/* the user's reference */
+	/* the ULP's reference */
 	ddp_session_get(&s->ss);
 	return &s->ss;
 }
@@ -234,7 +234,7 @@ static void fail_qp(struct rnic_qp *qp, enum iw_reason why)
 	qp->state = QP_ERROR;
 }
 
-/* End a session as the lower layers do: fail a bound stream first, then notify the user */
+/* End a session as the lower layers do: fail a bound stream first, then notify the ULP */
 static void end_session(struct session *s, enum iw_reason why)
 {
 	struct rnic_rdv *rdv = s->ss.ctx;
@@ -266,7 +266,7 @@ static void deliver_reply(struct session *s, const struct rdv_msg *m)
 		end_session(s, IW_LOCAL_ABORT);
 }
 
-/* Message of the peer of stubs.qp[i], which is in RTS and expects PSN @rq_psn */
+/* Get the message of stubs.qp[i]'s peer, which is in RTS and expects PSN @rq_psn */
 static struct rdv_msg peer_msg(int i, u32 rq_psn)
 {
 	return (struct rdv_msg){
@@ -307,7 +307,7 @@ bool ddp_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_stor
 
 /* Other functions of rnic_sw --------------------------------------------------------------- */
 
-/* GIDs end with the number of a host */
+/* each GID ends with the number of its host */
 int rdv_resolve_addrs(struct rnic_dev *dev, const struct rdma_ah_attr *ah,
 		      struct sockaddr_storage *local, struct sockaddr_storage *remote)
 {

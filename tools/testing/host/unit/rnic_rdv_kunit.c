@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/rnic_sw/rdv.c, rdv_session.c, rdv_port.c and qp_modify.c: queue pairs that a
- * program connects by ibv_modify_qp().  stubs.qp[0] connects, stubs.qp[1] listens.
+ * Unit tests of drivers/rnic_sw/rdv.c, rdv_session.c, rdv_port.c and qp_modify.c: queue pairs that
+ * a program connects with ibv_modify_qp(). stubs.qp[0] connects, stubs.qp[1] listens.
  */
 #include "rnic_rdv.h"
 
 /*
- * The Request of a peer arrives from 10.0.0.@host.  Return: result of the upcall, or -ECONNREFUSED if
+ * Let a peer's Request arrive from 10.0.0.@host.  Return: result of the upcall, or -ECONNREFUSED if
  * the port is closed.
  */
 static int deliver_request_with(const struct rdv_msg *m, u16 len, u32 host,
@@ -29,7 +29,7 @@ static int deliver_request_with(const struct rdv_msg *m, u16 len, u32 host,
 	ddp_session_get(&s->ss);
 	err = rdv_session_user.request(&stubs.listener, &s->ss, &o);
 	if (err) {
-		/* drop the references of the user and of the lower layer */
+		/* drop the references of the ULP and of the lower layer */
 		ddp_session_put(&s->ss);
 		ddp_session_put(&s->ss);
 	}
@@ -70,7 +70,10 @@ static void attempts_follow_each_other_with_pauses(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* If an attempt cannot make a session, for example without memory, another attempt follows */
+/*
+ * If an attempt cannot create a session, for example because memory is short, another attempt must
+ * follow
+ */
 static void attempt_without_memory_is_repeated(struct kunit *test)
 {
 	stubs.connect_err = -ENOMEM;
@@ -240,7 +243,10 @@ static void wrong_requests_are_refused(struct kunit *test)
 	expect_refused(test, deliver_request_with(&m, RDV_MSG_LEN, 2, &sctp_type), 6);
 	m.sq_psn++;
 	expect_refused(test, deliver_request_with(&m, RDV_MSG_LEN, 2, &type), 7);
-	/* a queue pair without a rendezvous, then one that is the connecting side */
+	/*
+	 * refuse Requests for a queue pair without a rendezvous, and for one that is the connecting
+	 * side
+	 */
 	expect_refused(test, deliver_request(ACTIVE, PEER, 0x222, 2), 8);
 	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
 	expect_refused(test, deliver_request(ACTIVE, PEER, 0x222, 2), 9);
@@ -296,7 +302,7 @@ static void next_request_follows_closed_one(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, first->accepted);
 	KUNIT_EXPECT_TRUE(test, second->accepted);
 	KUNIT_EXPECT_FALSE(test, second->stopped);
-	/* only the PSN of the second Request counts */
+	/* the PSN is compared with that of the second Request */
 	KUNIT_EXPECT_EQ(test, -EINVAL, to_rts(1, 5));
 	KUNIT_EXPECT_EQ(test, 0, to_rts(1, 6));
 	expect_all_released(test);
@@ -396,7 +402,7 @@ static void rtr_is_refused(struct kunit *test)
 {
 	struct ib_qp_attr a = rtr_attr(PEER, 2);
 
-	/* an address vector without GRH; a connection to itself */
+	/* refuse an address vector without GRH, and a connection to itself */
 	a.ah_attr.grh.sgid_attr = NULL;
 	KUNIT_EXPECT_EQ(test, -EINVAL, enter_rtr_with(0, a));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, enter_rtr_with(0, rtr_attr(ACTIVE, 1)));

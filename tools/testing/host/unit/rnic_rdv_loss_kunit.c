@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Unit tests of drivers/rnic_sw/rdv.c: how long requests wait for the stream, and for a peer that
- * has gone
+ * has disappeared
  */
 #include "rnic_rdv.h"
 
@@ -57,7 +57,7 @@ static void limit_ends_with_start(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* After the peer has gone -------------------------------------------------------------------- */
+/* After the peer has left -------------------------------------------------------------------- */
 
 /* Connect stubs.qp[0], and let its stream end because of @why */
 static void lose_peer(struct kunit *test, enum iw_reason why)
@@ -72,7 +72,10 @@ static void lose_peer(struct kunit *test, enum iw_reason why)
 	end_session(get_last_session(), why);
 }
 
-/* Requests that are posted when the peer goes fail after the limit, and receives stay until then */
+/*
+ * Requests that are posted when the peer disappears fail after the limit, and receives stay posted
+ * until then
+ */
 static void outstanding_requests_fail_after_limit(struct kunit *test)
 {
 	lose_peer(test, IW_PEER_CLOSED);

@@ -105,7 +105,10 @@ static void signalled_after_many_unsignalled(struct kunit *test)
 	}
 }
 
-/* One context generates at most 256 completions in a row; the worker generates the others */
+/*
+ * One context must generate at most 256 completions in a row, and leave further completions to the
+ * worker
+ */
 static void worker_generates_rest(struct kunit *test)
 {
 	open_queue_at(0);

@@ -25,7 +25,7 @@ extern struct sddp_assoc_stubs {
 	enum iw_reason		refused;	/* reason reported to the listener */
 	bool			waits;		/* the retry timer is running */
 	unsigned long		due;		/* time at which the retry timer expires, jiffies */
-	bool			no_memory;	/* sending fails for lack of memory */
+	bool			no_memory;	/* sending fails with -ENOMEM */
 	u32			sent;		/* successful calls of sddp_tx_transmit() */
 	u32			acks;		/* checks for acknowledgments */
 	u32			ended, unhashed;	/* sessions ended; unhash calls */

@@ -131,7 +131,9 @@ static void end_waits_for_memory(struct kunit *test)
 	expect_assoc_ended(test, IW_PEER_RESET, true);
 }
 
-/* After a SHUTDOWN of the peer a deferred segment is processed before the association ends */
+/*
+ * After a SHUTDOWN from the peer, a deferred segment must be processed before the association ends
+ */
 static void shutdown_processes_deferred(struct kunit *test)
 {
 	stubs.a->deferred = 1;
@@ -144,8 +146,8 @@ static void shutdown_processes_deferred(struct kunit *test)
 }
 
 /*
- * After a SHUTDOWN of the peer only the session with a deferred segment stays. The
- * other sessions end, and no new session uses the association.
+ * After a SHUTDOWN from the peer, only the session with a deferred segment stays.
+ * The other sessions must end, and no new session may use the association.
  */
 static void shutdown_ends_other_sessions(struct kunit *test)
 {
@@ -535,8 +537,8 @@ static void crowded_assoc_ends_sooner(struct kunit *test)
 }
 
 /*
- * Only sessions of this side extend the idle timeout of an active association; sessions of the peer
- * do not
+ * On an association that this side has established, only sessions that this side has requested may
+ * extend the idle timeout
  */
 static void only_local_sessions_extend_active(struct kunit *test)
 {

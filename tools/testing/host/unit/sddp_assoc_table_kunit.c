@@ -165,7 +165,7 @@ static void no_socket_fails_reserve(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, !sddp_table_pop());
 }
 
-/* An association made before the interface joined its VRF is not used */
+/* An association set up before the interface joined its VRF must not be used */
 static void assoc_of_other_vrf_is_unused(struct kunit *test)
 {
 	struct sddp_assoc *outside, *inside;

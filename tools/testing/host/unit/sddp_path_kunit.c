@@ -115,8 +115,8 @@ static void lost_large_packets_lower_pmtu(struct kunit *test)
 }
 
 /*
- * A closed window of the peer does not end the association, however long it
- * lasts. After the peer opens the window, losses are detected again.
+ * However long the peer's window stays closed, the association must not end.
+ * After the peer opens the window, losses are detected again.
  */
 static void closed_window_keeps_assoc(struct kunit *test)
 {

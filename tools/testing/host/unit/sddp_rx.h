@@ -25,7 +25,7 @@ static struct {
 	int			held;		/* number of references to the association */
 	int			request_err;		/* error of reporting a request; 0: none */
 	bool			request_reported, accepted;	/* of the session that ended last */
-	bool			binds;		/* the user binds the stream in its upcall */
+	bool			binds;		/* the ULP binds the stream in its upcall */
 } stubs;
 
 unsigned long jiffies;
@@ -41,7 +41,7 @@ bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
 
 void host_cancel_delayed(struct delayed_work *d) {}
 
-/* Stubs of DDP and of the user of sessions --------------------------------------- */
+/* Stubs of DDP and of the ULP --------------------------------------- */
 
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len)

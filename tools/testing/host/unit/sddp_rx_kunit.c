@@ -47,7 +47,7 @@ static void test_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, a->deferred);
 }
 
-/* Open a session of the peer that the program has accepted */
+/* Open a session that the peer has requested and the program has accepted */
 static struct sddp_stream *open_accepted(u16 id)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, false);
@@ -115,7 +115,7 @@ static struct sddp_stream *open_initiated(u16 id)
 	return st;
 }
 
-/* A stream that the user binds when the peer's Accept arrives can receive segments */
+/* A stream that the ULP binds when the peer's Accept arrives must receive segments */
 static void accept_lets_user_bind(struct kunit *test)
 {
 	struct sddp_stream *st = open_initiated(0);
@@ -130,7 +130,9 @@ static void accept_lets_user_bind(struct kunit *test)
 	ddp_session_put(&st->ss);
 }
 
-/* If the user binds no stream, the session ends with a Terminate, and segments are discarded */
+/*
+ * If the ULP binds no stream, the session must end with a Terminate, and segments must be discarded
+ */
 static void accept_without_bind_ends_session(struct kunit *test)
 {
 	struct sddp_stream *st = open_initiated(0);

@@ -182,7 +182,7 @@ static void errors_are_loss(struct kunit *test)
 	}
 }
 
-/* The peer's SHUTDOWN may be complete before the worker runs */
+/* A SHUTDOWN that was completed before the worker runs must be reported as PEER_DONE */
 static void shutdown_is_peer_done(struct kunit *test)
 {
 	stubs.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
@@ -226,7 +226,9 @@ static void send_error_keeps_loss(struct kunit *test)
 	expect_state(test, SDDP_SOCK_LOST, -ECONNRESET);
 }
 
-/* A SHUTDOWN of the peer is not mistaken for a loss, even if the sender gets an error first */
+/*
+ * A SHUTDOWN from the peer must not be mistaken for a loss, even if the sender gets an error first
+ */
 static void send_error_keeps_peer_done(struct kunit *test)
 {
 	stubs.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
@@ -309,7 +311,7 @@ static void restart_clears_sndbuf(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1000, stubs.sk.sk_sndbuf);
 }
 
-/* If setting any SCTP option fails for lack of memory, preparing the socket fails */
+/* If setting an SCTP option fails because memory is short, preparing the socket must fail */
 static void option_failure_fails_prepare(struct kunit *test)
 {
 	int n;

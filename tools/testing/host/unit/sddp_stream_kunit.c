@@ -41,7 +41,7 @@ void host_cancel_delayed(struct delayed_work *d)
 	stubs.timer = NULL;
 }
 
-/* Stubs of DDP and of the user of sessions ------------------------------------- */
+/* Stubs of DDP and of the ULP ------------------------------------- */
 
 int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 {

@@ -37,7 +37,7 @@ static struct {
 	u32			taken;		/* messages reported as sent to DDP */
 	u32			corks, uncorks;
 	u32			no_deadline;	/* number of deadlines removed */
-	enum iw_reason		refused;	/* reason for which a chunk was refused */
+	enum iw_reason		refused;	/* reason why a chunk was refused */
 } stubs;
 
 /* Other functions of iw_sctp_ddp ------------------------------------------- */
@@ -421,8 +421,8 @@ static void new_data_precedes_terminate(struct kunit *test)
 }
 
 /*
- * The session's Terminate is sent after work requests that cannot be sent before a
- * response of the peer, unless no response can arrive
+ * The session's Terminate must follow the work requests that wait for a response
+ * from the peer, unless no response can arrive any more
  */
 static void terminate_waits_for_requests(struct kunit *test)
 {

@@ -131,7 +131,7 @@ start_server_or_skip() {
 
 print_rx_bytes() { on b cat "/sys/class/net/$1/statistics/rx_bytes"; }
 print_accepts() { t_counter "$B_DEV" accepts; }
-# Print how many connections the devices of both hosts have made over SCTP
+# Print how many connections the devices of both hosts have established over SCTP
 count_sctp_connects() {
 	local host
 	for host in a b; do on $host rdma statistic show; done | tr ' ' '\n' |
@@ -251,7 +251,7 @@ check_each_address() {
 can_connect() { RNIC_SW_LLP=$1 on a timeout 10 rping -c -a $B4 -p "$PORT" -C 1; }
 
 # The VLAN is in a VRF; the interface below is not, and has the only device ("alone") or the first
-# of two devices ("both"). rdma_cm gives that device the VLAN's address. Programs that name the
+# of two devices ("both"). rdma_cm gives that device the VLAN's address. Programs that specify this
 # address connect and listen in the VRF. A wildcard listener of the device must stay outside the
 # VRF.
 address_in_vrf() {

@@ -276,7 +276,7 @@ unload_with_program() {
 	fi
 }
 
-# `rdma link add` loads the module rnic_sw by its alias.
+# `rdma link add` must load the module rnic_sw through its alias.
 unload_and_autoload() {
 	local i
 	for i in 1 2 3 4 5; do
@@ -369,7 +369,7 @@ foreign_listener() {
 }
 
 # Create a namespace with an interface whose index, name, MAC and IP addresses equal those of t0,
-# because rdma_cm finds a device by one of these; by which one depends on rdma_cm's version.
+# because rdma_cm finds a device by one of these; which one depends on its version.
 create_container() {
 	local words
 	read -ra words < <(ip -o link show t0 | sed 's/^\([0-9]*\):.* link.ether \([0-9a-f:]*\).*/index \1 address \2/')

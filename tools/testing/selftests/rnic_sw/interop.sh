@@ -266,8 +266,8 @@ siw_leaves_at_markers() {
 	has fpdus -eq 0
 }
 
-# The program ends one of its connections by a missing receive. siw reports more errors than the
-# program expects, so the program's status is ignored.
+# The program ends one of its connections because a receive is missing. siw reports more errors than
+# the program expects, so the program's status is ignored.
 run_missing_receive() { run_verbs remote_others_live || true; }
 
 check_missing_receive() {

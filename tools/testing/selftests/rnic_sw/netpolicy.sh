@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# netpolicy.sh: firewall rules by user, control group and mark treat the packets of a
+# netpolicy.sh: firewall rules that match user, control group or mark treat the packets of a
 # program's connections like those of its own sockets, over TCP and SCTP, on both sides.
 #
 # The rules count packets. Counter "sent" counts the packets of the connection, and the
@@ -140,7 +140,7 @@ rules_match_group() {
 	check_owned b own
 }
 
-# A mark that one chain sets by user selects packets in a later chain.
+# A chain marks the packets that a socket of the user sends; a later chain must see the mark.
 mark_reaches_later_chain() {
 	t_port
 	load_rules a <<-END

@@ -54,10 +54,10 @@ define_for_all "16 queue pairs" "$dear" -q 16 -s 4096 -n 100
 define_for_all "64 queue pairs, 64 KiB" "$dear" -q 64 -s 65536 -n 10
 define_for_all "bidirectional" "$bandwidth" -b -s 65536 -n "$(t_iters 500)"
 define_for_all "bidirectional, 8 queue pairs" "$bandwidth" -b -q 8 -s 8192 -n 100
-# ib_write_bw is left out because it has no events. ib_send_bw's server reports received messages by
-# Writes, of which a client that waits for events is not notified. The client hangs if it is ahead
-# of these reports by the depth of the receive queue less one. If the number of Sends is odd, the
-# depth is that number plus one, so the client is never as far ahead.
+# ib_write_bw is left out because it has no events. ib_send_bw's server reports received messages
+# with Writes, and a client that waits for events is not notified of Writes. The client hangs if it
+# is ahead of these reports by the depth of the receive queue less one. If the number of Sends is
+# odd, the depth is that number plus one, so the client is never as far ahead.
 define_for_all "events" "ib_send_bw ib_read_bw" -e -s 4096 -n 499
 define_for_all "events" "ib_send_lat ib_read_lat" -e -s 64 -n "$(t_iters 500)"
 define_for_all "inline" "ib_send_bw ib_write_bw" -I 64 -s 64 -n "$(t_iters 500)"

@@ -13,7 +13,7 @@ readonly ours=$T_DIR/../../../../packaging/rdma-core/tests
 # if fewer tests pass than this, the test environment is broken
 readonly passing=71
 
-# set_reason "TEST: WHY": set $reason to the known reason for which TEST was skipped
+# set_reason "TEST: WHY": set $reason to the known reason why TEST was skipped
 set_reason() {
 	case $1 in
 	test_mlx5_* | test_efa*)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# rendezvous.sh: programs that do not use rdma_cm, but connect their queue pairs by ibv_modify_qp().
-# See Documentation/rendezvous.rst.
+# rendezvous.sh: programs that do not use rdma_cm, but connect their queue pairs with
+# ibv_modify_qp(). See Documentation/rendezvous.rst.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -67,7 +67,7 @@ over_sctp() {
 
 t_over_sctp_or_skip() { t_listens_on "$A_DEV" both || t_skip "SCTP is not available in this kernel"; }
 
-# perftest PROGRAM ADDRESS_A ADDRESS_B ARGS...: without -R perftest connects by ibv_modify_qp()
+# perftest PROGRAM ADDRESS_A ADDRESS_B ARGS...: without -R perftest connects with ibv_modify_qp()
 perftest() {
 	local prog=$1 gid_a gid_b
 	gid_a=$(gid_of a "$2") gid_b=$(gid_of b "$3")

@@ -481,7 +481,7 @@ perftest_survives_link_failure() {
 	t_check "more than $ENOUGH bytes go over the second path" test $second -gt $ENOUGH
 }
 
-# An association that was made with one address keeps this address; a new value of the setting
+# An association that was set up with one address keeps this address; a new value of the setting
 # applies to new associations.
 paths_apply_to_next_association() {
 	t_port

@@ -84,8 +84,8 @@ paths_of_other_netns() {
 		test "$(t_get iw0 paths rnic-c)" = none
 }
 
-# check_netlink_error WORDS SETTING...: check that setting by netlink fails with this error number
-# and message
+# check_netlink_error WORDS SETTING...: check that a change through netlink fails with this error
+# number and message
 check_netlink_error() {
 	local words=$1
 	shift
@@ -152,13 +152,14 @@ each_message_gets_reply() {
 	t_check "crc is unchanged" test "$(t_get iw0 crc)" = 1
 }
 
-# Run the rdma of iproute2. If the installed one does not support settings, T_IPROUTE2 must name one
-# that does.
+# Run the rdma of iproute2. If the installed one does not support settings, T_IPROUTE2 must be the
+# path of one that does.
 rdma_dev() { "${T_IPROUTE2:-rdma}" "$@"; }
 
 print_by_rdma() { rdma_dev -d dev show iw0 | sed -n "s/^ *$1 //p"; }
 
-# check_rdma_error WORDS SETTING...: check that setting by rdma fails with this message
+# check_rdma_error WORDS SETTING...: check that a change with the command rdma fails with this
+# message
 check_rdma_error() {
 	local words=$1
 	shift

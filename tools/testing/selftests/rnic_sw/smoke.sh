@@ -67,8 +67,8 @@ vrf_causes_port_events() {
 	ip addr add "$B6/64" dev t0 nodad
 }
 
-# The RDMA core uses the VRF's routing tables only if the client names its source address. On the
-# same wildcard port, one program listens in the VRF and another outside.
+# The RDMA core uses the VRF's routing tables only if the client specifies its source address. On
+# the same wildcard port, one program listens in the VRF and another outside.
 ping_in_vrf() {
 	local at
 	for at in "$1" "$2"; do T_AT=$at t_rping "$1" -I "$1" -C 3; done
@@ -96,7 +96,7 @@ device_works_in_vrf() {
 	run_over_sctp_too
 }
 
-# Test SCTP as well, if the kernel's SCTP supports VRFs: since 6.2.
+# Test SCTP as well, if the kernel's SCTP supports VRFs, which it does since 6.2.
 run_over_sctp_too() {
 	if printf '6.2\n%s\n' "$(uname -r)" | sort -CV && t_listens_on iw7 both; then
 		t_set iw7 connect sctp

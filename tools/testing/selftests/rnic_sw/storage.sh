@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# storage.sh: NVMe over RDMA, a kernel consumer that registers memory by work request, lets the
+# storage.sh: NVMe over RDMA, a kernel consumer that registers memory with work requests, lets the
 # peer access that memory, and lets the peer invalidate the registration.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
@@ -160,7 +160,7 @@ unload_module() {
 	t_check "no connection breaks before the host has shut down" [ "$(count_recoveries)" -eq "$before" ]
 }
 
-# Select the LLP by the device's setting, because kernel consumers have no environment variable
+# Select the LLP through the device's setting, because kernel consumers have no environment variable
 # RNIC_SW_LLP
 set_llp() { [ -z "${T_LLP:-}" ] || t_set iw0 connect "$T_LLP"; }
 

@@ -236,7 +236,7 @@ run_out_of_order() {
 	t_check "segments are placed out of order" [ "$(count_placed_early)" -gt "$before" ]
 }
 
-# Print the number of packets that the hosts have dropped for bad checksums
+# Print the number of packets that the hosts have dropped because of wrong checksums
 count_checksum_errors() {
 	local host
 	for host in a b; do
@@ -299,7 +299,7 @@ run_with_mtu() {
 	run_or_skip run_between_hosts "$@"
 }
 
-# define_early_case NAME [HOW] WORDS...: define a case with half of the packets reordered
+# define_early_case NAME [HOW] WORDS...: define a case that runs with half of the packets reordered
 define_early_case() {
 	local name=$1 how=run_out_of_order
 	shift

@@ -163,7 +163,7 @@ def test_every_word(w):
     data = bytearray(pattern(region.size, 3))
     region.put(0, bytes(data))
     link = w.initiate()
-    # the first word, words on both sides of page boundaries, and the last word
+    # test the first word, words on both sides of page boundaries, and the last word
     for msn, at in enumerate((5, 13, 4085, 4093, 8181, 8189), 1):
         old = int.from_bytes(data[at:at + 8], sys.byteorder)
         link.peer.atomic(fetch_add(region, 0x0102030405060708, 0, at) if msn & 1
@@ -468,7 +468,8 @@ def test_fenced(w):
     link.post("cmpswap", sink, 8, 1, THERE, KEY, "-", 1, 2)
     seg = link.peer.get_segment()
     link.post("send", sink, 8, 2, 0, 0, "f")
-    # the device must not send the fenced Send yet: the Read Response arrives first
+    # The device must not send the fenced Send before it receives the Atomic Response. So the Read
+    # Response of round_trip() must be the first segment that arrives.
     link.round_trip()
     answer(link, seg, 1, 0x0102030405060708)
     same("payload of the fenced Send", link.peer.get_segment().payload,

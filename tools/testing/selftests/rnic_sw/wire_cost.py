@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test what the worst input costs the receiving host, relative to the cost of a one-byte
-segment between two programs over plain TCP: by using RDMA a hostile peer must not consume
-much more CPU time of the host. The limits are in Documentation/security.rst. These cases
-need a test environment that counts time in instructions."""
+"""Test what the worst input costs the receiving host, relative to the cost of a one-byte segment
+between two programs over plain TCP: by using RDMA a hostile peer must not consume much more CPU
+time of the host. The limits are in Documentation/security.rst. These cases need a test environment
+that counts time in instructions."""
 
 import contextlib
 import functools
@@ -79,7 +79,7 @@ def measure_unit(w):
 
 
 def compare_costs(name, most, price, base):
-    """Check that price() costs at most most times as many seconds as base()."""
+    """Check that price() returns no more than `most` times as many seconds as base()."""
     pairs = [(price(), base()) for _ in range(ROUNDS)]
     one, other = (sum(part) / ROUNDS for part in zip(*pairs))
     print(f"# {name}: {one / other:.2f} of {other * 1e6:.0f} us;",

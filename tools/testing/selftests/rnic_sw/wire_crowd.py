@@ -18,7 +18,7 @@ from lib.wire_kernel import failing
 
 CALLERS = 64                # maximum of connection requests of raw_server's listener
 WOKEN = 300                 # connections that become able to send at the same moment
-BEGUN = 6                   # seconds used of the 10 in which a Request must arrive
+BEGUN = 6                   # seconds that pass until a Request arrives; 10 are allowed
 LATE = 2                    # further seconds for a slow machine
 LONG = 0.060                # seconds that no softirq run may take, even on a slow machine
 MUCH = WOKEN // 3           # batches in a run; a long run with fewer batches was preempted
@@ -211,7 +211,7 @@ def softirqs():
 
 def found_runs(lines):
     """Yield the duration in seconds and the number of batches of each run."""
-    under_way = {}              # by CPU: start time, batches
+    under_way = {}              # for each CPU: (start time, number of batches)
     for line in lines:
         found = re.search(r"\[(\d+)\].* ([\d.]+): (softirq_|mpa_batch_)(\w+):", line)
         if not found:

@@ -14,8 +14,8 @@ from lib.wire_kernel import failing
 
 BIG = 1 << 20
 CLOSE = 10                  # seconds in which a peer must send its FIN after the device's FIN
-STUFF = 24 << 10            # bytes: TCP of this host accepts them, but the receive window of
-                            # w.dial_narrow() does not hold them
+STUFF = 24 << 10            # number of bytes that TCP of this host accepts, but that do not
+                            # fit into the receive window of w.dial_narrow()
 PEER_TERMINATE = 35         # the reason in the lower 16 bits of a vendor error
 
 
@@ -125,7 +125,8 @@ def test_terminate_unanswered(w, role):
     for wr, verb in enumerate(("read", "send", "read"), 1):
         link.post(verb, memory, 64, wr, 1, 2)
         link.peer.get_message()
-    # the Terminate reports a DDP error, so it names no request of the device
+    # the Terminate reports a DDP error, so it does not contain the header of one of the device's
+    # requests
     link.peer.put_segment(rdmap.Terminate(1, 2, 5).segment())
     link.expect_end("fin")
     for wr in 1, 2, 3:
@@ -453,7 +454,7 @@ def test_post_after(w, role):
 
 @case("a disconnect before the peer has sent anything", "DDP-72 MPA-113")
 def test_disconnect_too_soon(w):
-    """A responder may not send yet, so posted work waits for the first message of the peer."""
+    """A responder may not send yet, so posted work waits for the peer's first message."""
     memory = w.shared(4096, "l")
     link = w.initiate(opened=False)
     for number in range(8):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Test rnic_sw_dv_query_conn() over TCP: a program gets all of the peer's Private Data (RFC 5044
-section 7.1.1), its depths (RFC 6581 section 9.1) and the MPA revision, and whether CRC and markers
-are in use. wire_sctp_startup.py tests the same over SCTP."""
+section 7.1.1), the peer's IRD and ORD (RFC 6581 section 9.1) and the MPA revision, and whether CRC
+and markers are in use. wire_sctp_startup.py tests the same over SCTP."""
 
 import errno
 import itertools

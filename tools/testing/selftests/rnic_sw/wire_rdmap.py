@@ -281,7 +281,7 @@ def test_read_queue_own(w):
     request = w.make_request(0, 9)
     greedy, modest = (w.initiate(request, accept=(0, 1, b""),
                                  peer=w.dial_narrow()) for _ in range(2))
-    # send as many requests as agreed; the peers do not read the responses
+    # send as many requests as were negotiated; the peers do not read the responses
     greedy.peer.read(rreq(source, BIG))
     modest.peer.read(rreq(source, BIG))
     same("octets", len(check_tagged_payload(modest.peer.get_message(), 0x1234, 0x5678)),

@@ -32,7 +32,7 @@ def wait_for_late_recv(w, initiate):
     same("memory", target.get(0, 7), b"written")
     link.recv(inbox, 64, 2)
     same("length", link.expect_wc(wr=2, status=SUCCESS).length, 14)
-    # with a receive in time nothing waits
+    # a message must not wait if a receive is posted in time
     link.recv(inbox, 64, 3)
     link.peer.send(b"in time")
     same("length", link.expect_wc(wr=3, status=SUCCESS).length, 7)

@@ -118,7 +118,7 @@ case("the peer shuts down: every session is notified once",
 
 
 def answered(w, assoc, link):
-    """Let the peer accept the session on that association."""
+    """Let the peer accept the first session on assoc, and return the link."""
     request, link.peer = w.first(assoc)
     link.accept(request)
     return link
@@ -396,7 +396,7 @@ def test_not_reused(w):
     same("end of the session", link.peer.wait_end()[0], "terminate")
     link.peer.terminate()
     again = w.call(ghost.ports[0], host=GHOST)
-    # wait so long that an Initiate that the device sends immediately would arrive
+    # wait long enough for an Initiate to arrive if the device sent one at once
     w.wait_quiet()
     ghost.process_until_quiet(0.3)
     others = [s for s in ghost.streams.values() if s.came]

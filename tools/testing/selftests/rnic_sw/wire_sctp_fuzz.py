@@ -105,7 +105,7 @@ class SctpSession(Session):
         super().__init__(party.w, number, party.seed)
         self.party, self.stream, self.over = party, None, False
         self.private_data, self.done = b"", False
-        self.disturbed = False  # chunks sent before the session may have ended it
+        self.disturbed = False  # chunks that preceded the session may have ended it
         self.request = None
         self.todo = collections.deque()
 

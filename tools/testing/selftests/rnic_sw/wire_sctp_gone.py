@@ -38,7 +38,7 @@ def call_sctp(peer):
 
 
 def drop(w, call, peer):
-    """Let a peer connect, and let iw_cm drop its request for lack of memory."""
+    """Let a peer connect, and let iw_cm drop its request because memory is short."""
     with failing_allocations_of("iw_create_cm_id", "iw_cm", 1) as lost:
         call(peer)
         wait_for("a request is lost", lost)

@@ -55,7 +55,7 @@ def associations():
 
 
 def associate_many(w, count):
-    """Set up count associations by raw packets, so that they use no memory of this kernel's
+    """Set up count associations with raw packets, so that they use no memory of this kernel's
     SCTP at the peer's end."""
     frame = read_hardware_addr("", SERVER_IF) + read_hardware_addr(NS, PEER_IF)
     place = sctp_packet.Place(w.packet_socket(), frame, GHOST, SERVER)
@@ -140,7 +140,7 @@ class Peak:
 
 
 def test_attack_by_many(w, attack, each=EACH, stay=False):
-    """Run an attack by many unaccepted peers; an honest peer must be served at the same time.
+    """Run an attack from many unaccepted peers; an honest peer must be served at the same time.
 
     stay: the associations live long enough to be counted.
     """
@@ -310,7 +310,7 @@ def test_windows(w):
 
 
 def accept_and_end(w, ghost):
-    """Let a program accept and end a session of the peer."""
+    """Let a program accept and end a session that the peer has requested."""
     link = w.initiate(peer=ghost.stream(0))
     w.server.do("destroy", link.conn)
     link.expect_end()

@@ -250,8 +250,8 @@ def test_unvalidated(w):
 
 @case("a limited number of chunks is queued after a gap", "SCTPDDP-22")
 def test_gap(w):
-    """The messages are untagged, and the program has not posted so many receives, so the device has
-    to queue them."""
+    """The messages are untagged, and the program has posted fewer receives, so the device has to
+    queue them."""
     link = w.initiate()
     first = link.peer.ssn
     segment = rdmap.send(2, bytes(1400))

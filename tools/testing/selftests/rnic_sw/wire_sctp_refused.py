@@ -19,7 +19,7 @@ class Calls(SctpWire):
 
     def connect_in(self):
         assoc = self.associate()
-        self.closing.pop_all()      # so that the end of the case does not close it
+        self.closing.pop_all()      # leave the association open at the end of the case
         stream = assoc.stream(0)
         stream.put_control(INITIATE)
         return stream

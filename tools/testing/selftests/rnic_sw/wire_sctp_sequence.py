@@ -111,7 +111,8 @@ in_both_roles("a segment after the peer's Terminate, during work",
 
 
 def test_ahead_of_terminate(w, role):
-    """The Terminate arrives first, but its DDP-SSN is the last one."""
+    """The Terminate arrives before a segment with a lower DDP-SSN. The device must process the
+    segment first."""
     inbox = w.shared(4096, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)])
     first = link.peer.next_ssn()
@@ -166,7 +167,7 @@ of_all_kinds("the peer ends the session, the association stays",
 
 
 def test_peer_ends_first(w, role):
-    """The peer sends a Terminate, but still receives all posted data."""
+    """The peer sends a Terminate, but must still receive all posted data."""
     memory = w.shared(BIG, "l")
     link = connect_as(w, role)
     for wr in range(4):

@@ -25,7 +25,7 @@ def pattern(length, seed):
 
 
 def mulpdu(emss, markers):
-    """Return the MULPDU for an EMSS, by RFC 5044 section 4.5."""
+    """Return the MULPDU for an EMSS, as in RFC 5044 section 4.5."""
     spare = 6 + emss % 4 + (4 * -(-emss // 512) if markers else 0)
     return max(emss - spare, 128)
 
@@ -66,7 +66,8 @@ add("EMSS 88: no MULPDU below 128", "MPA-6 MPA-60",
 
 @case("little space in a segment: no ULPDU below 128 because of it", "MPA-61")
 def test_little_room(w):
-    """A batch has a short Send, directly followed by a long Write."""
+    """A short Send leaves a little space in a TCP segment. The driver must not fill this space with a
+    short ULPDU of the Write that follows: all ULPDUs but the last one have at least 128 bytes."""
     memory = w.shared(BIG, "l")
     for rest in 8, 60, 132, 150:
         link = w.initiate(opened=False)

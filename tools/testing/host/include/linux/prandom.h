@@ -13,7 +13,7 @@ static inline void prandom_seed_state(struct rnd_state *r, u64 seed)
 	r->s = seed * 0x9e3779b97f4a7c15ULL | 1;
 }
 
-/* Generate random numbers by xorshift64*; they differ from the kernel's */
+/* Generate random numbers with xorshift64*; they differ from the kernel's */
 static inline u32 prandom_u32_state(struct rnd_state *r)
 {
 	r->s ^= r->s >> 12;

@@ -16,7 +16,7 @@ struct sk_buff {
 /* each test defines this function */
 int skb_copy_bits(const struct sk_buff *skb, int off, void *to, int len);
 
-/* A page, whose test allocates and frees it */
+/* A page, which the test allocates and frees */
 struct page {
 	int	refs;
 	u32	size;

@@ -94,7 +94,7 @@ survives_disturbance() {
 }
 
 # survives_device_removal HOW: remove the device without load, because the kernel's client (Linux
-# 7.3) does not always survive that under load. The mount must work again afterwards.
+# 7.3) does not always survive a removal under load. The mount must work again afterwards.
 survives_device_removal() {
 	set_up_device
 	set_up

@@ -52,7 +52,7 @@ connect() {
 	lio_wait_disk
 }
 
-# Disconnect, and wait until the file is gone: it exists until the remote port has been removed.
+# Disconnect, and wait until the remote port has disappeared from sysfs.
 disconnect() {
 	local port
 	port=$(print_rport)

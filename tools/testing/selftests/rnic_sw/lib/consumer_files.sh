@@ -18,7 +18,7 @@ check_files() {
 	check_tree "$DIR"
 }
 
-# fsx does random operations on one file by system calls, mmap and direct I/O, and compares each
+# fsx does random operations on one file with system calls, mmap and direct I/O, and compares each
 # result with a copy in memory. T_FSX=DIR: the directory of fsx, built by scripts/build-program.
 need_fsx() {
 	[ -n "${T_FSX:-}" ] || t_skip "T_FSX is not set (scripts/consumers builds fsx)"

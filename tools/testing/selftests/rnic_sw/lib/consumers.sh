@@ -58,8 +58,9 @@ set_up_device() {
 	print_objects iw0 >"$T_CASE/before"
 }
 
-# Select the LLP by the device's settings, because kernel consumers have no environment variable
-# RNIC_SW_LLP. A server that is bound to no address may listen already; the setting affects it, too.
+# Select the LLP through the device's settings, because kernel consumers have no environment
+# variable RNIC_SW_LLP. A server that is bound to no address may listen already; the setting affects
+# it, too.
 set_llp() {
 	[ -n "${T_LLP:-}" ] || return 0
 	t_set iw0 listen both

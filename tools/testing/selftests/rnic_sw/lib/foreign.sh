@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# foreign.sh: run rping and perftest, and retry if they fail by a known fault of these programs;
-# sourced by lib.sh, which lists the functions.
+# foreign.sh: run rping and perftest, and retry if they fail because of a known fault of these
+# programs; sourced by lib.sh, which lists the functions.
 
 # Check for rping's error that its event channel was closed before its event thread exited.
 t_closed_first() { grep -q 'rdma_get_cm_event: Bad file descriptor' "$@"; }

@@ -42,7 +42,7 @@ def atomic_answer(msn, number, old=0):
 
 
 class Messages:
-    """Makes valid messages, and counts the responses that they require."""
+    """Builds valid messages, and counts the responses that they require."""
 
     SENDS, REQUESTS = 5, 3          # maximum numbers for which fuzz_server is prepared
 
@@ -126,9 +126,9 @@ def flip(rand, octets, most=4):
 
 
 class Spoiler:
-    """Makes a corrupt segment by a random method.
+    """Builds a corrupt segment with a random method.
 
-    fpdu: function that makes an FPDU from a ULPDU (and the arguments of
+    fpdu: function that builds an FPDU from a ULPDU (and the arguments of
     mpa.Writer.fpdu)
     """
 

@@ -301,7 +301,7 @@ t_drop_device() {
 	t_in "$2" rdma link del "$1" 2>/dev/null
 }
 
-# t_note_connects DEV NS: record how many connections DEV has made, in total and over SCTP
+# t_note_connects DEV NS: record how many connections DEV has established, in total and over SCTP
 t_note_connects() {
 	t_in "$2" rdma statistic show link "$1/1" 2>/dev/null |
 		awk '{ for (i = 1; i < NF; i++) n[$i] = $(i + 1) }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# memory.sh: limit a program's memory by control groups, and provide swap; sourced.
+# memory.sh: limit a program's memory with control groups, and provide swap; sourced.
 
 # create_group CONTROLLER: create a control group (cgroup v2) with CONTROLLER; set GROUP and
 # IN_GROUP

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Two virtual machines of QEMU for programs/qemu.sh: make the guest's program, migrate one machine
-to the other by their monitors (QMP), and compare their memory.
+to the other through their monitors (QMP), and compare their memory.
 
     program_qemu.py bios FILE               make the guest's program
     program_qemu.py migrate FROM TO URI PIN DATA DIR

@@ -33,7 +33,7 @@ check_uses_device() {
 	t_check "connections were made through $A_DEV" [ "$(print_connects)" -gt "$before" ]
 }
 
-# Set IMPLICIT to the preload library that replaces each MR of a program by an implicit ODP MR
+# Set IMPLICIT to the preload library that replaces each MR of a program with an implicit ODP MR
 need_implicit() {
 	ibv_devinfo -v -d "$A_DEV" | grep -q ODP_SUPPORT_IMPLICIT ||
 		t_skip "the device has no on-demand paging in this kernel"
@@ -60,8 +60,8 @@ create_data() {
 no_objects() { ! rdma resource show "$A_DEV" | grep -qE '(qp|cq|mr|srq) [1-9]'; }
 check_nothing_left() { t_until "$T_TIME" no_objects || { rdma resource show; t_fail "objects are left"; }; }
 
-# run_ranks N COMMAND...: run COMMAND in N ranks of Open MPI on this host, which communicate
-# by libfabric only
+# run_ranks N COMMAND...: run COMMAND in N ranks of Open MPI on this host, which communicate only
+# through libfabric
 run_ranks() {
 	local n=$1
 	shift

@@ -4,7 +4,7 @@
 the directory TESTS, over DEVICE: all tests, or those of one module. Print a line for each test:
 its outcome, its name and the reason why it was skipped or failed, separated by tabs.
 
-The tests are made for InfiniBand hardware and need three adaptations. They look up the
+The tests were written for InfiniBand hardware and need three adaptations. They look up the
 device's network interface in sysfs, where a software device has none: so NETDEV is used.
 Most of them connect two queue pairs by ibv_modify_qp(); iWARP needs a TCP connection for
 that, so rdma_cm connects them instead. They read the peer's memory as soon as a Write

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""rendezvous.py DEVICE CASE: connect queue pairs of one device by ibv_modify_qp(), through pyverbs.
+"""rendezvous.py DEVICE CASE: connect queue pairs of one device with ibv_modify_qp(), called through
+pyverbs.
 
 See Documentation/rendezvous.rst. The interpreter is the one for which Debian builds pyverbs."""
 

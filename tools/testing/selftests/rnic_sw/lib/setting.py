@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """setting.py DEVICE [NAME [VALUE [NAME VALUE]...]]: print all settings or one setting of a
-device, or change settings, by netlink. The shell scripts use ./setting."""
+device, or change settings, through netlink. The shell scripts use ./setting."""
 
 import os
 import socket
@@ -109,7 +109,7 @@ def table(*entries):
 
 
 def set_values(device, *pairs):
-    """Change settings, each a pair (name, value), by one message."""
+    """Change settings, each a pair (name, value), with one message."""
     entries = (entry(name, value) for name, value in pairs)
     call(CMD_SET, ACK, handle(device) + table(*entries))
 

@@ -87,7 +87,7 @@ def without_timestamps():
 
 
 class Link:
-    """A connection: the raw peer's end, and the number by which raw_server knows its end."""
+    """A connection: the raw peer's end, and the number that raw_server uses for its end."""
 
     def __init__(self, wire, peer, conn=None):
         self.wire, self.server = wire, wire.server
@@ -120,7 +120,7 @@ class Link:
              self.peer.get_segment(timeout).ulp, 0x42)
 
     def expect_end(self, how="fin"):
-        """Check that the stream ends by a "fin" or a "rst" and that nothing arrives before."""
+        """Check that the stream ends with a "fin" or a "rst" and that nothing arrives before."""
         got, before = self.peer.wait_end()
         same("bytes before the end", before.hex(), "")
         same("end of the stream", got, how)
@@ -211,8 +211,8 @@ class Wire:
 
     def dial(self, port=PORT, rcvbuf=0, mss=0, source=None,
              patience=PATIENCE):
-        """Open a TCP connection to raw_server's listener and send nothing. source: another
-        address of the peer, from which it connects."""
+        """Open a TCP connection to raw_server's listener and send nothing. source: another of the
+        peer's addresses, from which it connects."""
         sock = self.socket()
         if source:
             sock.bind((source, 0))
@@ -261,7 +261,7 @@ class Wire:
 
     @staticmethod
     def make_reply(ird, ord_):
-        """Return a function that makes a Reply with this IRD and ORD."""
+        """Return a function that builds a Reply with this IRD and ORD."""
         return lambda request: mpa.reply(
             rev=2, flags=mpa.C | mpa.S, pd=mpa.word(ird, ord_, request.rtr))
 

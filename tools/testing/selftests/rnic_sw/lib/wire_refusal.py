@@ -22,7 +22,7 @@ USED = 7709             # a port that a program without RDMA uses
 NOBODY = "02:00:00:00:00:4d"
 ETH_P_IP, DEST_UNREACH = 0x0800, 3
 NO_NET, NO_HOST, NO_PROTOCOL, NO_PORT, FORBIDDEN = 0, 1, 2, 3, 13
-SOON = 8                    # maximum seconds until the program is notified of a refusal by the peer
+SOON = 8                    # maximum seconds until the program is notified of a refusal
 # maximum seconds until the program is notified of an ICMP error; less than the timeout
 NO_ANSWER = 25
 BACKLOG = 64                # backlog of raw_server's listeners
@@ -168,7 +168,7 @@ def test_program_goes(w):
 def test_backlog_full(w):
     with another(w, 7601):
         conns = [call(w, SERVER, 7601) for _ in range(BACKLOG)]
-        # wait until all of these connections have arrived, before the last one is made
+        # wait until all of these connections have arrived, before the last one is opened
         w.wait_quiet()
         expect_event(w, call(w, SERVER, 7601), REJECTED, w.enough)
         for conn in conns:

@@ -40,8 +40,8 @@ struct exporter_held {
 
 /* Create a buffer and return its file descriptor */
 #define EXPORTER_NEW	_IOW('x', 1, struct exporter_new)
-/* Operations on the buffer with a file descriptor.  MOVE fails with EBUSY if the buffer is mapped
- * or pinned
+/* Operations on the buffer that a file descriptor refers to.  MOVE fails with EBUSY if the buffer is
+ * mapped or pinned
  */
 #define EXPORTER_MOVE	_IOW('x', 2, __s32)
 #define EXPORTER_REVOKE	_IOW('x', 3, __s32)

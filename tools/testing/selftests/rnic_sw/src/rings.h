@@ -7,7 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Indexes of words in a ring header, and its length in words; a ring starts at a multiple of it */
+/*
+ * Indexes of words in a ring header, and the header's length in words; each ring starts at a
+ * multiple of this length
+ */
 enum { RING_PROD = 0, RING_CONS = 16, RING_FLAGS = 17, RING_HEADER = 32 };
 
 /* One mapping: a ring, a send ring followed by a receive ring, or several small rings */

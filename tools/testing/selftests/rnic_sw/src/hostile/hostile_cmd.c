@@ -141,7 +141,7 @@ static void corrupt_words(uint32_t *cmd, size_t n)
 }
 
 /**
- * cmd_write_any - issue a random command by write()
+ * cmd_write_any - issue a random command with write()
  * @w: the file and memory for the command
  */
 void cmd_write_any(const struct cmd_target *w)
@@ -181,7 +181,7 @@ static void fill_attr(struct ib_uverbs_attr *a, const struct cmd_target *w, bool
 }
 
 /**
- * cmd_ioctl_any - issue a random command by ioctl()
+ * cmd_ioctl_any - issue a random command with ioctl()
  * @w: the file and memory for the command
  */
 void cmd_ioctl_any(const struct cmd_target *w)

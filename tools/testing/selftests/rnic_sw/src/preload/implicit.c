@@ -18,8 +18,8 @@ typedef struct ibv_mr *reg_iova(struct ibv_pd *pd, void *addr, size_t length, ui
 				unsigned int access);
 
 /*
- * Call the function of libibverbs. RTLD_NEXT does not find the function if libibverbs was loaded by
- * dlopen().
+ * Call the function of libibverbs. RTLD_NEXT does not find the function if libibverbs was loaded
+ * with dlopen().
  */
 static struct ibv_mr *real_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				  unsigned int access)

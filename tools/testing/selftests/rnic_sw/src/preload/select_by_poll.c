@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * select_by_poll.so, to be preloaded before librspreload: implement select() by poll().
+ * select_by_poll.so, to be preloaded before librspreload: implement select() with poll().
  *
  * librspreload's own select() maps the number of a ready rsocket back to the first descriptor that
  * could have this number.  An accepted rsocket has a lower number than the program's descriptor, so

@@ -242,7 +242,10 @@ void pause_ms(unsigned int ms);
 
 /* Atomics (verbs_atomic.c) ------------------------------------------------- */
 
-/* An atomic operation: its target is a word of the peer, its result is stored in a word of @sink */
+/*
+ * An atomic operation: its target is a word in the peer's memory, and its result is stored in a
+ * word of @sink
+ */
 struct atom {
 	uint64_t		id;
 	enum ibv_wr_opcode	op;
@@ -259,7 +262,7 @@ struct atom {
  * address
  */
 uint64_t *get_word(const struct buf *b, uint32_t n);
-/* Post an atomic operation, by ibv_wr_*() if the QP was created for these functions */
+/* Post an atomic operation, with ibv_wr_*() if the QP was created for these functions */
 void post_atomic(const struct end *e, const struct atom *a);
 void want_atomic(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op);
 

@@ -173,7 +173,7 @@ static void want_errno(int fd, const struct verb *v, const void *own,
 	CHECK(err == want, "%s, %zu bytes: %s", v->what, len, strerror(err));
 	if (err || !v->answers)
 		return;
-	/* the kernel must not write bytes beyond the longest response */
+	/* ANSWER exceeds the longest response: the kernel must zero the rest of the buffer */
 	for (i = ANSWER - 8; i < ANSWER; i++)
 		CHECK(!answer[i], "%s: byte %zu is %#x", v->what, i, answer[i]);
 }
@@ -497,8 +497,8 @@ static void test_abi_query_conn(void)
 	fd = p.s.id->verbs->cmd_fd;
 	try_query_lengths(fd, p.s.qp->handle, &q);
 	/*
-	 * the attribute for the data is optional, the others are required, and a further one is
-	 * refused
+	 * the attribute for the data is optional, all other attributes are required, and an
+	 * unknown attribute must be refused
 	 */
 	q.last = QUERY_RESP;
 	CHECK(!query_conn(fd, p.s.qp->handle, &q), "%m");
@@ -507,7 +507,7 @@ static void test_abi_query_conn(void)
 	q.last = QUERY_UNKNOWN;
 	CHECK(query_conn(fd, p.s.qp->handle, &q) == EPROTONOSUPPORT, "%m");
 	q.last = QUERY_DATA;
-	/* only the file by which a QP was created can query it */
+	/* only the file through which a QP was created can query the QP */
 	other = ibv_open_device(p.s.id->verbs->device);
 	CHECK(other, "%m");
 	CHECK(query_conn(other->cmd_fd, p.s.qp->handle, &q) == ENOENT, "%m");

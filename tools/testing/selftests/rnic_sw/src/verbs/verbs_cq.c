@@ -187,8 +187,8 @@ static void test_resize(void)
 }
 
 /*
- * Flush the receive queue of the server's QP, which is in error, by posting one more receive. When
- * the call returns, all receives posted before have completed.
+ * Flush the receive queue of the server's QP, which is in the error state: post one more receive.
+ * When the call returns, all receives posted before have completed.
  */
 static void flush_all(struct fixture *d, uint64_t first, uint64_t last)
 {
@@ -262,7 +262,7 @@ static uint64_t clock_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* Poll all completions by the extended interface; their timestamps must not precede @begun */
+/* Poll all completions through the extended interface; their timestamps must not precede @begun */
 static uint32_t poll_all_ex(struct ibv_cq_ex *ex, uint32_t next, uint64_t begun,
 			    uint64_t *when)
 {

@@ -466,7 +466,7 @@ static void test_changed(void)
 	check_both_down(&d);
 }
 
-/* Create a dma-buf of a memfd by the kernel's udmabuf driver */
+/* Create a dma-buf from a memfd with the kernel's udmabuf driver */
 static int new_udmabuf(int file, size_t len)
 {
 	struct udmabuf_create arg = { .memfd = file, .size = len };

@@ -33,7 +33,7 @@ static void post_ex(const struct fixture *d, struct ibv_qp_ex *ex,
 	CHECK(!ibv_wr_complete(ex), "wr_complete");
 }
 
-/* Post by ibv_post_send().  If the length is 0, there is no SGE. */
+/* Post with ibv_post_send().  If the length is 0, there is no SGE. */
 static void post_classic(const struct fixture *d, const struct imm *m)
 {
 	struct ibv_sge sge = {
@@ -52,7 +52,7 @@ static void post_classic(const struct fixture *d, const struct imm *m)
 	CHECK(!ibv_post_send(d->p.c.qp, &wr, &bad), "post");
 }
 
-/* Post by ibv_wr_*() if the QP was created for it */
+/* Post with ibv_wr_*() if the QP was created for it */
 static void post_imm(const struct fixture *d, const struct imm *m)
 {
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(d->p.c.qp);

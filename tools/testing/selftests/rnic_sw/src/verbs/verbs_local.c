@@ -395,7 +395,7 @@ static void test_post_arguments(void)
 	fixture_close(&d);
 }
 
-/* A QP can be moved to RTS only by connecting it */
+/* A QP can enter RTS only when it is connected */
 static void test_modify_arguments(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };

@@ -35,7 +35,7 @@ static void test_iova(void)
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
 			.b = &d.c, .len = 5000, .rkey = view.mr->rkey,
 			.raddr = base + 33 });
-		/* the server sends from this MR, also by IOVA */
+		/* the server also sends from this MR with its IOVA */
 		post_recv(&d.p.c, 2, &d.c, 3, 8000);
 		post_recv(&d.p.s, 3, NULL, 0, 0);
 		post_send(&d.p.c, 3, NULL, 0, 0);

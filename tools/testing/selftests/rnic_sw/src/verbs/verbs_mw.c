@@ -6,7 +6,7 @@
 #include "verbs.h"
 
 #define SIZE	10000u
-#define AT	1001u		/* offset of the window, of WIDE bytes */
+#define AT	1001u		/* offset of the window, which has WIDE bytes */
 #define WIDE	3000u
 #define WR	IBV_ACCESS_REMOTE_WRITE
 #define RD	IBV_ACCESS_REMOTE_READ
@@ -240,7 +240,7 @@ static void test_rights_read(void)
 	free_window_and_fixture(&d, mw);
 }
 
-/* A window may be addressed by offsets instead of addresses */
+/* A window may be accessed with offsets instead of addresses */
 static void test_zero_based(void)
 {
 	struct fixture d;
@@ -268,7 +268,7 @@ static void test_zero_based(void)
 	free_window_and_fixture(&d, mw);
 }
 
-/* Open two streams, and bind a window of type 1 by a work request of the first stream */
+/* Open two streams, and bind a window of type 1 with a work request of the first stream */
 static struct ibv_mw *open_two_with_window(struct fixture *d, struct pair *q)
 {
 	struct ibv_mw_bind_info info;
@@ -333,7 +333,7 @@ static void invalidate_type2(struct fixture *d, uint32_t rkey)
 	want_ok(d->p.s.scq, 32, IBV_WC_LOCAL_INV);
 }
 
-/* Unbind a window by Local Invalidate, then bind it again with another key */
+/* Unbind a window with Local Invalidate, then bind it again with another key */
 static void test_type2_local_inv(void)
 {
 	struct fixture d;

@@ -38,7 +38,7 @@ long read_number_in(const char *path, const char *word);
 typedef void away_fn(struct buf *b);
 
 /*
- * Transfer bytes [off, off + len) by one message and compare both buffers.  @away is applied to
+ * Transfer bytes [off, off + len) with one message and compare both buffers.  @away is applied to
  * both buffers after they have been filled; it may be NULL.
  */
 void exchange_send(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away);

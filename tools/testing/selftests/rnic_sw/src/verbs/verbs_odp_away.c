@@ -232,8 +232,8 @@ static void test_forked_once(void)
 /* Pages given up by the program --------------------------------------------- */
 
 /*
- * The first message after the program has discarded a page must read zeros, because the driver may
- * keep no reference to the old page
+ * The first message after the program has discarded a page must read zeros, because the driver must
+ * not keep a reference to the old page
  */
 static void test_given_up(void)
 {
@@ -258,7 +258,7 @@ static void test_given_up(void)
 }
 
 /*
- * MADV_FREE: the kernel may drop a page unless it is written afterwards.  A Write of the peer
+ * MADV_FREE: the kernel may drop a page unless it is written afterwards. A Write from the peer
  * counts as such a write.
  */
 static void test_freed(void)

@@ -125,8 +125,8 @@ static void test_stuck_killed(void)
 enum { CROWD = 100 };
 
 /*
- * For each connection create an unserved page, which a Write of the peer and a
- * Send need
+ * For each connection, set up a page whose fault is never served, and which both a Write
+ * from the peer and a local Send access
  */
 static void create_stuck_conns(int fd)
 {

@@ -94,7 +94,7 @@ struct freer {
 };
 
 /*
- * Repeatedly give up the pages by MADV_FREE: the kernel may drop those that are not written
+ * Repeatedly give up the pages with MADV_FREE: the kernel may drop those that are not written
  * afterwards
  */
 static void *keep_freeing(void *arg)

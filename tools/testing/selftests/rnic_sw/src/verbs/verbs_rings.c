@@ -137,7 +137,7 @@ static void spoil_many(void)
 			_exit(PASS);
 		}
 		CHECK(waitpid(pid, &status, 0) == pid, "%m");
-		/* the child may exit by SIGSEGV in its library, but must not hang */
+		/* the child may die of SIGSEGV in its library, but must not hang */
 		CHECK(!WIFSIGNALED(status) || WTERMSIG(status) != SIGALRM,
 		      "child %u hangs", i);
 		CHECK(!WIFEXITED(status) || !WEXITSTATUS(status), "%u", i);

@@ -290,7 +290,7 @@ static void test_count_ending_qp(void)
 	fixture_free(&d);
 }
 
-/* With automatic binding by process, all QPs of a process must count in one set,
+/* With automatic binding per process, all QPs of a process must count in one set,
  * from their creation on
  */
 static void test_count_process(void)

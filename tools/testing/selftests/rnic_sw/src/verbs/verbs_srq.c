@@ -301,7 +301,7 @@ static void guest_pair_free(struct pair *g)
 
 /*
  * Two connections with different PDs use one SRQ. Receives of the SRQ must be checked against the
- * PD of the SRQ, and Writes of the peer against the PD of the QP: otherwise the guest, the second
+ * PD of the SRQ, and Writes from the peer against the PD of the QP: otherwise the guest, the second
  * connection, could access memory of the first one.
  */
 static void test_other_pd(void)
