@@ -410,9 +410,9 @@ u32 ddp_cursor_get_page_off(struct ddp_cursor *c)
 }
 
 /*
- * Set @m to the memory of the next whole pieces of @each bytes in the current
- * SGE, at most @n pieces. Return: the number of pieces; 0 for a flat buffer, or
- * at the end of the buffer.
+ * Divide the memory at the cursor into pieces of @each bytes, and set @m to the
+ * pieces that are completely in the current SGE, at most @n. Return: the number
+ * of pieces in @m; 0 for a flat buffer, or at the end of the buffer.
  */
 static u32 cursor_peek_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *m)
 {

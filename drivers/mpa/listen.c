@@ -98,7 +98,7 @@ static int mpa_listen_handle_accepted(struct ddp_port *p, struct socket *sock)
 	ddp_port_put_listener(l);
 	if (!c)
 		return -EBUSY;
-	/* a reference for this function: tear-down may drop that of the socket's callbacks */
+	/* take a reference for this function, because tear-down may drop the callbacks' reference */
 	ddp_session_get(&c->ss);
 	c->sock = sock;
 	mpa_sock_limit_rcvbuf(c);

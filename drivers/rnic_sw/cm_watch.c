@@ -84,7 +84,7 @@ static void rnic_watch_check_all(struct work_struct *w)
 }
 
 /**
- * rnic_watch_init - initialize the list of connects of a device
+ * rnic_watch_init - initialize the list of pending connects of a device
  * @llps: LLPs of the device
  */
 void rnic_watch_init(struct rnic_llps *llps)

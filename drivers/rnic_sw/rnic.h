@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Objects of the verbs (device, PD, CQ, SRQ, QP, MR, MW), and the functions of each file
- * that other files of rnic_sw call.
+ * The objects of the verbs (device, PD, CQ, SRQ, QP, MR, MW), and the functions that the files
+ * of rnic_sw share.
  */
 #ifndef _RNIC_SW_RNIC_H
 #define _RNIC_SW_RNIC_H
@@ -291,7 +291,7 @@ struct rnic_qp {
 	struct kref		ref;
 	struct rnic_qp_cm	*cm;		/* iw_cm's handle of the QP, see qp_cm.c */
 	struct rnic_rdv		*rdv;		/* see rnic_qp_rdv(); NULL if rdma_cm connects */
-	struct rnic_rnr		*rnr;		/* see rnic_qp_rnr(); NULL if no message may wait */
+	struct rnic_rnr		*rnr;		/* see rnic_qp_rnr(); NULL if a message never waits */
 	struct completion	*released;	/* completed when the last reference is dropped */
 	struct work_struct	err_work;	/* flushes the queues of a stopped stream */
 	struct work_struct	complete_work;	/* writes remaining send completions */

@@ -7,8 +7,8 @@
  * has NEED_WAKEUP set, so a program that posts a receive must enter the kernel.  Programs post to
  * an SRQ without entering the kernel, so the work item checks the SRQ at intervals.
  *
- * If the time limit has passed, the message is admitted again without a receive, and DDP ends the
- * stream with the Terminate for a missing buffer.
+ * When the time limit expires, the LLP passes the message once more.  If there is still no receive,
+ * DDP ends the stream with the Terminate for a missing buffer.
  */
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -78,8 +78,8 @@ static void rnic_rnr_work(struct work_struct *work)
 }
 
 /*
- * Cancel the wait because DDP unbinds the stream. On return __end_rnr_wait() does not run and will not
- * run.
+ * Cancel the wait because DDP unbinds the stream. On return __end_rnr_wait() does not run and
+ * will not run.
  */
 static void rnic_rnr_cancel(struct ddp_fault *w)
 {

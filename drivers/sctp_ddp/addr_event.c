@@ -34,9 +34,9 @@ static int sddp_inet6addr_event(struct notifier_block *nb, unsigned long event,
 }
 
 /*
- * Handle the notification that an interface has joined or left a VRF. A wildcard listener
- * uses the addresses of another interface only if that interface is in the VRF of the
- * listener's device, so such listeners may have to open or close sockets.
+ * Handle the notification that an interface has joined or left a VRF. A wildcard listener uses
+ * the addresses of only those interfaces that are in the VRF of its device, so it may have to
+ * open or close sockets now.
  */
 static int sddp_netdev_event(struct notifier_block *nb, unsigned long event, void *info)
 {

@@ -361,7 +361,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	sddp_stream_set_event(st, SDDP_EV_TX);
 }
 
-/* End the next session, which waits for the number of @st, because the association has ended */
+/* End the session that waits to reuse the number of stream @st, as the association has ended */
 static void end_next_session(struct sddp_stream *st)
 {
 	struct sddp_stream *next = st->next;

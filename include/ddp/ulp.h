@@ -219,9 +219,9 @@ struct ddp_stream {
 	bool			rx_busy;	/* receive path runs; see ddp_stream_quiesce() */
 	bool			rx_begun;	/* true between ddp_rx_begin() and ddp_rx_end() */
 	/*
-	 * MR of the last segment with a cached reference, or NULL. The receive
-	 * path drops the reference in ddp_rx_end(), and before each upcall that
-	 * may invalidate an MR.
+	 * MR of the last segment, or NULL. The stream holds a cached reference
+	 * to this MR. The receive path drops the reference in ddp_rx_end(), and
+	 * before each upcall that may invalidate an MR.
 	 */
 	struct ddp_region	*rx_mr;
 	struct ddp_rx_seg	rx_seg;		/* last received segment */

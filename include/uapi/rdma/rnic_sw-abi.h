@@ -366,8 +366,8 @@ enum rnic_sw_qp_methods {
 };
 
 /*
- * Query the start-up message of the peer to which the queue pair is or was
- * connected, or of the peer that rejected the connection. The call fails with
+ * Query the start-up message of the current or former peer, or of a peer that
+ * rejected the connection. The call fails with
  * ENOTCONN if there is no such message.
  *
  * The kernel truncates each of the two outputs to the length that the program
