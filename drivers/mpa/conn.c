@@ -34,7 +34,7 @@
 #define STEP_BEGUN	BIT_ULL(32)	/* a graceful close is requested */
 #define STEP_DRAINED	BIT_ULL(33)	/* TCP has accepted all our FPDUs */
 #define STEP_SHUT	BIT_ULL(34)	/* TCP has accepted our FIN */
-#define STEP_ALL	BIT_ULL(35)	/* the peer has acknowledged all data that precedes our FIN */
+#define STEP_ALL	BIT_ULL(35)	/* the peer has acknowledged all data up to our FIN */
 
 /*
  * Check whether tear-down must reset the TCP connection instead of sending a FIN.

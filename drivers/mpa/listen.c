@@ -98,7 +98,7 @@ static int mpa_listen_handle_accepted(struct ddp_port *p, struct socket *sock)
 	ddp_port_put_listener(l);
 	if (!c)
 		return -EBUSY;
-	/* take a reference for this function, because tear-down may drop the callbacks' reference */
+	/* for this function, because tear-down may drop the reference of the callbacks */
 	ddp_session_get(&c->ss);
 	c->sock = sock;
 	mpa_sock_limit_rcvbuf(c);

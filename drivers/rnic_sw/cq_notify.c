@@ -166,7 +166,7 @@ void rnic_cq_notify(struct rnic_cq *cq)
 
 	if (!cq->ib.comp_handler)
 		return;
-	/* the handler of a program's CQ is a function of ib_core, which may be called concurrently */
+	/* the handler of a program's CQ belongs to ib_core, and may be called concurrently */
 	if (rnic_cq_is_user(cq)) {
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 		return;

@@ -415,7 +415,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	rnic_rdv_stop(qp);
 	rnic_qp_counters_detach(qp);
 	ddp_stream_unbind(&qp->rdmap.stream);
-	/* until now the QP itself holds a reference, so nothing else can have dropped the last one */
+	/* the QP has held a reference until now, so no context has dropped the last one */
 	qp->released = &released;
 	rnic_qp_put(qp);
 	wait_for_completion(&released);

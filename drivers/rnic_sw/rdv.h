@@ -70,8 +70,8 @@ struct rnic_rdv {
 	u32				peer_rq_psn;	/* PSN that the peer expects */
 	u32				pause_ms;	/* before the next attempt */
 	unsigned long			next_try;	/* jiffies */
-	bool				posted;		/* requests wait for the stream, or for the peer */
-	unsigned long			posted_at;	/* since when, jiffies */
+	bool				posted;		/* requests wait, see @posted_at */
+	unsigned long			posted_at;	/* first check that found them, jiffies */
 	bool				limit_over;	/* RDV_LOST: the requests must fail */
 
 	/* owned by the work item, and by the established upcall, which runs after it */

@@ -291,7 +291,7 @@ struct rnic_qp {
 	struct kref		ref;
 	struct rnic_qp_cm	*cm;		/* iw_cm's handle of the QP, see qp_cm.c */
 	struct rnic_rdv		*rdv;		/* see rnic_qp_rdv(); NULL if rdma_cm connects */
-	struct rnic_rnr		*rnr;		/* see rnic_qp_rnr(); NULL if a message never waits */
+	struct rnic_rnr		*rnr;		/* NULL if no message waits, see rnic_qp_rnr() */
 	struct completion	*released;	/* completed when the last reference is dropped */
 	struct work_struct	err_work;	/* flushes the queues of a stopped stream */
 	struct work_struct	complete_work;	/* writes remaining send completions */
