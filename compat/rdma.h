@@ -173,6 +173,67 @@ static inline int ib_no_udata_io(struct ib_udata *udata)
 #endif
 
 /*
+ * Completion counters: older kernels do not have them, so no operation of comp_cntr.c is called
+ * there
+ */
+#ifndef HAVE_COMP_CNTR
+#include <rdma/ib_verbs.h>
+
+enum ib_comp_cntr_entry {
+	IB_COMP_CNTR_ENTRY_COMP,
+	IB_COMP_CNTR_ENTRY_ERR,
+};
+
+enum ib_comp_cntr_modify_op {
+	IB_COMP_CNTR_MODIFY_OP_SET,
+	IB_COMP_CNTR_MODIFY_OP_INC,
+};
+
+enum ib_qp_attach_comp_cntr_op {
+	IB_QP_ATTACH_COMP_CNTR_OP_SEND = 1 << 0,
+	IB_QP_ATTACH_COMP_CNTR_OP_RECV = 1 << 1,
+	IB_QP_ATTACH_COMP_CNTR_OP_RDMA_READ = 1 << 2,
+	IB_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ = 1 << 3,
+	IB_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE = 1 << 4,
+	IB_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE = 1 << 5,
+};
+
+struct ib_comp_cntr_caps {
+	u64	max_value;
+	u32	max_counters;
+	u32	supported_qp_attach_ops;
+};
+
+struct ib_comp_cntr {
+	struct ib_device	*device;
+};
+
+struct ib_qp_attach_comp_cntr_attr {
+	u32	op_mask;
+};
+#endif
+
+/*
+ * Attributes by which a program provides the memory of a ring. Older kernels refuse a command
+ * that requires an attribute that they do not know, so uverbs_attr_is_valid() is never true for
+ * these numbers there.
+ */
+#ifndef HAVE_CQ_BUFFER
+#define UVERBS_ATTR_CREATE_CQ_BUFFER_VA		8
+#define UVERBS_ATTR_CREATE_CQ_BUFFER_LENGTH	9
+#define UVERBS_ATTR_CREATE_CQ_BUFFER_FD		10
+#define UVERBS_ATTR_CREATE_CQ_BUFFER_OFFSET	11
+#endif
+
+#ifndef HAVE_BUF_UMEM
+#define UVERBS_ATTR_CREATE_CQ_BUF_UMEM		12
+#define UVERBS_ATTR_CREATE_QP_BUF_UMEM		15
+#define UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM	16
+#define UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM	17
+#define UVERBS_ATTR_CREATE_SRQ_BUF_UMEM		14
+#endif
+
+/*
  * Return the network namespace of an iw_cm_id, or NULL if it is unknown. Only to
  * be called while iw_cm connects the iw_cm_id or starts to listen on it.
  *

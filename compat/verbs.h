@@ -124,6 +124,25 @@ static int compat_counter_unbind(struct ib_qp *qp)
 #define COMPAT_COUNTER_INIT
 #endif
 
+#ifdef HAVE_COMP_CNTR
+#define COMPAT_COMP_CNTR						\
+	.create_comp_cntr = rnic_create_comp_cntr,			\
+	.destroy_comp_cntr = rnic_destroy_comp_cntr,			\
+	.modify_comp_cntr = rnic_modify_comp_cntr,			\
+	.qp_attach_comp_cntr = rnic_qp_attach_comp_cntr,		\
+	.query_comp_cntr_caps = rnic_query_comp_cntr_caps,		\
+	.read_comp_cntr = rnic_read_comp_cntr,				\
+	INIT_RDMA_OBJ_SIZE(ib_comp_cntr, rnic_comp_cntr, ib),
+#else
+#define COMPAT_COMP_CNTR
+#endif
+
+#ifdef HAVE_QUERY_PORT_SPEED
+#define COMPAT_QUERY_PORT_SPEED	.query_port_speed = rnic_query_port_speed,
+#else
+#define COMPAT_QUERY_PORT_SPEED
+#endif
+
 /*
  * Fill in GID 1 with the hardware address of the network interface: the connection
  * manager of older kernels searches the GID table for this address. Newer kernels
@@ -214,10 +233,12 @@ static struct net_device *compat_get_netdev(struct ib_device *ib, u32 port)
  * a comma
  */
 #define COMPAT_VERBS_OPS	\
+	COMPAT_COMP_CNTR	\
 	COMPAT_CREATE_USER_CQ	\
 	COMPAT_FILL_RES_SRQ	\
 	COMPAT_GET_NETDEV	\
 	COMPAT_PARAMS		\
+	COMPAT_QUERY_PORT_SPEED	\
 	COMPAT_RESIZE_CQ	\
 	COMPAT_ROBUST_UDATA	\
 	COMPAT_COUNTER_INIT

@@ -135,7 +135,7 @@ static enum iw_reason rnic_cm_handle_established(struct ddp_session *ss,
 	rnic_ep_unwatch(ep);
 	if (o)
 		return finish_connect(ep, o);
-	ep->qp->rdmap.rtr_send_expected = ep->result.rtr & NEG_RTR_SEND;
+	ep->qp->rdmap.rtr_expected = ep->result.rtr;
 	start_qp(ep);
 	if (is_rejected(ep))
 		return IW_OK;

@@ -78,6 +78,13 @@ static s64 get_timens_offset_ns(void)
 	return timespec64_to_ns(&t);
 }
 
+/* Attributes by which a program provides memory for the ring; the driver allocates it itself */
+static const u16 cq_bufs[] = {
+	UVERBS_ATTR_CREATE_CQ_BUFFER_VA, UVERBS_ATTR_CREATE_CQ_BUFFER_LENGTH,
+	UVERBS_ATTR_CREATE_CQ_BUFFER_FD, UVERBS_ATTR_CREATE_CQ_BUFFER_OFFSET,
+	UVERBS_ATTR_CREATE_CQ_BUF_UMEM,
+};
+
 /* Read the program's driver data and set the fields of @cq that depend on them */
 static int read_cq_request(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 			   struct ib_udata *udata, bool *packed)
@@ -87,7 +94,8 @@ static int read_cq_request(struct rnic_cq *cq, const struct ib_cq_init_attr *att
 
 	if (err)
 		return err;
-	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION ||
+	if (rnic_has_any_attr(udata, cq_bufs, ARRAY_SIZE(cq_bufs)) ||
+	    attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION ||
 	    req.flags & ~(RNIC_SW_CREATE_CQ_TIMESTAMP | RNIC_SW_CREATE_CQ_PACK) ||
 	    req.reserved)
 		return -EOPNOTSUPP;
@@ -132,7 +140,8 @@ static void exit_cq(struct rnic_cq *cq)
  * @attr: minimum number of entries, completion vector and flags
  * @attrs: attributes with the driver data: struct rnic_sw_create_cq and its response
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -EOPNOTSUPP for an unknown flag, or for a ring in memory of the program; or
+ * another negative errno.
  */
 int rnic_create_user_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 			struct uverbs_attr_bundle *attrs)

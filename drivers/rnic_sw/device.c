@@ -10,6 +10,7 @@
 #include <rdma/iw_cm.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "comp_cntr.h"
 #include "counters.h"
 #include "details.h"
 #include "odp.h"
@@ -94,30 +95,45 @@ static void rnic_get_dev_fw_str(struct ib_device *ib, char *str)
 }
 
 /*
- * Fill in speed and width of the port.  Do not use ib_get_eth_speed(): for an interface without
- * a speed (lo, dummy) it logs a warning for each query, so any program could flood the log.
+ * Get the link speed in Mbit/s, or the lowest of @speeds if it is unknown.  Do not use
+ * ib_get_eth_speed(): for an interface without a speed (lo, dummy) it logs a warning for each
+ * query, so any program could flood the log.
  */
-static void fill_port_speed(struct net_device *netdev, struct ib_port_attr *attr)
+static u32 get_link_speed(struct net_device *netdev)
 {
 	struct ethtool_link_ksettings link = {};
-	int err = -ENODEV, i = 0;
+	int err = -ENODEV;
 
 	rtnl_lock();
 	/* do not query an unregistered ipvlan: its lower interface may have been freed */
 	if (netdev->reg_state == NETREG_REGISTERED)
 		err = __ethtool_get_link_ksettings(netdev, &link);
 	rtnl_unlock();
-	if (!err && link.base.speed != (u32)SPEED_UNKNOWN)
-		while (i < ARRAY_SIZE(speeds) - 1 &&
-		       speeds[i].mbps < link.base.speed)
-			i++;
+	if (err || !link.base.speed || link.base.speed == (u32)SPEED_UNKNOWN)
+		return speeds[0].mbps;
+	return link.base.speed;
+}
+
+/* Fill in speed and width of the port */
+static void fill_port_speed(struct net_device *netdev, struct ib_port_attr *attr)
+{
+	u32 mbps = get_link_speed(netdev);
+	int i = 0;
+
+	while (i < ARRAY_SIZE(speeds) - 1 && speeds[i].mbps < mbps)
+		i++;
 	attr->active_speed = speeds[i].speed;
 	attr->active_width = speeds[i].width;
 }
 
+static bool is_link_up(const struct net_device *netdev)
+{
+	return netif_running(netdev) && netif_carrier_ok(netdev);
+}
+
 static void fill_port_from_netdev(struct net_device *netdev, struct ib_port_attr *attr)
 {
-	if (netif_running(netdev) && netif_carrier_ok(netdev)) {
+	if (is_link_up(netdev)) {
 		attr->state = IB_PORT_ACTIVE;
 		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
 	}
@@ -144,6 +160,30 @@ static int rnic_query_port(struct ib_device *ib, u32 port,
 		fill_port_from_netdev(netdev, attr);
 		dev_put(netdev);
 	}
+	return 0;
+}
+
+/**
+ * rnic_query_port_speed - get the exact speed of the port (device operation)
+ * @ib: the device
+ * @port: number of the port
+ * @speed: set to the speed in units of 100 Mbit/s, rounded up; to 0 if the link is down; to the
+ *	speed that rnic_query_port() reports if the interface does not know its speed
+ *
+ * Context: process; takes RTNL.
+ *
+ * Return: 0.
+ */
+int rnic_query_port_speed(struct ib_device *ib, u32 port, u64 *speed)
+{
+	struct net_device *netdev = ib_device_get_netdev(ib, port);
+
+	*speed = 0;
+	if (!netdev)
+		return 0;
+	if (is_link_up(netdev))
+		*speed = DIV_ROUND_UP(get_link_speed(netdev), SPEED_100);
+	dev_put(netdev);
 	return 0;
 }
 

@@ -16,6 +16,7 @@ static const int limits[RNIC_KINDS] = {
 	[RNIC_SRQS]	= 16384,
 	[RNIC_MRS]	= 262144,
 	[RNIC_MWS]	= 262144,
+	[RNIC_COMP_CNTRS] = 16384,
 	/* one endpoint for each queue pair, plus the same number for requests not yet accepted */
 	[RNIC_EPS]	= 131072,
 };

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "comp_cntr.h"
 #include "counters.h"
 #include "rdv_qp.h"
 #include "rnr.h"
@@ -233,6 +234,12 @@ static int alloc_sges(struct rnic_qp *qp)
 	return sge ? 0 : -ENOMEM;
 }
 
+/* Attributes by which a program provides memory for the rings; the driver allocates them itself */
+static const u16 qp_bufs[] = {
+	UVERBS_ATTR_CREATE_QP_BUF_UMEM, UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM,
+	UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM,
+};
+
 static int read_qp_request(struct rnic_qp *qp, struct ib_udata *udata, bool *packed)
 {
 	struct rnic_sw_create_qp req;
@@ -241,6 +248,8 @@ static int read_qp_request(struct rnic_qp *qp, struct ib_udata *udata, bool *pac
 	*packed = false;
 	if (!udata)
 		return 0;
+	if (rnic_has_any_attr(udata, qp_bufs, ARRAY_SIZE(qp_bufs)))
+		return -EOPNOTSUPP;
 	err = ib_copy_validate_udata_in_cm(udata, req, comp_mask, 0);
 	if (err)
 		return err;
@@ -282,6 +291,7 @@ static void free_qp_resources(struct rnic_qp *qp)
 	kvfree(qp->sq.swqe);
 	kfree(qp->sq.coalesce);
 	kfree(qp->peer_msg);
+	kfree(qp->comp_cntrs);
 	rnic_rdv_free(qp);
 	rnic_rnr_free(qp);
 	rnic_qp_cm_exit(qp);
@@ -349,8 +359,8 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
  * @attr: requested attributes; the capacities are set to those of the queue pair
  * @udata: struct rnic_sw_create_qp and its response; NULL for a kernel consumer
  *
- * Return: 0; -EOPNOTSUPP for a type other than RC, for an unknown flag, or for SCTP if it is
- * not available; or another negative errno.
+ * Return: 0; -EOPNOTSUPP for a type other than RC, for an unknown flag, for rings in memory
+ * of the program, or for SCTP if it is not available; or another negative errno.
  */
 int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 		   struct ib_udata *udata)

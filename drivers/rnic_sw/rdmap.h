@@ -111,30 +111,26 @@ struct rdmap {
 	/*
 	 * The next two fields are set before the stream runs. Afterwards only
 	 * the transmit path uses @rtr, and only the receive path uses
-	 * @rtr_send_expected.
+	 * @rtr_expected.
 	 */
 	u8			rtr;	/* DDP_RTR_* message to send first, or 0 */
 	/*
-	 * true if an empty Send as first message is the peer's RTR message;
-	 * false after the first message has been delivered
+	 * DDP_RTR_* types of an empty first message that is the peer's RTR
+	 * message; 0 after the first message has been delivered
 	 */
-	bool			rtr_send_expected;
+	u8			rtr_expected;
+	/* the verbs count Writes and Reads of the peer; set once, read without lock */
+	bool			peer_ops_counted;
 
 	/*
 	 * The layout avoids false sharing: the transmit path writes the last
-	 * fields of @stream, and the fields from @out_type to @out_raw. The
+	 * fields of @stream, and the fields from @wr to @out_sge. The
 	 * fields that the receive path writes for each Write and Send begin at
 	 * @in_recv, in other cache lines.
 	 */
 	struct ddp_stream	stream;
 
 	/* transmit path only */
-	/*
-	 * Type of the message being segmented. commit_message() accounts for
-	 * this message after its last segment, either at the next pull or in
-	 * rdmap_handle_sent().
-	 */
-	enum rdmap_out_type	out_type;
 	struct rdmap_wr		wr;		/* WR that was pulled last from the send queue */
 	bool			have_wr;	/* @wr is pulled, but not started yet */
 	bool			wr_preferred;	/* send a WR, if any, before the next response */
@@ -152,9 +148,15 @@ struct rdmap {
 	 */
 	u32			segments;
 	u32			bytes;
+	/*
+	 * Type of the message being segmented. commit_message() accounts for
+	 * this message after its last segment, either at the next pull or in
+	 * rdmap_handle_sent().
+	 */
+	enum rdmap_out_type	out_type;
+	u8			out_raw[RDMAP_AREQ_LEN];
 	struct ddp_buf		out_buf;
 	struct ddp_sge		out_sge;
-	u8			out_raw[RDMAP_AREQ_LEN];
 
 	/*
 	 * Receive path only. These fields are not written for Writes and Sends.
@@ -172,13 +174,13 @@ struct rdmap {
 	bool			in_recv;	/* the current message has consumed a receive */
 	/* opcode of the message in progress on each queue, or 0 */
 	u8			opcode[DDP_QUEUES];
+	u32			write_len;	/* admitted bytes of the current Write */
 	struct ddp_buf		recv_buf;	/* buffer of the receive in use */
 	struct ddp_sge		*recv_sge;	/* SGEs of @recv_buf */
-	u32			write_len;	/* admitted bytes of the current Write */
 	/* bytes of the last complete Write, reported with Immediate Data */
 	u32			last_write_len;
-	struct ddp_buf		req_buf;
 	u8			req[RDMAP_AREQ_LEN];	/* Read or Atomic Request received */
+	struct ddp_buf		req_buf;
 	u8			imm[RDMAP_IMM_LEN];
 	struct ddp_buf		imm_buf;
 	struct ddp_buf		aresp_buf;
@@ -207,7 +209,7 @@ struct rdmap {
 	struct rdmap_reqq	irq;
 };
 
-static_assert(DDP_GAP(struct rdmap, out_raw, in_recv) >= DDP_CACHELINE);
+static_assert(DDP_GAP(struct rdmap, out_sge, in_recv) >= DDP_CACHELINE);
 
 static inline struct rdmap *to_rdmap(struct ddp_stream *s)
 {
@@ -317,6 +319,14 @@ void rdmap_count_segments(struct rdmap *r, u32 segments, u32 bytes, bool sent);
 
 /* Count a segment that is admitted for placement out of order */
 void rdmap_count_early_segment(struct rdmap *r);
+
+/* comp_cntr.c: completion counters */
+/*
+ * Count @n operations of the peer: Writes that are placed (RDMAP_OP_WRITE), or Reads whose
+ * responses the LLP has accepted (RDMAP_OP_READ_REQ). RTR messages are not counted. Called only
+ * if r->peer_ops_counted is set. Context: BH off.
+ */
+void rdmap_count_peer_ops(struct rdmap *r, u8 opcode, u32 n);
 
 /* qp_error.c: failure of the queue pair */
 /*

@@ -93,6 +93,26 @@ void rdmap_reqq_mark_served(struct rdmap_reqq *q)
 }
 
 /**
+ * rdmap_reqq_count_reads - count the Reads among the @n oldest requests
+ * @q: the queue
+ * @n: number of requests to examine; if it exceeds the number in the queue, all
+ *	requests are examined
+ *
+ * Return: the number of Reads, without the peer's RTR message and without atomics.
+ */
+u16 rdmap_reqq_count_reads(const struct rdmap_reqq *q, u16 n)
+{
+	u16 i, reads = 0;
+
+	for (i = 0; i < n && i < q->used; i++) {
+		const struct rdmap_req *req = rdmap_reqq_entry(q, i);
+
+		reads += !req->is_atomic && !req->is_rtr;
+	}
+	return reads;
+}
+
+/**
  * rdmap_reqq_release - remove the @n oldest requests
  * @q: the queue
  * @n: number of requests to remove; if it exceeds the number in the queue, all

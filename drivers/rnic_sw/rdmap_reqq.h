@@ -32,6 +32,7 @@
  * @inv: requester: STag to invalidate when the response is complete, if @flags
  *	has RDMAP_WR_INVALIDATE
  * @flags: requester: RDMAP_WR_*
+ * @is_rtr: responder: the request is the peer's RTR message
  */
 struct rdmap_req {
 	union {
@@ -43,6 +44,7 @@ struct rdmap_req {
 	u32			inv;
 	u8			flags;
 	bool			is_atomic;
+	bool			is_rtr;
 };
 
 /**
@@ -68,6 +70,7 @@ struct rdmap_req *rdmap_reqq_peek(const struct rdmap_reqq *q);
 void rdmap_reqq_pop(struct rdmap_reqq *q);
 struct rdmap_req *rdmap_reqq_peek_unserved(const struct rdmap_reqq *q);
 void rdmap_reqq_mark_served(struct rdmap_reqq *q);
+u16 rdmap_reqq_count_reads(const struct rdmap_reqq *q, u16 n);
 void rdmap_reqq_release(struct rdmap_reqq *q, u16 n);
 
 static inline bool rdmap_reqq_is_full(const struct rdmap_reqq *q)

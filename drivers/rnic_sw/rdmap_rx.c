@@ -121,7 +121,7 @@ static enum iw_reason dequeue_recv(struct rdmap *r)
  */
 static bool is_rtr_send(const struct rdmap *r, const struct ddp_hdr *h, u32 payload)
 {
-	return r->rtr_send_expected && h->last && !payload &&
+	return r->rtr_expected & DDP_RTR_SEND && h->last && !payload &&
 	       (h->ulp8 & RDMAP_OPCODE_MASK) == RDMAP_OP_SEND;
 }
 
@@ -253,6 +253,8 @@ void rdmap_deliver_writes(struct ddp_stream *s, u32 payload, u32 n)
 	r->last_write_len = payload;
 	rdmap_count_segments(r, n, n * payload, false);
 	rdmap_count_messages(r, RDMAP_OP_WRITE, n, false);
+	if (unlikely(READ_ONCE(r->peer_ops_counted)))
+		rdmap_count_peer_ops(r, RDMAP_OP_WRITE, n);
 }
 
 /*
@@ -288,6 +290,9 @@ bool rdmap_may_place_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 pa
 
 static enum iw_reason deliver_write(struct rdmap *r)
 {
+	if (unlikely(READ_ONCE(r->peer_ops_counted)) &&
+	    (r->write_len || !(r->rtr_expected & DDP_RTR_WRITE)))
+		rdmap_count_peer_ops(r, RDMAP_OP_WRITE, 1);
 	r->last_write_len = r->write_len;
 	r->write_len = 0;
 	return IW_OK;
@@ -425,6 +430,7 @@ static enum iw_reason deliver_read_request(struct rdmap *r, u32 total)
 		why = check_peer_access(r, q->src_stag, q->src_to, q->len,
 					DDP_REMOTE_READ);
 	r->bad_rreq = why;
+	req.is_rtr = !q->len && r->rtr_expected & DDP_RTR_READ;
 	return why ?: queue_request(r, &req);
 }
 
@@ -547,18 +553,9 @@ static enum iw_reason deliver_terminate(struct rdmap *r, u32 total)
 	return why ? why : IW_PEER_TERMINATE;
 }
 
-enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
-			     u32 total)
+static enum iw_reason deliver_by_opcode(struct rdmap *r, const struct ddp_hdr *h,
+					const struct rdmap_op_row *row, u32 total)
 {
-	struct rdmap *r = to_rdmap(s);
-	const struct rdmap_op_row *row;
-	enum iw_reason why = rdmap_op_check(h, &row);
-
-	if (why)
-		return why;
-	/* only the first message can be the RTR Send */
-	if (unlikely(r->rtr_send_expected))
-		r->rtr_send_expected = false;
 	/* do not count an Atomic Response here: deliver_atomic_response() may defer it */
 	if (row->opcode == RDMAP_OP_ATOMIC_RESP)
 		return deliver_atomic_response(r, total);
@@ -580,4 +577,20 @@ enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 	default:
 		return deliver_send(r, h, row, total);
 	}
+}
+
+enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
+			     u32 total)
+{
+	struct rdmap *r = to_rdmap(s);
+	const struct rdmap_op_row *row;
+	enum iw_reason why = rdmap_op_check(h, &row);
+
+	if (why)
+		return why;
+	why = deliver_by_opcode(r, h, row, total);
+	/* only the first message can be the RTR message */
+	if (unlikely(r->rtr_expected))
+		r->rtr_expected = 0;
+	return why;
 }

@@ -538,6 +538,21 @@ static void count_sent(struct rdmap *r)
 	r->bytes = s->bytes;
 }
 
+/* Release the requests of the peer whose responses the LLP has accepted */
+static void release_answered_requests(struct rdmap *r)
+{
+	u16 reads = 0;
+
+	spin_lock(&r->lock);
+	if (unlikely(READ_ONCE(r->peer_ops_counted)))
+		reads = rdmap_reqq_count_reads(&r->irq, r->responses_segmented);
+	rdmap_reqq_release(&r->irq, r->responses_segmented);
+	spin_unlock(&r->lock);
+	r->responses_segmented = 0;
+	if (unlikely(reads))
+		rdmap_count_peer_ops(r, RDMAP_OP_READ_REQ, reads);
+}
+
 void rdmap_handle_sent(struct ddp_stream *s)
 {
 	struct rdmap *r = to_rdmap(s);
@@ -554,11 +569,7 @@ void rdmap_handle_sent(struct ddp_stream *s)
 	if (!s->in_msg)
 		commit_message(r);
 	r->budget_used = 0;
-	if (r->responses_segmented) {
-		spin_lock(&r->lock);
-		rdmap_reqq_release(&r->irq, r->responses_segmented);
-		spin_unlock(&r->lock);
-		r->responses_segmented = 0;
-	}
+	if (r->responses_segmented)
+		release_answered_requests(r);
 	rdmap_sq_complete_sent(r);
 }

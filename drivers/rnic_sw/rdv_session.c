@@ -343,7 +343,7 @@ static enum iw_reason rnic_rdv_handle_established(struct ddp_session *ss, const 
 	if (rdv->state == RDV_REQUESTED)
 		rdv->state = RDV_CONNECTED;
 	spin_unlock_bh(&rdv->lock);
-	rdv->qp->rdmap.rtr_send_expected = rdv->result.rtr & NEG_RTR_SEND;
+	rdv->qp->rdmap.rtr_expected = rdv->result.rtr;
 	start_stream(rdv);
 	return IW_OK;
 }

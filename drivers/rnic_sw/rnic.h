@@ -36,6 +36,7 @@
 #define RNIC_OP_READ_INV	0x41
 
 struct ib_dmah;
+struct rnic_comp_cntrs;
 struct rnic_coalesce;
 struct rnic_rdv;
 struct rnic_rnr;
@@ -50,6 +51,7 @@ enum rnic_kind {
 	RNIC_SRQS,
 	RNIC_MRS,
 	RNIC_MWS,
+	RNIC_COMP_CNTRS,
 	/* endpoints: connections, and connection requests that are not accepted yet */
 	RNIC_EPS,
 	RNIC_KINDS
@@ -289,6 +291,7 @@ struct rnic_qp {
 	u32			retransmits;	/* TCP retransmits already counted */
 
 	struct kref		ref;
+	struct rnic_comp_cntrs	*comp_cntrs;	/* see comp_cntr.h; NULL if none is attached */
 	struct rnic_qp_cm	*cm;		/* iw_cm's handle of the QP, see qp_cm.c */
 	struct rnic_rdv		*rdv;		/* see rnic_qp_rdv(); NULL if rdma_cm connects */
 	struct rnic_rnr		*rnr;		/* NULL if no message waits, see rnic_qp_rnr() */
@@ -358,6 +361,7 @@ static inline u32 rnic_qp_get_vendor_err(const struct rnic_qp *qp)
 /* device.c: ib_device_ops, attributes, queries */
 extern const struct ib_device_ops rnic_device_ops;
 int rnic_device_init(struct rnic_dev *dev);
+int rnic_query_port_speed(struct ib_device *ib, u32 port, u64 *speed);
 
 /* main.c */
 extern struct workqueue_struct *rnic_wq;	/* flushes, completions, SRQ events, GIDs */

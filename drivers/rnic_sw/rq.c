@@ -4,6 +4,7 @@
  * the oldest WQE. A queue pair with a shared receive queue (SRQ) consumes WQEs
  * of the SRQ instead.
  */
+#include "comp_cntr.h"
 #include "rnic.h"
 #include "rnr.h"
 
@@ -84,6 +85,7 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 		WRITE_ONCE(rq->tail, rq->tail + 1);
 		rnic_ring_set_cons(&rq->ring, rq->tail);
 	}
+	rnic_count_recv(qp, IB_WC_SUCCESS);
 	if (!rnic_cq_push(qp->rcq, &cqe, &qp->ib))
 		rdmap_fail(&qp->rdmap, IW_LOCAL_CQ);
 }
@@ -176,8 +178,10 @@ static void flush_srq_recv(struct rnic_qp *qp)
 	bool last;
 
 	mutex_lock(&rq->flush_lock);
-	if (rq->srq_recv_in_use)
+	if (rq->srq_recv_in_use) {
+		rnic_count_recv(qp, cqe.status);
 		rnic_cq_push(qp->rcq, &cqe, &qp->ib);
+	}
 	rq->srq_recv_in_use = false;
 	last = !qp->last_wqe_reported;
 	qp->last_wqe_reported = true;
@@ -217,6 +221,7 @@ void rnic_rq_flush(struct rnic_qp *qp)
 		cqe.status = rq->tail == rq->head ? IB_WC_WR_FLUSH_ERR :
 						    get_recv_flush_status(qp);
 		cqe.wr_id = pop_oldest_recv(rq);
+		rnic_count_recv(qp, cqe.status);
 		/* ignore an overrun, because rnic_cq_push() has reported it */
 		rnic_cq_push(qp->rcq, &cqe, &qp->ib);
 		cond_resched();

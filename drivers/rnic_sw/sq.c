@@ -17,6 +17,7 @@
  */
 #include <linux/delay.h>
 
+#include "comp_cntr.h"
 #include "counters.h"
 #include "rdv_qp.h"
 #include "rnic.h"
@@ -332,6 +333,7 @@ static u32 __pop_completed(struct rnic_qp *qp, struct rnic_sw_cqe *cqe, bool *ne
 			(swqe->flags & RNIC_SW_SEND_SIGNALED);
 		if (*needs_cqe)
 			fill_cqe(qp, swqe, cqe);
+		rnic_count_send(qp, swqe);
 		sq->tail++;
 		n++;
 	}
@@ -465,10 +467,7 @@ void rdmap_sq_set_failed(struct rdmap *r, u32 slot)
 	struct rnic_swqe *n = rnic_swqe_at(sq, slot);
 	unsigned long flags;
 
-	/*
-	 * the flush that follows the failure completes the request with this
-	 * status, in order
-	 */
+	/* the flush that follows the failure completes the request with this status, in order */
 	spin_lock_irqsave(&sq->lock, flags);
 	n->status = n->opcode == RNIC_SW_OP_BIND_MW ? IB_WC_MW_BIND_ERR :
 						      IB_WC_LOC_PROT_ERR;

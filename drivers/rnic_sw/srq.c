@@ -25,12 +25,16 @@ static int rnic_srq_check_attr(const struct ib_srq_init_attr *a)
 
 static int read_srq_request(struct ib_udata *udata, bool *packed)
 {
+	const u16 buf = UVERBS_ATTR_CREATE_SRQ_BUF_UMEM;
 	struct rnic_sw_create_srq req;
 	int err;
 
 	*packed = false;
 	if (!udata)
 		return 0;
+	/* a program cannot provide the memory of the ring, because the driver allocates it */
+	if (rnic_has_any_attr(udata, &buf, 1))
+		return -EOPNOTSUPP;
 	err = ib_copy_validate_udata_in_cm(udata, req, comp_mask, 0);
 	if (!err && req.flags & ~RNIC_SW_CREATE_SRQ_PACK)
 		err = -EOPNOTSUPP;
@@ -108,8 +112,8 @@ static void rnic_srq_event_work(struct work_struct *work)
  * @udata: struct rnic_sw_create_srq and its response; NULL for a kernel
  *	consumer
  *
- * Return: 0; -EOPNOTSUPP if the type is not IB_SRQT_BASIC; -EINVAL if a size is
- * out of range; or another negative errno.
+ * Return: 0; -EOPNOTSUPP if the type is not IB_SRQT_BASIC, or for a ring in memory
+ * of the program; -EINVAL if a size is out of range; or another negative errno.
  */
 int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 		    struct ib_udata *udata)

@@ -96,3 +96,23 @@ void rnic_dealloc_ucontext(struct ib_ucontext *ib)
 {
 	rnic_pages_exit(to_rnic_uctx(ib));
 }
+
+/**
+ * rnic_has_any_attr - check whether a command of a program has one of some attributes
+ * @udata: driver data of the command
+ * @ids: IDs of the attributes, UVERBS_ATTR_*
+ * @n: number of @ids
+ *
+ * Return: true if the command has at least one of the attributes, false otherwise.
+ */
+bool rnic_has_any_attr(struct ib_udata *udata, const u16 *ids, u32 n)
+{
+	const struct uverbs_attr_bundle *attrs =
+		container_of(udata, struct uverbs_attr_bundle, driver_udata);
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (uverbs_attr_is_valid(attrs, ids[i]))
+			return true;
+	return false;
+}

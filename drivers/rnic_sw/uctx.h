@@ -56,6 +56,7 @@ static inline struct rnic_uctx *to_rnic_uctx(struct ib_ucontext *ib)
 /* uctx.c: user contexts */
 int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata);
 void rnic_dealloc_ucontext(struct ib_ucontext *ib);
+bool rnic_has_any_attr(struct ib_udata *udata, const u16 *ids, u32 n);
 
 /* map.c: memory that programs can map */
 int rnic_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma);

@@ -31,6 +31,8 @@ static void push_to_both(struct kunit *test, struct model *m,
 		return;
 	KUNIT_EXPECT_EQ(test, 0u, req->done | req->slot | req->inv);
 	req->slot = id;
+	req->is_atomic = id & 1 << 20;
+	req->is_rtr = id & 1 << 21;
 	req->done = ~id;
 	m->id[m->used++] = id;
 }
@@ -59,6 +61,17 @@ static void expect_equal(struct kunit *test, const struct model *m,
 		KUNIT_ASSERT_EQ(test, m->id[m->served], req->slot);
 }
 
+/* The model marks atomics and the RTR message by two bits of the ID */
+static void expect_reads(struct kunit *test, const struct model *m, const struct rdmap_reqq *q,
+			 u32 n)
+{
+	u32 i, reads = 0;
+
+	for (i = 0; i < n && i < m->used; i++)
+		reads += !(m->id[i] & 3 << 20);
+	KUNIT_ASSERT_EQ(test, reads, (u32)rdmap_reqq_count_reads(q, n));
+}
+
 static void random_step(struct kunit *test, struct model *m, struct rdmap_reqq *q,
 			u32 rnd)
 {
@@ -82,6 +95,7 @@ static void random_step(struct kunit *test, struct model *m, struct rdmap_reqq *
 		break;
 	}
 	expect_equal(test, m, q);
+	expect_reads(test, m, q, (rnd >> 10) % 6);
 }
 
 /*

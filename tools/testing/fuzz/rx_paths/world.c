@@ -47,7 +47,7 @@ void world_record_state(void)
 	if (s->failed)
 		return;
 	world_record_event(EV_STATE, r->write_len, r->last_write_len,
-			   r->in_recv | r->rtr_send_expected << 1 | s->deferred.valid << 2);
+			   r->in_recv | !!r->rtr_expected << 1 | s->deferred.valid << 2);
 	for (i = 0; i < DDP_QUEUES; i++)
 		world_record_event(EV_QUEUE, s->uq[i].msn, s->uq[i].mo, r->opcode[i]);
 	world_record_event(EV_REQUESTS, r->orq.used, r->irq.used,
@@ -164,6 +164,8 @@ void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent)
 	if (!sent)
 		world.messages[opcode] += n;
 }
+
+void rdmap_count_peer_ops(struct rdmap *r, u8 opcode, u32 n) { }
 
 void rdmap_count_segments(struct rdmap *r, u32 segments, u32 bytes, bool sent)
 {
@@ -292,7 +294,7 @@ void world_begin(const struct plan *p, struct result *result, bool fast)
 	memory_begin();
 	rdmap_init(&world.r, &memory_stags, &memory_stags);
 	memory_register(&world.r.stream);
-	world.r.rtr_send_expected = p->rtr_send;
+	world.r.rtr_expected = p->rtr_send ? DDP_RTR_SEND : 0;
 	world.r.stream.dma_ok = p->dma_ok;
 	ddp_stream_set_rights(&world.r.stream, DDP_REMOTE);
 	if (rdmap_set_depths(&world.r, p->ird, p->ord))

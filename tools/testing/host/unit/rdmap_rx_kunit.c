@@ -234,7 +234,7 @@ static struct rdmap *open_expecting_rtr(void)
 {
 	struct rdmap *r = open_receiver();
 
-	r->rtr_send_expected = true;
+	r->rtr_expected = DDP_RTR_SEND;
 	return r;
 }
 

@@ -21,6 +21,8 @@ extern struct posted {
 	u32			received;	/* segments received */
 	u32			bytes;		/* bytes in received segments */
 	u32			delivered;	/* messages received */
+	u32			peer_writes;	/* Writes of the peer counted as completed */
+	u32			peer_reads;	/* Reads of the peer counted as completed */
 	u32			terminates;	/* Terminates counted as sent */
 	u32			mr_refs;		/* MR references cached at invalidations */
 	u8			terminate_len;		/* length of the Terminate; 0: none */

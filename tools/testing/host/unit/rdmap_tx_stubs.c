@@ -96,6 +96,11 @@ void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent)
 		posted.terminates += n;
 }
 
+void rdmap_count_peer_ops(struct rdmap *r, u8 opcode, u32 n)
+{
+	*(opcode == RDMAP_OP_WRITE ? &posted.peer_writes : &posted.peer_reads) += n;
+}
+
 void rdmap_count_segments(struct rdmap *r, u32 segments, u32 bytes, bool sent)
 {
 	if (sent)

@@ -3,6 +3,7 @@
 #include <kunit/test.h>
 #include <linux/ktime.h>
 #include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "../../../../drivers/rnic_sw/rnic.h"
 
@@ -17,6 +18,7 @@ static struct {
 	struct rnic_sw_ring	hdr;
 	struct rnic_sw_cqe	slots[SLOTS];
 	u32			notified, overruns, rings;
+	u16			attr;		/* attribute of the command, or 0 */
 } stubs;
 
 u64 host_now(void)
@@ -66,6 +68,14 @@ u32 rnic_ring_get_offset(const struct rnic_ring *ring)
 	return 0;
 }
 
+bool rnic_has_any_attr(struct ib_udata *udata, const u16 *ids, u32 n)
+{
+	while (n--)
+		if (stubs.attr && ids[n] == stubs.attr)
+			return true;
+	return false;
+}
+
 int rnic_charge_object(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	atomic_inc(&dev->nr_objects[kind]);
@@ -111,6 +121,18 @@ static void test_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.rings);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&stubs.dev.nr_objects[RNIC_CQS]));
 	KUNIT_EXPECT_EQ(test, 0, host_allocations);
+}
+
+/* A program cannot provide the memory of a CQ, neither by a virtual address nor by a dma-buf */
+static void cq_in_own_memory_is_refused(struct kunit *test)
+{
+	const struct ib_cq_init_attr attr = { .cqe = SLOTS };
+	struct uverbs_attr_bundle attrs = {};
+	struct rnic_cq cq = { .ib.device = &stubs.dev.ib };
+
+	for (stubs.attr = UVERBS_ATTR_CREATE_CQ_BUFFER_VA;
+	     stubs.attr <= UVERBS_ATTR_CREATE_CQ_BUF_UMEM; stubs.attr++)
+		KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, rnic_create_user_cq(&cq.ib, &attr, &attrs));
 }
 
 /* Add a completion with an STag or immediate data to the CQ, and poll it */
@@ -233,6 +255,7 @@ static void armed_cq_gives_one_event(struct kunit *test)
 }
 
 static struct kunit_case rnic_cq_cases[] = {
+	KUNIT_CASE(cq_in_own_memory_is_refused),
 	KUNIT_CASE(receive_flags_are_reported),
 	KUNIT_CASE(immediate_data_is_reported),
 	KUNIT_CASE(failed_completion_has_vendor_error),

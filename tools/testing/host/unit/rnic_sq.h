@@ -3,6 +3,7 @@
 #ifndef _HOST_UNIT_RNIC_SQ_H
 #define _HOST_UNIT_RNIC_SQ_H
 
+#include "../../../../drivers/rnic_sw/comp_cntr.h"
 #include "../../../../drivers/rnic_sw/rnic.h"
 
 #define SLOTS	512
@@ -31,12 +32,16 @@ extern struct rnic_sq_stubs {
 	u32			kicks;		/* calls of ddp_kick() */
 	u32			flushes;	/* calls of rnic_qp_schedule_flush() */
 	u32			pushes;		/* calls of ddp_push() */
+	struct rnic_comp_cntr	*cntr;		/* counter of the queue pair, or NULL */
+	u32			uncounted;	/* completions generated before they were counted */
 	struct hrtimer		*timer;		/* timer of coalesced posts */
 } stubs;
 
 /* Open a send queue of which @used slots have been used and freed */
 void open_queue_at(u32 used);
 void post_requests(u32 n);
+/* Return: the sum of both entries of stubs.cntr */
+u64 count_completed(void);
 /* Send all requests that can be sent. Return: the number of requests. */
 u32 send_all_requests(void);
 

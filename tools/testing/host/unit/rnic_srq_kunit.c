@@ -58,6 +58,11 @@ u32 rnic_ring_get_offset(const struct rnic_ring *ring)
 	return 0;
 }
 
+bool rnic_has_any_attr(struct ib_udata *udata, const u16 *ids, u32 n)
+{
+	return false;
+}
+
 int rnic_charge_object(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	return 0;

@@ -11,6 +11,7 @@ extern void (*host_at_wmb)(void);
 #define wmb()		smp_wmb()
 #define smp_rmb()	__atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define smp_mb__after_atomic()		smp_mb()
+#define smp_mb__before_atomic()		smp_mb()
 #define smp_acquire__after_ctrl_dep()	smp_rmb()
 
 /* a statement expression, because callers may ignore the value */
@@ -72,6 +73,9 @@ typedef struct { long v; } atomic_long_t;
 
 typedef struct { s64 v; } atomic64_t;
 #define ATOMIC64_INIT(n)	{ n }
+#define atomic64_add(n, a)	((void)__atomic_add_fetch(&(a)->v, n, __ATOMIC_SEQ_CST))
+#define atomic64_read_acquire(a)	__atomic_load_n(&(a)->v, __ATOMIC_ACQUIRE)
+#define atomic64_set(a, n)	((void)((a)->v = (n)))
 #define atomic64_inc_return(a)	__atomic_add_fetch(&(a)->v, 1, __ATOMIC_SEQ_CST)
 
 #endif

@@ -221,6 +221,27 @@ struct ib_qp {
 	u32			qp_num;
 };
 
+enum ib_comp_cntr_entry { IB_COMP_CNTR_ENTRY_COMP, IB_COMP_CNTR_ENTRY_ERR };
+enum ib_comp_cntr_modify_op { IB_COMP_CNTR_MODIFY_OP_SET, IB_COMP_CNTR_MODIFY_OP_INC };
+
+enum ib_qp_attach_comp_cntr_op {
+	IB_QP_ATTACH_COMP_CNTR_OP_SEND			= 1 << 0,
+	IB_QP_ATTACH_COMP_CNTR_OP_RECV			= 1 << 1,
+	IB_QP_ATTACH_COMP_CNTR_OP_RDMA_READ		= 1 << 2,
+	IB_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ	= 1 << 3,
+	IB_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE		= 1 << 4,
+	IB_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE	= 1 << 5,
+};
+
+struct ib_comp_cntr_caps {
+	u64	max_value;
+	u32	max_counters;
+	u32	supported_qp_attach_ops;
+};
+
+struct ib_comp_cntr { struct ib_device *device; };
+struct ib_qp_attach_comp_cntr_attr { u32 op_mask; };
+
 enum ib_mw_type { IB_MW_TYPE_1 = 1, IB_MW_TYPE_2 };
 
 struct ib_mw {

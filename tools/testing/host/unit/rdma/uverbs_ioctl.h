@@ -2,6 +2,7 @@
 #ifndef _HOST_UNIT_UVERBS_IOCTL_H
 #define _HOST_UNIT_UVERBS_IOCTL_H
 
+#include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_verbs.h>
 
 #define IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION	(1 << 0)
@@ -12,6 +13,14 @@
 	((void)(udata), memset(&(req), 0, sizeof(req)), 0)
 #define ib_respond_udata(udata, resp)	((void)(udata), (void)(resp), 0)
 #define ib_no_udata_io(udata)		((void)(udata), 0)
+
+/* Attributes that the installed <rdma/ib_user_ioctl_cmds.h> may lack */
+#define UVERBS_ATTR_CREATE_CQ_BUFFER_VA		8
+#define UVERBS_ATTR_CREATE_CQ_BUFFER_LENGTH	9
+#define UVERBS_ATTR_CREATE_CQ_BUFFER_FD		10
+#define UVERBS_ATTR_CREATE_CQ_BUFFER_OFFSET	11
+#define UVERBS_ATTR_CREATE_CQ_BUF_UMEM		12
+#define UVERBS_ATTR_CREATE_SRQ_BUF_UMEM		14
 
 /* Access to the attributes of a method; each test defines these functions */
 void *uverbs_attr_get_obj(const struct uverbs_attr_bundle *attrs, u16 idx);

@@ -23,6 +23,7 @@ static const struct test *const groups[] = {
 	cost_tests, show_tests, pace_tests, coalesce_tests,
 	odp_mr_tests, odp_away_tests, odp_wrong_tests, odp_stuck_tests,
 	odp_ends_tests, odp_storm_tests, odp_under_tests, dmabuf_tests, dmabuf_ends_tests,
+	comp_tests, comp_race_tests, newer_tests,
 };
 
 void give_up(const char *file, int line, const char *what, const char *fmt, ...)

@@ -77,6 +77,7 @@ extern const struct test odp_mr_tests[], odp_away_tests[], odp_wrong_tests[];
 extern const struct test dmabuf_tests[], dmabuf_ends_tests[];
 extern const struct test odp_stuck_tests[], odp_ends_tests[], odp_storm_tests[];
 extern const struct test odp_under_tests[], coalesce_tests[];
+extern const struct test comp_tests[], comp_race_tests[], newer_tests[];
 
 /* Options of the program */
 struct setting {
