@@ -162,13 +162,18 @@ static inline int compat_copy_udata_out(struct ib_udata *udata, const void *resp
 #ifndef HAVE_UDATA_NONE
 #include <rdma/ib_verbs.h>
 
-static inline int ib_no_udata_io(struct ib_udata *udata)
+static inline int ib_respond_empty_udata(struct ib_udata *udata)
 {
 	if (!udata)
 		return 0;
-	if (udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
-		return -EOPNOTSUPP;
 	return clear_user(udata->outbuf, udata->outlen) ? -EFAULT : 0;
+}
+
+static inline int ib_no_udata_io(struct ib_udata *udata)
+{
+	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
+		return -EOPNOTSUPP;
+	return ib_respond_empty_udata(udata);
 }
 #endif
 

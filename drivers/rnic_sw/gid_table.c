@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * GIDs of a device.  GID 0 is fixed, see netdev.c; the others are addresses of the interface, for
- * programs that choose a GID.
+ * GIDs and LID of a device.  GID 0 is fixed, see netdev.c; the others are addresses of the
+ * interface, for programs that choose a GID.  The LID stands for the first IPv4 address of the
+ * interface, for programs that do not use GIDs, see rdv_lid.c.
  *
  * Each change of addresses queues a work item of the device.  The work item updates the device's
  * table (gids.c).  If the core's copy of the table then differs, the work item has the core read
@@ -23,6 +24,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "gid_table.h"
+#include "rdv_lid.h"
 #include "rnic.h"
 
 static_assert(sizeof(struct gid) == sizeof(union ib_gid));
@@ -74,6 +76,42 @@ static bool add_ipv6(struct gids_update *u, const struct net_device *netdev)
 	return undecided;
 }
 
+/**
+ * rnic_gids_get_first_ipv4 - get the first IPv4 address of an interface
+ * @netdev: the interface
+ * @addr: the address on return, in host byte order; 0 if there is none
+ * @mask: its netmask on return, in host byte order; 0 if there is none
+ */
+void rnic_gids_get_first_ipv4(const struct net_device *netdev, u32 *addr, u32 *mask)
+{
+	const struct in_ifaddr *ifa;
+	const struct in_device *in;
+
+	*addr = 0;
+	*mask = 0;
+	rcu_read_lock();
+	in = __in_dev_get_rcu(netdev);
+	if (in) {
+		in_dev_for_each_ifa_rcu(ifa, in) {
+			*addr = ntohl(ifa->ifa_local);
+			*mask = ntohl(ifa->ifa_mask);
+			break;
+		}
+	}
+	rcu_read_unlock();
+}
+
+/* Update the LID to the first address of the interface.  Return: true if it has changed. */
+static bool update_lid(struct rnic_gid_table *t, const struct net_device *netdev)
+{
+	u16 before = t->lid;
+	u32 addr, mask;
+
+	rnic_gids_get_first_ipv4(netdev, &addr, &mask);
+	WRITE_ONCE(t->lid, rdv_addr_to_lid(addr, mask));
+	return t->lid != before;
+}
+
 /*
  * Update the table to the addresses of the interface.  Only one task at a time may call this
  * function: the creator of the device, then the work item.
@@ -118,13 +156,16 @@ static bool is_core_table_current(struct rnic_dev *dev)
 	return is_core_entry_current(dev, 0);
 }
 
-/* Have the core read the GID table again, in a work item of the core */
-static void report_gid_change(struct ib_device *ib)
+/*
+ * Report that the GID table or the LID has changed.  The core reads the GID table again, in a work
+ * item.
+ */
+static void report_gid_change(struct ib_device *ib, enum ib_event_type what)
 {
 	struct ib_event event = {
 		.device = ib,
 		.element.port_num = 1,
-		.event = IB_EVENT_GID_CHANGE,
+		.event = what,
 	};
 
 	ib_dispatch_event(&event);
@@ -138,15 +179,18 @@ static void report_gid_change(struct ib_device *ib)
 static bool update_tables(struct rnic_dev *dev)
 {
 	struct net_device *netdev = ib_device_get_netdev(&dev->ib, 1);
-	bool undecided;
+	bool undecided, lid_changed;
 
 	if (!netdev)
 		return false;
 	undecided = update_table(&dev->gids, netdev);
+	lid_changed = update_lid(&dev->gids, netdev);
 	dev_put(netdev);
+	if (lid_changed)
+		report_gid_change(&dev->ib, IB_EVENT_LID_CHANGE);
 	if (is_core_table_current(dev))
 		return undecided;
-	report_gid_change(&dev->ib);
+	report_gid_change(&dev->ib, IB_EVENT_GID_CHANGE);
 	return true;
 }
 
@@ -198,7 +242,7 @@ void rnic_gids_exit(struct rnic_dev *dev)
 }
 
 /**
- * rnic_gids_fill - enter the addresses of the interface into the GID table of a new device
+ * rnic_gids_fill - set the GID table and the LID of a new device
  * @dev: the device, which belongs to the interface but is not registered yet
  * @netdev: the interface
  *
@@ -209,6 +253,18 @@ void rnic_gids_exit(struct rnic_dev *dev)
 void rnic_gids_fill(struct rnic_dev *dev, const struct net_device *netdev)
 {
 	update_table(&dev->gids, netdev);
+	update_lid(&dev->gids, netdev);
+}
+
+/**
+ * rnic_gids_get_lid - get the LID of a device's port
+ * @dev: the device
+ *
+ * Return: the LID that stands for the first IPv4 address of the interface; 0 if there is none.
+ */
+u16 rnic_gids_get_lid(const struct rnic_dev *dev)
+{
+	return READ_ONCE(dev->gids.lid);
 }
 
 /**

@@ -19,6 +19,7 @@ struct rnic_gid_table {
 	u32			first;	/* index of the first entry for addresses */
 	u32			delay;	/* before the last check, in milliseconds; owned by @work */
 	bool			check_requested;	/* a notification has queued @work */
+	u16			lid;	/* LID of the port, see rdv_lid.c; written by @work */
 	struct delayed_work	work;	/* updates the table of the device and that of the core */
 	COMPAT_DECLARE_READER(reader);
 };
@@ -26,6 +27,8 @@ struct rnic_gid_table {
 void rnic_gids_init(struct rnic_dev *dev, u32 first);
 void rnic_gids_exit(struct rnic_dev *dev);
 void rnic_gids_fill(struct rnic_dev *dev, const struct net_device *netdev);
+void rnic_gids_get_first_ipv4(const struct net_device *netdev, u32 *addr, u32 *mask);
+u16 rnic_gids_get_lid(const struct rnic_dev *dev);
 void rnic_gids_get(struct rnic_dev *dev, u32 index, union ib_gid *gid);
 void rnic_gids_request_check(struct rnic_dev *dev);
 void rnic_gids_request_netdev_check(struct net_device *netdev);

@@ -175,7 +175,7 @@ static void set_depth_limits(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 		WRITE_ONCE(qp->ird_max, attr->max_dest_rd_atomic);
 }
 
-/* Check whether a modify enters RTS without rdma_cm */
+/* Check whether a modify enters RTS without rdma_cm, or changes attributes there */
 static bool is_rendezvous_rts(const struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS && rnic_qp_rdv(qp);
@@ -253,7 +253,7 @@ static bool is_rendezvous(const struct rnic_qp *qp, const struct ib_qp_attr *att
 }
 
 /*
- * Enter RTR or RTS without rdma_cm.  The peer gets exactly the rights that the program has named,
+ * Enter RTR or RTS without rdma_cm, or change attributes in RTS.  The peer gets exactly the rights that the program has named,
  * as in InfiniBand.  Set the depths and rights first, because rnic_rdv_modify() may start the
  * stream.  If that function fails, restore the previous values.
  */
@@ -293,13 +293,34 @@ static int modify_rendezvous(struct rnic_qp *qp, const struct ib_qp_attr *attr, 
 	return err;
 }
 
+/*
+ * Read a program's driver data.  Store the peer's LID in the address vector, where the core has it
+ * for InfiniBand.  Return: 0 or a negative errno.
+ */
+static int read_udata(struct ib_udata *udata, struct ib_qp_attr *attr, int mask)
+{
+	struct rnic_sw_modify_qp req;
+	int err;
+
+	if (!udata || !udata->inlen)
+		return ib_no_udata_io(udata);
+	err = ib_copy_validate_udata_in_cm(udata, req, comp_mask, 0);
+	if (!err && req.reserved)
+		err = -EOPNOTSUPP;
+	if (!err && mask & IB_QP_AV && req.dlid) {
+		attr->ah_attr.type = RDMA_AH_ATTR_TYPE_IB;
+		rdma_ah_set_dlid(&attr->ah_attr, req.dlid);
+	}
+	return err ?: ib_respond_empty_udata(udata);
+}
+
 /**
  * rnic_modify_qp - verbs: change state, access rights, IRD and ORD, or rate of a queue
  * pair
  * @ib: the queue pair
  * @attr: new values
  * @mask: IB_QP_*: which values of @attr are valid
- * @udata: must be empty
+ * @udata: empty, or struct rnic_sw_modify_qp
  *
  * Changes nothing if it fails.
  *
@@ -311,7 +332,8 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
-	int err = ib_no_udata_io(udata);
+	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
+	int err = read_udata(udata, attr, mask);
 
 	if (!err)
 		err = check_modify(qp, attr, mask);
@@ -327,6 +349,8 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	set_depth_limits(qp, attr, mask);
 	if (mask & IB_QP_ACCESS_FLAGS)
 		set_rights(qp, attr, mask);
+	if (rdv && mask & IB_QP_MIN_RNR_TIMER)
+		rnic_rdv_set_rnr_timer(rdv, attr->min_rnr_timer);
 	if (mask & IB_QP_STATE)
 		apply_qp_state(qp, attr->qp_state);
 	return 0;

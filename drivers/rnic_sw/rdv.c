@@ -12,6 +12,7 @@
 #include <linux/err.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <net/ipv6.h>
 
 #include <ddp/addr.h>
 
@@ -196,6 +197,21 @@ static struct rnic_rdv *new_rdv(struct rnic_qp *qp, const struct ib_qp_attr *att
 	return rdv;
 }
 
+/* Choose the role.  Without a GRH, the GIDs to compare are those of the addresses. */
+static enum rdv_role choose_role(const struct rnic_rdv *rdv, const struct rdma_ah_attr *ah)
+{
+	const struct sockaddr_in *own = (const void *)&rdv->local;
+	const struct sockaddr_in *peer = (const void *)&rdv->remote;
+	struct in6_addr gid, dgid;
+
+	if (rdma_ah_get_ah_flags(ah) & IB_AH_GRH)
+		return rdv_choose_role(rdv->msg.qpn, ah->grh.sgid_attr->gid.raw,
+				       rdv->msg.dest_qpn, ah->grh.dgid.raw);
+	ipv6_addr_set_v4mapped(own->sin_addr.s_addr, &gid);
+	ipv6_addr_set_v4mapped(peer->sin_addr.s_addr, &dgid);
+	return rdv_choose_role(rdv->msg.qpn, gid.s6_addr, rdv->msg.dest_qpn, dgid.s6_addr);
+}
+
 /* Choose the LLP, the addresses and the role.  Return: 0 or a negative errno. */
 static int choose_peer(struct rnic_rdv *rdv, const struct ib_qp_attr *attr)
 {
@@ -211,8 +227,7 @@ static int choose_peer(struct rnic_rdv *rdv, const struct ib_qp_attr *attr)
 	if (err)
 		return err;
 	ddp_addr_set_port(&rdv->remote, htons(port));
-	role = rdv_choose_role(rdv->msg.qpn, attr->ah_attr.grh.sgid_attr->gid.raw,
-			       rdv->msg.dest_qpn, attr->ah_attr.grh.dgid.raw);
+	role = choose_role(rdv, &attr->ah_attr);
 	rdv->active = role == RDV_ACTIVE;
 	return role == RDV_SELF ? -EOPNOTSUPP : 0;
 }
@@ -264,6 +279,37 @@ static int enter_rtr(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask
 	return 0;
 }
 
+/**
+ * __rdv_update_rnr_limit - compute again how long the peer's messages wait for a receive
+ * @rdv: the rendezvous; the caller must hold its lock
+ *
+ * A peer that was not in RTS when it sent its message has no RNR retry count, so there is no limit.
+ */
+void __rdv_update_rnr_limit(struct rnic_rdv *rdv)
+{
+	u32 limit = rdv->peer_in_rts ? rdv_rnr_limit_ms(rdv->min_rnr_timer, rdv->peer_rnr_retry) :
+				       RDV_FOREVER;
+
+	lockdep_assert_held(&rdv->lock);
+	rnic_rnr_set_limit(rdv->qp, limit);
+}
+
+/**
+ * rnic_rdv_set_rnr_timer - set the time after which a peer in InfiniBand repeats a message
+ * @rdv: the rendezvous
+ * @min_rnr_timer: attribute of the queue pair
+ *
+ * Applies to messages that begin to wait for a receive from now on.
+ */
+void rnic_rdv_set_rnr_timer(struct rnic_rdv *rdv, u8 min_rnr_timer)
+{
+	spin_lock_bh(&rdv->lock);
+	rdv->min_rnr_timer = min_rnr_timer;
+	if (rdv->has_peer)
+		__rdv_update_rnr_limit(rdv);
+	spin_unlock_bh(&rdv->lock);
+}
+
 /* Check whether the LLP can limit the rate */
 static bool may_set_rate(const struct rnic_rdv *rdv)
 {
@@ -284,7 +330,7 @@ static int enter_rts(struct rnic_rdv *rdv, const struct ib_qp_attr *attr, int ma
 	if (mask & IB_QP_RATE_LIMIT && !may_set_rate(rdv))
 		return -EOPNOTSUPP;
 	spin_lock_bh(&rdv->lock);
-	if (rdv->msg.has_sq_psn || (rdv->has_peer && rdv->peer_rq_psn != psn)) {
+	if (rdv->has_peer && rdv->peer_rq_psn != psn) {
 		err = -EINVAL;
 	} else {
 		rdv->msg.sq_psn = psn;
@@ -292,16 +338,28 @@ static int enter_rts(struct rnic_rdv *rdv, const struct ib_qp_attr *attr, int ma
 		rdv->timeout = attr->timeout;
 		rdv->retry_cnt = attr->retry_cnt;
 		rdv->msg.rnr_retry = attr->rnr_retry & 7;
-		if (mask & IB_QP_MIN_RNR_TIMER)
-			rdv->min_rnr_timer = attr->min_rnr_timer;
 		__queue_next_run(rdv);
 	}
 	spin_unlock_bh(&rdv->lock);
+	if (!err && mask & IB_QP_MIN_RNR_TIMER)
+		rnic_rdv_set_rnr_timer(rdv, attr->min_rnr_timer);
 	return err;
 }
 
+/* Change attributes in RTS: only those that InfiniBand lets a program change there */
+static int modify_in_rts(struct rnic_rdv *rdv, const struct ib_qp_attr *attr, int mask)
+{
+	if (!ib_modify_qp_is_ok(IB_QPS_RTS, IB_QPS_RTS, IB_QPT_RC, mask & ~IB_QP_RATE_LIMIT))
+		return -EINVAL;
+	if (mask & IB_QP_RATE_LIMIT && !may_set_rate(rdv))
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		rnic_rdv_set_rnr_timer(rdv, attr->min_rnr_timer);
+	return 0;
+}
+
 /**
- * rnic_rdv_modify - enter RTR or RTS without rdma_cm
+ * rnic_rdv_modify - enter RTR or RTS without rdma_cm, or change attributes in RTS
  * @qp: the queue pair
  * @attr: new values; the state is RTR and rnic_rdv_is_requested() is true, or the state is RTS and
  *	the queue pair has entered RTR through this function
@@ -324,7 +382,10 @@ int rnic_rdv_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 	lockdep_assert_held(&qp->dev->rdv_lock);
 	if (attr->qp_state == IB_QPS_RTR)
 		return enter_rtr(qp, attr, mask);
-	return rdv ? enter_rts(rdv, attr, mask) : -EINVAL;
+	if (!rdv)
+		return -EINVAL;
+	return rnic_rdv_get_state(rdv) == IB_QPS_RTS ? modify_in_rts(rdv, attr, mask) :
+						   enter_rts(rdv, attr, mask);
 }
 
 /**

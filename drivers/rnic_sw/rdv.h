@@ -68,6 +68,8 @@ struct rnic_rdv {
 	bool				accepted;	/* rdv_accept() has handled @ss */
 	bool				has_peer;	/* @peer_rq_psn is valid */
 	u32				peer_rq_psn;	/* PSN that the peer expects */
+	bool				peer_in_rts;	/* @peer_rnr_retry is valid */
+	u8				peer_rnr_retry;
 	u32				pause_ms;	/* before the next attempt */
 	unsigned long			next_try;	/* jiffies */
 	bool				posted;		/* requests wait, see @posted_at */
@@ -84,6 +86,7 @@ struct rnic_rdv {
 
 /* rdv.c: the work item */
 void __rdv_queue_work(struct rnic_rdv *rdv, u32 ms);
+void __rdv_update_rnr_limit(struct rnic_rdv *rdv);
 
 /* rdv_addr.c: addresses of an address vector */
 int rdv_resolve_addrs(struct rnic_dev *dev, const struct rdma_ah_attr *ah,

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Find the addresses of an address vector, which contains a GID for each side.
+ * Find the addresses of an address vector, which contains a GID for each side, or the peer's LID.
  *
  * A GID is an IPv4-mapped or an IPv6 address, or GID 0 of a device, which is derived from the MAC
  * address. GID 0 of this device stands for the first address of its interface. GID 0 of another
  * host stands for the IPv4 address at which the neighbour table (ARP) has this MAC address.
  * Programs exchange their GIDs over a socket, so the table usually contains the other host.
+ *
+ * Without a GRH the address vector contains the peer's LID, see rdv_lid.c, and the local address is
+ * the first one of the interface.
  */
 #include <linux/etherdevice.h>
 #include <linux/nsproxy.h>
@@ -17,6 +20,7 @@
 #include <ddp/addr.h>
 
 #include "rdv.h"
+#include "rdv_lid.h"
 
 /*
  * Check whether @gid is GID 0 of some device, as netdev.c builds it: the MAC address, two zero
@@ -86,6 +90,15 @@ static void rnic_rdv_match_neighbour(struct neighbour *n, void *arg)
 		s->addr = addr;
 }
 
+static void set_ipv4(struct sockaddr_storage *a, u32 addr)
+{
+	struct sockaddr_in *a4 = (void *)a;
+
+	memset(a, 0, sizeof(*a));
+	a4->sin_family = AF_INET;
+	a4->sin_addr.s_addr = htonl(addr);
+}
+
 /*
  * Find the host with MAC address @mac on the segment of an interface.  If the neighbour table has
  * several addresses of the host, choose the smallest, so that all queue pairs use the same one.
@@ -95,14 +108,33 @@ static int find_neighbour(const struct net *net, int ifindex, const u8 *mac,
 			  struct sockaddr_storage *a)
 {
 	struct mac_search s = { .net = net, .ifindex = ifindex, .mac = mac };
-	struct sockaddr_in *a4 = (void *)a;
 
 	neigh_for_each(&arp_tbl, rnic_rdv_match_neighbour, &s);
 	if (!s.addr)
 		return -EHOSTUNREACH;
-	memset(a, 0, sizeof(*a));
-	a4->sin_family = AF_INET;
-	a4->sin_addr.s_addr = s.addr;
+	set_ipv4(a, ntohl(s.addr));
+	return 0;
+}
+
+/*
+ * Find the addresses if the peer is named by the LID @dlid.  Return: 0; -EINVAL if @dlid stands for
+ * no address; -ENODEV if the interface is being removed.
+ */
+static int resolve_lid(struct rnic_dev *dev, u16 dlid, struct sockaddr_storage *local,
+		       struct sockaddr_storage *remote)
+{
+	struct net_device *netdev = ib_device_get_netdev(&dev->ib, 1);
+	u32 addr, mask, peer;
+
+	if (!netdev)
+		return -ENODEV;
+	rnic_gids_get_first_ipv4(netdev, &addr, &mask);
+	dev_put(netdev);
+	peer = rdv_lid_to_addr(dlid, addr, mask);
+	if (!peer)
+		return -EINVAL;
+	set_ipv4(local, addr);
+	set_ipv4(remote, peer);
 	return 0;
 }
 
@@ -117,6 +149,16 @@ static int resolve_one(struct rnic_dev *dev, struct net *net, const union ib_gid
 				 gid_to_addr(gid, ifindex, a);
 }
 
+static int resolve_gids(struct rnic_dev *dev, struct net *net, const struct rdma_ah_attr *ah,
+			struct sockaddr_storage *local, struct sockaddr_storage *remote)
+{
+	int err = resolve_one(dev, net, &ah->grh.sgid_attr->gid, local);
+
+	if (!err)
+		err = resolve_one(dev, net, &ah->grh.dgid, remote);
+	return err ?: local->ss_family == remote->ss_family ? 0 : -EINVAL;
+}
+
 /*
  * Check whether the current task may open sockets in the network namespace of a device.  The RDMA
  * core may show a device to programs of all namespaces.
@@ -129,34 +171,37 @@ static bool may_use_net(const struct net *net)
 /**
  * rdv_resolve_addrs - find the addresses of an address vector
  * @dev: the device
- * @ah: the address vector; its sgid_attr is valid if it has a GRH
+ * @ah: the address vector: with a GRH and a valid sgid_attr, or without a GRH and with a LID
  * @local: filled in with this side's address, port 0
  * @remote: filled in with the peer's address, port 0
  *
  * Context: the task that modifies the queue pair; may sleep.
  *
- * Return: 0; -EINVAL if @ah has no GRH, or if the GIDs are not addresses of the same family;
- * -EHOSTUNREACH if the peer's GID is GID 0 of a host that is not in the neighbour table;
- * -EADDRNOTAVAIL if the device's interface has no address; -ENODEV if the interface is being
- * removed; -ENETUNREACH if the device is in another network namespace than the current task.
+ * Return: 0; -EINVAL if @ah has neither a GRH nor a LID that stands for an address, or if the GIDs
+ * are not addresses of the same family; -EHOSTUNREACH if the peer's GID is GID 0 of a host that is
+ * not in the neighbour table; -EADDRNOTAVAIL if the device's interface has no address; -ENODEV if
+ * the interface is being removed; -ENETUNREACH if the device is in another network namespace than
+ * the current task.
  */
 int rdv_resolve_addrs(struct rnic_dev *dev, const struct rdma_ah_attr *ah,
 		      struct sockaddr_storage *local, struct sockaddr_storage *remote)
 {
+	bool grh = rdma_ah_get_ah_flags(ah) & IB_AH_GRH;
 	struct net *net;
 	int err;
 
-	if (!(rdma_ah_get_ah_flags(ah) & IB_AH_GRH) || !ah->grh.sgid_attr)
+	if (grh && !ah->grh.sgid_attr)
 		return -EINVAL;
 	net = rnic_get_net(dev);
 	if (!net)
 		return -ENODEV;
-	err = may_use_net(net) ? resolve_one(dev, net, &ah->grh.sgid_attr->gid, local) :
-				 -ENETUNREACH;
-	if (!err)
-		err = resolve_one(dev, net, &ah->grh.dgid, remote);
+	if (!may_use_net(net))
+		err = -ENETUNREACH;
+	else
+		err = grh ? resolve_gids(dev, net, ah, local, remote) :
+			    resolve_lid(dev, rdma_ah_get_dlid(ah), local, remote);
 	put_net(net);
-	return err ?: local->ss_family == remote->ss_family ? 0 : -EINVAL;
+	return err;
 }
 
 /**

@@ -17,6 +17,7 @@ static inline struct rnic_rdv *rnic_qp_rdv(const struct rnic_qp *qp)
 
 bool rnic_rdv_is_requested(const struct ib_qp_attr *attr, int mask);
 int rnic_rdv_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask);
+void rnic_rdv_set_rnr_timer(struct rnic_rdv *rdv, u8 min_rnr_timer);
 int rnic_rdv_set_rate(struct rnic_rdv *rdv, u64 rate);
 enum ib_qp_state rnic_rdv_get_state(struct rnic_rdv *rdv);
 void rnic_rdv_query(struct rnic_rdv *rdv, struct ib_qp_attr *attr);

@@ -196,18 +196,15 @@ int rdv_accept(struct rnic_rdv *rdv)
 
 /* Upcalls -------------------------------------------------------------------------------- */
 
-/*
- * Record the contents of the peer's message. A peer that is not in RTS yet has no RNR retry count.
- */
+/* Record the contents of the peer's message */
 static void __set_peer(struct rnic_rdv *rdv, const struct rdv_msg *peer)
 {
-	u32 limit = peer->has_sq_psn ? rdv_rnr_limit_ms(rdv->min_rnr_timer, peer->rnr_retry)
-				     : RDV_FOREVER;
-
 	lockdep_assert_held(&rdv->lock);
 	rdv->has_peer = true;
 	rdv->peer_rq_psn = peer->rq_psn;
-	rnic_rnr_set_limit(rdv->qp, limit);
+	rdv->peer_in_rts = peer->has_sq_psn;
+	rdv->peer_rnr_retry = peer->rnr_retry;
+	__rdv_update_rnr_limit(rdv);
 }
 
 /*

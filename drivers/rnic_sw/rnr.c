@@ -32,8 +32,10 @@ struct rnic_rnr {
 
 static bool has_limit_passed(const struct rnic_rnr *rnr)
 {
-	return rnr->limit_ms != RDV_FOREVER &&
-	       time_after_eq(jiffies, rnr->since + msecs_to_jiffies(rnr->limit_ms));
+	u32 limit = READ_ONCE(rnr->limit_ms);
+
+	return limit != RDV_FOREVER &&
+	       time_after_eq(jiffies, rnr->since + msecs_to_jiffies(limit));
 }
 
 /*
@@ -41,13 +43,14 @@ static bool has_limit_passed(const struct rnic_rnr *rnr)
  */
 static void __queue_rnr_check(struct rnic_rnr *rnr)
 {
+	u32 limit = READ_ONCE(rnr->limit_ms);
+
 	lockdep_assert_held(&rnr->lock);
 	if (rnr->qp->srq)
 		queue_delayed_work(rnic_wq, &rnr->work, msecs_to_jiffies(POLL_MS));
-	else if (rnr->limit_ms != RDV_FOREVER)
+	else if (limit != RDV_FOREVER)
 		queue_delayed_work(rnic_wq, &rnr->work,
-				   max_t(long, rnr->since + msecs_to_jiffies(rnr->limit_ms) -
-					       jiffies, 1));
+				   max_t(long, rnr->since + msecs_to_jiffies(limit) - jiffies, 1));
 }
 
 /* End the wait: the LLP passes the segment again */
@@ -101,7 +104,7 @@ enum iw_reason rdmap_rq_dequeue_or_wait(struct rdmap *r)
 	enum iw_reason why = IW_AGAIN;
 	unsigned long flags;
 
-	if (!rnr || !rnr->limit_ms || rnr->expired || (!qp->srq && !qp->rq.ring.slots))
+	if (!rnr || !READ_ONCE(rnr->limit_ms) || rnr->expired || (!qp->srq && !qp->rq.ring.slots))
 		return IW_DDP_U_NO_BUFFER;
 	spin_lock_irqsave(&rnr->lock, flags);
 	ddp_rx_begin_wait(&r->stream, &rnr_ops, rnr);
@@ -147,12 +150,14 @@ void rnic_rnr_end_wait_if_posted(struct rnic_qp *qp)
 
 /**
  * rnic_rnr_set_limit - set how long a message may wait for a receive
- * @qp: a queue pair for which rnic_rnr_add() has succeeded; its stream must not have started
+ * @qp: a queue pair for which rnic_rnr_add() has succeeded
  * @ms: milliseconds; 0 to send a Terminate at once; RDV_FOREVER for no limit
+ *
+ * Applies to messages that begin to wait from now on.
  */
 void rnic_rnr_set_limit(struct rnic_qp *qp, u32 ms)
 {
-	qp->rnr->limit_ms = ms;
+	WRITE_ONCE(qp->rnr->limit_ms, ms);
 }
 
 static struct rnic_rnr *new_rnr(struct rnic_qp *qp)

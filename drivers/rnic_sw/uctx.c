@@ -61,6 +61,7 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx) == 8 &&
 	      sizeof(struct rnic_sw_create_qp) == 16 &&
 	      sizeof(struct rnic_sw_create_qp_resp) == 56 &&
 	      offsetof(struct rnic_sw_create_qp_resp, map_number) == 40 &&
+	      sizeof(struct rnic_sw_modify_qp) == 8 &&
 	      sizeof(struct rnic_sw_query_conn_resp) == 16 &&
 	      offsetof(struct rnic_sw_query_conn_resp, llp) == 12);
 
@@ -75,7 +76,7 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx) == 8 &&
 int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 {
 	struct rnic_sw_alloc_ctx_resp resp = {
-		.comp_mask = RNIC_SW_CTX_PACKS,
+		.comp_mask = RNIC_SW_CTX_PACKS | RNIC_SW_CTX_DLID,
 		.max_inline = RNIC_MAX_INLINE,
 	};
 	struct rnic_sw_alloc_ctx req;

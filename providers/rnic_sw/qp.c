@@ -276,14 +276,30 @@ struct ibv_qp *rnic_sw_create_qp(struct ibv_pd *pd,
 }
 
 /*
+ * Get the LID to pass to the kernel as driver data. The kernel's core passes
+ * the address vector to an iWARP driver without the LID. Return: the LID; 0 if
+ * the command needs no driver data, or if the kernel does not accept them.
+ */
+static uint16_t get_dlid(struct ibv_qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	if (!to_ctx(qp->context)->takes_dlid || !(mask & IBV_QP_AV) || attr->ah_attr.is_global)
+		return 0;
+	return attr->ah_attr.dlid;
+}
+
+/*
  * Modify a QP with the extended command, the only one that carries a rate limit
+ * or driver data
  */
 static int modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
+	struct rnic_sw_cmd_modify_qp cmd = {};
 	struct ib_uverbs_ex_modify_qp_resp resp;
-	struct ibv_modify_qp_ex cmd = {};
+	uint16_t dlid = get_dlid(qp, attr, mask);
 
-	return ibv_cmd_modify_qp_ex(qp, attr, mask, &cmd, sizeof(cmd), &resp,
+	cmd.drv_payload.dlid = dlid;
+	return ibv_cmd_modify_qp_ex(qp, attr, mask, &cmd.ibv_cmd,
+				    dlid ? sizeof(cmd) : sizeof(cmd.ibv_cmd), &resp,
 				    sizeof(resp));
 }
 
@@ -307,7 +323,7 @@ int rnic_sw_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct ibv_modify_qp cmd;
 
-	if (mask & IBV_QP_RATE_LIMIT)
+	if (mask & IBV_QP_RATE_LIMIT || get_dlid(qp, attr, mask))
 		return modify_qp_ex(qp, attr, mask);
 	return ibv_cmd_modify_qp(qp, attr, mask, &cmd, sizeof(cmd));
 }

@@ -80,6 +80,7 @@ static int create_context_with_features(struct rnic_sw_context *ctx)
 	int ret = create_kernel_context(&ctx->vctx, &resp);
 
 	ctx->can_pack = resp.drv_payload.comp_mask & RNIC_SW_CTX_PACKS;
+	ctx->takes_dlid = resp.drv_payload.comp_mask & RNIC_SW_CTX_DLID;
 	return ret;
 }
 

@@ -24,6 +24,8 @@ DECLARE_DRV_CMD(rnic_sw_cmd_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
 		rnic_sw_resize_cq, rnic_sw_resize_cq_resp);
 DECLARE_DRV_CMD(rnic_sw_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 		rnic_sw_create_qp, rnic_sw_create_qp_resp);
+DECLARE_DRV_CMD(rnic_sw_cmd_modify_qp, IB_USER_VERBS_EX_CMD_MODIFY_QP,
+		rnic_sw_modify_qp, empty);
 DECLARE_DRV_CMD(rnic_sw_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 		rnic_sw_create_srq, rnic_sw_create_srq_resp);
 
@@ -33,6 +35,7 @@ struct rnic_sw_context {
 	uint32_t		llp;	/* enum rnic_sw_llp set by rnic_sw_dv_set_llp() */
 	int			env_llp;	/* enum rnic_sw_llp from RNIC_SW_LLP; -1: invalid */
 	bool			can_pack;	/* kernel can put several rings in a mapping */
+	bool			takes_dlid;	/* kernel accepts the LID of a peer */
 	pthread_mutex_t		pages_lock;	/* protects pages and the mappings in it */
 	void			*pages;	/* tsearch(3) tree of shared mappings, sorted by number */
 	/* QPs that are being destroyed, whose numbers no new QP may get */
@@ -122,6 +125,7 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx_resp) == 16 &&
 	      offsetof(struct rnic_sw_create_cq_resp, map_number) == 24 &&
 	      sizeof(struct rnic_sw_resize_cq) == 16 &&
 	      sizeof(struct rnic_sw_resize_cq_resp) == 24 &&
+	      sizeof(struct rnic_sw_modify_qp) == 8 &&
 	      sizeof(struct rnic_sw_create_srq) == 8 &&
 	      sizeof(struct rnic_sw_create_srq_resp) == 40 &&
 	      offsetof(struct rnic_sw_create_srq_resp, map_number) == 24 &&

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Tests of rdv_msg.c and rdv_time.c: messages, roles and times of a rendezvous. */
+/* Tests of rdv_msg.c, rdv_time.c and rdv_lid.c: messages, roles, times and LIDs of a rendezvous. */
 #include <kunit/test.h>
 
+#include "../rdv_lid.h"
 #include "../rdv_msg.h"
 #include "../rdv_time.h"
 
@@ -163,6 +164,55 @@ static void rnr_limit_follows_timer_and_retries(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2950u, rdv_rnr_limit_ms(31, 6));
 }
 
+#define MASK(bits)	(~0u << (32 - (bits)))
+
+static void lid_is_low_half_of_address(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0x0102u, (u32)rdv_addr_to_lid(0x0a000102, MASK(24)));
+	KUNIT_EXPECT_EQ(test, 0x0102u, (u32)rdv_addr_to_lid(0x0a000102, MASK(16)));
+	KUNIT_EXPECT_EQ(test, 1u, (u32)rdv_addr_to_lid(0xc0a80001, MASK(32)));
+	KUNIT_EXPECT_EQ(test, 0xbfffu, (u32)rdv_addr_to_lid(0x0a00bfff, MASK(16)));
+	KUNIT_EXPECT_EQ(test, 0x0a000102u, rdv_lid_to_addr(0x0102, 0x0a00ff00, MASK(24)));
+	KUNIT_EXPECT_EQ(test, 0xc0a8bfffu, rdv_lid_to_addr(0xbfff, 0xc0a80001, MASK(16)));
+}
+
+/* Other hosts of the subnet have another high half */
+static void short_netmask_has_no_lids(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0u, (u32)rdv_addr_to_lid(0x0a000102, MASK(15)));
+	KUNIT_EXPECT_EQ(test, 0u, (u32)rdv_addr_to_lid(0x7f000001, MASK(8)));
+	KUNIT_EXPECT_EQ(test, 0u, (u32)rdv_addr_to_lid(0x0a000102, 0));
+	KUNIT_EXPECT_EQ(test, 0u, rdv_lid_to_addr(0x0102, 0x0a000103, MASK(15)));
+	KUNIT_EXPECT_EQ(test, 0u, rdv_lid_to_addr(0x0102, 0x0a000103, 0));
+}
+
+static void only_unicast_lids_are_used(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0u, (u32)rdv_addr_to_lid(0x0a00c000, MASK(16)));
+	KUNIT_EXPECT_EQ(test, 0u, (u32)rdv_addr_to_lid(0x0a00ffff, MASK(8)));
+	KUNIT_EXPECT_EQ(test, 0u, (u32)rdv_addr_to_lid(0x0a000000, MASK(32)));
+	KUNIT_EXPECT_EQ(test, 0u, (u32)rdv_addr_to_lid(0, 0));
+	KUNIT_EXPECT_EQ(test, 0u, rdv_lid_to_addr(0, 0x0a000102, MASK(24)));
+	KUNIT_EXPECT_EQ(test, 0u, rdv_lid_to_addr(0xc000, 0x0a000102, MASK(24)));
+	KUNIT_EXPECT_EQ(test, 0u, rdv_lid_to_addr(0xffff, 0x0a000102, MASK(24)));
+	KUNIT_EXPECT_EQ(test, 0u, rdv_lid_to_addr(1, 0, MASK(24)));
+}
+
+/* Two hosts of a subnet find each other by the LIDs that they report */
+static void lid_of_a_host_stands_for_its_address(struct kunit *test)
+{
+	u32 low;
+
+	for (low = 1; low <= 0xffff; low += 7) {
+		u16 lid = rdv_addr_to_lid(0x0a010000 + low, MASK(16));
+
+		KUNIT_EXPECT_EQ(test, low <= 0xbfff, !!lid);
+		if (lid)
+			KUNIT_EXPECT_EQ(test, 0x0a010000 + low,
+					rdv_lid_to_addr(lid, 0x0a01f00d, MASK(16)));
+	}
+}
+
 static struct kunit_case rdv_msg_cases[] = {
 	KUNIT_CASE(layout_is_as_documented),
 	KUNIT_CASE(decode_inverts_encode),
@@ -173,6 +223,10 @@ static struct kunit_case rdv_msg_cases[] = {
 	KUNIT_CASE(limit_follows_timeout_and_retries),
 	KUNIT_CASE(pauses_grow_to_limit),
 	KUNIT_CASE(rnr_limit_follows_timer_and_retries),
+	KUNIT_CASE(lid_is_low_half_of_address),
+	KUNIT_CASE(short_netmask_has_no_lids),
+	KUNIT_CASE(only_unicast_lids_are_used),
+	KUNIT_CASE(lid_of_a_host_stands_for_its_address),
 	{}
 };
 

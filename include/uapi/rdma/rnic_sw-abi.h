@@ -233,6 +233,7 @@ struct rnic_sw_alloc_ctx {
 
 /* Capabilities of the kernel, in the comp_mask of the response */
 #define RNIC_SW_CTX_PACKS	0x1	/* RNIC_SW_CREATE_*_PACK is supported */
+#define RNIC_SW_CTX_DLID	0x2	/* modify QP accepts struct rnic_sw_modify_qp */
 
 struct rnic_sw_alloc_ctx_resp {
 	__u32		comp_mask;	/* RNIC_SW_CTX_* */
@@ -355,6 +356,17 @@ struct rnic_sw_create_qp_resp {
 	__aligned_u64	map_number;	/* number of a shared mapping, or 0 */
 	__u32		ring_offset;	/* offset of the SQ's ring, in bytes */
 	__u32		reserved;
+};
+
+/*
+ * Driver data of the extended command to modify a QP, optional. The RDMA core
+ * does not pass the LID of an address vector to an iWARP driver, so a program
+ * that names its peer by a LID, without a GRH, passes the LID here, too.
+ */
+struct rnic_sw_modify_qp {
+	__u32		comp_mask;
+	__u16		dlid;		/* LID of the peer, or 0 */
+	__u16		reserved;
 };
 
 /*

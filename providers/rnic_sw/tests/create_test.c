@@ -369,6 +369,34 @@ static void test_rate(void)
 	destroy_qp_and_cq(qp, cq);
 }
 
+/*
+ * The LID of a peer is passed as driver data if the address vector has no GRH, and if the kernel
+ * accepts the data.
+ */
+static void test_dlid(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_qp_attr attr = { .rate_limit = 1234, .ah_attr.dlid = 0x1234 };
+	const int rtr = IBV_QP_STATE | IBV_QP_AV;
+
+	plain_modifies = 0;
+	CHECK(!rnic_sw_modify_qp(&qp->vqp.qp, &attr, rtr) && plain_modifies == 1);
+	own.takes_dlid = true;
+	CHECK(!rnic_sw_modify_qp(&qp->vqp.qp, &attr, rtr) && dlid_passed == 0x1234);
+	CHECK(!rnic_sw_modify_qp(&qp->vqp.qp, &attr, rtr | IBV_QP_RATE_LIMIT));
+	CHECK(dlid_passed == 0x1234 && rate_asked == 1234);
+	CHECK(!rnic_sw_modify_qp(&qp->vqp.qp, &attr, IBV_QP_STATE | IBV_QP_RATE_LIMIT));
+	CHECK(!dlid_passed && rate_asked == 1234 && plain_modifies == 1);
+	CHECK(!rnic_sw_modify_qp(&qp->vqp.qp, &attr, IBV_QP_STATE) && plain_modifies == 2);
+	attr.ah_attr.is_global = 1;
+	CHECK(!rnic_sw_modify_qp(&qp->vqp.qp, &attr, rtr) && plain_modifies == 3);
+	attr.ah_attr = (struct ibv_ah_attr){};
+	CHECK(!rnic_sw_modify_qp(&qp->vqp.qp, &attr, rtr) && plain_modifies == 4);
+	own.takes_dlid = false;
+	destroy_qp_and_cq(qp, cq);
+}
+
 void test_creating(void)
 {
 	test_bad_rings_refused();
@@ -383,4 +411,5 @@ void test_creating(void)
 	test_refused_create_drops_pd();
 	test_device_attr();
 	test_rate();
+	test_dlid();
 }

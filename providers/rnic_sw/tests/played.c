@@ -26,6 +26,8 @@ int refuse_create;
 atomic_uint ended;
 uint64_t cq_flags;
 uint32_t rate_asked;
+uint16_t dlid_passed;
+unsigned int plain_modifies;
 void (*corrupt_response[2])(struct played_ring *r);
 uint32_t llp_asked;
 uint32_t rq_offset = RING;
@@ -415,8 +417,24 @@ int ibv_cmd_modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_m
 			 struct ibv_modify_qp_ex *cmd, size_t cmd_size,
 			 struct ib_uverbs_ex_modify_qp_resp *resp, size_t resp_size)
 {
-	CHECK(attr_mask == IBV_QP_RATE_LIMIT);
-	rate_asked = attr->rate_limit;
+	const struct rnic_sw_cmd_modify_qp *c = (void *)cmd;
+
+	rate_asked = attr_mask & IBV_QP_RATE_LIMIT ? attr->rate_limit : 0;
+	dlid_passed = 0;
+	if (cmd_size != sizeof(*cmd)) {
+		CHECK(cmd_size == sizeof(*c) && !c->drv_payload.comp_mask);
+		CHECK(c->drv_payload.dlid && !c->drv_payload.reserved);
+		dlid_passed = c->drv_payload.dlid;
+	}
+	return 0;
+}
+
+/* The command without driver data */
+int ibv_cmd_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
+		      struct ibv_modify_qp *cmd, size_t cmd_size)
+{
+	CHECK(cmd_size == sizeof(*cmd) && !(attr_mask & IBV_QP_RATE_LIMIT));
+	plain_modifies++;
 	return 0;
 }
 

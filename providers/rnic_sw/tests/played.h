@@ -35,7 +35,9 @@ extern bool other_creds;	/* true if doorbells rung with write() fail with EACCES
 extern int refuse_create;	/* errno returned by create and register commands */
 extern atomic_uint ended;	/* number of CQs, SRQs and QPs destroyed */
 extern uint64_t cq_flags;	/* driver flags of the CQ created last */
-extern uint32_t rate_asked;	/* rate limit of the last modify command */
+extern uint32_t rate_asked;	/* rate limit of the last extended modify command */
+extern uint16_t dlid_passed;	/* LID in the driver data of the last extended modify command */
+extern unsigned int plain_modifies;	/* number of modify commands that are not extended */
 extern uint32_t llp_asked;	/* LLP of the QP created last */
 extern uint32_t rq_offset;	/* offset reported for receive queues */
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Rendezvous messages of a peer that sends any Private Data, the choice of the side that connects,
- * and the times.
+ * the times, and LIDs.
  *
- * Files: rnic_sw/rdv_msg.c rnic_sw/rdv_time.c
+ * Files: rnic_sw/rdv_msg.c rnic_sw/rdv_time.c rnic_sw/rdv_lid.c
  * Bound: 20, memcmp() of a GID has 16 steps
  * Mutation: rnic_sw/rdv_msg.c s/len < RDV_MSG_LEN/len < 4/
  * Mutation: rnic_sw/rdv_msg.c s/pd\[4\] != RDV_VERSION/0/
@@ -11,7 +11,10 @@
  * Mutation: rnic_sw/rdv_msg.c s/qpn < dest_qpn ? -1/qpn <= dest_qpn ? -1/
  * Mutation: rnic_sw/rdv_time.c s/ms < LIMIT_MIN ? LIMIT_MIN/0 ? LIMIT_MIN/
  * Mutation: rnic_sw/rdv_time.c s/2 \* before < PAUSE_MAX/before < PAUSE_MAX/
+ * Mutation: rnic_sw/rdv_lid.c s/lid <= LID_UNICAST_MAX/lid < 0xffff/
+ * Mutation: rnic_sw/rdv_lid.c s/(addr \& HIGH_HALF) | lid/addr | lid/
  */
+#include "../../../drivers/rnic_sw/rdv_lid.h"
 #include "../../../drivers/rnic_sw/rdv_msg.h"
 #include "../../../drivers/rnic_sw/rdv_time.h"
 #include "proof.h"
@@ -93,4 +96,23 @@ void prove_times(void)
 	     rdv_pause_ms(before));
 	if (limit > 1000 && limit != RDV_FOREVER)
 		REACHED("a limit that follows the attributes");
+}
+
+void prove_lid(void)
+{
+	u32 own = ANY(u32), peer = ANY(u32), mask = ANY(u32);
+	u16 lid = rdv_addr_to_lid(peer, mask), any = ANY(u16);
+	u32 addr = rdv_lid_to_addr(any, own, mask);
+
+	MUST("a LID is a unicast LID", lid <= 0xbfff);
+	MUST("only a unicast LID stands for an address", !addr || (any && any <= 0xbfff));
+	MUST("an address has the own high half", !addr || !((addr ^ own) >> 16));
+	/* a netmask, and two hosts of one subnet */
+	GIVEN(!(~mask & (~mask + 1)) && own && !((own ^ peer) & mask));
+	MUST("the LID of a host of the subnet stands for this host",
+	     !lid || rdv_lid_to_addr(lid, own, mask) == peer);
+	if (lid)
+		REACHED("a LID");
+	if (addr)
+		REACHED("an address");
 }

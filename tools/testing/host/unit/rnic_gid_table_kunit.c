@@ -16,7 +16,7 @@
 
 /* The part of an interface's address lists that gid_table.c uses */
 struct list4 { struct net_device *dev; };
-struct address4 { struct list4 *ifa_dev; __be32 ifa_local; bool used; };
+struct address4 { struct list4 *ifa_dev; __be32 ifa_local; bool used; __be32 ifa_mask; };
 
 struct list6 {
 	struct net_device	*dev;
@@ -64,7 +64,7 @@ static struct {
 	bool			no_ip;
 	union ib_gid		core[GIDS_MAX];	/* the core's copy of the table */
 	bool			no_event;	/* the core has no memory for an event */
-	u32			events;
+	u32			events, lid_events;
 	bool			registered, has_netdev;
 	int			refs;		/* references to the device */
 	bool			queued;		/* the work item */
@@ -199,7 +199,12 @@ int rdma_query_gid(struct ib_device *ib, u32 port, int index, union ib_gid *gid)
 
 void ib_dispatch_event(struct ib_event *event)
 {
-	WARN_ON(event->event != IB_EVENT_GID_CHANGE || !stubs.refs);
+	WARN_ON(!stubs.refs);
+	if (event->event == IB_EVENT_LID_CHANGE) {
+		stubs.lid_events++;
+		return;
+	}
+	WARN_ON(event->event != IB_EVENT_GID_CHANGE);
 	stubs.events++;
 	if (!stubs.no_event)
 		read_table();
@@ -307,6 +312,32 @@ static void change_during_registration_is_found(struct kunit *test)
 	run_work();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.events);
 	KUNIT_EXPECT_TRUE(test, core_has_v4(2, 1));
+}
+
+/* The LID stands for the first IPv4 address, and each change of it is reported once */
+static void lid_follows_first_ipv4_address(struct kunit *test)
+{
+	set_v4(0);
+	stubs.a4[0] = (struct address4){ &stubs.in, htonl(0x0a000102), true, htonl(0xffffff00) };
+	KUNIT_EXPECT_EQ(test, 0u, (u32)rnic_gids_get_lid(&stubs.dev));
+	notify(&stubs.netdev, false);
+	run_work();
+	KUNIT_EXPECT_EQ(test, 0x0102u, (u32)rnic_gids_get_lid(&stubs.dev));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.lid_events);
+	/* another address is added */
+	stubs.a4[1] = (struct address4){ &stubs.in, htonl(0x0a000103), true, htonl(0xffffff00) };
+	notify(&stubs.netdev, false);
+	run_work();
+	KUNIT_EXPECT_EQ(test, 1u, stubs.lid_events);
+	set_v4(0);
+	notify(&stubs.netdev, false);
+	run_work();
+	KUNIT_EXPECT_EQ(test, 0u, (u32)rnic_gids_get_lid(&stubs.dev));
+	KUNIT_EXPECT_EQ(test, 2u, stubs.lid_events);
+	stubs.no_ip = true;
+	notify(&stubs.netdev, false);
+	run_work();
+	KUNIT_EXPECT_EQ(test, 2u, stubs.lid_events);
 }
 
 /* Many changes cause one check, and later ones do not postpone the check */
@@ -514,6 +545,7 @@ static void failed_registration_of_notifiers(struct kunit *test)
 static struct kunit_case rnic_gid_table_cases[] = {
 	KUNIT_CASE(table_is_filled_before_registration),
 	KUNIT_CASE(change_during_registration_is_found),
+	KUNIT_CASE(lid_follows_first_ipv4_address),
 	KUNIT_CASE(changes_cause_one_check),
 	KUNIT_CASE(no_change_causes_no_event),
 	KUNIT_CASE(removed_address_leaves_an_empty_entry),

@@ -16,8 +16,13 @@
 /* Leave out compat/rdma.h, and define the parts of it that the driver needs */
 #define _COMPAT_RDMA_H
 struct ib_device_param { const char *name; };
-struct ib_udata;
-static inline int ib_no_udata_io(struct ib_udata *udata) { return 0; }
+
+static inline void ipv6_addr_set_v4mapped(__be32 v4, struct in6_addr *v6)
+{
+	memset(v6, 0, sizeof(*v6));
+	memset(&v6->s6_addr[10], 0xff, 2);
+	memcpy(&v6->s6_addr[12], &v4, sizeof(v4));
+}
 
 #include "../../../../drivers/rnic_sw/rdv.c"
 #include "../../../../drivers/rnic_sw/rdv_session.c"
@@ -307,10 +312,15 @@ bool ddp_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_stor
 
 /* Other functions of rnic_sw --------------------------------------------------------------- */
 
-/* each GID ends with the number of its host */
+/* Each GID ends with the number of its host. Without a GRH the LID is the number of the peer. */
 int rdv_resolve_addrs(struct rnic_dev *dev, const struct rdma_ah_attr *ah,
 		      struct sockaddr_storage *local, struct sockaddr_storage *remote)
 {
+	if (!(ah->ah_flags & IB_AH_GRH)) {
+		set_addr(local, 1);
+		set_addr(remote, rdma_ah_get_dlid(ah));
+		return rdma_ah_get_dlid(ah) ? 0 : -EINVAL;
+	}
 	if (!ah->grh.sgid_attr)
 		return -EINVAL;
 	set_addr(local, ah->grh.sgid_attr->gid.raw[15]);
@@ -431,7 +441,7 @@ struct mem_cgroup *set_active_memcg(struct mem_cgroup *memcg)
 
 bool ib_modify_qp_is_ok(enum ib_qp_state from, enum ib_qp_state to, enum ib_qp_type rc, int mask)
 {
-	const int need = to == IB_QPS_RTR ? RTR_NEEDS : RTS_NEEDS;
+	const int need = from == IB_QPS_RTS ? 0 : to == IB_QPS_RTR ? RTR_NEEDS : RTS_NEEDS;
 	int may = IB_QP_ACCESS_FLAGS | (to == IB_QPS_RTR ? IB_QP_PKEY_INDEX :
 					IB_QP_CUR_STATE | IB_QP_MIN_RNR_TIMER);
 
@@ -447,7 +457,10 @@ static struct ib_qp_attr rtr_attr(u32 peer, u8 host)
 	return (struct ib_qp_attr){
 		.qp_state = IB_QPS_RTR, .path_mtu = IB_MTU_1024, .dest_qp_num = peer,
 		.rq_psn = 0x111, .max_dest_rd_atomic = 3, .min_rnr_timer = 12,
-		.ah_attr.grh = { .dgid.raw[15] = host, .sgid_attr = &own_gid },
+		.ah_attr = {
+			.ah_flags = IB_AH_GRH,
+			.grh = { .dgid.raw[15] = host, .sgid_attr = &own_gid },
+		},
 	};
 }
 
@@ -519,7 +532,7 @@ static int test_init(struct kunit *test)
 }
 
 /* err_work.  Return: true if it flushes nothing yet. */
-static bool flush_qp(int i)
+static inline bool flush_qp(int i)
 {
 	rnic_rdv_stop(&stubs.qp[i]);
 	return rnic_rdv_defer_flush(&stubs.qp[i]);

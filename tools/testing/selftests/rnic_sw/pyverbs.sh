@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# pyverbs.sh: run rdma-core's own tests. Each test must pass or be skipped for a known reason;
-# tools/testing/pyverbs.rst explains and counts the reasons. The tests that this project adds to
-# rdma-core's tree must all pass.
+# pyverbs.sh: run rdma-core's own tests, with the changes of pyverbs_run.py, and without any changes.
+# Each test must pass or be skipped for a known reason; tools/testing/pyverbs.rst explains and counts
+# the reasons. The tests that this project adds to rdma-core's tree must all pass.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -106,26 +106,28 @@ skips_have_known_reasons() {
 	t_check "each skipped test has a known reason" test $unknown = 0
 }
 
-# print_documented_number WHAT: print the number that pyverbs.rst gives for the rdma-core release
-# with this many tests
+# print_documented_number WHAT ALL: print the number that pyverbs.rst gives for the rdma-core release
+# with ALL tests
 print_documented_number() {
-	awk -F '  +' -v what="$1" -v all="$(wc -l <"$T_LOG/pyverbs.out")" '
+	[ -e "$page" ] || return 0
+	awk -F '  +' -v what="$1" -v all="$2" '
 		$1 == "all" { for (col = 3; col > 1 && $col != all;) col-- }
 		$1 == what && col > 1 { print $col }' "$page"
 }
 
 numbers_match_page() {
-	local number what wrong=0
+	local number what all wrong=0
 	[ -e "$page" ] || t_skip "tools/testing/pyverbs.rst not found"
-	[ -n "$(print_documented_number all)" ] ||
+	all=$(wc -l <"$T_LOG/pyverbs.out")
+	[ -n "$(print_documented_number all "$all")" ] ||
 		t_skip "tools/testing/pyverbs.rst has no column for this release of rdma-core"
 	{
 		echo "$(grep -cP '^ok\t' "$T_LOG/pyverbs.out") pass"
 		cat "$T_LOG/pyverbs.reasons"
 	} >"$T_CASE/numbers"
 	while read -r number what; do
-		[ "$(print_documented_number "$what")" != "$number" ] || continue
-		echo "$what: $number; in tools/testing/pyverbs.rst: $(print_documented_number "$what")"
+		[ "$(print_documented_number "$what" "$all")" != "$number" ] || continue
+		echo "$what: $number; in tools/testing/pyverbs.rst: $(print_documented_number "$what" "$all")"
 		wrong=1
 	done <"$T_CASE/numbers"
 	t_check "tools/testing/pyverbs.rst has the same numbers" test $wrong = 0
@@ -146,6 +148,42 @@ odp_with_huge_pages() {
 		[ "$(grep -cP '^ok\t.*_huge_' "$T_CASE/out")" -eq 2 ]
 }
 
+# Run the tests by rdma-core's own runner, which connects queue pairs by ibv_modify_qp(). Only tests
+# that expect an error in the sender's completion may fail. The tests compare the peer's memory as soon
+# as a Write has completed. Over TCP, with one CPU, the data have arrived by then.
+run_unchanged() {
+	local ran name wrong=0
+	[ -z "${T_LLP:-}" ] && [ "$(nproc)" -eq 1 ] ||
+		t_skip "without changes the tests pass only over TCP and with one CPU"
+	unpack
+	timeout "$((T_TIME * 5))" $python "$T_CASE/tests/run_tests.py" -v --dev "$A_DEV" --port 1 --gid 0 \
+		>"$T_CASE/stdout" 2>"$T_CASE/stderr" || true
+	tail -n 1 "$T_CASE/stderr"
+	ran=$(sed -n 's/^Ran \([0-9]*\) tests in .*/\1/p' "$T_CASE/stderr")
+	[ -n "$ran" ] || t_fail "the runner did not run to completion"
+	while read -r name; do
+		! grep -q "\.$name\": ACK,$" "$T_DIR/lib/pyverbs_run.py" || continue
+		echo "$name failed:"
+		grep -a -A 20 "^[EF][A-Z]*: $name " "$T_CASE/stderr"
+		wrong=1
+	done < <(sed -n 's/^\(ERROR\|FAIL\): \([^ ]*\) .*/\2/p' "$T_CASE/stderr")
+	t_check "only tests that expect an error in the sender's completion fail" test $wrong = 0
+	check_unchanged_passes "$ran"
+}
+
+# check_unchanged_passes RAN: check how many of RAN tests have passed, which is what is left after
+# the failures and skipped tests of the runner's last line
+check_unchanged_passes() {
+	local others want
+	others=$(tail -n 1 "$T_CASE/stderr" | tr -c '0-9\n' ' ')
+	# shellcheck disable=SC2086 # a list of numbers
+	others=$(printf '%s\n' $others | awk '{ n += $1 } END { print n }')
+	want=$(print_documented_number "pass, by run_tests.py" "$1")
+	echo "$(($1 - others)) of $1 tests pass"
+	[ -z "$want" ] || t_check "$want tests pass, as tools/testing/pyverbs.rst says" \
+		test $(($1 - others)) -eq "$want"
+}
+
 rm -f "$T_LOG/pyverbs.out" "$T_LOG/pyverbs.reasons"
 one_device
 t_case "rdma-core's tests run to completion" "" run_all
@@ -156,5 +194,6 @@ if [ -e "$T_LOG/pyverbs.out" ]; then
 	sed 's/^/#/' "$T_LOG/pyverbs.reasons"
 fi
 t_case "rdma-core's tests of ODP with huge pages" "" odp_with_huge_pages
+t_case "rdma-core's tests by their own runner" "" run_unchanged
 t_case "the tests for rdma-core's tree pass" "" tests_for_rdma_core_pass
 t_end

@@ -28,14 +28,15 @@ gid_of() {
 	END
 }
 
-# pingpong PROGRAM GID_A GID_B ARGS...: run one of libibverbs' programs between a and b
+# pingpong PROGRAM GID_A GID_B ARGS...: run one of libibverbs' programs between a and b. With "" for
+# a GID, this side names its peer by its LID.
 pingpong() {
 	local prog=$1 gid_a=$2 gid_b=$3
 	shift 3
 	command -v "$prog" >/dev/null || t_skip "program $prog not found (package ibverbs-utils)"
 	t_port
-	t_pair "$PORT" "$prog" -d "$B_DEV" -g "$gid_b" -p "$PORT" -n "$n" "$@" -- \
-		"$prog" -d "$A_DEV" -g "$gid_a" -p "$PORT" -n "$n" "$@" "$B4"
+	t_pair "$PORT" "$prog" -d "$B_DEV" ${gid_b:+-g "$gid_b"} -p "$PORT" -n "$n" "$@" -- \
+		"$prog" -d "$A_DEV" ${gid_a:+-g "$gid_a"} -p "$PORT" -n "$n" "$@" "$B4"
 	t_check "all messages came" grep -q "$n iters in" "$T_CASE"/client.log
 }
 
@@ -78,6 +79,44 @@ perftest() {
 		"$prog" -F -d "$A_DEV" -x "$gid_a" -p "$PORT" "$@" "$B4"
 }
 
+# run_qperf TEST...: without -cm 1 qperf connects by ibv_modify_qp(), and names its peer by its LID. Its
+# server never exits.
+run_qperf() {
+	command -v qperf >/dev/null || t_skip "program qperf not found (package qperf)"
+	t_port
+	t_bg server b qperf -lp "$PORT"
+	t_listens b "$PORT"
+	t_bg client a qperf -lp "$PORT" -t 1 "$B4" "$@"
+	t_wait client
+	cat "$T_CASE/client.log"
+	t_kill server
+}
+
+lid_of() { on "$1" cat "/sys/class/infiniband/$2/ports/1/lid"; }
+has_lid() { [ "$(lid_of a "$A_DEV")" = "$1" ]; }
+
+# lid_follows_address: the LID is the low half of the first IPv4 address, if that is a LID
+lid_follows_address() {
+	has_lid 0x1 || t_fail "the LID of 10.9.0.1/24 is $(lid_of a "$A_DEV")"
+	t_defer t_restore_address
+	while read -r addr lid; do
+		ip addr flush dev "$A_IF" scope global
+		ip addr add "$addr" dev "$A_IF"
+		t_until 10 has_lid "$lid" || t_fail "the LID of $addr is $(lid_of a "$A_DEV")"
+	done <<-'END'
+		10.9.191.255/16 0xbfff
+		10.9.192.0/16 0x0
+		10.9.2.3/15 0x0
+		10.9.2.3/32 0x203
+	END
+}
+
+t_restore_address() {
+	ip addr flush dev "$A_IF" scope global
+	ip addr add "$A4/24" dev "$A_IF"
+	ip addr add "$A6/64" dev "$A_IF" nodad
+}
+
 # The setting 0 forbids queue pairs that rdma_cm does not connect
 forbidden() {
 	t_set iw0 rendezvous 0
@@ -103,6 +142,11 @@ one_device
 for prog in ibv_rc_pingpong ibv_srq_pingpong; do
 	t_case "$prog on one device" "" pingpong_and_close $prog 0 0
 done
+for prog in ibv_rc_pingpong ibv_srq_pingpong; do
+	t_case "$prog on one device, by LID" "" pingpong_and_close $prog "" ""
+done
+t_case "qperf on one device" "" run_qperf rc_bw rc_lat
+t_case "the LID follows the address" "" lid_follows_address
 t_case "ibv_rc_pingpong with events" "" pingpong_and_close ibv_rc_pingpong 0 0 -e
 t_case "ibv_rc_pingpong over SCTP" "" over_sctp
 t_case "a message waits for a receive" "" by_pyverbs late_receive
@@ -116,11 +160,15 @@ t_case "a request fails only after the retries when the peer goes" "" by_pyverbs
 t_case "the error state flushes receives that stayed" "" by_pyverbs error_after_peer
 t_case "a query returns what was set" "" by_pyverbs query
 t_case "values that cannot work are refused" "" by_pyverbs refusals
+t_case "attributes change in RTS" "" by_pyverbs in_rts
+t_case "a side names its peer by LID, the other one by LID or GID" "" by_pyverbs lid
 t_case "the setting forbids it, and changes the port" "" forbidden
 
 two_hosts
 t_case "ibv_rc_pingpong between hosts, IPv4" "" between_hosts "$A4" "$B4"
 t_case "ibv_rc_pingpong between hosts, GID 0" "" pingpong_and_close ibv_rc_pingpong 0 0
+t_case "ibv_rc_pingpong between hosts, by LID" "" pingpong_and_close ibv_rc_pingpong "" ""
+t_case "qperf between hosts" "" run_qperf rc_bw rc_lat rc_rdma_write_lat rc_rdma_read_bw
 t_case "ibv_rc_pingpong between hosts, IPv6" "" between_hosts "$A6" "$B6"
 for prog in ib_write_bw ib_read_bw ib_atomic_bw ib_send_lat ib_write_lat; do
 	t_case "$prog without rdma_cm" "" perftest $prog "$A4" "$B4" -n 50

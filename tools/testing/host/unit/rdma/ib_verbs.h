@@ -84,7 +84,7 @@ enum ib_cq_notify_flags {
 
 enum ib_event_type {
 	IB_EVENT_CQ_ERR,
-	IB_EVENT_GID_CHANGE,
+	IB_EVENT_LID_CHANGE, IB_EVENT_GID_CHANGE,
 	IB_EVENT_SRQ_ERR,
 	IB_EVENT_SRQ_LIMIT_REACHED,
 };
@@ -131,7 +131,7 @@ struct iw_cm_conn_param;
  * Types that structs of the driver contain, with only the fields that the files
  * under test use
  */
-struct ib_udata { int unused; };
+struct ib_udata { size_t inlen; const void *in; };
 struct uverbs_attr_bundle { struct ib_udata driver_udata; };
 struct rdma_user_mmap_entry { struct ib_ucontext *ucontext; };
 union ib_gid { u8 raw[16]; };
@@ -176,13 +176,36 @@ struct ib_cq;
 
 struct ib_gid_attr { union ib_gid gid; };
 
+enum rdma_ah_attr_type { RDMA_AH_ATTR_TYPE_UNDEFINED, RDMA_AH_ATTR_TYPE_IB };
+#define IB_AH_GRH	1
+
 struct rdma_ah_attr {
 	struct {
 		union ib_gid			dgid;
 		const struct ib_gid_attr	*sgid_attr;
 		u8				traffic_class;
 	} grh;
+	u8			ah_flags;
+	enum rdma_ah_attr_type	type;
+	u16			dlid;
 };
+
+static inline u8 rdma_ah_get_ah_flags(const struct rdma_ah_attr *ah)
+{
+	return ah->ah_flags;
+}
+
+/* As in the kernel, only an address vector of InfiniBand has a LID */
+static inline void rdma_ah_set_dlid(struct rdma_ah_attr *ah, u32 dlid)
+{
+	if (ah->type == RDMA_AH_ATTR_TYPE_IB)
+		ah->dlid = dlid;
+}
+
+static inline u32 rdma_ah_get_dlid(const struct rdma_ah_attr *ah)
+{
+	return ah->type == RDMA_AH_ATTR_TYPE_IB ? ah->dlid : 0;
+}
 
 struct ib_qp_attr {
 	enum ib_qp_state	qp_state, cur_qp_state;

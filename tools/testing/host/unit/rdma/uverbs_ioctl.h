@@ -7,12 +7,20 @@
 
 #define IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION	(1 << 0)
 
-/* The tests have no user-space program: the driver data of a command are zero */
+/* The driver data of a command are zero, unless the test passes some */
+static inline void host_copy_udata(const struct ib_udata *udata, void *req, size_t len)
+{
+	memset(req, 0, len);
+	if (udata && udata->inlen)
+		memcpy(req, udata->in, udata->inlen < len ? udata->inlen : len);
+}
+
 #define rdma_udata_to_drv_context(udata, type, member)	((void)(udata), (type *)NULL)
 #define ib_copy_validate_udata_in_cm(udata, req, end, valid)	\
-	((void)(udata), memset(&(req), 0, sizeof(req)), 0)
+	(host_copy_udata(udata, &(req), sizeof(req)), (req).end & ~(valid) ? -EOPNOTSUPP : 0)
 #define ib_respond_udata(udata, resp)	((void)(udata), (void)(resp), 0)
 #define ib_no_udata_io(udata)		((void)(udata), 0)
+#define ib_respond_empty_udata(udata)	((void)(udata), 0)
 
 /* Attributes that the installed <rdma/ib_user_ioctl_cmds.h> may lack */
 #define UVERBS_ATTR_CREATE_CQ_BUFFER_VA		8

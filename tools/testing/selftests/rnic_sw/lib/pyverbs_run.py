@@ -6,8 +6,8 @@ its outcome, its name and the reason why it was skipped or failed, separated by 
 
 The tests were written for InfiniBand hardware and need three adaptations. They look up the
 device's network interface in sysfs, where a software device has none: so NETDEV is used.
-Most of them connect two queue pairs by ibv_modify_qp(); iWARP needs a TCP connection for
-that, so rdma_cm connects them instead. They read the peer's memory as soon as a Write
+Most of them connect two queue pairs by ibv_modify_qp(); rdma_cm connects them instead, so that its
+connections are tested, too. They read the peer's memory as soon as a Write
 has completed, when the data may not be there yet: so the read is repeated.
 """
 import functools

@@ -12,8 +12,9 @@ import time
 from pyverbs.addr import AHAttr, GlobalRoute
 from pyverbs.cq import CQ
 from pyverbs.device import Context
-from pyverbs.enums import (IBV_ACCESS_LOCAL_WRITE, IBV_QPS_ERR, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPT_RC,
-                           IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_SUCCESS,
+from pyverbs.enums import (IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_READ, IBV_QP_ACCESS_FLAGS,
+                           IBV_QP_CUR_STATE, IBV_QP_MIN_RNR_TIMER, IBV_QP_STATE, IBV_QP_TIMEOUT,
+                           IBV_QPS_ERR, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPT_RC, IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_SUCCESS,
                            IBV_WC_WR_FLUSH_ERR)
 from pyverbs.mr import MR
 from pyverbs.pd import PD
@@ -275,8 +276,9 @@ def refusals(ctx):
     a, b = End(ctx, 1), End(ctx, 2)
     refused(errno.EOPNOTSUPP, a.to_rtr, a)
     attr = a.attr_for(b)
-    attr.ah_attr = AHAttr(is_global=0, port_num=1)
-    refused(errno.EINVAL, a.qp.to_rtr, attr)
+    for dlid in 0, 0xc000:
+        attr.ah_attr = AHAttr(is_global=0, port_num=1, dlid=dlid)
+        refused(errno.EINVAL, a.qp.to_rtr, attr)
     b.to_rtr(a)
     refused(errno.EINVAL, b.to_rtr, a)
     a.to_rtr(b)
@@ -287,8 +289,47 @@ def refusals(ctx):
     b.wait(IBV_WC_SUCCESS)
 
 
+def in_rts(ctx):
+    """In RTS the RNR timer and the access flags can be changed, but no timeout."""
+    a, b = pair(ctx)
+    for one in a, b:
+        one.to_rts()
+    a.qp.modify(QPAttr(qp_state=IBV_QPS_RTS), IBV_QP_STATE)
+    change = QPAttr(qp_state=IBV_QPS_RTS, cur_qp_state=IBV_QPS_RTS)
+    change.min_rnr_timer = 5
+    change.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ
+    a.qp.modify(change, IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_MIN_RNR_TIMER | IBV_QP_ACCESS_FLAGS)
+    assert a.qp.query(0xFFFFFF)[0].min_rnr_timer == 5
+    change.min_rnr_timer = 6
+    a.qp.modify(change, IBV_QP_MIN_RNR_TIMER)
+    assert a.qp.query(0xFFFFFF)[0].min_rnr_timer == 6
+    refused(errno.EINVAL, a.qp.modify, change, IBV_QP_STATE | IBV_QP_TIMEOUT)
+    b.recv()
+    a.send("hello")
+    b.wait(IBV_WC_SUCCESS)
+
+
+def lid(ctx):
+    """Without a GRH, a LID names the peer, and a query returns the LID."""
+    own = ctx.query_port(1).lid
+    assert own, "the port has no LID"
+    by_lid = {"ah_attr": AHAttr(is_global=0, port_num=1, dlid=own)}
+    for by_any in by_lid, {}:
+        a, b = End(ctx, 0x111111), End(ctx, PSN)
+        a.to_rtr(b, **by_lid)
+        b.to_rtr(a, **by_any)
+        for one in a, b:
+            one.to_rts()
+        got = a.qp.query(0xFFFFFF)[0]
+        assert got.ah_attr.dlid == own and not got.ah_attr.is_global
+        b.recv()
+        a.send("hello")
+        b.wait(IBV_WC_SUCCESS)
+        b.got("hello")
+
+
 CASES = (late_receive, late_shared_receive, no_receive, no_peer, wrong_psn, wrong_psn_in_rts,
-         gone_peer, late_error, error_after_peer, query, refusals)
+         gone_peer, late_error, error_after_peer, query, refusals, in_rts, lid)
 
 if __name__ == "__main__":
     {f.__name__: f for f in CASES}[sys.argv[2]](Context(name=sys.argv[1]))
