@@ -253,9 +253,9 @@ static bool is_rendezvous(const struct rnic_qp *qp, const struct ib_qp_attr *att
 }
 
 /*
- * Enter RTR or RTS without rdma_cm, or change attributes in RTS.  The peer gets exactly the rights that the program has named,
- * as in InfiniBand.  Set the depths and rights first, because rnic_rdv_modify() may start the
- * stream.  If that function fails, restore the previous values.
+ * Enter RTR or RTS without rdma_cm, or change attributes in RTS.  The peer gets exactly the rights
+ * that the program has specified, as in InfiniBand.  Set the depths and rights first, because
+ * rnic_rdv_modify() may start the stream.  If that function fails, restore the previous values.
  */
 static int __modify_rendezvous(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
