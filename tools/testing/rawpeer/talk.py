@@ -67,6 +67,10 @@ class Talk:
         self.put_segment(rdmap.send(self.next_msn(0), payload, opcode,
                                     **fields))
 
+    def write(self, stag, to, payload=b"", **fields):
+        """Send a complete Write message in one segment."""
+        self.put_segment(rdmap.write(stag, to, payload, **fields))
+
     def read(self, request, **fields):
         self.put_segment(request.segment(self.next_msn(1), **fields))
 

@@ -77,6 +77,21 @@ run_programs_ipv6() {
 		rstream -s "$B6" -p "$PORT" -I 1 -C 2 -S 1048576 -T v
 }
 
+# Run programs that connect by ibv_modify_qp(), one connection each. GID 0 is the device's MAC
+# address.
+run_without_cm() {
+	local prog
+	command -v ibv_rc_pingpong >/dev/null || t_skip "program ibv_rc_pingpong not found (package ibverbs-utils)"
+	t_port
+	t_pair "$PORT" ibv_rc_pingpong -d "$B_DEV" -g 0 -p "$PORT" -n 100 -- \
+		ibv_rc_pingpong -d "$A_DEV" -g 0 -p "$PORT" -n 100 "$B4"
+	for prog in ib_write_bw ib_read_bw ib_atomic_bw; do
+		t_port
+		t_pair "$PORT" "$prog" -F -d "$B_DEV" -x 0 -p "$PORT" -n 50 -- \
+			"$prog" -F -d "$A_DEV" -x 0 -p "$PORT" -n 50 "$B4"
+	done
+}
+
 # Run the program verbs, which has both ends of each connection, on one device
 run_verbs() {
 	local verbs before
@@ -131,6 +146,9 @@ is_recorded() { has connections -ge 5 && has other_connections -eq 0; }
 # Check that tshark decodes all FPDUs and start-up frames without errors, and that all opcodes are
 # RDMAP's.
 is_decoded() { has fpdus -gt 50 && [ ! -s "$tmp/$recording.faults" ] && has_known_opcodes; }
+
+# is_decoded_of N: like is_decoded; the capture has N connections of iWARP, or more that were refused
+is_decoded_of() { is_decoded && has connections -ge "$1"; }
 
 # Check that no frame has an opcode that RDMAP does not define
 has_known_opcodes() { has opcode_12 -eq 0 && has opcode_13 -eq 0 && has opcode_14 -eq 0 && has opcode_15 -eq 0; }
@@ -301,6 +319,11 @@ t_case "$words: no fields of MPA revision 2" "MPA-90 MPA-92 MPA2-7 MPA2-62" chec
 t_case "$words: deep queues: most segments begin with an FPDU" "MPA-64" check_capture is_mostly_aligned
 change_setting crc 1
 change_setting revision auto
+
+words="without rdma_cm" recording=modify
+traffic=(run_without_cm)
+t_case "$words: tshark decodes every frame of 4 connections" "" check_capture is_decoded_of 4
+t_case "$words: every FPDU has a good CRC" "MPA-39 MPA-52" check_capture has_good_crcs
 
 words="MTU 1500, IPv4, markers" recording=markers
 traffic=(run_programs "64 65536")

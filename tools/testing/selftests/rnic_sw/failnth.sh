@@ -115,10 +115,12 @@ define_case "device added and deleted" 500 device tcp slab,page
 define_case "connect, accept, traffic, disconnect, over tcp" 150 traffic tcp
 define_case "reject, over tcp" 90 reject tcp
 define_case "queue pair destroyed, over tcp" 130 drop tcp
+define_case "queue pairs connected by ibv_modify_qp(), over tcp" 150 modify tcp
 if [ -d /sys/module/iw_sctp_ddp ]; then
 	define_case "connect, accept, traffic, disconnect, over sctp" 250 traffic sctp
 	define_case "reject, over sctp" 200 reject sctp
 	define_case "queue pair destroyed, over sctp" 250 drop sctp
+	define_case "queue pairs connected by ibv_modify_qp(), over sctp" 200 modify sctp
 fi
 t_case "the device still works" "" rping_still_works
 t_end

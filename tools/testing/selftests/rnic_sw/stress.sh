@@ -213,6 +213,24 @@ races_leave_nothing() {
 	t_link iw0 t0
 }
 
+# Queue pairs that ibv_modify_qp() connects, destroyed by their program or with it at any moment
+modified_leave_nothing() {
+	local modify round
+	modify=$(t_prog modify)
+	timeout $((2 * T_TIME)) "$modify" iw0 "$((ROUNDS * 20))" ||
+		t_fail "modify reports an error"
+	for ((round = 1; round <= ROUNDS; round++)); do
+		timeout -s KILL "0.$((RANDOM % 5 + 1))" "$modify" iw0 1000000 ||
+			[ $? -eq 137 ] || t_fail "modify has failed before it was killed"
+	done
+	check_nothing_left
+	! on a ss -tlnH "sport = :291" | grep -q . || t_fail "the rendezvous port is still open"
+	t_drop_device iw0
+	t_unload
+	modprobe rnic_sw
+	t_link iw0 t0
+}
+
 # A process that is stopped during a call must not delay the calls of other processes
 preempted_call_delays_no_other() {
 	local stopped how
@@ -274,6 +292,7 @@ one_device
 t_case "one end killed in the middle of traffic" "DDP-78" kill_one_end
 t_case "four pairs killed at the same time" "" kill_both_of_many
 t_case "queue pairs destroyed while they connect" "" races_leave_nothing connect accept
+t_case "queue pairs connected by ibv_modify_qp() destroyed while they connect" "" modified_leave_nothing
 t_case "a process stopped during a call delays no other" "" preempted_call_delays_no_other
 t_case "listening takes no longer with many listeners" "" cost_is_independent_of_ports
 t_case "settings changed while listeners are started and closed" "" change_setting_meanwhile

@@ -180,7 +180,7 @@ t_case() {
 	t_read_taints
 	before=$taints
 	(
-		trap 't_ending $?' EXIT
+		trap 't_end_case $?' EXIT
 		trap 'exit 143' TERM INT
 		t_deferred=()
 		t_capture_all

@@ -210,9 +210,9 @@ class Wire:
                 libc.setns(here.fileno(), CLONE_NEWNET)
 
     def dial(self, port=PORT, rcvbuf=0, mss=0, source=None,
-             patience=PATIENCE):
+             patience=PATIENCE, at=SERVER):
         """Open a TCP connection to raw_server's listener and send nothing. source: another of the
-        peer's addresses, from which it connects."""
+        peer's addresses, from which it connects; at: address of the device."""
         sock = self.socket()
         if source:
             sock.bind((source, 0))
@@ -221,7 +221,7 @@ class Wire:
         if mss:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
         sock.settimeout(patience)
-        sock.connect((SERVER, port))
+        sock.connect((at, port))
         sock.settimeout(None)
         return Peer(sock)
 
@@ -239,17 +239,20 @@ class Wire:
         return self.dial(rcvbuf=4096)
 
     @contextlib.contextmanager
-    def listening(self, mss=0):
-        """Context manager: yields a listening socket of the raw peer, and its port."""
+    def listening(self, mss=0, port=None):
+        """Context manager: yields a listening socket of the raw peer, and its port. port: None
+        chooses one."""
         with self.socket() as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if mss:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
-            self.port += 1
-            sock.bind((PEER, self.port))
+            if port is None:
+                self.port += 1
+                port = self.port
+            sock.bind((PEER, port))
             sock.listen()
             sock.settimeout(PATIENCE)
-            yield sock, self.port
+            yield sock, port
 
     # connections ----------------------------------------------------------
 

@@ -163,6 +163,7 @@ static const struct scene scenes[] = {
 	{ "traffic", scene_traffic },
 	{ "reject", scene_reject },
 	{ "drop", scene_drop },
+	{ "modify", scene_modify },
 	{ "device", scene_device },
 };
 
@@ -294,7 +295,7 @@ static void usage(void)
 		"  -w WAY,...  list of task, slab, page (all of them)\n"
 		"  -e N        fail only every N-th allocation\n"
 		"  -f N        start at the N-th allocation\n"
-		"SCENE is one of: verbs traffic reject drop device\n");
+		"SCENE is one of: verbs traffic reject drop modify device\n");
 	exit(2);
 }
 

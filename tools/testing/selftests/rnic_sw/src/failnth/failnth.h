@@ -22,7 +22,11 @@
  */
 typedef int scene_fn(void);
 
-scene_fn scene_verbs, scene_traffic, scene_reject, scene_drop, scene_device;
+scene_fn scene_verbs, scene_traffic, scene_reject, scene_drop, scene_modify, scene_device;
+
+/* failnth_verbs.c: open the device iw0.  Return: NULL on failure */
+struct ibv_context;
+struct ibv_context *open_device(void);
 
 /* Options of the program */
 struct setting {

@@ -23,7 +23,7 @@ struct objects {
 	char			*mem;
 };
 
-static struct ibv_context *open_device(void)
+struct ibv_context *open_device(void)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_context *ctx = NULL;

@@ -39,7 +39,7 @@
 
 /* Sums of all sessions, for the log */
 struct tally {
-	atomic_ulong	writes, ioctls, posts, scribbles, connected, forks, soft, hard;
+	atomic_ulong	writes, ioctls, posts, scribbles, connected, forks, soft, hard, modified;
 };
 
 struct conn {
@@ -181,7 +181,7 @@ static bool set_up(void)
 	is_soft = soft_create(&soft, conns[0].c->pd, RIGHTS & ~IBV_ACCESS_MW_BIND);
 	if (!is_soft && has_odp(conns[0].c->verbs))
 		atomic_fetch_add(&tally->hard, 1);
-	return mr && world.answer;
+	return mr && world.answer && modify_create(conns[0].c->pd, mr);
 }
 
 /* Jobs of the threads ------------------------------------------------------ */
@@ -318,6 +318,11 @@ static void scribble_rings(void)
 		atomic_fetch_add(&tally->scribbles, 1);
 }
 
+static void connect_by_modify(void)
+{
+	atomic_fetch_add(&tally->modified, modify_any());
+}
+
 static void change_pages(void)
 {
 	if (!is_soft) {
@@ -331,6 +336,7 @@ static void change_pages(void)
 
 static void (*const jobs[])(void) = {
 	post_random, post_random, change_random_object, issue_random_command, scribble_rings, change_pages,
+	connect_by_modify,
 };
 
 struct thread {
@@ -495,10 +501,11 @@ int main(int argc, char **argv)
 	for (n = 0; n < most && time(NULL) < end; n++)
 		if (!run_one_session(seed * 1000003 + first + n))
 			return 1;
-	printf("seed %lu: %lu sessions, %lu connections, %lu writes, %lu ioctls, %lu posts, %lu ring bursts, %lu forks, %lu memory changes\n",
+	printf("seed %lu: %lu sessions, %lu connections, %lu writes, %lu ioctls, %lu posts, %lu ring bursts, %lu forks, %lu memory changes, %lu completions without rdma_cm\n",
 	       seed, n, tally->connected, tally->writes, tally->ioctls,
-	       tally->posts, tally->scribbles, tally->forks, tally->soft);
+	       tally->posts, tally->scribbles, tally->forks, tally->soft,
+	       tally->modified);
 	/* unless the program has done all of this, the test proves nothing */
 	return tally->connected && tally->writes && tally->ioctls && tally->posts &&
-	       tally->scribbles && tally->hard < n ? 0 : 1;
+	       tally->scribbles && tally->modified && tally->hard < n ? 0 : 1;
 }

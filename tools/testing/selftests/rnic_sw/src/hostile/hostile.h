@@ -35,6 +35,11 @@ void cmd_ioctl_any(const struct cmd_target *w);
 /* hostile_ring.c: mapped rings */
 bool ring_scribble(void);
 
+/* hostile_modify.c: QPs connected by ibv_modify_qp() */
+bool modify_create(struct ibv_pd *pd, struct ibv_mr *memory);
+/* Do a step of one of the QPs. Return the number of successful completions found */
+unsigned int modify_any(void);
+
 /* hostile_soft.c: memory of ODP MRs that changes while it is in use */
 struct soft {
 	uint8_t		*at;

@@ -68,7 +68,7 @@ size_t read_hex(const char *text, uint8_t *out, size_t max)
 	return n;
 }
 
-static struct sockaddr_storage parse_address(const char *host, const char *port)
+struct sockaddr_storage parse_address(const char *host, const char *port)
 {
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST };
 	struct sockaddr_storage out = {};
@@ -87,10 +87,10 @@ struct conn *find_conn(const char *word)
 {
 	int n = atoi(word);
 
-	return n >= 0 && n < nconns && conns[n].id ? &conns[n] : NULL;
+	return n >= 0 && n < nconns && (conns[n].id || conns[n].qp) ? &conns[n] : NULL;
 }
 
-static struct conn *new_conn(void)
+struct conn *new_conn(void)
 {
 	if (nconns == CONNS) {
 		errno = ENOSPC;
@@ -99,14 +99,14 @@ static struct conn *new_conn(void)
 	return &conns[nconns++];
 }
 
-static int conn_number(const struct conn *c)
+int conn_number(const struct conn *c)
 {
 	return c - conns;
 }
 
-static int make_qp(struct conn *c, int pd)
+struct ibv_qp_init_attr make_qp_attr(void)
 {
-	struct ibv_qp_init_attr attr = {
+	return (struct ibv_qp_init_attr){
 		.send_cq = cq,
 		.recv_cq = cq,
 		.cap = {
@@ -117,11 +117,16 @@ static int make_qp(struct conn *c, int pd)
 		},
 		.qp_type = IBV_QPT_RC,
 	};
+}
 
-	if (rdma_create_qp(c->id, pds[pd], &attr))
+static int make_qp(struct conn *c)
+{
+	struct ibv_qp_init_attr attr = make_qp_attr();
+
+	if (rdma_create_qp(c->id, pds[0], &attr))
 		return -1;
-	c->has_qp = true;
-	c->qpn = c->id->qp->qp_num;
+	c->qp = c->id->qp;
+	c->qpn = c->qp->qp_num;
 	return 0;
 }
 
@@ -196,7 +201,7 @@ static void do_open(char **w)
 	    rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&a, PATIENCE) ||
 	    await_cm_event(c, RDMA_CM_EVENT_ADDR_RESOLVED) ||
 	    rdma_resolve_route(c->id, PATIENCE) ||
-	    await_cm_event(c, RDMA_CM_EVENT_ROUTE_RESOLVED) || make_qp(c, 0))
+	    await_cm_event(c, RDMA_CM_EVENT_ROUTE_RESOLVED) || make_qp(c))
 		print_error("open");
 	else
 		printf("ok %d\n", conn_number(c));
@@ -254,14 +259,12 @@ static void do_destroy(char **w)
 {
 	struct conn *c = find_conn(w[1]);
 
-	if (c->has_qp)
+	if (c->id && c->qp)
 		rdma_destroy_qp(c->id);
-	c->has_qp = false;
-	print_reply(rdma_destroy_id(c->id), "destroy");
+	print_reply(c->id ? rdma_destroy_id(c->id) : ibv_destroy_qp(c->qp), "destroy");
 	if (c->chan)
 		rdma_destroy_event_channel(c->chan);
-	c->id = NULL;
-	c->chan = NULL;
+	*c = (struct conn){};
 }
 
 /* state CONN: print the state of the QP, its ORD and its IRD */
@@ -270,7 +273,7 @@ static void do_state(char **w)
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
-	if (ibv_query_qp(find_conn(w[1])->id->qp, &attr, IBV_QP_STATE, &init))
+	if (ibv_query_qp(find_conn(w[1])->qp, &attr, IBV_QP_STATE, &init))
 		print_error("query");
 	else
 		printf("ok %d %d %d\n", attr.qp_state, attr.max_rd_atomic,
@@ -284,7 +287,7 @@ static void do_peer(char **w)
 	dv_query_conn_fn *query;
 
 	*(void **)&query = find_direct_verb("rnic_sw_dv_query_conn");
-	errno = query ? query(find_conn(w[1])->id->qp, &conn) : ENOSYS;
+	errno = query ? query(find_conn(w[1])->qp, &conn) : ENOSYS;
 	if (errno) {
 		print_error("peer");
 		return;
@@ -299,7 +302,7 @@ static void do_rights(char **w)
 {
 	struct ibv_qp_attr attr = { .qp_access_flags = parse_rights(w[2]) };
 
-	print_reply(ibv_modify_qp(find_conn(w[1])->id->qp, &attr,
+	print_reply(ibv_modify_qp(find_conn(w[1])->qp, &attr,
 				  IBV_QP_ACCESS_FLAGS), "rights");
 }
 
@@ -324,7 +327,7 @@ static int find_conn_by_qpn(uint32_t qpn)
 	int n = nconns;
 
 	while (n--)
-		if (conns[n].has_qp && conns[n].qpn == qpn)
+		if (conns[n].qp && conns[n].qpn == qpn)
 			break;
 	return n;
 }
@@ -384,7 +387,7 @@ static struct conn *add_request(struct rdma_cm_event *ev)
 	if (!c)
 		return NULL;
 	c->id = ev->id;
-	if (make_qp(c, 0))
+	if (make_qp(c))
 		return NULL;
 	return c;
 }
@@ -444,6 +447,10 @@ static const struct command {
 	{ "peer", 2, 1, 0, do_peer },
 	{ "rights", 3, 1, 0, do_rights },
 	{ "solicited", 2, 0, 0, do_solicited },
+	{ "open-qp", 2, 0, 0, do_open_qp },
+	{ "rtr", 7, 1, 0, do_rtr },
+	{ "rts", 6, 1, 0, do_rts },
+	{ "error", 2, 1, 0, do_error },
 	{ "sync", 1, 0, 0, do_sync },
 	{ "mr", 5, 0, 0, do_mr },
 	{ "dereg", 2, 0, 1, do_dereg },

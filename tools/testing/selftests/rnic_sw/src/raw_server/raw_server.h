@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Shared declarations of raw_server.c and raw_server_work.c. */
+/* Shared declarations of the files of raw_server. */
 #ifndef RAW_SERVER_H
 #define RAW_SERVER_H
 
@@ -10,9 +10,9 @@
 #include <rdma/rdma_cma.h>
 
 struct conn {
-	struct rdma_cm_id	*id;
-	struct rdma_event_channel *chan;	/* one per connection that has a QP */
-	bool			has_qp;
+	struct rdma_cm_id	*id;	/* NULL: connected without rdma_cm */
+	struct rdma_event_channel *chan;	/* one per connection of rdma_cm that has a QP */
+	struct ibv_qp		*qp;	/* or NULL */
 	uint32_t		qpn;
 };
 
@@ -23,7 +23,11 @@ void print_error(const char *what);
 void print_reply(int failed, const char *what);
 void print_hex(const void *data, size_t len);
 size_t read_hex(const char *text, uint8_t *out, size_t max);
+struct sockaddr_storage parse_address(const char *host, const char *port);
 struct conn *find_conn(const char *word);
+struct conn *new_conn(void);
+int conn_number(const struct conn *c);
+struct ibv_qp_init_attr make_qp_attr(void);
 
 /* raw_server_work.c: MRs and work requests, one function per command */
 struct region;
@@ -39,5 +43,11 @@ void do_fill(char **w);
 void do_hash(char **w);
 void do_recv(char **w);
 void do_post(char **w);
+
+/* raw_server_modify.c: connections without rdma_cm, one function per command */
+void do_open_qp(char **w);
+void do_rtr(char **w);
+void do_rts(char **w);
+void do_error(char **w);
 
 #endif

@@ -164,7 +164,7 @@ void do_bind(char **w)
 		.mr = r->mr, .addr = r->iova, .length = r->len,
 		.mw_access_flags = parse_rights(w[3]),
 	};
-	if (ibv_post_send(find_conn(w[1])->id->qp, &wr, &bad))
+	if (ibv_post_send(find_conn(w[1])->qp, &wr, &bad))
 		print_error("bind");
 	else
 		printf("ok %u\n", wr.bind_mw.rkey);
@@ -179,7 +179,7 @@ void do_recv(char **w)
 	};
 	struct ibv_recv_wr *bad;
 
-	print_reply(ibv_post_recv(find_conn(w[1])->id->qp, &wr, &bad), "recv");
+	print_reply(ibv_post_recv(find_conn(w[1])->qp, &wr, &bad), "recv");
 }
 
 static const struct {
@@ -249,5 +249,5 @@ void do_post(char **w)
 
 	if (w[6] && w[7])
 		set_opcode_fields(&wr, w + 6);
-	print_reply(ibv_post_send(find_conn(w[1])->id->qp, &wr, &bad), w[0]);
+	print_reply(ibv_post_send(find_conn(w[1])->qp, &wr, &bad), w[0]);
 }

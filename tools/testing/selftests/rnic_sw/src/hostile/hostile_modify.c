@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * QPs that a hostile program connects by ibv_modify_qp(), without rdma_cm: to one another, to
+ * themselves, to guessed QPs and addresses, with wrong PSNs, in any order, and destroyed at any
+ * moment.
+ */
+#include <string.h>
+
+#include "hostile.h"
+
+#define QPS	6
+#define GIDS	4	/* GID table entries to use */
+
+static struct ibv_context *ctx;
+static struct ibv_pd *pd;
+static struct ibv_cq *cq;
+static struct ibv_mr *mr;
+static struct ibv_qp *qps[QPS];
+static union ibv_gid gids[GIDS];
+
+bool modify_create(struct ibv_pd *use, struct ibv_mr *memory)
+{
+	int i;
+
+	ctx = use->context;
+	pd = use;
+	mr = memory;
+	cq = ibv_create_cq(ctx, 256, NULL, NULL, 0);
+	for (i = 0; i < GIDS; i++)
+		if (ibv_query_gid(ctx, 1, i, &gids[i]))
+			gids[i] = gids[0];
+	return cq;
+}
+
+static struct ibv_qp *new_qp(void)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC, .sq_sig_all = 1,
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	return ibv_create_qp(pd, &attr);
+}
+
+static void enter_init(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
+				    .qp_access_flags = random_below(16) };
+
+	ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
+static void enter_rtr(struct ibv_qp *qp, uint32_t dest)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = dest,
+		.rq_psn = random_below(20) ? 1 : random_value(),
+		.max_dest_rd_atomic = random_below(8), .min_rnr_timer = random_below(32),
+		.ah_attr = {
+			.is_global = random_below(50) != 0, .port_num = 1,
+			.grh = { .sgid_index = random_below(20) ? 0 : random_below(GIDS) },
+		},
+	};
+	union ibv_gid *to = &attr.ah_attr.grh.dgid;
+
+	*to = gids[random_below(20) ? 0 : random_below(GIDS)];
+	if (!random_below(20))
+		to->raw[random_below(sizeof(to->raw))] ^= random_value();
+	ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+		      IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+}
+
+static void enter_rts(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTS, .sq_psn = random_below(20) ? 1 : random_value(),
+		.timeout = random_below(16), .retry_cnt = random_below(8), .rnr_retry = random_below(8),
+		.max_rd_atomic = random_below(8),
+	};
+
+	ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+		      IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+static void post(struct ibv_qp *qp)
+{
+	struct ibv_sge sge = { (uintptr_t)mr->addr, random_below(4096), mr->lkey };
+	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad_recv;
+	struct ibv_send_wr send = {
+		.opcode = random_below(4) ? IBV_WR_SEND : IBV_WR_RDMA_READ, .sg_list = &sge,
+		.num_sge = 1, .wr.rdma = { (uintptr_t)mr->addr, mr->rkey },
+	}, *bad_send;
+
+	ibv_post_recv(qp, &recv, &bad_recv);
+	ibv_post_send(qp, &send, &bad_send);
+}
+
+/* Return the number of another QP, rarely the own number or a guessed one */
+static uint32_t choose_dest(unsigned int own)
+{
+	const struct ibv_qp *peer = qps[own ^ 1];
+
+	if (!random_below(20))
+		return random_below(2) ? qps[own]->qp_num : random_value();
+	if (!random_below(20))
+		peer = qps[random_below(QPS)];
+	return peer ? peer->qp_num : 0;
+}
+
+/* Do the next step of a QP that is to connect, or rarely any step */
+static void step(unsigned int i)
+{
+	static unsigned int at[QPS];
+	struct ibv_qp_attr attr = { .qp_state = random_below(8) };
+	unsigned int next = random_below(10) ? at[i]++ : random_below(6);
+
+	switch (next) {
+	case 0:
+		enter_init(qps[i]);
+		break;
+	case 1:
+		enter_rtr(qps[i], choose_dest(i));
+		break;
+	case 2:
+		enter_rts(qps[i]);
+		break;
+	case 3:
+	case 4:
+		post(qps[i]);
+		break;
+	case 5:
+		ibv_modify_qp(qps[i], &attr, IBV_QP_STATE);
+		break;
+	default:
+		if (random_below(8))
+			break;
+		ibv_destroy_qp(qps[i]);
+		qps[i] = NULL;
+		at[i] = 0;
+	}
+}
+
+unsigned int modify_any(void)
+{
+	unsigned int i = random_below(QPS), good = 0;
+	struct ibv_wc wc[8];
+	int n;
+
+	if (!qps[i])
+		qps[i] = new_qp();
+	if (qps[i])
+		step(i);
+	/* a pair needs some time to connect */
+	usleep(random_below(1000));
+	for (n = ibv_poll_cq(cq, 8, wc); n > 0; n--)
+		good += wc[n - 1].status == IBV_WC_SUCCESS;
+	return good;
+}

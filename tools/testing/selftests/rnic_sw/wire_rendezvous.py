@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Test queue pairs that programs connect by ibv_modify_qp(), over TCP: see wire_rdv.py."""
+
+import contextlib
+
+from lib import ktap
+from lib.rdv_peer import RDV_PORT, Program, check_data, check_first_message
+from lib.wire import Peer, Wire, case, mpa, same
+from lib import wire_rdv        # noqa: F401    # pylint: disable=unused-import
+
+ENHANCED = mpa.C | mpa.S
+
+
+class TcpWire(Wire):
+    """Connections use TCP."""
+    refusal = "rst", b""
+    must_wait = True
+
+    def knock(self, port=RDV_PORT, **how):
+        """Connect to the rendezvous port of the device, and send nothing."""
+        return self.dial(port, **how)
+
+    @staticmethod
+    def _request(peer, frame):
+        peer.request = frame
+        peer.put(frame.pack())
+
+    def put_request(self, peer, data):
+        self._request(peer, mpa.request(rev=2, flags=ENHANCED, pd=mpa.word(4, 4) + data))
+
+    def put_plain(self, peer, data):
+        self._request(peer, mpa.request(pd=data))
+
+    @staticmethod
+    def get_reply(peer):
+        reply = peer.get_frame()
+        peer.enter_full_operation(peer.request, reply)
+        return reply
+
+    @staticmethod
+    def is_accept(reply):
+        return not reply.flags & mpa.R
+
+    @contextlib.contextmanager
+    def answering(self, port=RDV_PORT):
+        """Context manager: listen on the rendezvous port of the raw peer."""
+        with self.listening(port=port) as (sock, _):
+            yield sock
+
+    @staticmethod
+    def accept(sock):
+        """Accept a connection of the device. Return its Request, and the peer."""
+        peer = Peer(sock.accept()[0])
+        request = peer.get_frame()
+        return request, peer
+
+    @staticmethod
+    def _reply(peer, request, flags, data, rtr):
+        reply = mpa.reply(rev=2, flags=flags, pd=mpa.word(request.ord, request.ird, rtr) + data)
+        peer.put(reply.pack())
+        peer.enter_full_operation(reply, request)
+
+    def answer(self, peer, request, data, rtr=0):
+        self._reply(peer, request, ENHANCED, data, rtr)
+
+    def reject(self, peer, request, data):
+        self._reply(peer, request, ENHANCED | mpa.R, data, request.rtr)
+        peer.wait_end()
+
+    @staticmethod
+    def drop(peer):
+        peer.reset()
+
+
+@case("the Request byte by byte", "MPA2-4 MPA2-9 MPA-98")
+def test_request_bytes(w):
+    program = Program(w, connects=True)
+    with w.answering() as sock:
+        program.rtr()
+        request, peer = w.accept(sock)
+        w.drop(peer)
+    same("Request", request.pack().hex(), mpa.request(
+        rev=2, flags=ENHANCED, pd=request.pd[:4] + b"iWQP\x01\0\0\0" +
+        program.qpn.to_bytes(4, "big") + program.peer_qpn.to_bytes(4, "big") +
+        bytes.fromhex("00abcdef" "00000000")).pack().hex())
+
+
+@case("a device set to revision 1 sends a plain Request", "MPA2-62")
+def test_revision_1(w):
+    with w.settings(revision=1):
+        program = Program(w, connects=True)
+        with w.answering() as sock:
+            program.rtr()
+            request, peer = w.accept(sock)
+        same("Request", request.pack().hex(), mpa.request(
+            flags=mpa.C, rev=1, pd=program.own.pack()).pack().hex())
+        reply = mpa.reply(pd=program.right.pack())
+        peer.put(reply.pack())
+        peer.enter_full_operation(reply, request)
+        program.link.peer = peer
+        check_first_message(peer)
+        check_data(w, program)
+        program.rts()
+        check_data(w, program)
+
+
+@case("a malformed Request is refused in the same way", "MPA-103 MPA-114")
+def test_malformed(w):
+    program = wire_rdv.ready(w)
+    for octets in b"GET / HTTP/1.1\r\n\r\n\r\n\r\n", mpa.reply().pack(), mpa.request(rev=3).pack():
+        with w.knock() as peer:
+            peer.put(octets)
+            same("bytes before the end", peer.wait_end()[1], b"")
+    wire_rdv.connect(w, program)
+    check_data(w, program)
+
+
+if __name__ == "__main__":
+    ktap.run(TcpWire)
