@@ -117,6 +117,17 @@ t_restore_address() {
 	ip addr add "$A6/64" dev "$A_IF" nodad
 }
 
+# perftest_chooses_gid PROGRAM ARGS...: the commands of a user who names neither device nor GID
+perftest_chooses_gid() {
+	local prog=$1
+	shift
+	command -v "$prog" >/dev/null || t_skip "program $prog not found (package perftest)"
+	t_port
+	t_pair "$PORT" "$prog" -F -p "$PORT" "$@" -- "$prog" -F -p "$PORT" "$@" "$B4"
+	t_check "perftest has chosen the GID of the IPv4 address" \
+		grep -qE "GID index +: $(gid_of a "$A4")\$" "$T_CASE/client.log"
+}
+
 # The setting 0 forbids queue pairs that rdma_cm does not connect
 forbidden() {
 	t_set iw0 rendezvous 0
@@ -173,4 +184,5 @@ t_case "ibv_rc_pingpong between hosts, IPv6" "" between_hosts "$A6" "$B6"
 for prog in ib_write_bw ib_read_bw ib_atomic_bw ib_send_lat ib_write_lat; do
 	t_case "$prog without rdma_cm" "" perftest $prog "$A4" "$B4" -n 50
 done
+t_case "ib_write_bw without rdma_cm chooses the GID" "" perftest_chooses_gid ib_write_bw -n 50
 t_end
