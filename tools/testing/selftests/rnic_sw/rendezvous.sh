@@ -4,29 +4,9 @@
 # ibv_modify_qp(). See Documentation/rendezvous.rst.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/gids.sh"
 
 PORT_DEFAULT=291
-
-# gid_of HOST ADDRESS: print the index of the GID for ADDRESS on HOST's device
-gid_of() {
-	local dev=$A_DEV
-	[ "$1" = a ] || dev=$B_DEV
-	on "$1" python3 - "$dev" "$2" <<-'END'
-		import glob, ipaddress, os, sys
-		want = ipaddress.ip_address(sys.argv[2])
-		if want.version == 4:
-		    want = ipaddress.ip_address(f"::ffff:{want}")
-		for path in glob.glob(f"/sys/class/infiniband/{sys.argv[1]}/ports/1/gids/*"):
-		    try:
-		        gid = ipaddress.ip_address(open(path).read().strip())
-		    except OSError:
-		        continue
-		    if gid == want:
-		        print(os.path.basename(path))
-		        sys.exit()
-		sys.exit(f"no GID for {sys.argv[2]}")
-	END
-}
 
 # pingpong PROGRAM GID_A GID_B ARGS...: run one of libibverbs' programs between a and b. With "" for
 # a GID, this side names its peer by its LID.

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# programs/by_hand.sh: all programs of perftest without rdma_cm: they exchange GIDs and numbers of
+# queue pairs over TCP, and connect with ibv_modify_qp(). rendezvous.sh runs some of them.
+
+. "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/gids.sh"
+
+readonly programs="ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw ib_send_lat ib_write_lat ib_read_lat \
+	ib_atomic_lat"
+
+# Before version 23.07, perftest does not deregister an MR if it sends on an iWARP device without -R.
+# So after all data has passed, it cannot deallocate its PD: accept this one failure.
+# shellcheck disable=SC2016
+accept_pd_failure=(bash -c 'out=$("$@" 2>&1) || status=$?
+	echo "$out"
+	[ "${status:-0}" -eq 0 ] || [ "$(grep -o "Failed.*" <<<"$out")" = \
+		"Failed to deallocate PD - Device or resource busy" ]' -)
+
+# count_connections: print how many connections a's device has made or accepted
+count_connections() { echo $(($(t_counter "$A_DEV" connects) + $(t_counter "$A_DEV" accepts))); }
+
+# run_by_hand PROGRAM ADDRESS_A ADDRESS_B ARGS...: run PROGRAM with the GIDs of these addresses; if
+# they are empty, let it choose the GIDs
+run_by_hand() {
+	local prog=$1 gid_a=() gid_b=() before
+	need_program "$prog" perftest
+	[ -z "$2" ] || gid_a=(-x "$(gid_of a "$2")")
+	[ -z "$3" ] || gid_b=(-x "$(gid_of b "$3")")
+	shift 3
+	t_port
+	before=$(count_connections)
+	t_pair "$PORT" "${accept_pd_failure[@]}" "$prog" -F -d "$B_DEV" "${gid_b[@]}" -p "$PORT" "$@" -- \
+		"${accept_pd_failure[@]}" "$prog" -F -d "$A_DEV" "${gid_a[@]}" -p "$PORT" "$@" "$B4"
+	t_check "the program reports a result" grep -qE '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$T_CASE/client.log"
+	t_check "the device has connected" [ "$(count_connections)" -gt "$before" ]
+}
+
+# for_all WORDS ADDRESS_A ADDRESS_B ARGS...: one case for each program
+for_all() {
+	local words=$1 prog
+	shift
+	for prog in $programs; do
+		t_case "$prog, $words" "" run_by_hand "$prog" "$@"
+	done
+}
+
+n=$(t_iters 500)
+one_device
+for_all "one device" "$A4" "$B4" -n "$n"
+two_hosts
+for_all "two hosts, IPv4" "$A4" "$B4" -n "$n"
+for_all "two hosts, IPv6" "$A6" "$B6" -n "$n"
+for_all "two hosts, GIDs chosen by the program" "" "" -n "$n"
+t_case "ib_write_bw, 8 queue pairs, both directions" "" run_by_hand ib_write_bw \
+	"$A4" "$B4" -q 8 -b -n "$n"
+t_end
