@@ -32,7 +32,8 @@ run_by_hand() {
 	before=$(count_connections)
 	t_pair "$PORT" "${accept_pd_failure[@]}" "$prog" -F -d "$B_DEV" "${gid_b[@]}" -p "$PORT" "$@" -- \
 		"${accept_pd_failure[@]}" "$prog" -F -d "$A_DEV" "${gid_a[@]}" -p "$PORT" "$@" "$B4"
-	t_check "the program reports a result" grep -qE '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$T_CASE/client.log"
+	# in UML perftest sometimes fails to calibrate its clock, and then reports infinite times
+	t_check "the program reports a result" grep -qE '^ *[0-9]+ +[0-9]+ +([0-9.]+|inf)' "$T_CASE/client.log"
 	t_check "the device has connected" [ "$(count_connections)" -gt "$before" ]
 }
 
