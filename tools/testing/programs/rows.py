@@ -110,7 +110,7 @@ ROWS = [
     *(by_hand for by_hand, _ in PERFTEST),
     Row("ib_write_bw without -x", BY_HAND, "ib_write_bw -F -d {dev} -p {port} -n 500",
         "ib_write_bw -F -d {dev} -p {port} -n 500 {addr}", BW),
-    qperf("rc_bw", False, must=False),
+    qperf("rc_bw", False),
     Row("rping", BY_CM, "rping -s -a {addr} -p {port} -C 30 -S 4000 -V",
         "rping -c -v -a {addr} -p {port} -C 30 -S 4000 -V", ("ping data: rdma-ping-29",), DATA,
         quiet="wait for RDMA_|post send error|data mismatch"),
