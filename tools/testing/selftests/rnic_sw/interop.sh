@@ -289,7 +289,7 @@ siw_answers_empty_read_wrongly() {
 }
 
 modprobe -q siw || t_skip_all "siw is not available in this kernel (CONFIG_RDMA_SIW)"
-VERBS=$(t_prog run_verbs) || t_skip_all "program verbs is not built (make)"
+VERBS=$(t_prog verbs) || t_skip_all "program verbs is not built (make)"
 set_lock_proving 0
 
 create_hosts exclusive
