@@ -146,8 +146,8 @@ static int compat_counter_unbind(struct ib_qp *qp)
 /*
  * Fill in GID 1 with the hardware address of the network interface: the connection
  * manager of older kernels searches the GID table for this address. Newer kernels
- * need only GID 0. No header shows what a kernel searches for, so Kbuild.probe
- * checks for fill_res_srq_entry, which is newer than the change of the search.
+ * need only GID 0. This change is not visible in any header, so Kbuild.probe tests
+ * for fill_res_srq_entry, which was added later.
  */
 #ifdef HAVE_FILL_RES_SRQ
 #define COMPAT_GIDS	1

@@ -14,7 +14,8 @@ set -euo pipefail
 unpack new bookworm python3-pyverbs=44.0-2 ibverbs-utils=44.0-2 dash
 cp -r "$tmp/new/usr/share/doc/rdma-core/tests" "$tmp/new/tmp/tests"
 gunzip "$tmp/new/tmp/tests/"*.gz
-# A sysfs with what ib_uverbs has there without a device: the version of its ABI.
+# A minimal /sys, as if ib_uverbs were loaded and there were no device: then ib_uverbs has only the
+# file with the version of its ABI.
 mkdir -p "$tmp/new/tmp/sys/class/"{infiniband,infiniband_verbs}
 echo 6 >"$tmp/new/tmp/sys/class/infiniband_verbs/abi_version"
 # attempt PATH COMMAND...: status, and the last line.

@@ -155,9 +155,9 @@ struct ddp_connect {
  * @backlog: maximum number of pending requests
  * @v6only: true if an IPv6 wildcard address does not include IPv4 addresses
  * @tos: type of service or traffic class for packets to the peers
- * @order: number of the listener; rdma_cm created listeners with smaller numbers earlier. If the
- *	devices of several listeners on one wildcard address may serve an address, the listener
- *	with the smallest number serves it.
+ * @order: sequence number of the listener among the listeners of all devices; a later listener has
+ *	a larger number. If several listeners on the same wildcard address could serve a local
+ *	address, the one with the smallest number serves it, because rdma_cm chooses its device.
  * @owner: task that listens; must be valid until the listener is ended
  * @local: address and port to listen on
  * @policy: settings of the device, for an LLP that does not call

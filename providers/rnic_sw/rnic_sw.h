@@ -242,7 +242,7 @@ static inline bool rnic_sw_may_have_data(const struct rnic_sw_sqe *sqe)
 /* Location of a ring, as reported by the kernel when it creates the ring */
 struct rnic_sw_ring_loc {
 	uint64_t	key;		/* mmap offset of the whole mapping */
-	uint64_t	number;		/* number of a shared mapping; 0: not shared */
+	uint64_t	number;		/* id of the mapping if other rings can share it, or 0 */
 	uint32_t	bytes;		/* length of the whole mapping, in bytes */
 	uint32_t	offset;		/* offset of the ring in the mapping, in bytes */
 };

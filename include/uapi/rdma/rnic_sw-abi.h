@@ -272,7 +272,7 @@ struct rnic_sw_create_cq_resp {
 	__u32		slots;		/* number of slots */
 	__u32		stride;		/* bytes from one slot to the next */
 	__u32		comp_mask;
-	__aligned_u64	map_number;	/* number of a shared mapping, or 0 */
+	__aligned_u64	map_number;	/* id of the mapping if other rings can share it, or 0 */
 	__u32		ring_offset;	/* offset in the mapping, in bytes */
 	__u32		reserved;
 };
@@ -314,7 +314,7 @@ struct rnic_sw_create_srq_resp {
 	__u32		slots;		/* number of slots */
 	__u32		stride;		/* bytes from one slot to the next */
 	__u32		comp_mask;
-	__aligned_u64	map_number;	/* number of a shared mapping, or 0 */
+	__aligned_u64	map_number;	/* id of the mapping if other rings can share it, or 0 */
 	__u32		ring_offset;	/* offset in the mapping, in bytes */
 	__u32		reserved;
 };
@@ -353,7 +353,7 @@ struct rnic_sw_create_qp_resp {
 	__u32		rq_stride;	/* bytes from one RQ slot to the next */
 	__u32		max_inline;	/* maximum inline data in bytes */
 	__u32		comp_mask;
-	__aligned_u64	map_number;	/* number of a shared mapping, or 0 */
+	__aligned_u64	map_number;	/* id of the mapping if other rings can share it, or 0 */
 	__u32		ring_offset;	/* offset of the SQ's ring, in bytes */
 	__u32		reserved;
 };

@@ -512,7 +512,7 @@ static void late_fault_sends_terminate(struct kunit *test)
 
 /*
  * If another CPU has marked the stream as failed, but has not built the Terminate
- * yet, the transmit path has no message and stays pending
+ * yet, the transmit path finds no message, and expects the kick for the Terminate
  */
 static void no_message_until_terminate_built(struct kunit *test)
 {

@@ -79,7 +79,8 @@ TAGGED = [
           ("region without the access right", "DDP-97", (1, 1, 0), "ddp_tagged_stag", 0,
            lambda s: {"stag": s.source.rkey}),
           ("DV 2", "DDP-25", (1, 1, 4), "ddp_tagged_version", 0, lambda s: {"dv": 2}))],
-    # The device also checks a Write with the same header as the previous, valid Write.
+    # A Write that differs from the valid Write before it only in its TO and at most one other
+    # header field must be checked, too.
     *[Row(f"a Write like a valid one before it: {name}", rows, what, end,
           lambda s, to=to, fields=fields: [
               s.allowed_whole(), s.write(to=BASE + to, **fields(s))])

@@ -15,7 +15,8 @@ typedef struct {
 struct skb_shared_info {
 	u8		nr_frags;
 	skb_frag_t	frags[SKB_FRAGS];
-	bool		adjacent[SKB_FRAGS];	/* part of the allocation before */
+	/* adjacent[i]: frags[i] follows frags[i - 1] in the same allocation */
+	bool		adjacent[SKB_FRAGS];
 	struct sk_buff	*frag_list;
 };
 

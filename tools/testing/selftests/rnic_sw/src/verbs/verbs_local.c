@@ -91,7 +91,10 @@ LOCAL(read_bounds, RDMA_READ, BOUNDS)
 LOCAL(read_pd, RDMA_READ, OTHER_PD)
 LOCAL(read_read_only, RDMA_READ, READ_ONLY)
 
-/* The memory of a receive may not be written: the error must be local, not the peer's */
+/*
+ * If a receive has an invalid SGE, its memory must not be written. The receive must fail with a
+ * local error, because the peer has made no mistake.
+ */
 static void check_recv_key(enum spoilt how)
 {
 	struct fixture d;
