@@ -103,7 +103,7 @@ static bool __ddp_backlog_try_admit(struct ddp_port_listener *l, u32 source)
 }
 
 /**
- * ddp_port_attach_request - attach a connection request to a listener
+ * ddp_port_try_attach_request - attach a connection request to a listener
  * @l: the listener
  * @c: the request, which must not be attached; on success it holds a reference
  *	to @l
@@ -120,8 +120,8 @@ static bool __ddp_backlog_try_admit(struct ddp_port_listener *l, u32 source)
  * Return: true if @c is attached and pending; false if the listener has too
  * many requests or is being removed.
  */
-bool ddp_port_attach_request(struct ddp_port_listener *l, struct ddp_conn_req *c,
-			     const struct sockaddr_storage *from)
+bool ddp_port_try_attach_request(struct ddp_port_listener *l, struct ddp_conn_req *c,
+				 const struct sockaddr_storage *from)
 {
 	u32 source = ddp_addr_hash_source(from, l->seed);
 	bool ok;
@@ -142,7 +142,7 @@ bool ddp_port_attach_request(struct ddp_port_listener *l, struct ddp_conn_req *c
 	spin_unlock(&l->lock);
 	return ok;
 }
-EXPORT_SYMBOL_GPL(ddp_port_attach_request);
+EXPORT_SYMBOL_GPL(ddp_port_try_attach_request);
 
 /**
  * ddp_port_detach_request - detach a connection request from its listener

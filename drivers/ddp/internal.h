@@ -71,9 +71,9 @@ u32 ddp_paged_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
 enum iw_reason ddp_paged_copy_from_flat(const struct ddp_region *r, u64 to, u32 len,
 					const void *src, bool last,
 					struct ddp_fault *w);
-enum iw_reason ddp_paged_update_atomic(const struct ddp_region *r, u64 to,
-				       void (*change)(void *arg, u64 *word), void *arg,
-				       struct ddp_fault *w);
+enum iw_reason ddp_paged_apply_atomic(const struct ddp_region *r, u64 to,
+				      void (*change)(void *arg, u64 *word), void *arg,
+				      struct ddp_fault *w);
 
 /* fault.c: page-fault requests of a stream's receive and transmit path */
 void ddp_faults_init(struct ddp_stream *s);

@@ -10,7 +10,7 @@
 #error "The software RNIC needs a 64-bit kernel: it does not map high memory."
 #endif
 
-EXPORT_SYMBOL_GPL(iw_reason_row);
+EXPORT_SYMBOL_GPL(iw_reason_get_row);
 EXPORT_SYMBOL_GPL(iw_reason_name);
 
 MODULE_DESCRIPTION("Direct Data Placement over reliable transports (RFC 5041)");

@@ -17,9 +17,9 @@
 #include "internal.h"
 
 /*
- * State of a copy between an MR without blocks and either the LLP or buffers.
- * Most copies use only one buffer. If there are several, the distance between
- * the starts of adjacent buffers is constant.
+ * State of a copy between kernel memory, ODP memory or a dma-buf and either the
+ * LLP or buffers. Most copies use only one buffer. If there are several, the
+ * distance between the starts of adjacent buffers is constant.
  */
 struct paged_copy {
 	struct ddp_llp	*llp;	/* LLP to read from, or NULL */
@@ -130,8 +130,8 @@ static enum iw_reason copy_paged(const struct ddp_region *r, u64 to, u32 len,
 }
 
 /**
- * ddp_paged_copy_from_llp - copy from the LLP into an MR without blocks
- * @r: the MR; the caller holds an in-flight reference
+ * ddp_paged_copy_from_llp - copy from the LLP into kernel memory, ODP memory or a dma-buf
+ * @r: the MR, which has no table of blocks; the caller holds an in-flight reference
  * @to: TO of the first byte
  * @len: number of bytes
  * @llp: LLP to read from
@@ -153,8 +153,8 @@ enum iw_reason ddp_paged_copy_from_llp(const struct ddp_region *r, u64 to, u32 l
 }
 
 /**
- * ddp_paged_copy_to_flat - copy from an MR without blocks into a buffer
- * @r: the MR; the caller holds an in-flight reference
+ * ddp_paged_copy_to_flat - copy from kernel memory, ODP memory or a dma-buf into a buffer
+ * @r: the MR, which has no table of blocks; the caller holds an in-flight reference
  * @to: TO of the first byte
  * @len: number of bytes
  * @dst: the buffer
@@ -172,8 +172,8 @@ enum iw_reason ddp_paged_copy_to_flat(const struct ddp_region *r, u64 to, u32 le
 }
 
 /**
- * ddp_paged_scatter - copy from an MR without blocks to several buffers
- * @r: the MR; the caller holds an in-flight reference
+ * ddp_paged_scatter - copy from kernel memory, ODP memory or a dma-buf to several buffers
+ * @r: the MR, which has no table of blocks; the caller holds an in-flight reference
  * @to: TO of the first byte
  * @dst: first buffer
  * @stride: distance between the starts of two adjacent buffers, in bytes
@@ -197,8 +197,8 @@ u32 ddp_paged_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
 }
 
 /**
- * ddp_paged_copy_from_flat - copy from a buffer into an MR without blocks
- * @r: the MR; the caller holds an in-flight reference
+ * ddp_paged_copy_from_flat - copy from a buffer into kernel memory, ODP memory or a dma-buf
+ * @r: the MR, which has no table of blocks; the caller holds an in-flight reference
  * @to: TO of the first byte
  * @len: number of bytes
  * @src: the buffer; each byte is read only once, unless a page fault makes the
@@ -221,8 +221,8 @@ enum iw_reason ddp_paged_copy_from_flat(const struct ddp_region *r, u64 to, u32 
 }
 
 /**
- * ddp_paged_update_atomic - atomically modify a u64 of an MR without blocks
- * @r: the MR; the caller holds an in-flight reference
+ * ddp_paged_apply_atomic - atomically modify a u64 of kernel memory, ODP memory or a dma-buf
+ * @r: the MR, which has no table of blocks; the caller holds an in-flight reference
  * @to: TO of the u64
  * @change: function that modifies the u64; NULL to check only the alignment
  * @arg: argument of @change
@@ -232,9 +232,9 @@ enum iw_reason ddp_paged_copy_from_flat(const struct ddp_region *r, u64 to, u32 
  * NULL; IW_RDMAP_STREAM if it is misaligned; IW_AGAIN if a page fault must be
  * resolved first; IW_DDP_T_STAG if the page cannot be faulted in.
  */
-enum iw_reason ddp_paged_update_atomic(const struct ddp_region *r, u64 to,
-				       void (*change)(void *arg, u64 *word), void *arg,
-				       struct ddp_fault *w)
+enum iw_reason ddp_paged_apply_atomic(const struct ddp_region *r, u64 to,
+				      void (*change)(void *arg, u64 *word), void *arg,
+				      struct ddp_fault *w)
 {
 	struct ddp_extent extent = { .len = sizeof(u64) };
 	u64 at = r->ops ? r->mem_base + (to - r->base) : to;

@@ -506,9 +506,9 @@ static void ddp_atomic_replace(void *arg, u64 *word)
 		;
 }
 
-/* Modify a u64 of an MR with blocks, like ddp_paged_update_atomic() */
-static enum iw_reason region_update_atomic(const struct ddp_region *r, u64 to,
-					   struct atomic_update *c)
+/* Modify a u64 of an MR with blocks, like ddp_paged_apply_atomic() */
+static enum iw_reason region_apply_atomic(const struct ddp_region *r, u64 to,
+					  struct atomic_update *c)
 {
 	u32 len = sizeof(u64);
 	/* an aligned u64 is contained in one block */
@@ -522,7 +522,7 @@ static enum iw_reason region_update_atomic(const struct ddp_region *r, u64 to,
 }
 
 /**
- * ddp_mem_update_atomic - atomically read and replace a u64 of registered memory
+ * ddp_mem_apply_atomic - atomically read and replace a u64 of registered memory
  * @s: stream whose peer has requested the operation
  * @stag: STag of the memory
  * @to: TO of eight bytes that are aligned in memory (RFC 7306 5.1)
@@ -541,9 +541,9 @@ static enum iw_reason region_update_atomic(const struct ddp_region *r, u64 to,
  * fault must be resolved first, and the memory is unchanged; or the reason why
  * the peer may not access the u64.
  */
-enum iw_reason ddp_mem_update_atomic(struct ddp_stream *s, u32 stag, u64 to,
-				     u64 (*result)(const void *how, u64 old),
-				     const void *how, u64 *old)
+enum iw_reason ddp_mem_apply_atomic(struct ddp_stream *s, u32 stag, u64 to,
+				    u64 (*result)(const void *how, u64 old),
+				    const void *how, u64 *old)
 {
 	const struct ddp_sge m = { .addr = to, .len = sizeof(u64), .stag = stag };
 	struct atomic_update c = { .result = result, .how = how };
@@ -554,10 +554,10 @@ enum iw_reason ddp_mem_update_atomic(struct ddp_stream *s, u32 stag, u64 to,
 	if (why)
 		return why;
 	if (unlikely(!r->block))
-		why = ddp_paged_update_atomic(r, to, result ? ddp_atomic_replace : NULL,
-					      &c, &s->tx_fault);
+		why = ddp_paged_apply_atomic(r, to, result ? ddp_atomic_replace : NULL,
+					     &c, &s->tx_fault);
 	else
-		why = region_update_atomic(r, to, &c);
+		why = region_apply_atomic(r, to, &c);
 	ddp_region_put(r);
 	/*
 	 * After the page fault ddp_tx_resume() kicks, and the transmit path
@@ -570,4 +570,4 @@ enum iw_reason ddp_mem_update_atomic(struct ddp_stream *s, u32 stag, u64 to,
 		*old = c.old;
 	return why;
 }
-EXPORT_SYMBOL_GPL(ddp_mem_update_atomic);
+EXPORT_SYMBOL_GPL(ddp_mem_apply_atomic);

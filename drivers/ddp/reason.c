@@ -141,13 +141,13 @@ static const struct iw_reason_row rows[IW_REASON_NR] = {
 };
 
 /**
- * iw_reason_row - get the properties of a reason
+ * iw_reason_get_row - get the properties of a reason
  * @why: the reason
  *
  * Return: the row of @why, or the row of IW_RDMAP_UNSPEC if @why is not a valid
  * reason; never NULL.
  */
-const struct iw_reason_row *iw_reason_row(enum iw_reason why)
+const struct iw_reason_row *iw_reason_get_row(enum iw_reason why)
 {
 	if ((u32)why >= IW_REASON_NR)
 		why = IW_RDMAP_UNSPEC;
@@ -163,5 +163,5 @@ const struct iw_reason_row *iw_reason_row(enum iw_reason why)
  */
 const char *iw_reason_name(enum iw_reason why)
 {
-	return iw_reason_row(why)->name;
+	return iw_reason_get_row(why)->name;
 }

@@ -66,9 +66,9 @@ TRACE_EVENT(ddp_stream_failed,
 	),
 	TP_fast_assign(
 		__entry->s = s;
-		strscpy(__entry->why, iw_reason_row(f->why)->name,
+		strscpy(__entry->why, iw_reason_get_row(f->why)->name,
 			sizeof(__entry->why));
-		strscpy(__entry->rule, iw_reason_row(f->why)->rule,
+		strscpy(__entry->rule, iw_reason_get_row(f->why)->rule,
 			sizeof(__entry->rule));
 		__entry->seg_len = f->seg_len;
 	),

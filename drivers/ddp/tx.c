@@ -48,7 +48,7 @@ EXPORT_SYMBOL_GPL(ddp_tx_end);
  * @s: the stream
  *
  * Called from next(), which must then return false. The ULP must kick when it
- * has more to send. Until then the LLP does not end the stream gracefully.
+ * has more to send. Until then the LLP delays a graceful end of the stream.
  */
 void ddp_tx_set_expects_kick(struct ddp_stream *s)
 {
@@ -119,7 +119,7 @@ EXPORT_SYMBOL_GPL(ddp_tx_has_failed);
  * Get the next message from the ULP. Return: true if @s->msg is set; false if
  * there is nothing to send now.
  */
-static bool begin_next_message(struct ddp_stream *s)
+static bool try_begin_next_message(struct ddp_stream *s)
 {
 	s->tx_expects_kick = false;
 	s->tx_blocked = false;
@@ -177,7 +177,7 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	}
 	if (s->in_msg && is_msg_abandoned(s))
 		WRITE_ONCE(s->in_msg, false);
-	if (!s->in_msg && !begin_next_message(s))
+	if (!s->in_msg && !try_begin_next_message(s))
 		return false;
 
 	seg->len = compute_next_header(s, mulpdu, &h);

@@ -170,14 +170,14 @@ static void mpa_conn_advance_close(struct mpa_conn *c)
 	 */
 	drained = smp_load_acquire(&c->drained);
 	if (drained && !c->fin_sent)
-		c->fin_sent = mpa_sock_send_fin(c);
+		c->fin_sent = mpa_sock_try_send_fin(c);
 	extend_deadline_on_progress(c, drained);
 	/*
 	 * TCP has no memory for the FIN, and will not report free memory: retry when a timer
 	 * expires
 	 */
 	if (drained && !c->fin_sent)
-		mpa_conn_arm_timer(c, HZ / 10);
+		mpa_conn_arm_timer_if_earlier(c, HZ / 10);
 }
 
 /* Record that the peer has closed. Return: true for the first call, false otherwise. */

@@ -130,14 +130,14 @@ void mpa_conn_unlock(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_arm_timer - arm the timer that makes the worker check the deadline
+ * mpa_conn_arm_timer_if_earlier - arm the deadline timer, or make it expire earlier
  * @c: the connection; the caller must hold its mutex
  * @delay: delay in jiffies after which the timer must expire at the latest
  *
- * A timer that already expires earlier is not changed. When it expires, the worker
- * arms the timer again for the deadline.
+ * A timer that already expires earlier is not changed. When the timer expires, the
+ * worker checks the deadline and arms the timer again for it.
  */
-void mpa_conn_arm_timer(struct mpa_conn *c, unsigned long delay)
+void mpa_conn_arm_timer_if_earlier(struct mpa_conn *c, unsigned long delay)
 {
 	unsigned long when = jiffies + delay;
 
@@ -160,7 +160,7 @@ void mpa_conn_set_deadline(struct mpa_conn *c, unsigned int seconds)
 	c->has_deadline = seconds;
 	c->deadline = jiffies + seconds * HZ;
 	if (seconds) {
-		mpa_conn_arm_timer(c, seconds * HZ);
+		mpa_conn_arm_timer_if_earlier(c, seconds * HZ);
 	} else {
 		c->timer_armed = false;
 		cancel_delayed_work(&c->timer);

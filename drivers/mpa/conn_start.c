@@ -145,7 +145,7 @@ static void schedule_write_retry(struct mpa_conn *c)
 	if (!c->has_deadline)
 		mpa_conn_set_deadline(c, MPA_DEADLINE_MEMORY);
 	c->retry_ms = mpa_next_retry_delay(c->retry_ms);
-	mpa_conn_arm_timer(c, msecs_to_jiffies(c->retry_ms));
+	mpa_conn_arm_timer_if_earlier(c, msecs_to_jiffies(c->retry_ms));
 }
 
 /*
@@ -294,7 +294,7 @@ static void advance_startup(struct mpa_conn *c)
  * Begin to exchange start-up frames if the TCP handshake is complete; tear down the
  * connection if the handshake has failed
  */
-static void begin_startup_if_connected(struct mpa_conn *c)
+static void handle_tcp_connect_state(struct mpa_conn *c)
 {
 	int err;
 
@@ -322,7 +322,7 @@ static void begin_startup_if_connected(struct mpa_conn *c)
 void mpa_conn_advance_startup(struct mpa_conn *c)
 {
 	if (c->phase == MPA_CONNECTING)
-		begin_startup_if_connected(c);
+		handle_tcp_connect_state(c);
 	else
 		advance_startup(c);
 }

@@ -40,7 +40,7 @@ static void enforce_deadline(struct mpa_conn *c, bool more)
 	if (has_deadline_passed(c, more ? MPA_DEADLINE_CLOSE : 0))
 		mpa_conn_tear_down(c, IW_TIMEOUT, NULL);
 	else if (c->has_deadline && !more)
-		mpa_conn_arm_timer(c, max_t(long, c->deadline - jiffies, 0));
+		mpa_conn_arm_timer_if_earlier(c, max_t(long, c->deadline - jiffies, 0));
 }
 
 /*

@@ -193,7 +193,7 @@ static bool is_crc_valid(const u8 *fpdu, u32 len)
 }
 
 /* Compare two headers inline, because a call of memcmp() would cost more */
-static bool are_heads_equal(const u8 *a, const u8 *b)
+static bool are_headers_equal(const u8 *a, const u8 *b)
 {
 	static_assert(MPA_HEADS_MAX == 2 * sizeof(u64));
 	return get_unaligned_be64(a) == get_unaligned_be64(b) &&
@@ -214,7 +214,7 @@ static bool are_heads_equal(const u8 *a, const u8 *b)
 bool mpa_fpdu_batch_add_if_valid(struct mpa_fpdu_batch *r, const u8 *head)
 {
 	u8 *fpdu = r->at - MPA_HEADS_MAX;
-	bool good = are_heads_equal(head, fpdu) &&
+	bool good = are_headers_equal(head, fpdu) &&
 		    is_crc_valid(fpdu, r->wire_len - MPA_CRC_SIZE);
 
 	memcpy(fpdu, r->saved, MPA_HEADS_MAX);

@@ -293,7 +293,7 @@ void mpa_conn_set_event(struct mpa_conn *c, enum mpa_event ev);
 bool mpa_conn_has_events(const struct mpa_conn *c);
 void mpa_conn_lock(struct mpa_conn *c);
 void mpa_conn_unlock(struct mpa_conn *c);
-void mpa_conn_arm_timer(struct mpa_conn *c, unsigned long delay);
+void mpa_conn_arm_timer_if_earlier(struct mpa_conn *c, unsigned long delay);
 void mpa_conn_set_deadline(struct mpa_conn *c, unsigned int seconds);
 
 /* conn.c: state machine of a connection */
@@ -442,14 +442,14 @@ void mpa_sock_grow_rcvbuf(struct sock *sk, const struct sk_buff *skb);
 int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local,
 		     const struct ddp_sock_owner *owner);
 void mpa_sock_prepare(struct socket *sock);
-void mpa_sock_attach(struct mpa_conn *c);
+void mpa_sock_install_callbacks(struct mpa_conn *c);
 void mpa_sock_release(struct mpa_conn *c, bool abort);
 enum mpa_sock_state mpa_sock_get_state(struct mpa_conn *c, int *err);
 bool mpa_sock_has_partial_fpdu(struct mpa_conn *c);
 bool mpa_sock_is_established_and_empty(struct mpa_conn *c);
 int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len);
 int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len);
-bool mpa_sock_send_fin(struct mpa_conn *c);
+bool mpa_sock_try_send_fin(struct mpa_conn *c);
 u32 mpa_sock_get_acked(struct mpa_conn *c, bool *all);
 void mpa_sock_enable_rx(struct mpa_conn *c);
 void mpa_sock_stop_rx(struct mpa_conn *c);

@@ -67,7 +67,8 @@ static struct mpa_conn *new_child(struct ddp_port_listener *l,
 	if (!c)
 		return NULL;
 	ddp_sock_get_addrs(sock, NULL, &from);
-	if (!mpa_conn_alloc_startup(c, false) && ddp_port_attach_request(l, &c->conn_req, &from))
+	if (!mpa_conn_alloc_startup(c, false) &&
+	    ddp_port_try_attach_request(l, &c->conn_req, &from))
 		return c;
 	mpa_conn_abandon(c);
 	ddp_session_put(&c->ss);
@@ -104,7 +105,7 @@ static int mpa_listen_handle_accepted(struct ddp_port *p, struct socket *sock)
 	mpa_sock_limit_rcvbuf(c);
 	mpa_conn_lock(c);
 	mpa_conn_enter_first_phase(c);
-	mpa_sock_attach(c);
+	mpa_sock_install_callbacks(c);
 	/* callbacks do not report a Request that arrived before they were installed */
 	if (!mpa_sock_is_established_and_empty(c))
 		mpa_conn_set_event(c, MPA_EV_RX);

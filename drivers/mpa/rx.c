@@ -433,7 +433,7 @@ static void mpa_rx_stop(struct mpa_conn *c)
  * reduces *@budget by its length or FPDU_COST, whichever is greater. If the stream
  * fails, set @c->rx_stopped. Return: number of bytes consumed.
  */
-static u32 mpa_rx_fpdus(struct mpa_conn *c, int *budget)
+static u32 mpa_rx_receive_fpdus(struct mpa_conn *c, int *budget)
 {
 	struct ddp_stream *s = c->stream;
 	enum mpa_rx_result result;
@@ -493,7 +493,7 @@ bool mpa_rx_receive(struct mpa_conn *c, struct sock *sk)
 	}
 	if (!c->rx_stopped) {
 		mpa_cursor_seek(&c->cur, &sk->sk_receive_queue, skb, off, avail);
-		used = mpa_rx_fpdus(c, &budget);
+		used = mpa_rx_receive_fpdus(c, &budget);
 	}
 	if (c->rx_stopped)
 		used = avail;

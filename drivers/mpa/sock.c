@@ -84,14 +84,14 @@ void mpa_sock_prepare(struct socket *sock)
 }
 
 /**
- * mpa_sock_attach - install our callbacks on the connection's socket
+ * mpa_sock_install_callbacks - install our callbacks on the connection's socket
  * @c: the connection; mpa_conn_new() has taken a reference for the callbacks
  *
  * TCP does not call the callbacks for data or changes of state that came before this call.
  * If TCP is connected, the caller must call mpa_sock_is_established_and_empty() to detect
  * these.
  */
-void mpa_sock_attach(struct mpa_conn *c)
+void mpa_sock_install_callbacks(struct mpa_conn *c)
 {
 	ddp_sock_set_callbacks(c->sock->sk, c, &calls, &c->orig_callbacks);
 }
@@ -117,7 +117,7 @@ static bool can_alloc_fin(struct sock *sk)
  * Send our FIN, if the state of TCP permits a FIN. Return: false if nothing was done
  * because the FIN cannot be allocated, true otherwise.
  */
-static bool send_fin(struct sock *sk)
+static bool try_send_fin(struct sock *sk)
 {
 	bool ok;
 
@@ -149,7 +149,7 @@ static bool try_send_fin_on_close(struct sock *sk)
 	/* TCP resets on close if unread data is queued, so no FIN is needed */
 	if (tcp_inq(sk))
 		return true;
-	if (!send_fin(sk))
+	if (!try_send_fin(sk))
 		return false;
 	return !open || tcp_sk(sk)->write_seq != seq ||
 	       (sk->sk_state != TCP_FIN_WAIT1 && sk->sk_state != TCP_FIN_WAIT2);
@@ -242,7 +242,7 @@ static int create_conn_socket(struct mpa_conn *c, int vrf, const struct ddp_sock
 	spin_lock_bh(&c->query_lock);
 	c->sock = sock;
 	spin_unlock_bh(&c->query_lock);
-	mpa_sock_attach(c);
+	mpa_sock_install_callbacks(c);
 	return 0;
 }
 
@@ -396,19 +396,19 @@ int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
 }
 
 /**
- * mpa_sock_send_fin - send our FIN
+ * mpa_sock_try_send_fin - send our FIN
  * @c: the connection
  *
  * Return: false if nothing was done because the FIN cannot be allocated, true
  * otherwise.
  */
-bool mpa_sock_send_fin(struct mpa_conn *c)
+bool mpa_sock_try_send_fin(struct mpa_conn *c)
 {
 	struct sock *sk = c->sock->sk;
 	bool ok;
 
 	lock_as_softirq(sk);
-	ok = send_fin(sk);
+	ok = try_send_fin(sk);
 	unlock_as_softirq(sk);
 	return ok;
 }

@@ -66,7 +66,7 @@ enum tx_verdict {
  *   -------------  -----------------------------------  -------------
  *   0              tx_request_pass()                    PENDING
  *   0              tx_request_pass_or_own()             OWNED
- *   PENDING        mpa_tx_become_owner()                OWNED
+ *   PENDING        mpa_tx_try_become_owner()            OWNED
  *   OWNED          tx_request_pass()                    OWNED|PENDING
  *   OWNED          tx_request_pass_or_own()             OWNED|PENDING
  *   OWNED          mpa_tx_try_release(): true           0
@@ -85,7 +85,7 @@ enum tx_verdict {
 /*
  * Request a pass for work that the caller has made pending. The atomic operation
  * is a full barrier even if the state does not change, so that the context that
- * clears PENDING afterwards sees this work. Pairs with mpa_tx_become_owner() and
+ * clears PENDING afterwards sees this work. Pairs with mpa_tx_try_become_owner() and
  * mpa_tx_try_release(). Return: true if the caller must schedule a context for the
  * pass; false if one is scheduled, the owner will check again, or DEAD is set.
  */
@@ -112,7 +112,7 @@ static bool tx_request_pass_or_own(struct mpa_conn *c)
  * Become the owner. The caller must be the context that was scheduled for the pass.
  * Return: true if the caller is the owner now, false if DEAD is set.
  */
-static bool mpa_tx_become_owner(struct mpa_conn *c)
+static bool mpa_tx_try_become_owner(struct mpa_conn *c)
 {
 	int old = MPA_TX_PENDING;
 
@@ -477,7 +477,7 @@ void mpa_tx_push(struct mpa_conn *c)
 /* Run a pass in softirq, as scheduled by mpa_txq_add() */
 static void mpa_tx_softirq(struct mpa_conn *c)
 {
-	if (mpa_tx_become_owner(c))
+	if (mpa_tx_try_become_owner(c))
 		release_and_reschedule(c, run_pass(c), SOFTIRQ);
 }
 
@@ -513,7 +513,7 @@ static bool run_pass_in_worker(struct mpa_conn *c)
 	bool go_on = false;
 
 	local_bh_disable();
-	if (mpa_tx_become_owner(c)) {
+	if (mpa_tx_try_become_owner(c)) {
 		v = run_pass(c);
 		go_on = release_and_reschedule(c, v, WORKER);
 	}

@@ -10,7 +10,7 @@
 static const char *(*const iw_cm_pin)(int) __used = iwcm_reject_msg;
 
 /* Limit @n to the 8 bits that an event has for IRD, ORD and Private Data length (N-22) */
-static u8 clamp_u8(u16 n)
+static u8 clamp_to_u8(u16 n)
 {
 	return min_t(u16, n, U8_MAX);
 }
@@ -28,12 +28,12 @@ static void fill_event(struct iw_cm_event *ev, const struct rnic_ep *ep,
 
 	ev->local_addr = ep->ss->local;
 	ev->remote_addr = ep->ss->remote;
-	ev->ird = clamp_u8(has_depths ? o->ird : ird);
-	ev->ord = clamp_u8(has_depths ? o->ord : ord);
+	ev->ird = clamp_to_u8(has_depths ? o->ird : ird);
+	ev->ord = clamp_to_u8(has_depths ? o->ord : ord);
 	if (!o)
 		return;
 	ev->private_data = (void *)o->pd;
-	ev->private_data_len = clamp_u8(o->pd_len);
+	ev->private_data_len = clamp_to_u8(o->pd_len);
 }
 
 /**

@@ -357,9 +357,9 @@ static struct rnic_listener *get_next_listener(struct rnic_llps *llps)
  *
  * Return: the value of @fn; 0 if the listener is stopped; -EINTR if the task is being killed.
  */
-static int call_for_one(struct rnic_listener *listener,
-			int (*fn)(struct rnic_listener *listener, u8 mask),
-			u8 mask)
+static int call_for_listener(struct rnic_listener *listener,
+			     int (*fn)(struct rnic_listener *listener, u8 mask),
+			     u8 mask)
 {
 	int err = mutex_lock_killable(&listener->lock);
 
@@ -372,15 +372,16 @@ static int call_for_one(struct rnic_listener *listener,
 }
 
 /* Call @fn for each listener until a call fails.  Return: 0, or the error of that call. */
-static int call_for_all(struct rnic_llps *llps, int (*fn)(struct rnic_listener *listener, u8 mask),
-			u8 mask)
+static int call_for_all_listeners(struct rnic_llps *llps,
+				  int (*fn)(struct rnic_listener *listener, u8 mask),
+				  u8 mask)
 {
 	struct rnic_listener *listener;
 	int err = 0;
 
 	begin_pass(llps);
 	while (!err && (listener = get_next_listener(llps))) {
-		err = call_for_one(listener, fn, mask);
+		err = call_for_listener(listener, fn, mask);
 		rnic_listener_put(listener);
 	}
 	return err;
@@ -391,9 +392,9 @@ static int call_for_all(struct rnic_llps *llps, int (*fn)(struct rnic_listener *
  * task is stopping it, or is starting it with the setting that the task read after taking the
  * lock.  Does not wait.
  */
-static void call_for_unlocked(struct rnic_llps *llps,
-			      int (*fn)(struct rnic_listener *listener, u8 mask),
-			      u8 mask)
+static void call_for_unlocked_listeners(struct rnic_llps *llps,
+					int (*fn)(struct rnic_listener *listener, u8 mask),
+					u8 mask)
 {
 	struct rnic_listener *listener;
 
@@ -440,15 +441,16 @@ static int switch_llps(struct rnic_dev *dev, u8 mask)
 	int err = 0;
 
 	if (mask != dev->policy.llp_listen)
-		err = call_for_all(dev->llps, rnic_listener_start_llps, mask);
+		err = call_for_all_listeners(dev->llps, rnic_listener_start_llps, mask);
 	if (err) {
-		call_for_unlocked(dev->llps, rnic_listener_stop_other_llps, dev->policy.llp_listen);
+		call_for_unlocked_listeners(dev->llps, rnic_listener_stop_other_llps,
+					    dev->policy.llp_listen);
 		return err;
 	}
 	WRITE_ONCE(dev->policy.llp_listen, mask);
-	err = call_for_all(dev->llps, rnic_listener_set_llps, mask);
+	err = call_for_all_listeners(dev->llps, rnic_listener_set_llps, mask);
 	if (err)
-		call_for_unlocked(dev->llps, rnic_listener_set_llps, mask);
+		call_for_unlocked_listeners(dev->llps, rnic_listener_set_llps, mask);
 	return err;
 }
 

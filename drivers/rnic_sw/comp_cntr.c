@@ -34,7 +34,8 @@ static struct rnic_comp_cntr *to_rnic_comp_cntr(struct ib_comp_cntr *ib)
  * Add @n to an entry of the counter for @op, if there is one. Count nothing if the QP is being
  * destroyed, because rnic_cq_push() drops the CQEs then.
  */
-static void count(struct rnic_qp *qp, enum rnic_comp_op op, enum ib_comp_cntr_entry entry, u32 n)
+static void count_ops(struct rnic_qp *qp, enum rnic_comp_op op, enum ib_comp_cntr_entry entry,
+		      u32 n)
 {
 	/* pairs with the release in rnic_qp_attach_comp_cntr(); litmus: publish */
 	const struct rnic_comp_cntrs *cntrs = smp_load_acquire(&qp->comp_cntrs);
@@ -89,7 +90,7 @@ static enum rnic_comp_op to_comp_op(u8 opcode)
  */
 void __rnic_count_send(struct rnic_qp *qp, const struct rnic_swqe *n)
 {
-	count(qp, to_comp_op(n->opcode), to_entry(n->status), 1);
+	count_ops(qp, to_comp_op(n->opcode), to_entry(n->status), 1);
 }
 
 /**
@@ -101,14 +102,14 @@ void __rnic_count_send(struct rnic_qp *qp, const struct rnic_swqe *n)
  */
 void __rnic_count_recv(struct rnic_qp *qp, u8 status)
 {
-	count(qp, RNIC_COMP_RECV, to_entry(status), 1);
+	count_ops(qp, RNIC_COMP_RECV, to_entry(status), 1);
 }
 
 void rdmap_count_peer_ops(struct rdmap *r, u8 opcode, u32 n)
 {
-	count(rdmap_to_qp(r),
-	      opcode == RDMAP_OP_WRITE ? RNIC_COMP_PEER_WRITE : RNIC_COMP_PEER_READ,
-	      IB_COMP_CNTR_ENTRY_COMP, n);
+	count_ops(rdmap_to_qp(r),
+		  opcode == RDMAP_OP_WRITE ? RNIC_COMP_PEER_WRITE : RNIC_COMP_PEER_READ,
+		  IB_COMP_CNTR_ENTRY_COMP, n);
 }
 
 /* Verbs --------------------------------------------------------------------- */
@@ -137,7 +138,7 @@ int rnic_destroy_comp_cntr(struct ib_comp_cntr *ib)
 	return 0;
 }
 
-/* The core passes any number of a program as @entry */
+/* @entry comes from the program, and the core does not check it */
 static atomic64_t *get_value(struct ib_comp_cntr *ib, enum ib_comp_cntr_entry entry)
 {
 	switch (entry) {
@@ -194,7 +195,7 @@ int rnic_read_comp_cntr(struct ib_comp_cntr *ib, enum ib_comp_cntr_entry entry, 
 
 	if (!v)
 		return -EINVAL;
-	/* read the count before the program reads the data, see count(); litmus: publish */
+	/* read the count before the program reads the data, see count_ops(); litmus: publish */
 	*value = atomic64_read_acquire(v);
 	return 0;
 }
@@ -226,7 +227,10 @@ static struct rnic_comp_cntrs *get_table(struct rnic_qp *qp)
 	if (cntrs)
 		return cntrs;
 	cntrs = kzalloc(sizeof(*cntrs), GFP_KERNEL_ACCOUNT);
-	/* write the table before the pointer; pairs with the acquire in count(); litmus: publish */
+	/*
+	 * write the table before the pointer; pairs with the acquire in count_ops();
+	 * litmus: publish
+	 */
 	smp_store_release(&qp->comp_cntrs, cntrs);
 	return cntrs;
 }
@@ -257,7 +261,7 @@ int rnic_qp_attach_comp_cntr(struct ib_qp *ib, struct ib_comp_cntr *cntr,
 		return -ENOMEM;
 	for (op = 0; op < RNIC_COMP_OPS; op++)
 		if (attr->op_mask & BIT(op))
-			/* pairs with the acquire in count(); litmus: publish */
+			/* pairs with the acquire in count_ops(); litmus: publish */
 			smp_store_release(&cntrs->of[op], to_rnic_comp_cntr(cntr));
 	if (attr->op_mask & OPS_PEER)
 		WRITE_ONCE(qp->rdmap.peer_ops_counted, true);

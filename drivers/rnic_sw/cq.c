@@ -427,9 +427,9 @@ static u32 drop_some_cqes(struct rnic_cq *cq, const struct ib_qp *qp, u32 idx,
 
 	spin_lock_irqsave(&cq->lock, flags);
 	cons = cq->ring.hdr->cons;
-	if (ring_idx_before(idx, cons))
+	if (ring_idx_is_before(idx, cons))
 		idx = cons;
-	for (steps = 0; steps < RING_IDX_STEPS && ring_idx_before(idx, end);
+	for (steps = 0; steps < RING_IDX_STEPS && ring_idx_is_before(idx, end);
 	     steps++, idx++) {
 		struct ib_qp **owner =
 			&cq->slot_qp[idx & (cq->ring.slots - 1)];
@@ -458,7 +458,7 @@ void rnic_cq_drop_qp_cqes(struct rnic_cq *cq, const struct ib_qp *qp)
 	mutex_lock(&cq->walk_lock);
 	idx = READ_ONCE(cq->ring.hdr->cons);
 	end = READ_ONCE(cq->prod);
-	while (ring_idx_before(idx, end)) {
+	while (ring_idx_is_before(idx, end)) {
 		idx = drop_some_cqes(cq, qp, idx, end);
 		cond_resched();
 	}

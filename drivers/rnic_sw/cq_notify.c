@@ -146,7 +146,7 @@ static bool __try_notify_remote(struct rnic_cq *cq)
  * Return: true if the caller must call rnic_cq_notify_and_unlock(); false if another context
  * delivers the events, or an IPI was sent to a CPU that will deliver them.
  */
-static bool __start_notify(struct rnic_cq *cq)
+static bool __try_start_notify(struct rnic_cq *cq)
 {
 	if (cq->notifying)
 		return false;
@@ -173,7 +173,7 @@ void rnic_cq_notify(struct rnic_cq *cq)
 	}
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->ev_requested++;
-	if (__start_notify(cq))
+	if (__try_start_notify(cq))
 		rnic_cq_notify_and_unlock(cq, flags);
 	else
 		spin_unlock_irqrestore(&cq->lock, flags);
@@ -196,7 +196,7 @@ static bool cq_has_delivered(struct rnic_cq *cq, u32 end)
 	bool done;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	done = !ring_idx_before(cq->ev_done, end);
+	done = !ring_idx_is_before(cq->ev_done, end);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return done;
 }

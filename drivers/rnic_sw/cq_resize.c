@@ -55,7 +55,7 @@ static int __copy_some_entries(struct rnic_cq *cq, struct cq_resize *m)
 		return -EINVAL;
 	m->seen = n;
 	/* skip entries that the program has polled since the last call */
-	if (ring_idx_before(m->done, n))
+	if (ring_idx_is_before(m->done, n))
 		m->done = n;
 	n = min_t(u32, cq->prod - m->done, RING_IDX_STEPS);
 	for (end = m->done + n; m->done != end;)
@@ -130,7 +130,7 @@ static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
  *
  * Return: true if the ring was moved; false if there is no such ring.
  */
-static bool take_prepared_ring(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
+static bool try_take_prepared_ring(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
 {
 	unsigned long flags;
 	bool ok;
@@ -152,7 +152,7 @@ static int switch_to_prepared_ring(struct rnic_cq *cq, u64 key, struct ib_udata 
 
 	if (err)
 		return err;
-	if (!take_prepared_ring(cq, key, &m.ring))
+	if (!try_take_prepared_ring(cq, key, &m.ring))
 		return -ENOENT;
 	mutex_lock(&cq->walk_lock);
 	err = copy_entries_and_swap(cq, &m);

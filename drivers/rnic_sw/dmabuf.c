@@ -139,7 +139,7 @@ static bool __unmap_buffer(struct rnic_dmabuf *d)
 static bool is_cpu_memory(const struct iosys_map *map)
 {
 	/*
-	 * The mapping must begin at a page boundary, because ddp_paged_update_atomic() checks only
+	 * The mapping must begin at a page boundary, because ddp_paged_apply_atomic() checks only
 	 * whether the offset in the buffer is aligned, not the kernel address.
 	 */
 	return !map->is_iomem && PAGE_ALIGNED((unsigned long)map->vaddr);
@@ -184,7 +184,7 @@ static int __map_buffer(struct rnic_dmabuf *d)
 	return 0;
 }
 
-static void end_access(struct rnic_dmabuf *d)
+static void end_buffer_access(struct rnic_dmabuf *d)
 {
 	if (d->access_begun)
 		dma_buf_end_cpu_access(d->buf, d->dir);
@@ -195,12 +195,12 @@ static void end_access(struct rnic_dmabuf *d)
  * Call begin_cpu_access(). The caller must do this before it maps the buffer: if the exporter has
  * lost the buffer, the call fails, and the buffer must not be mapped.
  */
-static int begin_access(struct rnic_dmabuf *d)
+static int begin_buffer_access(struct rnic_dmabuf *d)
 {
 	int err;
 
 	/* if the buffer was moved, end the access to its previous location first */
-	end_access(d);
+	end_buffer_access(d);
 	err = dma_buf_begin_cpu_access(d->buf, d->dir);
 	d->access_begun = !err;
 	return err;
@@ -214,7 +214,7 @@ static int begin_access(struct rnic_dmabuf *d)
 static int try_map_buffer(struct rnic_dmabuf *d)
 {
 	unsigned int moves = READ_ONCE(d->moves);
-	int err = begin_access(d);
+	int err = begin_buffer_access(d);
 
 	if (err)
 		return err;
@@ -222,7 +222,7 @@ static int try_map_buffer(struct rnic_dmabuf *d)
 	err = moves == d->moves ? __map_buffer(d) : MOVED;
 	dma_resv_unlock(d->buf->resv);
 	if (err)
-		end_access(d);
+		end_buffer_access(d);
 	return err;
 }
 
@@ -235,7 +235,7 @@ static void rnic_dmabuf_unmap(struct rnic_dmabuf *d)
 	dma_resv_lock(d->buf->resv, NULL);
 	__unmap_buffer(d);
 	dma_resv_unlock(d->buf->resv);
-	end_access(d);
+	end_buffer_access(d);
 }
 
 /* Idle checks: each queued check holds a reference to the memory ------------ */

@@ -31,7 +31,7 @@ static_assert(sizeof(struct gid) == sizeof(union ib_gid));
 static_assert(sizeof(struct gid) == sizeof(struct in6_addr));
 
 /* List the IPv4 addresses of an interface, under RCU */
-static void add_ipv4(struct gids_update *u, const struct net_device *netdev)
+static void add_ipv4_addrs(struct gids_update *u, const struct net_device *netdev)
 {
 	const struct in_device *in = __in_dev_get_rcu(netdev);
 	const struct in_ifaddr *ifa;
@@ -51,7 +51,7 @@ static void add_ipv4(struct gids_update *u, const struct net_device *netdev)
  *
  * Return: true if the duplicate address detection of an address has not ended, false otherwise.
  */
-static bool add_ipv6(struct gids_update *u, const struct net_device *netdev)
+static bool add_ipv6_addrs(struct gids_update *u, const struct net_device *netdev)
 {
 	struct inet6_dev *in = __in6_dev_get(netdev);
 	const struct inet6_ifaddr *ifa;
@@ -125,8 +125,8 @@ static bool update_table(struct rnic_gid_table *t, const struct net_device *netd
 
 	gids_begin(&u, t->gid, t->first);
 	rcu_read_lock();
-	add_ipv4(&u, netdev);
-	undecided = add_ipv6(&u, netdev);
+	add_ipv4_addrs(&u, netdev);
+	undecided = add_ipv6_addrs(&u, netdev);
 	rcu_read_unlock();
 	spin_lock_bh(&t->lock);
 	gids_end(&u);

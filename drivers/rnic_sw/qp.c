@@ -43,7 +43,7 @@ static const enum ib_event_type events[] = {
 
 static void rnic_qp_report_error(struct rnic_qp *qp)
 {
-	u8 event = iw_reason_row(qp->why)->event;
+	u8 event = iw_reason_get_row(qp->why)->event;
 
 	if (qp->error_reported || event == IW_EVENT_NONE)
 		return;
@@ -59,9 +59,9 @@ static void rnic_qp_handle_error(struct work_struct *work)
 	ddp_stream_quiesce(&qp->rdmap.stream);
 	rnic_qp_set_state(qp, QP_ERROR);
 	rnic_qp_report_error(qp);
-	if (!rnic_rdv_defer_flush(qp)) {
+	if (!rnic_rdv_try_defer_flush(qp)) {
 		rnic_sq_flush(qp);
-		if (!rnic_qp_keeps_recvs(qp))
+		if (!rnic_qp_must_keep_recvs(qp))
 			rnic_rq_flush(qp);
 	}
 	rnic_qp_put(qp);

@@ -156,7 +156,7 @@ struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
 
 	if (!qp)
 		return NULL;
-	if (rnic_may_current_connect_qp(qp) && try_get_early_ref(qp->cm))
+	if (rnic_current_may_connect_qp(qp) && try_get_early_ref(qp->cm))
 		handle = &qp->cm->ib;
 	rnic_qp_put(qp);
 	return handle;

@@ -48,7 +48,7 @@ static enum ib_qp_state get_ib_state(const struct rnic_qp *qp)
 	enum qp_state now = READ_ONCE(qp->state);
 	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
 
-	if (rdv && (now == QP_IDLE || now == QP_RTS || rnic_qp_keeps_recvs(qp)))
+	if (rdv && (now == QP_IDLE || now == QP_RTS || rnic_qp_must_keep_recvs(qp)))
 		return rnic_rdv_get_state(rdv);
 	return to_ib_state(now);
 }
@@ -94,7 +94,7 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 		 * modify must not change the state
 		 */
 		return now == QP_RTS || (now == QP_IDLE && rnic_qp_rdv(qp)) ||
-		       rnic_qp_keeps_recvs(qp) ? 0 : -EINVAL;
+		       rnic_qp_must_keep_recvs(qp) ? 0 : -EINVAL;
 	default:
 		return -EINVAL;
 	}
@@ -103,7 +103,7 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 /* Move to the error state, and flush receives that stayed posted after the end of the stream */
 static void fail_and_flush(struct rnic_qp *qp)
 {
-	bool kept = rnic_qp_keeps_recvs(qp);
+	bool kept = rnic_qp_must_keep_recvs(qp);
 
 	WRITE_ONCE(qp->error_requested, true);
 	rnic_qp_fail(qp, IW_LOCAL_ABORT);

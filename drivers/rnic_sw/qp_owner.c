@@ -128,7 +128,7 @@ static bool try_consume_auth(struct rnic_qp *qp)
 }
 
 /**
- * rnic_may_current_connect_qp - check whether the current task may connect a queue pair
+ * rnic_current_may_connect_qp - check whether the current task may connect a queue pair
  * @qp: the queue pair
  *
  * Does not consume the authorization that rnic_qp_update_authorization() gave.
@@ -138,7 +138,7 @@ static bool try_consume_auth(struct rnic_qp *qp)
  * Return: true if the current task owns a program's queue pair, or is authorized to
  * connect a kernel consumer's queue pair; false otherwise.
  */
-bool rnic_may_current_connect_qp(struct rnic_qp *qp)
+bool rnic_current_may_connect_qp(struct rnic_qp *qp)
 {
 	if (!rnic_qp_is_user(qp))
 		return is_current_thread_authorized(qp);
@@ -160,5 +160,5 @@ bool rnic_may_current_connect_qp(struct rnic_qp *qp)
  */
 bool rnic_qp_try_use_connect_right(struct rnic_qp *qp)
 {
-	return rnic_qp_is_user(qp) ? rnic_may_current_connect_qp(qp) : try_consume_auth(qp);
+	return rnic_qp_is_user(qp) ? rnic_current_may_connect_qp(qp) : try_consume_auth(qp);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Encode and decode the RDMAP headers of Read Requests and Atomic Operations,
- * and compute the results of Atomic Operations. ddp_mem_update_atomic() does the
+ * and compute the results of Atomic Operations. ddp_mem_apply_atomic() does the
  * access to memory.
  *
  * Encoded headers are in network byte order and need not be aligned.

@@ -50,7 +50,7 @@ static enum iw_reason admit_read_response(struct rdmap *r, const struct ddp_hdr 
 static bool __may_peer_have_response(const struct rdmap *r)
 {
 	/*
-	 * The transmit path first sets in_msg in begin_next_message(), and later
+	 * The transmit path first sets in_msg in try_begin_next_message(), and later
 	 * sets response_started under r->lock in prepare_response(). So a reader
 	 * that holds the lock and finds response_started set cannot read a value
 	 * of in_msg from an earlier message. Such a value could be false, and a response
@@ -441,7 +441,7 @@ static enum iw_reason check_atomic_target(struct rdmap *r, const struct rdmap_at
 
 	if (why)
 		return why;
-	why = ddp_mem_update_atomic(&r->stream, a->stag, a->to, NULL, NULL, NULL);
+	why = ddp_mem_apply_atomic(&r->stream, a->stag, a->to, NULL, NULL, NULL);
 	if (!why || why == IW_RDMAP_STREAM)
 		return why;
 	/* the STag or the queue pair lost the right after check_peer_access() */

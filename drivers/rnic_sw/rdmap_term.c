@@ -51,7 +51,7 @@ static u8 *append_bytes(u8 *out, const u8 *src, size_t len)
  */
 size_t rdmap_term_build(u8 *out, const struct iw_failure *f)
 {
-	const struct iw_reason_row *row = iw_reason_row(f->why);
+	const struct iw_reason_row *row = iw_reason_get_row(f->why);
 	u8 *end = out + RDMAP_TERM_LEN;
 	u8 quote;
 

@@ -174,8 +174,8 @@ static bool execute_atomic_request(struct rdmap *r, struct ddp_msg *m,
 	enum iw_reason why;
 	u64 old;
 
-	why = ddp_mem_update_atomic(&r->stream, a->stag, a->to, rdmap_tx_atomic_result,
-				    a, &old);
+	why = ddp_mem_apply_atomic(&r->stream, a->stag, a->to, rdmap_tx_atomic_result,
+				   a, &old);
 	if (why == IW_AGAIN) {
 		defer_response(r);
 		return false;
@@ -226,7 +226,7 @@ static bool prepare_response(struct rdmap *r, struct ddp_msg *m)
  * Return: false if the request has a fence and local requests are unanswered,
  * or if the request needs a response and the ORD is reached; true otherwise.
  */
-static bool can_send_wr_or_block(struct rdmap *r, const struct rdmap_wr *wr)
+static bool check_wr_or_set_blocked(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	bool ok = true, due;
 
@@ -428,7 +428,7 @@ static bool prepare_wr(struct rdmap *r, struct ddp_msg *m)
 	while (!test_bit(0, &r->stream.failed) && !is_budget_spent(r)) {
 		if (!r->have_wr)
 			r->have_wr = rdmap_sq_pull(r, &r->wr);
-		if (!r->have_wr || !can_send_wr_or_block(r, &r->wr))
+		if (!r->have_wr || !check_wr_or_set_blocked(r, &r->wr))
 			break;
 		r->have_wr = false;
 		if (start_wr(r, m)) {

@@ -40,7 +40,7 @@ static void set_out_msg_failure(struct rdmap *r, struct iw_failure *f)
 
 static bool is_tagged_reason(enum iw_reason why)
 {
-	const struct iw_reason_row *row = iw_reason_row(why);
+	const struct iw_reason_row *row = iw_reason_get_row(why);
 
 	return row->layer == IW_LAYER_DDP && row->type == IW_DDP_TAGGED;
 }

@@ -91,7 +91,7 @@ static void __queue_next_run(struct rnic_rdv *rdv)
 {
 	if (rdv->state == RDV_CONNECTED || rdv->state == RDV_ENDED)
 		return;
-	/* a post queues the work item again, see rnic_rdv_defer_flush() */
+	/* a post queues the work item again, see rnic_rdv_try_defer_flush() */
 	if (rdv->state == RDV_LOST && (rdv->limit_over || !has_unfinished_requests(rdv->qp)))
 		return;
 	if (rdv->state == RDV_WAITING && rdv->active)
@@ -446,7 +446,8 @@ void rnic_rdv_query(struct rnic_rdv *rdv, struct ib_qp_attr *attr)
 }
 
 /*
- * Check whether requests that the peer has not answered may stay posted, see rnic_rdv_defer_flush()
+ * Check whether requests that the peer has not answered may stay posted, see
+ * rnic_rdv_try_defer_flush()
  */
 static bool __may_defer_flush(const struct rnic_rdv *rdv)
 {
@@ -454,13 +455,13 @@ static bool __may_defer_flush(const struct rnic_rdv *rdv)
 
 	lockdep_assert_held(&rdv->lock);
 	return (rdv->state == RDV_CONNECTED || rdv->state == RDV_LOST) && !rdv->limit_over &&
-	       !READ_ONCE(qp->destroying) && rnic_qp_keeps_recvs(qp) &&
+	       !READ_ONCE(qp->destroying) && rnic_qp_must_keep_recvs(qp) &&
 	       (!rdv->msg.has_sq_psn ||
 		rdv_limit_ms(rdv->timeout, rdv->retry_cnt) != RDV_FOREVER);
 }
 
 /**
- * rnic_rdv_defer_flush - keep requests posted after the peer has disappeared
+ * rnic_rdv_try_defer_flush - keep requests posted after the peer has disappeared
  * @qp: queue pair in error state, whose stream ddp_stream_quiesce() has settled
  *
  * An InfiniBand adapter retries for as long as timeout and retry count permit before it reports an
@@ -476,7 +477,7 @@ static bool __may_defer_flush(const struct rnic_rdv *rdv)
  * Return: true if the queues must not be flushed yet; false if they must be flushed, or if the
  * queue pair has no rendezvous.
  */
-bool rnic_rdv_defer_flush(struct rnic_qp *qp)
+bool rnic_rdv_try_defer_flush(struct rnic_qp *qp)
 {
 	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
 	bool posted, defer;

@@ -91,7 +91,7 @@ void __rdv_update_rnr_limit(struct rnic_rdv *rdv);
 /* rdv_addr.c: addresses of an address vector */
 int rdv_resolve_addrs(struct rnic_dev *dev, const struct rdma_ah_attr *ah,
 		      struct sockaddr_storage *local, struct sockaddr_storage *remote);
-bool rdv_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
+bool rdv_addr_is_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
 /* rdv_session.c: sessions */
 extern const struct ddp_session_user rdv_session_user;

@@ -205,13 +205,13 @@ int rdv_resolve_addrs(struct rnic_dev *dev, const struct rdma_ah_attr *ah,
 }
 
 /**
- * rdv_addr_same_host - compare two addresses without their ports
+ * rdv_addr_is_same_host - compare two addresses without their ports
  * @a: first address
  * @b: second address
  *
  * Return: true if family, address and IPv6 scope are equal; false otherwise.
  */
-bool rdv_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+bool rdv_addr_is_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
 	struct sockaddr_storage c = *b;
 

@@ -21,7 +21,7 @@ void rnic_rdv_set_rnr_timer(struct rnic_rdv *rdv, u8 min_rnr_timer);
 int rnic_rdv_set_rate(struct rnic_rdv *rdv, u64 rate);
 enum ib_qp_state rnic_rdv_get_state(struct rnic_rdv *rdv);
 void rnic_rdv_query(struct rnic_rdv *rdv, struct ib_qp_attr *attr);
-bool rnic_rdv_defer_flush(struct rnic_qp *qp);
+bool rnic_rdv_try_defer_flush(struct rnic_qp *qp);
 void rnic_rdv_stop(struct rnic_qp *qp);
 void rnic_rdv_free(struct rnic_qp *qp);
 
@@ -52,7 +52,7 @@ static inline bool rnic_qp_has_lost_peer(const struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_keeps_recvs - check whether receives stay posted although the stream has ended
+ * rnic_qp_must_keep_recvs - check whether receives stay posted although the stream has ended
  * @qp: the queue pair
  *
  * In InfiniBand a queue pair does not notice that its peer has disappeared until it sends a
@@ -64,7 +64,7 @@ static inline bool rnic_qp_has_lost_peer(const struct rnic_qp *qp)
  *
  * Return: true if the receives must not be flushed; false otherwise.
  */
-static inline bool rnic_qp_keeps_recvs(const struct rnic_qp *qp)
+static inline bool rnic_qp_must_keep_recvs(const struct rnic_qp *qp)
 {
 	return rnic_qp_has_lost_peer(qp) && !READ_ONCE(qp->error_requested) &&
 	       !READ_ONCE(qp->sq.error_completed);

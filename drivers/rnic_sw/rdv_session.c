@@ -220,8 +220,8 @@ static bool try_claim_qp_for_request(struct rnic_rdv *rdv, struct ddp_session *s
 	spin_lock_bh(&rdv->lock);
 	ok = rdv->state == RDV_WAITING && !rdv->active && rdv->type == ss->type &&
 	     rdv_msg_is_for(peer, &rdv->msg) &&
-	     rdv_addr_same_host(&rdv->remote, &ss->remote) &&
-	     rdv_addr_same_host(&rdv->local, &ss->local);
+	     rdv_addr_is_same_host(&rdv->remote, &ss->remote) &&
+	     rdv_addr_is_same_host(&rdv->local, &ss->local);
 	if (ok) {
 		old = rdv->ss;
 		rdv->ss = ss;
@@ -347,7 +347,7 @@ static enum iw_reason rnic_rdv_handle_established(struct ddp_session *ss, const 
 
 /*
  * Close the stream once all posted requests are sent, without notifying the program, see
- * rnic_qp_keeps_recvs(). Later requests fail when the stream has ended.
+ * rnic_qp_must_keep_recvs(). Later requests fail when the stream has ended.
  */
 static void rnic_rdv_handle_peer_closed(struct ddp_session *ss)
 {

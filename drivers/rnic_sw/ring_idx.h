@@ -28,7 +28,7 @@ u32 ring_idx_count_posted(u32 prod, u32 head, u32 tail, u32 slots);
 u32 ring_idx_count_unread(u32 prod, u32 cons, u32 seen, u32 slots);
 
 /* Check whether the free-running index @a is before @b */
-static inline bool ring_idx_before(u32 a, u32 b)
+static inline bool ring_idx_is_before(u32 a, u32 b)
 {
 	return (s32)(a - b) < 0;
 }

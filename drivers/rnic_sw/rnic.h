@@ -512,7 +512,7 @@ void rnic_qp_rem_ref(struct ib_qp *ib);
 void rnic_qp_owner_init(struct rnic_qp *qp);
 void rnic_qp_owner_exit(struct rnic_qp *qp);
 void rnic_qp_update_authorization(struct rnic_qp *qp, enum ib_qp_state to);
-bool rnic_may_current_connect_qp(struct rnic_qp *qp);
+bool rnic_current_may_connect_qp(struct rnic_qp *qp);
 bool rnic_qp_try_use_connect_right(struct rnic_qp *qp);
 
 /* limits.c: number of objects of each kind */

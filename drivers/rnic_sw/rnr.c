@@ -114,7 +114,7 @@ enum iw_reason rdmap_rq_dequeue_or_wait(struct rdmap *r)
 	 * a receive that is posted from now on ends the wait, see the top of this file; check for
 	 * receives that were posted before
 	 */
-	if ((!qp->srq && !rnic_rq_set_wakeup(qp)) || rnic_rq_has_recv(qp)) {
+	if ((!qp->srq && !rnic_rq_try_set_wakeup(qp)) || rnic_rq_has_recv(qp)) {
 		rnr->waiting = false;
 		if (!qp->srq)
 			rnic_rq_clear_wakeup(qp);

@@ -22,7 +22,7 @@ void rnic_rnr_end_wait_if_posted(struct rnic_qp *qp);
 
 /* rq.c, srq.c: functions of the receive queues for rnr.c */
 bool rnic_rq_has_recv(struct rnic_qp *qp);
-bool rnic_rq_set_wakeup(struct rnic_qp *qp);
+bool rnic_rq_try_set_wakeup(struct rnic_qp *qp);
 void rnic_rq_clear_wakeup(struct rnic_qp *qp);
 bool rnic_srq_has_recv(struct rnic_srq *srq);
 

@@ -277,7 +277,7 @@ bool rnic_rq_has_recv(struct rnic_qp *qp)
 }
 
 /**
- * rnic_rq_set_wakeup - make a program that posts a receive enter the kernel
+ * rnic_rq_try_set_wakeup - make a program that posts a receive enter the kernel
  * @qp: the queue pair, without SRQ
  *
  * Sets NEED_WAKEUP. The caller must then check for receives that were posted before, because the
@@ -288,7 +288,7 @@ bool rnic_rq_has_recv(struct rnic_qp *qp)
  * Return: true if NEED_WAKEUP is set for the caller; false if a flush has begun, which has set
  * NEED_WAKEUP itself and needs it until the end.
  */
-bool rnic_rq_set_wakeup(struct rnic_qp *qp)
+bool rnic_rq_try_set_wakeup(struct rnic_qp *qp)
 {
 	struct rnic_rq *rq = &qp->rq;
 	unsigned long flags;
@@ -308,7 +308,7 @@ bool rnic_rq_set_wakeup(struct rnic_qp *qp)
 }
 
 /**
- * rnic_rq_clear_wakeup - undo rnic_rq_set_wakeup(), unless a flush has begun
+ * rnic_rq_clear_wakeup - undo rnic_rq_try_set_wakeup(), unless a flush has begun
  * @qp: the queue pair, without SRQ
  *
  * Context: any.

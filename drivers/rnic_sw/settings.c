@@ -56,7 +56,7 @@ static const struct value_name *find_value(const struct value_name *w, const cha
 	return w->name ? w : NULL;
 }
 
-static const char *name_of_value(const struct value_name *w, u8 value)
+static const char *get_value_name(const struct value_name *w, u8 value)
 {
 	while (w->name && w->value != value)
 		w++;
@@ -76,7 +76,7 @@ struct choice {
 		values, KBUILD_MODNAME ": value must be " accepted,	\
 		offsetof(struct rnic_policy, member), set })
 
-static u8 *choice_ptr(struct ib_device *ib, const struct choice *c)
+static u8 *get_choice_ptr(struct ib_device *ib, const struct choice *c)
 {
 	return (u8 *)&to_rnic_dev(ib)->policy + c->at;
 }
@@ -87,7 +87,7 @@ static void rnic_show_named_value(struct ib_device *ib,
 {
 	const struct choice *c = param->arg;
 
-	strscpy(text, name_of_value(c->values, READ_ONCE(*choice_ptr(ib, c))), size);
+	strscpy(text, get_value_name(c->values, READ_ONCE(*get_choice_ptr(ib, c))), size);
 }
 
 static int rnic_set_connect_setting(struct rnic_dev *dev, u8 *at, u8 value)
@@ -127,7 +127,7 @@ static int rnic_set_named_value(struct ib_device *ib,
 			extack->_msg = c->invalid;
 		return -EINVAL;
 	}
-	err = c->set(to_rnic_dev(ib), choice_ptr(ib, c), w->value);
+	err = c->set(to_rnic_dev(ib), get_choice_ptr(ib, c), w->value);
 	if (err == -EPROTONOSUPPORT)
 		NL_SET_ERR_MSG_MOD(extack, "SCTP is not available in this kernel");
 	else if (err == -EADDRINUSE)
@@ -138,7 +138,7 @@ static int rnic_set_named_value(struct ib_device *ib,
 }
 
 /* Settings whose values are numbers; param->arg is the offset of a u16 in struct rnic_policy */
-static u16 *number_ptr(struct ib_device *ib, const struct ib_device_param *param)
+static u16 *get_number_ptr(struct ib_device *ib, const struct ib_device_param *param)
 {
 	return (void *)&to_rnic_dev(ib)->policy + (uintptr_t)param->arg;
 }
@@ -146,7 +146,7 @@ static u16 *number_ptr(struct ib_device *ib, const struct ib_device_param *param
 static void rnic_show_number(struct ib_device *ib, const struct ib_device_param *param,
 			     char *text, size_t size)
 {
-	scnprintf(text, size, "%u", READ_ONCE(*number_ptr(ib, param)));
+	scnprintf(text, size, "%u", READ_ONCE(*get_number_ptr(ib, param)));
 }
 
 static int rnic_set_number(struct ib_device *ib, const struct ib_device_param *param,
@@ -158,7 +158,7 @@ static int rnic_set_number(struct ib_device *ib, const struct ib_device_param *p
 	if (err)
 		NL_SET_ERR_MSG_MOD(extack, "value must be 0 to 65535");
 	else
-		WRITE_ONCE(*number_ptr(ib, param), value);
+		WRITE_ONCE(*get_number_ptr(ib, param), value);
 	return err;
 }
 

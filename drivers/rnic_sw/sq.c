@@ -213,7 +213,7 @@ static void fill_cqe(const struct rnic_qp *qp, const struct rnic_swqe *n,
 /* Check whether the peer's Terminate reports that a message has found no receive */
 static bool is_terminate_for_no_receive(const struct rdmap *r)
 {
-	const struct iw_reason_row *row = iw_reason_row(IW_DDP_U_NO_BUFFER);
+	const struct iw_reason_row *row = iw_reason_get_row(IW_DDP_U_NO_BUFFER);
 
 	return r->peer_layer == row->layer && r->peer_type == row->type &&
 	       r->peer_code == row->code;
@@ -280,7 +280,7 @@ static bool __pop_wqe_to_flush(struct rnic_sq *sq)
 static bool __is_done(const struct rnic_sq *sq, const struct rnic_swqe *n)
 {
 	return n->state == SWQE_DONE ||
-	       (n->state == SWQE_PULLED && ring_idx_before(sq->tail, sq->sent));
+	       (n->state == SWQE_PULLED && ring_idx_is_before(sq->tail, sq->sent));
 }
 
 /*
@@ -305,7 +305,7 @@ static bool __try_prepare_oldest_completion(struct rnic_qp *qp)
 		return true;
 	if (!sq->flushing)
 		return false;
-	/* rnic_qp_keeps_recvs() may have postponed the flush of receives up to this first error */
+	/* rnic_qp_must_keep_recvs() may have postponed the flush of receives up to this error */
 	if (!sq->error_completed && rnic_qp_rdv(qp))
 		rnic_qp_schedule_flush(qp);
 	sq->error_completed = true;
@@ -575,7 +575,7 @@ static bool is_completed_up_to(struct rnic_sq *sq, u32 end)
 	bool done;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	done = ring_idx_before(end, sq->tail) ||
+	done = ring_idx_is_before(end, sq->tail) ||
 	       (sq->tail == end && !sq->completing);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	return done;

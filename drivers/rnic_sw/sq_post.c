@@ -151,7 +151,7 @@ static int __post_one(struct rnic_qp *qp, const struct ib_send_wr *wr)
 
 /*
  * Handle a post after the stream has ended.  The worker decides when the flush begins, see
- * rnic_rdv_defer_flush().  A program's later posts are flushed at once.
+ * rnic_rdv_try_defer_flush().  A program's later posts are flushed at once.
  */
 static void handle_post_after_end(struct rnic_qp *qp)
 {

@@ -75,7 +75,7 @@ u32 sddp_next_retry_delay(u32 before)
 	return before > DELAY_MAX / 2 ? DELAY_MAX : 2 * before;
 }
 
-static int error_rank(int err)
+static int get_error_rank(int err)
 {
 	switch (err) {
 	case 0:
@@ -102,5 +102,5 @@ static int error_rank(int err)
  */
 int sddp_choose_worse_error(int a, int b)
 {
-	return error_rank(b) > error_rank(a) ? b : a;
+	return get_error_rank(b) > get_error_rank(a) ? b : a;
 }

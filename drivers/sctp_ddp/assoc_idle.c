@@ -45,7 +45,7 @@ void sddp_assoc_start_idle_timer(struct sddp_assoc *a)
 		return;
 	if (!atomic_read(&a->live)) {
 		sddp_tx_free_buf(a);
-		if (!a->peer_accepted && !a->active && !sddp_unaccepted_add_again(a)) {
+		if (!a->peer_accepted && !a->active && !sddp_unaccepted_try_add_again(a)) {
 			a->end_reason = a->end_reason ?: IW_LOCAL_CLOSE;
 			sddp_assoc_kick(a);
 		}
@@ -90,9 +90,9 @@ void sddp_assoc_account_session_end(struct sddp_assoc *a, const struct sddp_stre
  * Return: true on success; false if SCTP holds more received data than these limits
  * allow.
  */
-static bool sddp_assoc_reset_to_unaccepted(struct sddp_assoc *a)
+static bool sddp_assoc_try_reset_to_unaccepted(struct sddp_assoc *a)
 {
-	if (!sddp_sock_shrink_buffers(a))
+	if (!sddp_sock_try_shrink_buffers(a))
 		return false;
 	a->peer_accepted = false;
 	a->violations = 0;
@@ -118,6 +118,6 @@ bool sddp_assoc_handle_idle_timer(struct sddp_assoc *a)
 		return false;
 	}
 	if (a->peer_accepted)
-		return !sddp_assoc_reset_to_unaccepted(a);
+		return !sddp_assoc_try_reset_to_unaccepted(a);
 	return sddp_table_del_if_idle(a);
 }

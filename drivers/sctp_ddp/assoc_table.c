@@ -182,8 +182,8 @@ static int reserve_stream_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
  * new sessions, so they end when they are idle. Return: the association; NULL if none of
  * the checked associations is suitable and has a free number.
  */
-static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args,
-						  u32 hash, int vrf, u16 *id)
+static struct sddp_assoc *__sddp_reserve_in_existing_assoc(const struct ddp_connect *args,
+							   u32 hash, int vrf, u16 *id)
 {
 	struct sddp_assoc *a;
 	int steps = 0;
@@ -200,7 +200,7 @@ static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args
 }
 
 /* Count a reserved stream number, which keeps the association open, and take a reference */
-static struct sddp_assoc *__sddp_hold_reserved(struct sddp_assoc *a)
+static struct sddp_assoc *__sddp_count_reserved_and_get(struct sddp_assoc *a)
 {
 	lockdep_assert_held(&assocs_lock);
 	atomic_inc(&a->live);
@@ -212,14 +212,15 @@ static struct sddp_assoc *__sddp_hold_reserved(struct sddp_assoc *a)
  * Reserve a stream number of an existing association. Return: the association, referenced,
  * which stays open while the number is reserved; NULL if no association is suitable.
  */
-static struct sddp_assoc *sddp_reserve_existing(const struct ddp_connect *args, int vrf, u16 *id)
+static struct sddp_assoc *sddp_reserve_in_existing_assoc(const struct ddp_connect *args,
+							 int vrf, u16 *id)
 {
 	struct sddp_assoc *a;
 
 	spin_lock(&assocs_lock);
-	a = __sddp_reserve_existing(args, hash_dest(args), vrf, id);
+	a = __sddp_reserve_in_existing_assoc(args, hash_dest(args), vrf, id);
 	if (a)
-		__sddp_hold_reserved(a);
+		__sddp_count_reserved_and_get(a);
 	spin_unlock(&assocs_lock);
 	return a;
 }
@@ -230,21 +231,21 @@ static struct sddp_assoc *sddp_reserve_existing(const struct ddp_connect *args, 
  * whose stream number 0 is already reserved, to the table. Return: the association,
  * referenced, which stays open while the number is reserved.
  */
-static struct sddp_assoc *sddp_reserve_or_add(const struct ddp_connect *args,
-					      u16 *id, struct sddp_assoc *fresh)
+static struct sddp_assoc *sddp_reserve_or_add_assoc(const struct ddp_connect *args,
+						    u16 *id, struct sddp_assoc *fresh)
 {
 	u32 hash = hash_dest(args);
 	struct sddp_assoc *a;
 
 	spin_lock(&assocs_lock);
-	a = __sddp_reserve_existing(args, hash, fresh->vrf, id);
+	a = __sddp_reserve_in_existing_assoc(args, hash, fresh->vrf, id);
 	if (!a) {
 		a = fresh;
 		*id = 0;
 		list_add_tail(&a->list, &all);
 		hash_add(dests, &a->dest_node, hash);
 	}
-	__sddp_hold_reserved(a);
+	__sddp_count_reserved_and_get(a);
 	spin_unlock(&assocs_lock);
 	return a;
 }
@@ -285,7 +286,7 @@ static struct sddp_assoc *new_active_assoc(const struct ddp_connect *args, int v
 }
 
 /**
- * sddp_assoc_reserve - reserve a pair of streams for a new local session
+ * sddp_reserve_stream_pair - reserve a pair of streams for a new local session
  * @args: addresses, owner and policy
  * @work: worker function for a new association
  * @id: set to the stream number of the pair
@@ -296,18 +297,18 @@ static struct sddp_assoc *new_active_assoc(const struct ddp_connect *args, int v
  * Context: may sleep to allocate memory, but does not wait for a peer or a program.
  * Return: the association, referenced, or an error pointer.
  */
-struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
-				      work_func_t work, u16 *id)
+struct sddp_assoc *sddp_reserve_stream_pair(const struct ddp_connect *args,
+					    work_func_t work, u16 *id)
 {
 	int vrf = ddp_addr_get_vrf(args->net, args->ifindex, args->local);
-	struct sddp_assoc *a = sddp_reserve_existing(args, vrf, id), *fresh;
+	struct sddp_assoc *a = sddp_reserve_in_existing_assoc(args, vrf, id), *fresh;
 
 	if (a)
 		return a;
 	fresh = new_active_assoc(args, vrf, work);
 	if (IS_ERR(fresh))
 		return fresh;
-	a = sddp_reserve_or_add(args, id, fresh);
+	a = sddp_reserve_or_add_assoc(args, id, fresh);
 	if (a == fresh) {
 		sddp_assoc_kick(a);
 	} else {
@@ -318,7 +319,7 @@ struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
 }
 
 /**
- * sddp_assoc_reserve_again - reserve another pair of streams for a session
+ * sddp_reserve_other_stream_pair - reserve another pair of streams for a session
  * @a: the session's present association, which has too few streams
  * @ss: the session
  * @id: set to the stream number of the pair
@@ -328,8 +329,8 @@ struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
  * Context: worker, with the mutex of @a held.
  * Return: the association, referenced, or an error pointer.
  */
-struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
-					    const struct ddp_session *ss, u16 *id)
+struct sddp_assoc *sddp_reserve_other_stream_pair(const struct sddp_assoc *a,
+						  const struct ddp_session *ss, u16 *id)
 {
 	struct ddp_policy policy = { .streams = a->limit };
 	const struct ddp_connect args = {
@@ -339,15 +340,15 @@ struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
 	};
 
 	memcpy(policy.paths, a->paths, sizeof(policy.paths));
-	return sddp_assoc_reserve(&args, a->work.func, id);
+	return sddp_reserve_stream_pair(&args, a->work.func, id);
 }
 
 /**
- * sddp_assoc_unreserve - release a reserved stream number that no session has used
+ * sddp_unreserve_stream_pair - release a reserved pair of streams that no session has used
  * @a: the association; the caller must hold a reference
- * @id: the stream number, from sddp_assoc_reserve()
+ * @id: the stream number of the pair, from sddp_reserve_stream_pair()
  */
-void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id)
+void sddp_unreserve_stream_pair(struct sddp_assoc *a, u16 id)
 {
 	xa_erase(&a->streams, id);
 	/*

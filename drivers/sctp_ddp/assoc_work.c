@@ -127,7 +127,7 @@ static void check_late_deadlines(struct sddp_assoc *a, bool more)
  * cannot delay a retry for ever. Return: true if the timer now expires in @delay
  * jiffies; false if it was already going to expire by then.
  */
-static bool arm_retry_timer(struct sddp_assoc *a, unsigned long delay)
+static bool arm_retry_timer_if_earlier(struct sddp_assoc *a, unsigned long delay)
 {
 	unsigned long at = jiffies + delay;
 
@@ -152,7 +152,7 @@ static bool arm_retry_timer(struct sddp_assoc *a, unsigned long delay)
  */
 static void sddp_assoc_schedule_retry(struct sddp_assoc *a)
 {
-	arm_retry_timer(a, HZ / 2);
+	arm_retry_timer_if_earlier(a, HZ / 2);
 }
 
 /*
@@ -163,7 +163,7 @@ static void sddp_assoc_schedule_backoff(struct sddp_assoc *a)
 {
 	u32 delay = sddp_next_retry_delay(a->retry_delay);
 
-	if (arm_retry_timer(a, msecs_to_jiffies(delay)))
+	if (arm_retry_timer_if_earlier(a, msecs_to_jiffies(delay)))
 		a->retry_delay = delay;
 }
 
@@ -426,7 +426,7 @@ void sddp_assoc_work(struct work_struct *w)
 static void sddp_assoc_evict_if_unaccepted(struct sddp_assoc *a)
 {
 	mutex_lock(&a->mutex);
-	if (a->phase == SDDP_UP && !sddp_unaccepted_cancel_evict(a))
+	if (a->phase == SDDP_UP && !sddp_unaccepted_try_cancel_evict(a))
 		sddp_assoc_tear_down(a, IW_LOCAL_CLOSE, true);
 	mutex_unlock(&a->mutex);
 }
@@ -466,10 +466,10 @@ int sddp_assoc_set_up_passive(struct sddp_assoc *a)
 	sddp_assoc_get(a);
 	sddp_table_add_unshared(a);
 	other = sddp_unaccepted_add(a);
-	sddp_sock_attach(a);
+	sddp_sock_install_callbacks(a);
 	sddp_assoc_set_phase(a, SDDP_UP);
 	sddp_assoc_start_idle_timer(a);
-	/* schedule the worker for chunks that arrived before sddp_sock_attach() */
+	/* schedule the worker for chunks that arrived before sddp_sock_install_callbacks() */
 	sddp_assoc_kick(a);
 	mutex_unlock(&a->mutex);
 	sddp_assoc_put(a);

@@ -21,14 +21,14 @@ static atomic_long_t all_bytes = ATOMIC_LONG_INIT(0);
  * Compute the memory, in bytes, that a kept chunk with @len bytes of data uses. Include
  * the structure itself, because a peer can cause many kept chunks without data.
  */
-static u32 kept_size(u32 len)
+static u32 compute_kept_size(u32 len)
 {
 	return kmalloc_size_roundup(sizeof(struct sddp_kept) + len);
 }
 
 static bool may_keep_chunk(const struct sddp_stream *st, u32 len)
 {
-	u32 bytes = kept_size(len);
+	u32 bytes = compute_kept_size(len);
 
 	/*
 	 * Limit the memory until the peer's Accept has arrived. Normally few segments
@@ -60,17 +60,17 @@ bool sddp_early_may_defer(const struct sddp_stream *st)
 
 static void sddp_early_charge(struct sddp_stream *st, u32 len)
 {
-	st->early_cost += kept_size(len);
-	st->a->kept += kept_size(len);
-	atomic_long_add(kept_size(len), &all_bytes);
+	st->early_cost += compute_kept_size(len);
+	st->a->kept += compute_kept_size(len);
+	atomic_long_add(compute_kept_size(len), &all_bytes);
 	st->early_count++;
 }
 
 static void sddp_early_uncharge(struct sddp_stream *st, u32 len)
 {
-	st->early_cost -= kept_size(len);
-	st->a->kept -= kept_size(len);
-	atomic_long_sub(kept_size(len), &all_bytes);
+	st->early_cost -= compute_kept_size(len);
+	st->a->kept -= compute_kept_size(len);
+	atomic_long_sub(compute_kept_size(len), &all_bytes);
 	st->early_count--;
 }
 

@@ -378,11 +378,11 @@ void sddp_table_del(struct sddp_assoc *a);
 void sddp_table_unhash(struct sddp_assoc *a);
 bool sddp_table_del_if_idle(struct sddp_assoc *a);
 struct sddp_assoc *sddp_table_pop(void);
-struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
-				      work_func_t work, u16 *id);
-struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
-					    const struct ddp_session *ss, u16 *id);
-void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id);
+struct sddp_assoc *sddp_reserve_stream_pair(const struct ddp_connect *args,
+					    work_func_t work, u16 *id);
+struct sddp_assoc *sddp_reserve_other_stream_pair(const struct sddp_assoc *a,
+						  const struct ddp_session *ss, u16 *id);
+void sddp_unreserve_stream_pair(struct sddp_assoc *a, u16 id);
 
 /* assoc.c: lifetime of an association */
 struct sddp_assoc *sddp_assoc_new(struct net *net, const struct ddp_sock_owner *owner,
@@ -404,10 +404,10 @@ void sddp_assoc_stop_all(void);
 
 /* unaccepted.c: associations without an accepted session */
 struct sddp_assoc *sddp_unaccepted_add(struct sddp_assoc *a);
-bool sddp_unaccepted_add_again(struct sddp_assoc *a);
+bool sddp_unaccepted_try_add_again(struct sddp_assoc *a);
 void sddp_unaccepted_remove(struct sddp_assoc *a);
 void sddp_assoc_count_accepted(struct sddp_assoc *a);
-bool sddp_unaccepted_cancel_evict(struct sddp_assoc *a);
+bool sddp_unaccepted_try_cancel_evict(struct sddp_assoc *a);
 
 /* stream.c: lifetime of a pair of streams, and requests of the ULP to its session */
 struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
@@ -492,7 +492,7 @@ int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens);
 void sddp_sock_copy_cookie_key(struct socket *child, const struct socket *listener);
 int sddp_sock_create(struct sddp_assoc *a);
 int sddp_sock_connect(struct sddp_assoc *a);
-void sddp_sock_attach(struct sddp_assoc *a);
+void sddp_sock_install_callbacks(struct sddp_assoc *a);
 void sddp_sock_release(struct sddp_assoc *a, bool abort);
 enum sddp_sock_state sddp_sock_update_state(struct sddp_assoc *a, int *err);
 bool sddp_sock_has_peer_restarted(const struct sddp_assoc *a,
@@ -507,9 +507,9 @@ u32 sddp_sock_get_acked_tsn(struct sddp_assoc *a);
 void sddp_sock_init_buffers(struct socket *sock, bool unaccepted);
 void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk);
 void sddp_sock_grow_buffers(struct sddp_assoc *a);
-bool sddp_sock_shrink_buffers(struct sddp_assoc *a);
+bool sddp_sock_try_shrink_buffers(struct sddp_assoc *a);
 void sddp_sock_prepare_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget);
-bool sddp_sock_cork(struct sddp_assoc *a, u32 len);
+bool sddp_sock_try_cork(struct sddp_assoc *a, u32 len);
 void sddp_sock_uncork(struct sddp_assoc *a);
 void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q);
 

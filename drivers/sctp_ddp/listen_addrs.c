@@ -44,7 +44,7 @@ struct laddr {
 	struct hlist_node	list;	/* entry in the table laddrs of the sddp_listener */
 	struct sockaddr_storage	addr;
 	struct ddp_listener	*addr_listener;	/* listener on this address */
-	bool			seen;	/* mark of unlisten_unseen(): the address still exists */
+	bool			seen;	/* set by unlisten_unseen_laddrs(): address still exists */
 };
 
 /* Snapshot of the addresses that a listener must listen on, each with the listener's port */
@@ -274,7 +274,7 @@ void sddp_laddrs_queue_updates(const struct net *net, const struct net_device *d
  * Stop listening on addresses that are not in @all. Return: true if a socket has been
  * closed, false otherwise.
  */
-static bool unlisten_unseen(struct sddp_listener *l, const struct addresses *all)
+static bool unlisten_unseen_laddrs(struct sddp_listener *l, const struct addresses *all)
 {
 	struct hlist_node *next;
 	bool left = false;
@@ -332,7 +332,7 @@ static int update_listener(struct sddp_listener *l)
 	 * Update the other listeners, too: an address may have moved to the interface of
 	 * another listener, which could not bind to the address until now.
 	 */
-	if (unlisten_unseen(l, all))
+	if (unlisten_unseen_laddrs(l, all))
 		sddp_laddrs_queue_updates(l->args.net, NULL, l);
 	err = listen_all_laddrs(l, all);
 	kvfree(all);

@@ -95,8 +95,8 @@ static struct sddp_control *alloc_control(enum sddp_chunk_kind what,
 static int sddp_llp_reserve_and_begin(struct sddp_stream *st,
 				      const struct ddp_connect *args)
 {
-	struct sddp_assoc *a = sddp_assoc_reserve(args, sddp_assoc_work,
-						  &st->id);
+	struct sddp_assoc *a = sddp_reserve_stream_pair(args, sddp_assoc_work,
+							&st->id);
 	int err;
 
 	if (IS_ERR(a))
@@ -104,7 +104,7 @@ static int sddp_llp_reserve_and_begin(struct sddp_stream *st,
 	st->a = a;
 	err = sddp_stream_begin(st, args->stream);
 	if (err)
-		sddp_assoc_unreserve(a, st->id);
+		sddp_unreserve_stream_pair(a, st->id);
 	return err;
 }
 

@@ -68,7 +68,7 @@ static void consume_chunk(struct sddp_assoc *a, u32 len)
  * removed; false if the chunk stays in SCTP's queue for a later call, because memory is
  * short or a page fault is pending.
  */
-static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
+static bool receive_first_chunk(struct sddp_assoc *a, struct sk_buff *skb)
 {
 	struct sddp_chunk_desc in;
 	bool taken;
@@ -101,7 +101,7 @@ int sddp_recv(struct sddp_assoc *a)
 	for (budget = RX_BUDGET; budget > 0; budget -= n) {
 		n = sddp_recv_collect_chunks(a, batch);
 		for (i = 0; i < n; i++)
-			if (!receive_one(a, batch[i]))
+			if (!receive_first_chunk(a, batch[i]))
 				return -ENOMEM;
 		if (n < BATCH)
 			return 0;

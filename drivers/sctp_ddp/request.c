@@ -15,7 +15,7 @@ static int sddp_listen_report_initiate(struct ddp_port_listener *l, struct sddp_
 	int err;
 
 	/* RFC 5043 6.4: refuse the Initiate if too many requests are pending */
-	if (!ddp_port_attach_request(l, &st->conn_req, &st->a->remote))
+	if (!ddp_port_try_attach_request(l, &st->conn_req, &st->a->remote))
 		return -EBUSY;
 	st->ss.user = l->dl.user;
 	err = ddp_port_report_request(&st->conn_req, &st->ss, o);

@@ -238,7 +238,7 @@ void sddp_rx_resume(struct sddp_stream *st)
  * Let DDP place the payload of an out-of-order segment. Return: true if DDP has placed the payload
  * and @p is set, false if the whole segment must be kept.
  */
-static bool place_early_segment(struct sddp_stream *st, u32 len, struct ddp_placed *p)
+static bool try_place_early_segment(struct sddp_stream *st, u32 len, struct ddp_placed *p)
 {
 	u8 head[IW_DDP_T_HDR_LEN];
 	bool placed;
@@ -257,12 +257,12 @@ static bool place_early_segment(struct sddp_stream *st, u32 len, struct ddp_plac
  * discards segments. Return: true if the chunk is kept, false if a limit is reached, memory is
  * short, or the chunk cannot be read.
  */
-static bool keep_early_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in, u16 ssn)
+static bool try_keep_early_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in, u16 ssn)
 {
 	bool control = in->ppid == SDDP_PPID_CONTROL;
 	bool unwanted = !control && (st->rx_stopped || st->ended);
 	struct ddp_placed p = {};
-	bool placed = !control && place_early_segment(st, in->len, &p);
+	bool placed = !control && try_place_early_segment(st, in->len, &p);
 	u32 len = placed || unwanted ? 0 : in->len;
 	struct sddp_kept *k;
 
@@ -293,7 +293,7 @@ static bool may_be_out_of_order(const struct sddp_stream *st)
 }
 
 /* Keep a segment that waits for a page fault. Return: false if it stays in SCTP's queue. */
-static bool keep_deferred_segment(struct sddp_stream *st, u32 len)
+static bool try_keep_deferred_segment(struct sddp_stream *st, u32 len)
 {
 	struct sddp_kept *k = NULL;
 
@@ -318,7 +318,7 @@ static bool process_next_chunk(struct sddp_stream *st, const struct sddp_chunk_d
 	if (in->ppid == SDDP_PPID_CONTROL)
 		process_control(st, in->len);
 	else if (!process_segment(st, in->len, NULL))
-		return keep_deferred_segment(st, in->len);
+		return try_keep_deferred_segment(st, in->len);
 	st->rx_next++;
 	process_kept_in_order(st);
 	return true;
@@ -389,7 +389,7 @@ static bool process_early_chunk(struct sddp_stream *st, const struct sddp_chunk_
 		abort_session(st, IW_SCTP_SSN);
 		return true;
 	}
-	if ((!st->deferred || sddp_early_may_defer(st)) && keep_early_chunk(st, in, h->ssn))
+	if ((!st->deferred || sddp_early_may_defer(st)) && try_keep_early_chunk(st, in, h->ssn))
 		return true;
 	/* retry later if deferred chunks use up the memory, which is not an error of the peer */
 	if (st->a->deferred)
@@ -515,9 +515,9 @@ static void release_stream_number(struct sddp_stream *st)
 }
 
 /*
- * Check whether a chunk is the next session's Initiate (RFC 5043 6.6), which has arrived while
- * chunks of this session are deferred: all chunks of this session have been received, and our last
- * chunk has been sent.
+ * Check whether a chunk is the Initiate of the next session on this stream (RFC 5043 6.6), which
+ * can arrive while chunks of this session are deferred. The peer may send it only after the last
+ * chunk of each side, so all chunks of this session are received and our last chunk is sent.
  */
 static bool is_next_initiate(const struct sddp_stream *st, const struct sddp_head *h)
 {
@@ -534,13 +534,13 @@ static bool is_next_initiate(const struct sddp_stream *st, const struct sddp_hea
  * Keep the next session's Initiate until this session's stream is released. Return: true if the
  * Initiate is kept, false if the caller must leave it in SCTP's queue and receive it again.
  */
-static bool keep_next_initiate(struct sddp_stream *st, const struct sddp_chunk_desc *in)
+static bool try_keep_next_initiate(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 {
 	struct sddp_stream *next = alloc_stream(st->a, in->id);
 
 	if (!next)
 		return false;
-	if (!keep_early_chunk(next, in, 0)) {
+	if (!try_keep_early_chunk(next, in, 0)) {
 		ddp_session_put(&next->ss);
 		return false;
 	}
@@ -595,6 +595,6 @@ bool sddp_rx_process_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *i
 		return sddp_rx_process_first(a, in, &h) != -ENOMEM;
 	st = at;
 	if (is_next_initiate(st, &h))
-		return keep_next_initiate(st, in);
+		return try_keep_next_initiate(st, in);
 	return process_chunk(st->next ?: st, in, &h);
 }

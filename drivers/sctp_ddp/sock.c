@@ -208,13 +208,13 @@ void sddp_sock_copy_cookie_key(struct socket *child, const struct socket *listen
 }
 
 /**
- * sddp_sock_attach - set the callbacks of the association's socket
+ * sddp_sock_install_callbacks - set the callbacks of the association's socket
  * @a: the association; sddp_sock_release() restores the original callbacks
  *
  * The callbacks are not called for events that happened before this call, so the caller
  * must check the socket's state afterwards.
  */
-void sddp_sock_attach(struct sddp_assoc *a)
+void sddp_sock_install_callbacks(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 
@@ -223,7 +223,7 @@ void sddp_sock_attach(struct sddp_assoc *a)
 	add_wait_queue(sk_sleep(sk), &a->wait_entry);
 }
 
-/* Restore the socket's original callbacks, if sddp_sock_attach() has replaced them */
+/* Restore the socket's original callbacks, if sddp_sock_install_callbacks() has replaced them */
 static void detach_callbacks(struct sddp_assoc *a, struct sock *sk)
 {
 	if (sk->sk_user_data != a)
@@ -352,7 +352,7 @@ int sddp_sock_connect(struct sddp_assoc *a)
 	if (!err && !has_route(a->sock))
 		err = -ENETUNREACH;
 	if (!err)
-		sddp_sock_attach(a);
+		sddp_sock_install_callbacks(a);
 	return err;
 }
 

@@ -119,7 +119,7 @@ void sddp_sock_grow_buffers(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_shrink_buffers - restore the buffer limits of an unaccepted peer
+ * sddp_sock_try_shrink_buffers - restore the buffer limits of an unaccepted peer
  * @a: the association
  *
  * SCTP announces the smaller window with its next SACK.
@@ -129,7 +129,7 @@ void sddp_sock_grow_buffers(struct sddp_assoc *a)
  * caller must end the association, because SCTP holds more received data than the limit
  * allows.
  */
-bool sddp_sock_shrink_buffers(struct sddp_assoc *a)
+bool sddp_sock_try_shrink_buffers(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
@@ -148,7 +148,7 @@ bool sddp_sock_shrink_buffers(struct sddp_assoc *a)
 }
 
 /* Compute the maximum length, in bytes, of a chunk's user data if SCTP fragments at @len bytes */
-static u32 max_chunk_len(u32 len)
+static u32 compute_max_chunk_len(u32 len)
 {
 	len -= min_t(u32, len, SACK_RESERVE);
 	return clamp_t(u32, len, SDDP_CHUNK_MIN, SDDP_OUT_SIZE);
@@ -180,7 +180,7 @@ void sddp_sock_prepare_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *bu
 		unsent = asoc->outqueue.out_qlen;
 	}
 	release_sock(sk);
-	budget->fragment = max_chunk_len(len);
+	budget->fragment = compute_max_chunk_len(len);
 	budget->bytes = UNSENT_MAX - min_t(u32, unsent, UNSENT_MAX);
 	if (budget->bytes)
 		WRITE_ONCE(a->unsent_full, false);
@@ -198,7 +198,7 @@ static int sddp_sndbuf_cost(u32 len)
 }
 
 /**
- * sddp_sock_cork - make SCTP hold back the next chunks
+ * sddp_sock_try_cork - make SCTP hold back the next chunks
  * @a: the association
  * @len: maximum number of bytes that the caller passes to SCTP until it calls
  *	sddp_sock_uncork()
@@ -211,7 +211,7 @@ static int sddp_sndbuf_cost(u32 len)
  * Return: true if SCTP holds back chunks now; false if the send buffer does not have
  * enough space or SCTP's association has ended.
  */
-bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
+bool sddp_sock_try_cork(struct sddp_assoc *a, u32 len)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
@@ -269,7 +269,7 @@ void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q)
 	spin_unlock_irqrestore(&a->lock, flags);
 	if (!asoc)
 		return;
-	q->mulpdu = max_chunk_len(READ_ONCE(asoc->frag_point)) - SDDP_SEGMENT;
+	q->mulpdu = compute_max_chunk_len(READ_ONCE(asoc->frag_point)) - SDDP_SEGMENT;
 	q->unacked = READ_ONCE(asoc->outqueue.outstanding_bytes);
 	q->unsent = READ_ONCE(asoc->outqueue.out_qlen);
 	q->unread = atomic_read(&asoc->rmem_alloc);

@@ -104,7 +104,7 @@ static bool sddp_stream_move_to_other_assoc(struct sddp_stream *st)
 	struct sddp_assoc *from = st->a, *to;
 	u16 id;
 
-	to = sddp_assoc_reserve_again(from, &st->ss, &id);
+	to = sddp_reserve_other_stream_pair(from, &st->ss, &id);
 	if (IS_ERR(to)) {
 		sddp_stream_end(st, ddp_sock_err_to_reason(PTR_ERR(to), IW_NO_MEMORY),
 				NULL);

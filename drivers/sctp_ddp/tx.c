@@ -139,7 +139,7 @@ static void cork_or_uncork(struct sddp_assoc *a, u32 left)
 	u32 len = a->out_len;
 
 	if (!a->corked) {
-		if (more && len <= left && sddp_sock_cork(a, SLOT_BYTES_ALONE))
+		if (more && len <= left && sddp_sock_try_cork(a, SLOT_BYTES_ALONE))
 			a->corked = len;
 		return;
 	}
@@ -173,7 +173,7 @@ static int grow_out_buf(struct sddp_assoc *a, u32 size)
 	u8 *out;
 
 	/*
-	 * Add space for the offset of a long segment, see out_offset(). This may double
+	 * Add space for the offset of a long segment, see choose_out_offset(). This may double
 	 * the memory of the buffer, but only while the path allows long segments.
 	 */
 	if (size > DDP_COPY_LONG)
@@ -194,7 +194,7 @@ static int grow_out_buf(struct sddp_assoc *a, u32 size)
  * segment gets the same page offset as its source, so that ddp_copy() can copy whole
  * pages.
  */
-static u32 out_offset(struct sddp_stream *st, const struct ddp_txseg *seg)
+static u32 choose_out_offset(struct sddp_stream *st, const struct ddp_txseg *seg)
 {
 	unsigned long payload = (unsigned long)st->a->out + SDDP_SEGMENT + seg->hdr_len;
 
@@ -220,7 +220,7 @@ static bool build_next_segment(struct sddp_stream *st, u32 mulpdu)
 		ok = ddp_tx_next(st->stream, mulpdu, &seg);
 		if (!ok)
 			break;
-		a->out_at = out_offset(st, &seg);
+		a->out_at = choose_out_offset(st, &seg);
 		p = a->out + a->out_at;
 		sddp_ssn_encode(p, st->tx_ssn);
 		p += SDDP_SEGMENT;

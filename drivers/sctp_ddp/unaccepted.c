@@ -106,7 +106,7 @@ struct sddp_assoc *sddp_unaccepted_add(struct sddp_assoc *a)
 }
 
 /**
- * sddp_unaccepted_add_again - count an association as unaccepted again
+ * sddp_unaccepted_try_add_again - count an association as unaccepted again
  * @a: the association, without a session
  *
  * Treat @a as the oldest unaccepted association, so that it is the first to be evicted.
@@ -115,7 +115,7 @@ struct sddp_assoc *sddp_unaccepted_add(struct sddp_assoc *a)
  * Return: true if @a is counted now, or is being evicted; false if the caller must end
  * @a, because a limit is reached.
  */
-bool sddp_unaccepted_add_again(struct sddp_assoc *a)
+bool sddp_unaccepted_try_add_again(struct sddp_assoc *a)
 {
 	bool room = true;
 
@@ -167,17 +167,17 @@ void sddp_assoc_count_accepted(struct sddp_assoc *a)
 }
 
 /**
- * sddp_unaccepted_cancel_evict - cancel an eviction if the association is in use now
+ * sddp_unaccepted_try_cancel_evict - cancel an eviction if the association is in use now
  * @a: the association that sddp_unaccepted_add() has chosen
  *
  * An Initiate may have arrived after @a was chosen. If the program then rejects the
- * session, sddp_unaccepted_add_again() counts @a again.
+ * session, sddp_unaccepted_try_add_again() counts @a again.
  *
  * Context: the association's mutex held.
  * Return: true if the eviction is cancelled, because the association has a session or a
  * program has accepted one recently; false if the caller must end the association.
  */
-bool sddp_unaccepted_cancel_evict(struct sddp_assoc *a)
+bool sddp_unaccepted_try_cancel_evict(struct sddp_assoc *a)
 {
 	if (!a->peer_accepted && !atomic_read(&a->live))
 		return false;

@@ -81,7 +81,7 @@ struct ddp_port_listener {
  * @pending: true if the request is pending, and therefore on both lists
  * @evicted: true if the request was evicted, so the LLP is ending it
  *
- * Embedded in the LLP's connection. The LLP must not call ddp_port_attach_request() and
+ * Embedded in the LLP's connection. The LLP must not call ddp_port_try_attach_request() and
  * ddp_port_detach_request() concurrently for the same request.
  */
 struct ddp_conn_req {
@@ -138,8 +138,8 @@ ddp_port_get_listener_by_addr(const struct ddp_port_ops *ops, const struct net *
 void ddp_port_put_listener(struct ddp_port_listener *l);
 
 /* Attach a connection request to a listener, report it to the ULP, and detach it */
-bool ddp_port_attach_request(struct ddp_port_listener *l, struct ddp_conn_req *c,
-			     const struct sockaddr_storage *from);
+bool ddp_port_try_attach_request(struct ddp_port_listener *l, struct ddp_conn_req *c,
+				 const struct sockaddr_storage *from);
 void ddp_port_detach_request(struct ddp_conn_req *c);
 int ddp_port_report_request(struct ddp_conn_req *c, struct ddp_session *ss,
 			    const struct ddp_offer *o);

@@ -174,7 +174,7 @@ struct iw_reason_row {
 	const char	*rule;
 };
 
-const struct iw_reason_row *iw_reason_row(enum iw_reason why);
+const struct iw_reason_row *iw_reason_get_row(enum iw_reason why);
 const char *iw_reason_name(enum iw_reason why);
 
 #endif

@@ -324,9 +324,9 @@ enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
  * off, and with @result only in the transmit path. Returns IW_AGAIN if a page
  * fault must be resolved first.
  */
-enum iw_reason ddp_mem_update_atomic(struct ddp_stream *s, u32 stag, u64 to,
-				     u64 (*result)(const void *how, u64 old),
-				     const void *how, u64 *old);
+enum iw_reason ddp_mem_apply_atomic(struct ddp_stream *s, u32 stag, u64 to,
+				    u64 (*result)(const void *how, u64 old),
+				    const void *how, u64 *old);
 
 /*
  * Copy @src to registered memory that a work request of the local ULP names.

@@ -66,7 +66,7 @@ KUNIT_ARRAY_PARAM(wire, wires, describe_wire);
 static void reason_on_the_wire(struct kunit *test)
 {
 	const struct wire *w = test->param_value;
-	const struct iw_reason_row *row = iw_reason_row(w->why);
+	const struct iw_reason_row *row = iw_reason_get_row(w->why);
 
 	KUNIT_EXPECT_EQ(test, row->layer, w->layer);
 	KUNIT_EXPECT_EQ(test, row->type, w->type);
@@ -96,7 +96,7 @@ static void reason_quotes(struct kunit *test)
 {
 	const struct wire *w = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, iw_reason_row(w->why)->quote, expected_quote(w));
+	KUNIT_EXPECT_EQ(test, iw_reason_get_row(w->why)->quote, expected_quote(w));
 }
 
 /*
@@ -109,15 +109,15 @@ static void reason_only_wires_have_terminate(struct kunit *test)
 
 	for (why = 0; why < IW_REASON_NR; why++) {
 		/* error type 3 of DDP belongs to the lower layer */
-		if (iw_reason_row(why)->layer == IW_LAYER_DDP)
-			KUNIT_EXPECT_LT(test, (u32)iw_reason_row(why)->type, 3u);
-		if (iw_reason_row(why)->layer != IW_NOT_ON_WIRE)
+		if (iw_reason_get_row(why)->layer == IW_LAYER_DDP)
+			KUNIT_EXPECT_LT(test, (u32)iw_reason_get_row(why)->type, 3u);
+		if (iw_reason_get_row(why)->layer != IW_NOT_ON_WIRE)
 			on_wire++;
 		else
-			KUNIT_EXPECT_EQ(test, iw_reason_row(why)->quote, 0);
+			KUNIT_EXPECT_EQ(test, iw_reason_get_row(why)->quote, 0);
 	}
 	KUNIT_EXPECT_EQ(test, on_wire, (u32)ARRAY_SIZE(wires));
-	KUNIT_EXPECT_EQ(test, iw_reason_row(IW_OK)->layer, IW_NOT_ON_WIRE);
+	KUNIT_EXPECT_EQ(test, iw_reason_get_row(IW_OK)->layer, IW_NOT_ON_WIRE);
 }
 
 /*
@@ -156,7 +156,7 @@ static void reason_events(struct kunit *test)
 		for (i = 0; i < ARRAY_SIZE(ends); i++)
 			if (why == ends[i])
 				want = IW_EVENT_NONE;
-		KUNIT_EXPECT_EQ_MSG(test, iw_reason_row(why)->event, want, "%s",
+		KUNIT_EXPECT_EQ_MSG(test, iw_reason_get_row(why)->event, want, "%s",
 				    iw_reason_name(why));
 	}
 }
@@ -168,7 +168,7 @@ static void reason_named(struct kunit *test)
 	u32 why;
 
 	for (why = 0; why < IW_REASON_NR; why++) {
-		row = iw_reason_row(why);
+		row = iw_reason_get_row(why);
 		KUNIT_ASSERT_NOT_NULL_MSG(test, row->name, "reason %u", why);
 		KUNIT_EXPECT_NOT_NULL_MSG(test, row->rule, "reason %u", why);
 		KUNIT_EXPECT_STREQ(test, row->name, iw_reason_name(why));
@@ -199,16 +199,16 @@ static void reason_unique(struct kunit *test)
 
 	for (x = 0; x < IW_REASON_NR; x++) {
 		for (y = 0; y < x; y++) {
-			a = iw_reason_row(x);
-			b = iw_reason_row(y);
+			a = iw_reason_get_row(x);
+			b = iw_reason_get_row(y);
 			KUNIT_EXPECT_STRNEQ(test, a->name, b->name);
 			twins += is_same_on_wire(a, b);
 		}
 	}
 	KUNIT_EXPECT_EQ(test, twins, 1u);
 	KUNIT_EXPECT_TRUE(test,
-			  is_same_on_wire(iw_reason_row(IW_DDP_SHORT),
-					  iw_reason_row(IW_DDP_CATASTROPHIC)));
+			  is_same_on_wire(iw_reason_get_row(IW_DDP_SHORT),
+					  iw_reason_get_row(IW_DDP_CATASTROPHIC)));
 }
 
 /*
@@ -282,13 +282,13 @@ static void reason_numbers(struct kunit *test)
 		KUNIT_EXPECT_STREQ(test, numbers[why], iw_reason_name(why));
 }
 
-/* For an invalid reason, iw_reason_row() returns the row of IW_RDMAP_UNSPEC. */
+/* For an invalid reason, iw_reason_get_row() returns the row of IW_RDMAP_UNSPEC. */
 static void reason_out_of_range(struct kunit *test)
 {
-	const struct iw_reason_row *unspec = iw_reason_row(IW_RDMAP_UNSPEC);
+	const struct iw_reason_row *unspec = iw_reason_get_row(IW_RDMAP_UNSPEC);
 
-	KUNIT_EXPECT_PTR_EQ(test, iw_reason_row(IW_REASON_NR), unspec);
-	KUNIT_EXPECT_PTR_EQ(test, iw_reason_row(-1), unspec);
+	KUNIT_EXPECT_PTR_EQ(test, iw_reason_get_row(IW_REASON_NR), unspec);
+	KUNIT_EXPECT_PTR_EQ(test, iw_reason_get_row(-1), unspec);
 }
 
 static struct kunit_case reason_cases[] = {

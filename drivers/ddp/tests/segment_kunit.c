@@ -73,7 +73,7 @@ static void segment_message(struct kunit *test, struct ddp_segmentation *c, u8 *
  * DDP-51, DDP-53, DDP-60): the segments of a message of 0 to 8192 bytes contain
  * each byte exactly once, and only the last segment has the L bit.
  */
-static void segment_tiles(struct kunit *test)
+static void segments_cover_message_once(struct kunit *test)
 {
 	u8 *seen = kunit_kzalloc(test, MESSAGE_MAX, GFP_KERNEL);
 	struct ddp_segmentation c;
@@ -96,7 +96,7 @@ static void segment_tiles(struct kunit *test)
 }
 
 /* RFC 5041 5.2 (DDP-54, DDP-55): an empty message is one segment. */
-static void segment_empty(struct kunit *test)
+static void empty_message_is_one_segment(struct kunit *test)
 {
 	struct ddp_hdr h;
 	int i;
@@ -140,7 +140,7 @@ static void segment_rfc_examples(struct kunit *test)
  * A message that exactly fills the first segment has one segment; a message
  * that is one byte longer has a second segment.
  */
-static void segment_exact_fit(struct kunit *test)
+static void exactly_filled_segment_is_last(struct kunit *test)
 {
 	struct ddp_segmentation c = {};
 	struct ddp_hdr h;
@@ -159,7 +159,7 @@ static void segment_exact_fit(struct kunit *test)
 }
 
 /* The segments of a message of 2^32 - 1 bytes contain all bytes in order. */
-static void segment_longest(struct kunit *test)
+static void longest_message_is_complete(struct kunit *test)
 {
 	struct ddp_segmentation c = { .first = &untagged, .total = U32_MAX };
 	struct ddp_hdr h;
@@ -176,11 +176,11 @@ static void segment_longest(struct kunit *test)
 }
 
 static struct kunit_case segment_cases[] = {
-	KUNIT_CASE(segment_tiles),
-	KUNIT_CASE(segment_empty),
+	KUNIT_CASE(segments_cover_message_once),
+	KUNIT_CASE(empty_message_is_one_segment),
 	KUNIT_CASE(segment_rfc_examples),
-	KUNIT_CASE(segment_exact_fit),
-	KUNIT_CASE(segment_longest),
+	KUNIT_CASE(exactly_filled_segment_is_last),
+	KUNIT_CASE(longest_message_is_complete),
 	{}
 };
 

@@ -102,14 +102,14 @@ static void consumer_only_advances(struct kunit *test)
 			ring_idx_count_unread(seen + SLOTS + 1, seen, seen, SLOTS));
 }
 
-/* ring_idx_before() compares free-running indices correctly across the wrap. */
+/* ring_idx_is_before() compares free-running indices correctly across the wrap. */
 static void before_compares_across_wrap(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, ring_idx_before(1, 2));
-	KUNIT_EXPECT_FALSE(test, ring_idx_before(2, 2));
-	KUNIT_EXPECT_FALSE(test, ring_idx_before(3, 2));
-	KUNIT_EXPECT_TRUE(test, ring_idx_before(U32_MAX, 0));
-	KUNIT_EXPECT_FALSE(test, ring_idx_before(0, U32_MAX));
+	KUNIT_EXPECT_TRUE(test, ring_idx_is_before(1, 2));
+	KUNIT_EXPECT_FALSE(test, ring_idx_is_before(2, 2));
+	KUNIT_EXPECT_FALSE(test, ring_idx_is_before(3, 2));
+	KUNIT_EXPECT_TRUE(test, ring_idx_is_before(U32_MAX, 0));
+	KUNIT_EXPECT_FALSE(test, ring_idx_is_before(0, U32_MAX));
 }
 
 static struct kunit_case ring_idx_cases[] = {

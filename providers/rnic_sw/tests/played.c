@@ -52,7 +52,7 @@ int method_errno;
 struct played_conn conn;
 
 /* Place the ring in the shared mapping, after the rings that are already in it */
-static void place_in_page(struct played_ring *r, uint32_t room)
+static void reserve_ring_in_mapping(struct played_ring *r, uint32_t room)
 {
 	r->key = page.key;
 	r->bytes = page.bytes;
@@ -89,7 +89,7 @@ int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
 	cq->context = context;
 	cq_flags = ((struct rnic_sw_cmd_create_cq *)cmd)->drv_payload.flags;
 	if (cq_flags & RNIC_SW_CREATE_CQ_PACK)
-		place_in_page(&ring, ring.bytes);
+		reserve_ring_in_mapping(&ring, ring.bytes);
 	r->drv_payload = (struct rnic_sw_create_cq_resp){
 		.ring_key = ring.key,
 		.ring_bytes = ring.bytes,
@@ -155,7 +155,7 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 	llp_asked = c->llp;
 	sq.bytes += rq.bytes;
 	if (c->flags & RNIC_SW_CREATE_QP_PACK)
-		place_in_page(&sq, sq.bytes);
+		reserve_ring_in_mapping(&sq, sq.bytes);
 	qp->qp.send_cq = attr->send_cq;
 	qp->qp.recv_cq = attr->recv_cq;
 	qp->qp.qp_num = qp_num;
@@ -276,7 +276,7 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
 	if (refuse_create)
 		return refuse_create;
 	if (((struct rnic_sw_cmd_create_srq *)cmd)->drv_payload.flags)
-		place_in_page(&ring, ring.bytes);
+		reserve_ring_in_mapping(&ring, ring.bytes);
 	srq->context = pd->context;
 	attr->attr.max_sge = MAX_SGE;
 	r->drv_payload = (struct rnic_sw_create_srq_resp){

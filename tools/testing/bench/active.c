@@ -196,8 +196,8 @@ static void run_messages(struct run *r, struct mark *m)
 	record_run_mark(r, &m[1]);
 }
 
-void run_active_rdma(const struct options *opt, struct shared *sh, pid_t peer,
-		     struct mark *m, struct rounds *rounds)
+void run_rdma_active_side(const struct options *opt, struct shared *sh, pid_t peer,
+			  struct mark *m, struct rounds *rounds)
 {
 	struct run *r = calloc(1, sizeof(*r));
 

@@ -90,7 +90,7 @@ static ssize_t receive_some(int fd, uint8_t *buf)
 	return recv(fd, buf, CHUNK, 0);
 }
 
-void run_passive_bare(const struct options *opt, struct shared *sh)
+void run_bare_passive_side(const struct options *opt, struct shared *sh)
 {
 	int listener = open_listener(opt, sh);
 	int fd = accept(listener, NULL, NULL);
@@ -157,8 +157,8 @@ static uint64_t send_until(int fd, const struct options *opt,
 	return sent + CHUNK;
 }
 
-void run_active_bare(const struct options *opt, struct shared *sh, pid_t peer,
-		struct mark *m)
+void run_bare_active_side(const struct options *opt, struct shared *sh, pid_t peer,
+			  struct mark *m)
 {
 	int fd = open_connection(opt, sh);
 	uint64_t sent;

@@ -97,7 +97,7 @@ static uint64_t call_until(struct side *s, uint64_t done, double until)
 	return done;
 }
 
-void run_active_calls(const struct options *opt, struct shared *sh, pid_t peer, struct mark *m)
+void run_calls_active_side(const struct options *opt, struct shared *sh, pid_t peer, struct mark *m)
 {
 	struct side s = { .opt = opt, .sh = sh };
 	struct rdma_cm_id *at;
@@ -116,7 +116,7 @@ void run_active_calls(const struct options *opt, struct shared *sh, pid_t peer, 
 	destroy_shared_objects(&s, at);
 }
 
-void run_passive_calls(const struct options *opt, struct shared *sh)
+void run_calls_passive_side(const struct options *opt, struct shared *sh)
 {
 	struct side s = { .opt = opt, .sh = sh };
 	struct rdma_cm_id *at;

@@ -37,7 +37,7 @@ static void receive_wanted(struct side *s)
 	}
 }
 
-void run_passive_rdma(const struct options *opt, struct shared *sh)
+void run_rdma_passive_side(const struct options *opt, struct shared *sh)
 {
 	struct side s = { .opt = opt, .sh = sh };
 	struct pollfd fds[] = {

@@ -128,11 +128,11 @@ static pid_t start_passive(const struct options *opt, struct shared *sh)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (is_bare(opt))
-		run_passive_bare(opt, sh);
+		run_bare_passive_side(opt, sh);
 	else if (opt->op == OP_CALL)
-		run_passive_calls(opt, sh);
+		run_calls_passive_side(opt, sh);
 	else
-		run_passive_rdma(opt, sh);
+		run_rdma_passive_side(opt, sh);
 	exit(0);
 }
 
@@ -199,11 +199,11 @@ int main(int argc, char **argv)
 	if (peer < 0)
 		die("fork");
 	if (is_bare(&opt))
-		run_active_bare(&opt, sh, peer, m);
+		run_bare_active_side(&opt, sh, peer, m);
 	else if (opt.op == OP_CALL)
-		run_active_calls(&opt, sh, peer, m);
+		run_calls_active_side(&opt, sh, peer, m);
 	else
-		run_active_rdma(&opt, sh, peer, m, &rounds);
+		run_rdma_active_side(&opt, sh, peer, m, &rounds);
 	while (waitpid(peer, NULL, 0) == peer)
 		;
 	if (sh->bad) {

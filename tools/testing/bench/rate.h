@@ -198,14 +198,14 @@ void answer_pings(struct side *s);
 
 void record_mark(struct mark *m, pid_t peer);
 
-void run_passive_rdma(const struct options *opt, struct shared *sh);
-void run_active_rdma(const struct options *opt, struct shared *sh, pid_t peer,
-		     struct mark *m, struct rounds *rounds);
-void run_passive_calls(const struct options *opt, struct shared *sh);
-void run_active_calls(const struct options *opt, struct shared *sh, pid_t peer,
-		      struct mark *m);
-void run_passive_bare(const struct options *opt, struct shared *sh);
-void run_active_bare(const struct options *opt, struct shared *sh, pid_t peer,
-		struct mark *m);
+void run_rdma_passive_side(const struct options *opt, struct shared *sh);
+void run_rdma_active_side(const struct options *opt, struct shared *sh, pid_t peer,
+			  struct mark *m, struct rounds *rounds);
+void run_calls_passive_side(const struct options *opt, struct shared *sh);
+void run_calls_active_side(const struct options *opt, struct shared *sh, pid_t peer,
+			   struct mark *m);
+void run_bare_passive_side(const struct options *opt, struct shared *sh);
+void run_bare_active_side(const struct options *opt, struct shared *sh, pid_t peer,
+			  struct mark *m);
 
 #endif

@@ -89,7 +89,7 @@ static void read_fault(struct iw_failure *f, struct input *in)
 
 static void check_build(const struct iw_failure *f)
 {
-	const struct iw_reason_row *row = iw_reason_row(f->why);
+	const struct iw_reason_row *row = iw_reason_get_row(f->why);
 	u8 *p = malloc(RDMAP_TERM_BUILD_MAX);
 	size_t len = rdmap_term_build(p, f);
 	struct rdmap_term t;

@@ -9,7 +9,7 @@
  * Mutation: mpa/fpdu_verify.c s/(MPA_FPDU_BATCH_SIZE - r->wire_len) \//MPA_FPDU_BATCH_SIZE \//
  * Mutation: mpa/fpdu_verify.c s/^\tmemcpy(fpdu, r->saved.*$/\t;/
  * Mutation: mpa/fpdu_verify.c s/r->wire_len - MPA_CRC_SIZE)/r->wire_len)/
- * Mutation: mpa/fpdu_verify.c s/are_heads_equal(head, fpdu)/1/
+ * Mutation: mpa/fpdu_verify.c s/are_headers_equal(head, fpdu)/1/
  * Mutation: mpa/fpdu_verify.c s/get_unaligned_be64(b + 8)/get_unaligned_be64(a + 8)/
  * Mutation: mpa/fpdu_verify.c s/return mpa_crc_matches/return !mpa_crc_matches/
  * Mutation: mpa/fpdu_verify.c s/^\tif (good)/\tif (1)/

@@ -103,7 +103,7 @@ static u8 may_quote(u8 layer, u8 type)
 void prove_build(void)
 {
 	struct iw_failure f = any_fault();
-	const struct iw_reason_row *row = iw_reason_row(f.why);
+	const struct iw_reason_row *row = iw_reason_get_row(f.why);
 	u8 out[RDMAP_TERM_BUILD_MAX];
 	size_t len = rdmap_term_build(out, &f), at = ANY(size_t), n;
 	bool quotes;
@@ -140,10 +140,10 @@ void prove_build(void)
 	}
 }
 
-/* iw_reason_row() returns a valid row for any number, even one beyond the table */
+/* iw_reason_get_row() returns a valid row for any number, even one beyond the table */
 void prove_reason(void)
 {
-	const struct iw_reason_row *row = iw_reason_row(ANY(u32));
+	const struct iw_reason_row *row = iw_reason_get_row(ANY(u32));
 
 	MUST("DDP-106 to DDP-108, MPA2-23: the layer is valid",
 	     row->layer <= 2 || row->layer == IW_NOT_ON_WIRE);

@@ -84,7 +84,7 @@ static bool attach_request_from(int i, u32 source)
 	struct sockaddr_storage a = { .ss_family = AF_INET };
 
 	((struct sockaddr_in *)&a)->sin_addr.s_addr = source;
-	return ddp_port_attach_request(&stubs.l, &stubs.c[i], &a);
+	return ddp_port_try_attach_request(&stubs.l, &stubs.c[i], &a);
 }
 
 static void detach_all_requests(void)

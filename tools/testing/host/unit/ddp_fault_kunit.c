@@ -175,9 +175,9 @@ static void copy_or_atomic_clears_failed_fault(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_copy_to_flat(&r, 8, 16, flat, w));
 	KUNIT_EXPECT_FALSE(test, w->fault_failed);
 	stubs.wanted = 1;
-	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_paged_update_atomic(&r, 8, keep_word, NULL, w));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_paged_apply_atomic(&r, 8, keep_word, NULL, w));
 	ddp_fault_complete(w, true);
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_update_atomic(&r, 8, keep_word, NULL, w));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_apply_atomic(&r, 8, keep_word, NULL, w));
 	KUNIT_EXPECT_FALSE(test, w->fault_failed);
 }
 

@@ -217,17 +217,17 @@ static void atomic_needs_present_aligned_word(struct kunit *test)
 	struct ddp_fault w = {};
 
 	*there = 41;
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_update_atomic(&region, BASE, NULL, NULL, &w));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_apply_atomic(&region, BASE, NULL, NULL, &w));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.runs);
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_update_atomic(&region, BASE, add_to_word, &one, &w));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_apply_atomic(&region, BASE, add_to_word, &one, &w));
 	KUNIT_EXPECT_EQ(test, 42ull, *there);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.written);
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
-			ddp_paged_update_atomic(&region, BASE + 4, add_to_word, &one, &w));
+			ddp_paged_apply_atomic(&region, BASE + 4, add_to_word, &one, &w));
 	KUNIT_EXPECT_EQ(test, IW_AGAIN,
-			ddp_paged_update_atomic(&region, BASE + END - FROM, add_to_word, &one, &w));
+			ddp_paged_apply_atomic(&region, BASE + END - FROM, add_to_word, &one, &w));
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_paged_update_atomic(&kernel, (uintptr_t)&word, add_to_word, &one, &w));
+			ddp_paged_apply_atomic(&kernel, (uintptr_t)&word, add_to_word, &one, &w));
 	KUNIT_EXPECT_EQ(test, 42ull, word);
 }
 

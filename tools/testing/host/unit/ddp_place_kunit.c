@@ -513,12 +513,12 @@ static void expect_atomic_add(struct kunit *test, u32 stag, u32 off, u64 by)
 	u64 was = read_word(stag, off), new = was + by, old = 0;
 
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_mem_update_atomic(&stubs.s, stag, BASE + off, add_operand, &by, &old));
+			ddp_mem_apply_atomic(&stubs.s, stag, BASE + off, add_operand, &by, &old));
 	KUNIT_EXPECT_EQ(test, was, old);
 	set_expected_bytes(stag, off, (u8 *)&new, sizeof(new));
 	/* with no operation to apply, neither the memory nor @old changes */
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_mem_update_atomic(&stubs.s, stag, BASE + off, NULL, NULL, &old));
+			ddp_mem_apply_atomic(&stubs.s, stag, BASE + off, NULL, NULL, &old));
 	KUNIT_EXPECT_EQ(test, was, old);
 	expect_memory_and_no_refs(test);
 }
@@ -536,15 +536,16 @@ static void atomic_needs_aligned_memory(struct kunit *test)
 	for (stag = BLOCKED; stag <= PAGED; stag++) {
 		for (i = 1; i < 8; i++) {
 			KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
-					ddp_mem_update_atomic(&stubs.s, stag, BASE + aligned + i, add_operand,
-							      &by, &old));
+					ddp_mem_apply_atomic(&stubs.s, stag, BASE + aligned + i,
+							     add_operand, &by, &old));
 			KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
-					ddp_mem_update_atomic(&stubs.s, stag, BASE + aligned + i, NULL,
-							      NULL, &old));
+					ddp_mem_apply_atomic(&stubs.s, stag, BASE + aligned + i,
+							     NULL, NULL, &old));
 		}
 		regions[stag & 1].rights &= ~DDP_REMOTE_ATOMIC;
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-				ddp_mem_update_atomic(&stubs.s, stag, BASE + aligned, add_operand, &by, &old));
+				ddp_mem_apply_atomic(&stubs.s, stag, BASE + aligned, add_operand,
+						     &by, &old));
 	}
 	KUNIT_EXPECT_EQ(test, 7ull, old);
 	KUNIT_EXPECT_FALSE(test, stubs.s.tx_expects_kick);
@@ -563,7 +564,7 @@ static void atomic_requests_missing_page(struct kunit *test)
 	open_writable_memory(11);
 	stubs.present[2] = false;
 	KUNIT_EXPECT_EQ(test, IW_AGAIN,
-			ddp_mem_update_atomic(&stubs.s, PAGED, BASE + off, add_operand, &by, &old));
+			ddp_mem_apply_atomic(&stubs.s, PAGED, BASE + off, add_operand, &by, &old));
 	KUNIT_EXPECT_TRUE(test, stubs.s.tx_expects_kick);
 	KUNIT_EXPECT_EQ(test, 7ull, old);
 	expect_memory_and_no_refs(test);

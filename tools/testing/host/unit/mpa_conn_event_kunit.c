@@ -34,7 +34,7 @@ static void later_deadline_keeps_timer(struct kunit *test)
 	mpa_conn_lock(c);
 	mpa_conn_set_deadline(c, DDP_ANSWER_TIMEOUT);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.armed);
-	mpa_conn_arm_timer(c, HZ);
+	mpa_conn_arm_timer_if_earlier(c, HZ);
 	KUNIT_EXPECT_EQ(test, 4u, stubs.armed);
 	KUNIT_EXPECT_EQ(test, 1ul * HZ, stubs.delay);
 	mpa_conn_unlock(c);

@@ -68,7 +68,7 @@ bool mpa_conn_has_events(const struct mpa_conn *c)
 }
 
 /* Not called by these tests */
-void mpa_conn_arm_timer(struct mpa_conn *c, unsigned long delay) {}
+void mpa_conn_arm_timer_if_earlier(struct mpa_conn *c, unsigned long delay) {}
 void mpa_conn_tear_down(struct mpa_conn *c, enum iw_reason why, const struct ddp_offer *o) {}
 
 static void fail_on_release(struct kref *ref)

@@ -124,7 +124,7 @@ int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
 	return min(stubs.takes, (int)len);
 }
 
-bool mpa_sock_send_fin(struct mpa_conn *c)
+bool mpa_sock_try_send_fin(struct mpa_conn *c)
 {
 	if (stubs.no_memory)
 		return false;

@@ -98,8 +98,8 @@ bool ddp_port_get_policy(struct ddp_port_listener *l, struct ddp_policy *policy)
 	return !stubs.no_policy;
 }
 
-bool ddp_port_attach_request(struct ddp_port_listener *l, struct ddp_conn_req *c,
-			     const struct sockaddr_storage *from)
+bool ddp_port_try_attach_request(struct ddp_port_listener *l, struct ddp_conn_req *c,
+				 const struct sockaddr_storage *from)
 {
 	return !stubs.no_place;
 }
@@ -149,7 +149,7 @@ void mpa_sock_prepare(struct socket *sock) {}
  * After this call the socket's callbacks may run, and they use a reference to
  * the connection
  */
-void mpa_sock_attach(struct mpa_conn *c)
+void mpa_sock_install_callbacks(struct mpa_conn *c)
 {
 	lockdep_assert_held(&c->mutex);
 	WARN_ON(c->sock != &stubs.sock || stubs.begun != 1);

@@ -10,7 +10,7 @@
  * Put three FPDUs into the receive queue. DDP accepts the first one alone, and
  * @more of the others as a batch.
  */
-static void receive_three(u32 more)
+static void receive_three_fpdus(u32 more)
 {
 	stubs.c.crc = true;
 	stubs.off = 0;
@@ -32,7 +32,7 @@ static void expect_bodies(struct kunit *test, u32 n)
 
 static void batch_is_passed_to_ddp(struct kunit *test)
 {
-	receive_three(2);
+	receive_three_fpdus(2);
 	KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
@@ -52,7 +52,7 @@ static void no_batch_with_markers_or_no_crc(struct kunit *test)
 	const u32 wire = mpa_fpdu_wire_len(0, MPA_ULPDU_MAX, false);
 	int i;
 
-	receive_three(2);
+	receive_three_fpdus(2);
 	stubs.c.crc = false;
 	KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
 	KUNIT_EXPECT_EQ(test, 3u, stubs.segments);
@@ -61,7 +61,7 @@ static void no_batch_with_markers_or_no_crc(struct kunit *test)
 	 * if markers are in use, even FPDUs that contain no marker form no
 	 * batch
 	 */
-	receive_three(2);
+	receive_three_fpdus(2);
 	stubs.c.rx_markers = true;
 	stubs.c.rx_pos = 4;
 	KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
@@ -86,7 +86,7 @@ static void no_batch_with_markers_or_no_crc(struct kunit *test)
  */
 static void wrong_crc_ends_batch(struct kunit *test)
 {
-	receive_three(2);
+	receive_three_fpdus(2);
 	stubs.octets[3 * WIRE - 1] ^= 1;
 	expect_refused(test, 2 * WIRE, IW_MPA_CRC);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
@@ -102,7 +102,7 @@ static void wrong_crc_ends_batch(struct kunit *test)
  */
 static void cursor_after_partial_batch(struct kunit *test)
 {
-	receive_three(2);
+	receive_three_fpdus(2);
 	stubs.batch_takes = 1;
 	stubs.why_not = IW_AGAIN;
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx());
@@ -115,7 +115,7 @@ static void cursor_after_partial_batch(struct kunit *test)
 	stubs.len = 0;
 	stubs.c.rx_deferred = false;
 	stubs.c.rx_pos = 0;
-	receive_three(2);
+	receive_three_fpdus(2);
 	stubs.batch_takes = 0;
 	stubs.why_not = IW_DDP_T_BOUNDS;
 	KUNIT_EXPECT_EQ(test, (u32)WIRE, run_rx());
@@ -129,7 +129,7 @@ static void batch_uses_budget(struct kunit *test)
 {
 	int budget = 256 + 1;
 
-	receive_three(2);
+	receive_three_fpdus(2);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 	expect_bodies(test, 1);
@@ -138,7 +138,7 @@ static void batch_uses_budget(struct kunit *test)
 /* A batch ends before an FPDU that is not contiguous */
 static void gap_ends_batch(struct kunit *test)
 {
-	receive_three(2);
+	receive_three_fpdus(2);
 	stubs.c.cur.extent_left = 3 * WIRE - 1;
 	stubs.c.cur.left = 1;
 	run_rx();
@@ -205,7 +205,7 @@ static void partial_full_batch_ends_pass(struct kunit *test)
 
 	for (i = 0; i < 30; i++)
 		finish_fpdu(queue + i * 1448, 1442);
-	receive_three(29);
+	receive_three_fpdus(29);
 	stubs.payload = 1442 - IW_DDP_T_HDR_LEN;
 	stubs.reads = 0;
 	stubs.batch_takes = 3;

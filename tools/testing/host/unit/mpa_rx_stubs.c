@@ -206,12 +206,12 @@ u32 run_rx(void)
 {
 	int budget = INT_MAX;
 
-	return mpa_rx_fpdus(&stubs.c, &budget);
+	return mpa_rx_receive_fpdus(&stubs.c, &budget);
 }
 
 u32 run_rx_with_budget(int *budget)
 {
-	return mpa_rx_fpdus(&stubs.c, budget);
+	return mpa_rx_receive_fpdus(&stubs.c, budget);
 }
 
 bool receive_from_queue(u32 unread)

@@ -193,7 +193,7 @@ static int test_init(struct kunit *test)
 	stubs.tp.sk.sk_socket = &stubs.sock;
 	stubs.sock.sk = &stubs.tp.sk;
 	stubs.c.sock = &stubs.sock;
-	mpa_sock_attach(&stubs.c);
+	mpa_sock_install_callbacks(&stubs.c);
 	return 0;
 }
 
@@ -385,12 +385,12 @@ static void busy_socket_is_sent_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, mpa_sock_send(&stubs.c));
 }
 
-/* Expect this result and this number of FINs from mpa_sock_send_fin() in @state */
+/* Expect this result and this number of FINs from mpa_sock_try_send_fin() in @state */
 static void expect_shutdown(struct kunit *test, int state, bool ok, u32 fins)
 {
 	stubs.tp.sk.sk_state = state;
 	stubs.fins = 0;
-	KUNIT_EXPECT_EQ(test, ok, mpa_sock_send_fin(&stubs.c));
+	KUNIT_EXPECT_EQ(test, ok, mpa_sock_try_send_fin(&stubs.c));
 	KUNIT_EXPECT_EQ(test, fins, stubs.fins);
 }
 
@@ -428,7 +428,7 @@ static void acked_does_not_count_fin(struct kunit *test)
 	expect_acked(test, 100, 200, false);
 	expect_acked(test, -1, 0, false);
 	expect_acked(test, 200, 200, true);
-	mpa_sock_send_fin(&stubs.c);
+	mpa_sock_try_send_fin(&stubs.c);
 	expect_acked(test, 199, stubs.tp.write_seq, false);
 	expect_acked(test, 200, stubs.tp.write_seq, true);
 	expect_acked(test, 201, stubs.tp.write_seq, true);

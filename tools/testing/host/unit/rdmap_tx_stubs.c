@@ -16,9 +16,9 @@ enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 	return rights & s->denied ? IW_DDP_T_STAG : mem.check;
 }
 
-enum iw_reason ddp_mem_update_atomic(struct ddp_stream *s, u32 stag, u64 to,
-				     u64 (*result)(const void *how, u64 old),
-				     const void *how, u64 *old)
+enum iw_reason ddp_mem_apply_atomic(struct ddp_stream *s, u32 stag, u64 to,
+				    u64 (*result)(const void *how, u64 old),
+				    const void *how, u64 *old)
 {
 	if (result)
 		*old = 5;

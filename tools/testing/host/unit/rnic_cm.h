@@ -155,7 +155,7 @@ void rnic_qp_put(struct rnic_qp *qp)
 	kref_put(&qp->ref, destroyed);
 }
 
-bool rnic_may_current_connect_qp(struct rnic_qp *qp)
+bool rnic_current_may_connect_qp(struct rnic_qp *qp)
 {
 	return true;
 }

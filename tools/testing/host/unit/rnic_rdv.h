@@ -328,7 +328,7 @@ int rdv_resolve_addrs(struct rnic_dev *dev, const struct rdma_ah_attr *ah,
 	return 0;
 }
 
-bool rdv_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+bool rdv_addr_is_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
 	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
 	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
@@ -535,7 +535,7 @@ static int test_init(struct kunit *test)
 static inline bool flush_qp(int i)
 {
 	rnic_rdv_stop(&stubs.qp[i]);
-	return rnic_rdv_defer_flush(&stubs.qp[i]);
+	return rnic_rdv_try_defer_flush(&stubs.qp[i]);
 }
 
 /* Destroy all queue pairs, end all sessions, and expect that nothing is left */

@@ -141,8 +141,8 @@ static void destruction_ends_wait(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* If the stream has ended for another reason, or there is no limit, the requests fail at once */
-static void other_ends_are_flushed_at_once(struct kunit *test)
+/* If a Terminate of the peer has ended the stream, the requests fail at once, without a limit */
+static void terminated_stream_is_flushed_at_once(struct kunit *test)
 {
 	lose_peer(test, IW_PEER_TERMINATE);
 	stubs.ring[0].prod = 1;
@@ -150,6 +150,7 @@ static void other_ends_are_flushed_at_once(struct kunit *test)
 	expect_all_released(test);
 }
 
+/* If the program has set no limit, requests fail as soon as the peer has disappeared */
 static void no_limit_is_flushed_at_once(struct kunit *test)
 {
 	lose_peer(test, IW_PEER_CLOSED);
@@ -180,7 +181,7 @@ static struct kunit_case rdv_loss_cases[] = {
 	KUNIT_CASE(limit_begins_with_later_post),
 	KUNIT_CASE(program_ends_wait),
 	KUNIT_CASE(destruction_ends_wait),
-	KUNIT_CASE(other_ends_are_flushed_at_once),
+	KUNIT_CASE(terminated_stream_is_flushed_at_once),
 	KUNIT_CASE(no_limit_is_flushed_at_once),
 	KUNIT_CASE(limit_is_not_applied_twice),
 	{}

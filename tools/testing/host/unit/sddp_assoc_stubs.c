@@ -116,7 +116,7 @@ int sddp_tx_transmit(struct sddp_assoc *a)
 	return stubs.again;
 }
 
-void sddp_sock_attach(struct sddp_assoc *a) {}
+void sddp_sock_install_callbacks(struct sddp_assoc *a) {}
 
 void sddp_tx_process_acks(struct sddp_assoc *a)
 {
@@ -152,19 +152,19 @@ struct sddp_assoc *sddp_unaccepted_add(struct sddp_assoc *a)
 	return NULL;
 }
 
-bool sddp_unaccepted_add_again(struct sddp_assoc *a)
+bool sddp_unaccepted_try_add_again(struct sddp_assoc *a)
 {
 	stubs.rejoined++;
 	return !stubs.at_limit;
 }
 
-bool sddp_sock_shrink_buffers(struct sddp_assoc *a)
+bool sddp_sock_try_shrink_buffers(struct sddp_assoc *a)
 {
 	stubs.shrunk += !stubs.holds;
 	return !stubs.holds;
 }
 
-bool sddp_unaccepted_cancel_evict(struct sddp_assoc *a)
+bool sddp_unaccepted_try_cancel_evict(struct sddp_assoc *a)
 {
 	return false;
 }

@@ -103,7 +103,7 @@ static struct sddp_assoc *reserve_assoc(void)
 	};
 	u16 id;
 
-	return sddp_assoc_reserve(&args, NULL, &id);
+	return sddp_reserve_stream_pair(&args, NULL, &id);
 }
 
 static struct sddp_assoc *expect_reserve(struct kunit *test)

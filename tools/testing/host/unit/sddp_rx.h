@@ -128,8 +128,8 @@ void sddp_assoc_kick(struct sddp_assoc *a)
 	stubs.kicks++;
 }
 
-struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
-					    const struct ddp_session *ss, u16 *id)
+struct sddp_assoc *sddp_reserve_other_stream_pair(const struct sddp_assoc *a,
+						  const struct ddp_session *ss, u16 *id)
 {
 	return ERR_PTR(-ENOMEM);
 }

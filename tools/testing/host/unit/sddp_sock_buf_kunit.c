@@ -102,10 +102,10 @@ static void unaccepted_again_shrinks_buffers(struct kunit *test)
 	get_sndbuf_for_window(4 * MIB);
 	sddp_sock_grow_buffers(&stubs.a);
 	atomic_set(&stubs.asoc.rmem_alloc, 128 * KIB + 1);
-	KUNIT_EXPECT_FALSE(test, sddp_sock_shrink_buffers(&stubs.a));
+	KUNIT_EXPECT_FALSE(test, sddp_sock_try_shrink_buffers(&stubs.a));
 	KUNIT_EXPECT_EQ(test, 8 * MIB, stubs.sk.sk_rcvbuf);
 	atomic_set(&stubs.asoc.rmem_alloc, 128 * KIB);
-	KUNIT_EXPECT_TRUE(test, sddp_sock_shrink_buffers(&stubs.a));
+	KUNIT_EXPECT_TRUE(test, sddp_sock_try_shrink_buffers(&stubs.a));
 	KUNIT_EXPECT_EQ(test, 128 * KIB, stubs.sk.sk_rcvbuf);
 	KUNIT_EXPECT_EQ(test, 32 * KIB, stubs.sk.sk_sndbuf);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.asoc.announced);
@@ -113,7 +113,7 @@ static void unaccepted_again_shrinks_buffers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 8 * MIB, stubs.sk.sk_rcvbuf);
 	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, stubs.asoc.announced);
 	stubs.sk.asoc = NULL;
-	KUNIT_EXPECT_TRUE(test, sddp_sock_shrink_buffers(&stubs.a));
+	KUNIT_EXPECT_TRUE(test, sddp_sock_try_shrink_buffers(&stubs.a));
 }
 
 static struct sddp_tx_budget get_budget_with_unsent(u32 unsent)
@@ -148,12 +148,12 @@ static void full_sndbuf_schedules_sender(struct kunit *test)
 static void cork_needs_sndbuf_space(struct kunit *test)
 {
 	stubs.sk.sk_sndbuf = 128 * KIB;
-	KUNIT_EXPECT_TRUE(test, sddp_sock_cork(&stubs.a, 1400));
+	KUNIT_EXPECT_TRUE(test, sddp_sock_try_cork(&stubs.a, 1400));
 	KUNIT_EXPECT_TRUE(test, stubs.asoc.corked);
 	sddp_sock_uncork(&stubs.a);
 	KUNIT_EXPECT_FALSE(test, stubs.asoc.corked);
 	stubs.sk.sk_wmem_queued = 127 * KIB;
-	KUNIT_EXPECT_FALSE(test, sddp_sock_cork(&stubs.a, 1400));
+	KUNIT_EXPECT_FALSE(test, sddp_sock_try_cork(&stubs.a, 1400));
 	KUNIT_EXPECT_FALSE(test, stubs.asoc.corked);
 }
 

@@ -294,7 +294,7 @@ static void peer_restart_is_loss(struct kunit *test)
  */
 static void restart_clears_sndbuf(struct kunit *test)
 {
-	sddp_sock_attach(&stubs.a);
+	sddp_sock_install_callbacks(&stubs.a);
 	stubs.sk.sk_sndbuf = 1000;
 	called->state_change(&stubs.sk);
 	KUNIT_EXPECT_EQ(test, 1000, stubs.sk.sk_sndbuf);

@@ -87,8 +87,8 @@ void sddp_assoc_account_session_end(struct sddp_assoc *a, const struct sddp_stre
 	atomic_dec(&a->live);
 }
 
-struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
-					    const struct ddp_session *ss, u16 *id)
+struct sddp_assoc *sddp_reserve_other_stream_pair(const struct sddp_assoc *a,
+						  const struct ddp_session *ss, u16 *id)
 {
 	stubs.requests++;
 	if (stubs.another)

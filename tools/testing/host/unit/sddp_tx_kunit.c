@@ -59,7 +59,7 @@ void sddp_sock_prepare_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *bu
 	*budget = stubs.budget;
 }
 
-bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
+bool sddp_sock_try_cork(struct sddp_assoc *a, u32 len)
 {
 	stubs.corks++;
 	return true;

@@ -87,7 +87,7 @@ static void evicts_own_peer_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, held);
 	KUNIT_EXPECT_TRUE(test, assocs[0].evicted);
 	/* an association is evicted only once: it does not become a candidate again */
-	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_add_again(&assocs[0]));
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_try_add_again(&assocs[0]));
 	KUNIT_EXPECT_TRUE(test, list_empty(&assocs[0].unaccepted));
 }
 
@@ -122,15 +122,15 @@ static void session_spares_evicted(struct kunit *test)
 {
 	struct sddp_assoc *a = add_one_too_many();
 
-	KUNIT_EXPECT_FALSE(test, sddp_unaccepted_cancel_evict(a));
+	KUNIT_EXPECT_FALSE(test, sddp_unaccepted_try_cancel_evict(a));
 	KUNIT_EXPECT_TRUE(test, a->evicted);
 	a->live.v = 1;
-	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_cancel_evict(a));
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_try_cancel_evict(a));
 	KUNIT_EXPECT_FALSE(test, a->evicted);
 	a->live.v = 0;
 	a->evicted = true;
 	a->peer_accepted = true;
-	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_cancel_evict(a));
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_try_cancel_evict(a));
 	KUNIT_EXPECT_FALSE(test, a->evicted);
 }
 
@@ -146,19 +146,19 @@ static void rejected_is_evicted_first(struct kunit *test)
 	add_assoc(1, 1);
 	sddp_unaccepted_remove(a);
 	KUNIT_EXPECT_TRUE(test, list_empty(&a->unaccepted));
-	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_add_again(a));
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_try_add_again(a));
 	KUNIT_EXPECT_FALSE(test, list_empty(&a->unaccepted));
 	/* the association is on the list already */
-	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_add_again(a));
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_try_add_again(a));
 	sddp_unaccepted_remove(&assocs[0]);
 	sddp_unaccepted_remove(a);
 	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], add_one_too_many());
 	a = &assocs[2];
 	sddp_unaccepted_remove(a);
 	add_assoc(CROWD - 1, 1);
-	KUNIT_EXPECT_FALSE(test, sddp_unaccepted_add_again(a));
+	KUNIT_EXPECT_FALSE(test, sddp_unaccepted_try_add_again(a));
 	sddp_unaccepted_remove(&assocs[3]);
-	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_add_again(a));
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_try_add_again(a));
 	KUNIT_EXPECT_PTR_EQ(test, a, add_assoc(CROWD - 2, 1));
 }
 

@@ -179,7 +179,7 @@ check_refused() {
 
 # The device is on the interface under test: it must serve the addresses of this interface, and none
 # of other interfaces.
-serves_own_addresses() {
+test_own_addresses_served() {
 	local llp
 	create_hosts_with "$1"
 	add_device iwb "$B_IF"
@@ -197,7 +197,7 @@ serves_own_addresses() {
 }
 
 # Only the interface below the VLAN has a device, and rdma_cm gives that device the VLAN's address.
-only_lower_has_device() {
+test_only_lower_has_device() {
 	local llp
 	create_hosts_with vlan
 	add_device iwb vb
@@ -213,7 +213,7 @@ only_lower_has_device() {
 }
 
 # Only the VLAN has a device, and rdma_cm gives that device the address of the interface below.
-only_vlan_has_device() {
+test_only_vlan_has_device() {
 	local llp
 	create_hosts_with vlan
 	add_device iwb vb.7
@@ -229,7 +229,7 @@ only_vlan_has_device() {
 
 # Both interfaces have a device, and rdma_cm gives the addresses of both to the first device. If this
 # device is removed, the other one serves them.
-both_have_devices() {
+test_both_have_devices() {
 	local llp
 	create_hosts_with vlan
 	add_device iwblow vb
@@ -254,7 +254,7 @@ can_connect() { RNIC_SW_LLP=$1 on a timeout 10 rping -c -a $B4 -p "$PORT" -C 1; 
 # of two devices ("both"). rdma_cm gives that device the VLAN's address. Programs that specify this
 # address connect and listen in the VRF. A wildcard listener of the device must stay outside the
 # VRF.
-address_in_vrf() {
+test_address_in_vrf() {
 	local llp
 	create_hosts_with vlan_in_vrf
 	add_device iwblow vb
@@ -279,11 +279,11 @@ connect_from_vrf() {
 }
 
 for kind in bond bridge macvlan ipvlan vlan vlan_in_vrf; do
-	t_case "a device on a $kind" "" serves_own_addresses $kind
+	t_case "a device on a $kind" "" test_own_addresses_served $kind
 done
-t_case "a device below a VLAN" "" only_lower_has_device
-t_case "a device on a VLAN, and the address below" "" only_vlan_has_device
-t_case "devices on a VLAN and below" "" both_have_devices
-t_case "a device below a VLAN in a VRF" "" address_in_vrf alone
-t_case "devices on a VLAN in a VRF and below" "" address_in_vrf both
+t_case "a device below a VLAN" "" test_only_lower_has_device
+t_case "a device on a VLAN, and the address below" "" test_only_vlan_has_device
+t_case "devices on a VLAN and below" "" test_both_have_devices
+t_case "a device below a VLAN in a VRF" "" test_address_in_vrf alone
+t_case "devices on a VLAN in a VRF and below" "" test_address_in_vrf both
 t_end

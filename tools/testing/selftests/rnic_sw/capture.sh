@@ -260,7 +260,7 @@ check_marks() {
 	check_all_marked listener 2 2
 }
 
-detects_damage() {
+test_damage_is_detected() {
 	local at
 	at=$(grep -abo rdma-ping- "$tmp/$recording.pcap" | sed -n '5s/:.*//p')
 	cp "$tmp/$recording.pcap" "$tmp/changed.pcap"
@@ -307,7 +307,7 @@ without_markers "$words"
 t_case "$words: MPA revision 2" "MPA2-4 MPA2-6" check_capture is_revision_2
 t_case "$words: IP must not fragment packets" "MPA-149" check_capture has_whole_packets
 t_case "$words: one message at a time: each segment begins with an FPDU" "MPA-64" check_capture is_aligned
-t_case "$words: pcap-check detects a changed byte" "" check_capture detects_damage
+t_case "$words: pcap-check detects a changed byte" "" check_capture test_damage_is_detected
 
 words="MTU 1500, IPv4, no CRC, revision 1" recording=old
 traffic=(run_programs "4096 262144")

@@ -60,7 +60,7 @@ def plain():
     return Plain()
 
 
-def one_by_one(peer, octets):
+def send_bytes_one_by_one(peer, octets):
     """Send each byte in a separate segment."""
     for number in range(len(octets)):
         peer.put(octets[number:number + 1])
@@ -73,7 +73,7 @@ def measure_unit(w):
         before = server.taken
 
         def go():
-            one_by_one(peer, bytes(SEGMENTS))
+            send_bytes_one_by_one(peer, bytes(SEGMENTS))
             server.took(before + SEGMENTS)
         return measure_cost(go) / SEGMENTS
 
@@ -98,7 +98,7 @@ def test_dribble(w):
                                           bytes(SEGMENTS)))
 
         def go():
-            one_by_one(link.peer, fpdu)
+            send_bytes_one_by_one(link.peer, fpdu)
             link.round_trip()
         return measure_cost(go) / len(fpdu)
     compare_costs("a segment of one byte", 2, price, lambda: measure_unit(w))

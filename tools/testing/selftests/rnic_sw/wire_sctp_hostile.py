@@ -269,7 +269,7 @@ def test_asks_again(w):
 
 
 @case("connects to peers that do not reply delay no others")
-def test_unanswered(w):
+def test_unanswered_connects(w):
     for number in range(CALLS):
         w.call(PORT + number, host=GHOST)
     began = time.monotonic()

@@ -38,7 +38,7 @@ tear_down() {
 # Print the bytes transferred, estimated from the number of received Sends
 print_file_bytes() { echo $(($(t_counter iw0 rx_sends) * 10000)); }
 
-passes_fsx() {
+test_fsx() {
 	need_fsx
 	set_up_device
 	set_up
@@ -48,7 +48,7 @@ passes_fsx() {
 	check_nothing_left
 }
 
-keeps_data() {
+test_data_kept() {
 	set_up_device
 	set_up
 	check_files
@@ -56,7 +56,7 @@ keeps_data() {
 	check_nothing_left
 }
 
-survives_link_down() {
+test_link_down() {
 	[ "$T_RDMA" = rnic_sw ] || t_skip "$T_RDMA has no counter of received segments"
 	set_up_device
 	set_up
@@ -71,7 +71,7 @@ survives_link_down() {
 # The kernel's client does not reconnect, and holds a reference on the device until the file system
 # is unmounted. The client waits for outstanding requests until its process is killed. umount -f is
 # not used, because it sends a last request, which no server receives, and waits for the response.
-survives_device_removal() {
+test_device_removal() {
 	set_up_device
 	set_up
 	t_note_connects iw0 ''
@@ -88,7 +88,7 @@ survives_device_removal() {
 	check_nothing_left
 }
 
-unloads_modules() {
+test_module_unload() {
 	set_up_device
 	set_up
 	tear_down
@@ -99,9 +99,9 @@ unloads_modules() {
 needs_modules 9p 9pnet_rdma
 needs_programs fio diod
 t_prog p9relay >/dev/null || t_skip_all "program p9relay is not built (make)"
-t_case "9P: files are read back as written" "" keeps_data
-t_case "9P: fsx" "" passes_fsx
-t_case "9P: the link goes down and up under load" "" survives_link_down
-t_case "9P: the device is deleted and the file system unmounted" "" survives_device_removal
-t_case "9P: the transport module is unloaded" "" unloads_modules
+t_case "9P: files are read back as written" "" test_data_kept
+t_case "9P: fsx" "" test_fsx
+t_case "9P: the link goes down and up under load" "" test_link_down
+t_case "9P: the device is deleted and the file system unmounted" "" test_device_removal
+t_case "9P: the transport module is unloaded" "" test_module_unload
 t_end

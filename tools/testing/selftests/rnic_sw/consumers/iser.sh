@@ -101,7 +101,7 @@ reconnects_often() {
 	[ "$(count_sessions)" -eq 0 ]
 }
 
-unloads_modules() {
+test_module_unload() {
 	set_up_device
 	set_up
 	tear_down
@@ -133,5 +133,5 @@ define_disk_cases iSER
 t_case "iSER: the target is disabled and enabled under load" "" disk_under_load restart_target
 t_case "iSER: connect and disconnect five times" "" reconnects_often
 t_case "iSER: refused in the network namespace of the target's TCP portal" "" port_conflict_with_tcp_is_detected
-t_case "iSER: initiator and target modules are unloaded" "" unloads_modules
+t_case "iSER: initiator and target modules are unloaded" "" test_module_unload
 t_end

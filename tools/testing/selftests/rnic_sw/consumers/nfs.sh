@@ -113,7 +113,7 @@ print_file_bytes() {
 		/proc/self/mountstats
 }
 
-passes_fsx() {
+test_fsx() {
 	need_fsx
 	set_up_device
 	set_up "$1"
@@ -122,7 +122,7 @@ passes_fsx() {
 	check_nothing_left
 }
 
-keeps_data() {
+test_data_kept() {
 	set_up_device
 	set_up "$1"
 	check_files
@@ -130,9 +130,9 @@ keeps_data() {
 	check_nothing_left
 }
 
-# survives_disturbance VERSION HOW ARGS...: disturb the transport of a hard mount. Requests must be
+# test_disturbance VERSION HOW ARGS...: disturb the transport of a hard mount. Requests must be
 # delayed only, and none may fail.
-survives_disturbance() {
+test_disturbance() {
 	set_up_device
 	set_up "$1"
 	start_files_load
@@ -150,14 +150,14 @@ restart_server() {
 	start_server
 }
 
-# survives_device_removal HOW: remove the device and create it again. The client must reconnect, and
+# recreate_device HOW: remove the device and create it again. The client must reconnect, and
 # the server must listen on the new device.
-survives_device_removal() {
+recreate_device() {
 	remove_device "$1"
 	create_device
 }
 
-unloads_modules() {
+test_module_unload() {
 	set_up_device
 	set_up 3
 	tear_down
@@ -171,15 +171,15 @@ unloads_modules() {
 needs_modules nfsd rpcrdma nfs
 needs_programs fio mount.nfs exportfs rpc.mountd rpcbind rpcinfo
 for version in 3 4.0 4.1 4.2; do
-	t_case "NFS $version: files are read back as written" "DDP-126" keeps_data $version
-	t_case "NFS $version: random operations (fsx)" "" passes_fsx $version
+	t_case "NFS $version: files are read back as written" "DDP-126" test_data_kept $version
+	t_case "NFS $version: random operations (fsx)" "" test_fsx $version
 done
 for version in 3 4.2; do
-	t_case "NFS $version: the link goes down and up under load" "" survives_disturbance $version interrupt_link
-	t_case "NFS $version: the server is restarted under load" "" survives_disturbance $version restart_server
-	t_case "NFS $version: the device is deleted and added under load" "" survives_disturbance $version survives_device_removal device
-	t_case "NFS $version: the interface is deleted and added under load" "" survives_disturbance $version survives_device_removal interface
-	t_case "NFS $version: the module is unloaded and loaded under load" "" survives_disturbance $version survives_device_removal module
+	t_case "NFS $version: the link goes down and up under load" "" test_disturbance $version interrupt_link
+	t_case "NFS $version: the server is restarted under load" "" test_disturbance $version restart_server
+	t_case "NFS $version: the device is deleted and added under load" "" test_disturbance $version recreate_device device
+	t_case "NFS $version: the interface is deleted and added under load" "" test_disturbance $version recreate_device interface
+	t_case "NFS $version: the module is unloaded and loaded under load" "" test_disturbance $version recreate_device module
 done
-t_case "NFS: client and server modules are unloaded" "" unloads_modules
+t_case "NFS: client and server modules are unloaded" "" test_module_unload
 t_end

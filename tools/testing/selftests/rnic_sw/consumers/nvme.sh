@@ -96,7 +96,7 @@ each_queue_has_qps() {
 	check_nothing_left
 }
 
-survives_resets() {
+test_resets() {
 	local i
 	for ((i = 0; i < 3; i++)); do
 		echo 1 >"$(print_controller)/reset_controller"
@@ -139,7 +139,7 @@ connect_without_listener() {
 	check_nothing_left
 }
 
-unloads_modules() {
+test_module_unload() {
 	set_up_device
 	set_up
 	tear_down
@@ -151,9 +151,9 @@ needs_modules nvmet-rdma nvme-rdma
 needs_programs fio
 define_disk_cases NVMe
 t_case "NVMe: four I/O queues" "" each_queue_has_qps
-t_case "NVMe: the controller is reset under load" "" disk_under_load survives_resets
+t_case "NVMe: the controller is reset under load" "" disk_under_load test_resets
 t_case "NVMe: the target is disabled and enabled under load" "" disk_under_load interrupt_target
 t_case "NVMe: module unload shuts the host down in order" "" removal_shuts_down_in_order
 t_case "NVMe: no listener" "" connect_without_listener
-t_case "NVMe: host and target modules are unloaded" "" unloads_modules
+t_case "NVMe: host and target modules are unloaded" "" test_module_unload
 t_end

@@ -36,7 +36,7 @@ rds_port_rejects() {
 	check_nothing_left
 }
 
-unloads_modules() {
+test_module_unload() {
 	set_up_device
 	modprobe -r rds_rdma
 	modprobe rds_rdma
@@ -47,5 +47,5 @@ unloads_modules() {
 needs_modules rds rds_rdma
 t_case "RDS: iWARP devices are not used" "" rds_refuses_device
 t_case "RDS: a connection to its listener is rejected" "" rds_port_rejects
-t_case "RDS: the module is unloaded and loaded while the device exists" "" unloads_modules
+t_case "RDS: the module is unloaded and loaded while the device exists" "" test_module_unload
 t_end

@@ -9,7 +9,7 @@
 export GONE_TIME=45
 CTL=/sys/class/rnbd-client/ctl
 
-is_mapped() {
+find_mapped_disk() {
 	local name=${LOOP//\//!}
 	[ -e "$CTL/devices/${name#!}@rnic_sw" ] || [ -e "$CTL/devices/$name@rnic_sw" ] || return
 	DISK=/dev/$(basename "$(readlink -f "$CTL/devices/"*@rnic_sw)")
@@ -27,7 +27,7 @@ set_up() {
 		t_skip "RTRS connects the same two ports several times, which TCP does not allow"
 	fi
 	t_defer unmap_device
-	t_until "$T_TIME" is_mapped || t_fail "the block device has not appeared"
+	t_until "$T_TIME" find_mapped_disk || t_fail "the block device has not appeared"
 }
 
 load_server() {
@@ -50,7 +50,7 @@ tear_down() {
 	losetup -d "$LOOP"
 }
 
-unloads_modules() {
+test_module_unload() {
 	set_up_device
 	load_server
 	t_until "$T_TIME" modprobe -r rnbd_client rtrs_client
@@ -63,5 +63,5 @@ needs_modules rtrs_server rnbd_server rnbd_client
 unload_server
 needs_programs fio
 define_disk_cases RNBD
-t_case "RNBD: client and server modules are unloaded" "" unloads_modules
+t_case "RNBD: client and server modules are unloaded" "" test_module_unload
 t_end

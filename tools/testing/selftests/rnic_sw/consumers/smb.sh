@@ -64,7 +64,7 @@ tear_down() {
 
 print_file_bytes() { awk '/^Bytes read:/ { print $3 + $6; exit }' /proc/fs/cifs/Stats; }
 
-passes_fsx() {
+test_fsx() {
 	need_fsx
 	set_up_device
 	set_up
@@ -73,7 +73,7 @@ passes_fsx() {
 	check_nothing_left
 }
 
-keeps_data() {
+test_data_kept() {
 	set_up_device
 	set_up
 	check_files
@@ -81,7 +81,7 @@ keeps_data() {
 	check_nothing_left
 }
 
-survives_disturbance() {
+test_disturbance() {
 	set_up_device
 	set_up
 	start_files_load
@@ -93,9 +93,9 @@ survives_disturbance() {
 	check_nothing_left
 }
 
-# survives_device_removal HOW: remove the device without load, because the kernel's client (Linux
+# test_device_removal HOW: remove the device without load, because the kernel's client (Linux
 # 7.3) does not always survive a removal under load. The mount must work again afterwards.
-survives_device_removal() {
+test_device_removal() {
 	set_up_device
 	set_up
 	can_write_again
@@ -109,7 +109,7 @@ survives_device_removal() {
 
 can_write_again() { echo yes >"$DIR/again" && rm "$DIR/again"; }
 
-unloads_modules() {
+test_module_unload() {
 	set_up_device
 	set_up
 	tear_down
@@ -121,10 +121,10 @@ unloads_modules() {
 
 needs_modules ksmbd cifs
 needs_programs fio ksmbd.mountd ksmbd.adduser
-t_case "SMB Direct: files are read back as written" "DDP-126" keeps_data
-t_case "SMB Direct: random operations (fsx)" "" passes_fsx
-t_case "SMB Direct: the link goes down and up under load" "" survives_disturbance interrupt_link
-t_case "SMB Direct: the device is deleted and added" "" survives_device_removal device
-t_case "SMB Direct: the interface is deleted and added" "" survives_device_removal interface
-t_case "SMB Direct: client and server modules are unloaded" "" unloads_modules
+t_case "SMB Direct: files are read back as written" "DDP-126" test_data_kept
+t_case "SMB Direct: random operations (fsx)" "" test_fsx
+t_case "SMB Direct: the link goes down and up under load" "" test_disturbance interrupt_link
+t_case "SMB Direct: the device is deleted and added" "" test_device_removal device
+t_case "SMB Direct: the interface is deleted and added" "" test_device_removal interface
+t_case "SMB Direct: client and server modules are unloaded" "" test_module_unload
 t_end

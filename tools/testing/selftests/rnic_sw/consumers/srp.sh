@@ -84,7 +84,7 @@ connect_without_listener() {
 	check_nothing_left
 }
 
-unloads_modules() {
+test_module_unload() {
 	set_up_device
 	set_up
 	tear_down
@@ -102,5 +102,5 @@ define_disk_cases SRP
 t_case "SRP: the target is disabled and enabled under load" "" disk_under_load restart_target
 t_case "SRP: connect and disconnect five times" "" lio_reconnect_often
 t_case "SRP: no listener" "" connect_without_listener
-t_case "SRP: initiator and target modules are unloaded" "" unloads_modules
+t_case "SRP: initiator and target modules are unloaded" "" test_module_unload
 t_end

@@ -78,7 +78,7 @@ run_benchmark() {
 	stop_valkey
 }
 
-survives_killed_clients() {
+test_killed_clients() {
 	local i before
 	start_valkey
 	for i in $(seq 10); do
@@ -95,5 +95,5 @@ one_device
 t_case "valkey: values of many sizes" "" check_uses_device store_and_fetch_values
 t_case "valkey: its own RDMA test, four threads" "" check_uses_device run_own_test
 t_case "valkey: valkey-benchmark" "" check_uses_device run_benchmark
-t_case "valkey: clients are killed, the server continues" "" check_uses_device survives_killed_clients
+t_case "valkey: clients are killed, the server continues" "" check_uses_device test_killed_clients
 t_end
