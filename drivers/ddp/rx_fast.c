@@ -224,12 +224,12 @@ int ddp_rx_get_next_page_off(const struct ddp_stream *s)
 }
 EXPORT_SYMBOL_GPL(ddp_rx_get_next_page_off);
 
-bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
+bool ddp_rx_continues(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 {
 	return s->rx_mr && has_same_header(s, head, len) && s->rx_seg.h.tagged &&
 	       !s->rx_seg.h.last && is_tagged_contiguous(s, head, n);
 }
-EXPORT_SYMBOL_GPL(ddp_rx_is_next);
+EXPORT_SYMBOL_GPL(ddp_rx_continues);
 
 /*
  * Process a batch of @n segments with one check and one copy. Return: true if

@@ -284,7 +284,7 @@ void ddp_kick(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_kick);
 
 /**
- * ddp_kick_bulk - schedule the transmit path for much data
+ * ddp_kick_for_bulk - schedule the transmit path for much data
  * @s: the stream
  *
  * The LLP transmits in a worker, which can be preempted while it copies. Work
@@ -292,11 +292,11 @@ EXPORT_SYMBOL_GPL(ddp_kick);
  *
  * Context: any.
  */
-void ddp_kick_bulk(struct ddp_stream *s)
+void ddp_kick_for_bulk(struct ddp_stream *s)
 {
 	ddp_stream_kick(s, true);
 }
-EXPORT_SYMBOL_GPL(ddp_kick_bulk);
+EXPORT_SYMBOL_GPL(ddp_kick_for_bulk);
 
 /**
  * ddp_push - transmit before returning if possible, else schedule transmission

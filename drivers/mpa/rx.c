@@ -6,11 +6,11 @@
  * The slow path, mpa_rx_slow_path(), receives any FPDU. On a connection with neither CRC
  * nor markers, the fast path mpa_rx_fast_path() receives the FPDUs whose segments
  * ddp_rx_try_fast() accepts. On a connection with CRC and without markers, the CRC fast
- * path mpa_rx_verify_batches() receives the FPDUs whose segments ddp_rx_is_next() accepts.
+ * path mpa_rx_verify_batches() receives the FPDUs whose segments ddp_rx_continues() accepts.
  *
  * Both fast paths require that the FPDU is contiguous in the queue and as long
  * as the previous FPDU. ddp_rx_try_fast() accepts a segment that continues the current
- * message, or that is a one-segment Write like the previous one. ddp_rx_is_next() accepts
+ * message, or that is a one-segment Write like the previous one. ddp_rx_continues() accepts
  * a segment that continues a tagged message. The CRC fast path handles ULPDUs shorter
  * than DDP_COPY_LONG, and places the payloads of many FPDUs at once.
  *
@@ -306,7 +306,7 @@ static u32 mpa_rx_fill_batch(struct mpa_conn *c, const struct mpa_fpdu *f,
 	u32 n = 0;
 
 	while (r->left && *budget > 0 && mpa_rx_peek_headers(c, f, head) &&
-	       ddp_rx_is_next(c->stream, head + MPA_LEN_SIZE, f->ulpdu_len, n)) {
+	       ddp_rx_continues(c->stream, head + MPA_LEN_SIZE, f->ulpdu_len, n)) {
 		charge_budget(budget, f->wire_len);
 		mpa_cursor_peek(&c->cur, mpa_fpdu_batch_prepare_dst(r), f->wire_len);
 		if (!mpa_fpdu_batch_add_if_valid(r, head))

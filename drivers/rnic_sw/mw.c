@@ -263,7 +263,7 @@ static void __set_window(struct rnic_window *w, const struct rnic_mr *mr, u64 ad
 }
 
 /* Check whether a bind work request specifies a window that may be bound or unbound now */
-static bool __may_change_window(const struct rnic_window *w, const struct ddp_stream *s,
+static bool __may_rebind_window(const struct rnic_window *w, const struct ddp_stream *s,
 				const struct rdmap_wr *wr)
 {
 	lockdep_assert_held(&w->lock);
@@ -329,7 +329,7 @@ static bool __bind_or_unbind_window(struct rnic_dev *dev, struct rnic_window *w,
 {
 	u64 len = wr->compare_add;
 
-	if (!__may_change_window(w, s, wr) || (len && !may_bind_to_mr(dev, mr, s, wr)))
+	if (!__may_rebind_window(w, s, wr) || (len && !may_bind_to_mr(dev, mr, s, wr)))
 		return false;
 	__revoke_and_unlink_window(dev, w);
 	return !len || __link_and_validate_window(dev, w, mr, s, wr);

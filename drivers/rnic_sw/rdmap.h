@@ -99,7 +99,7 @@ struct rdmap_recv {
 	bool	immediate;	/* true for Immediate Data, false for a Send */
 };
 
-/* Type of the message being segmented, for commit_message() */
+/* Type of the message being segmented, for account_finished_message() */
 enum rdmap_out_type {
 	RDMAP_OUT_NONE,
 	RDMAP_OUT_RESP,
@@ -149,7 +149,7 @@ struct rdmap {
 	u32			segments;
 	u32			bytes;
 	/*
-	 * Type of the message being segmented. commit_message() accounts for
+	 * Type of the message being segmented. account_finished_message() accounts for
 	 * this message after its last segment, either at the next pull or in
 	 * rdmap_handle_sent().
 	 */

@@ -407,7 +407,7 @@ static enum iw_reason queue_request(struct rdmap *r,
 	if (!entry)
 		return IW_DDP_U_NO_BUFFER;
 	if (!req->is_atomic && req->rreq.len >= BULK_MIN)
-		ddp_kick_bulk(&r->stream);
+		ddp_kick_for_bulk(&r->stream);
 	else
 		ddp_kick(&r->stream);
 	return IW_OK;

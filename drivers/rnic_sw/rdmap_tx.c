@@ -449,7 +449,7 @@ static bool prepare_wr(struct rdmap *r, struct ddp_msg *m)
  * response, mark the peer's request as served; after the last message of a work
  * request, advance sq.segmented_end past the request.
  */
-static void commit_message(struct rdmap *r)
+static void account_finished_message(struct rdmap *r)
 {
 	switch (r->out_type) {
 	case RDMAP_OUT_RESP:
@@ -493,7 +493,7 @@ static void finish_tx_pass(struct rdmap *r)
 
 static bool prepare_regular_message(struct rdmap *r, struct ddp_msg *m)
 {
-	commit_message(r);
+	account_finished_message(r);
 	if (is_budget_spent(r) || !pick_message(r, m)) {
 		finish_tx_pass(r);
 		return false;
@@ -567,7 +567,7 @@ void rdmap_handle_sent(struct ddp_stream *s)
 		r->term_pulled = false;
 	}
 	if (!s->in_msg)
-		commit_message(r);
+		account_finished_message(r);
 	r->budget_used = 0;
 	if (r->responses_segmented)
 		release_answered_requests(r);

@@ -99,7 +99,7 @@ static enum sddp_do receive_segment(struct sddp_session *s)
 }
 
 /* Process a chunk after the end of the session: only record a Terminate from the peer */
-static enum sddp_do receive_late(struct sddp_session *s, enum sddp_chunk_kind what)
+static enum sddp_do receive_after_end(struct sddp_session *s, enum sddp_chunk_kind what)
 {
 	if (what == SDDP_KIND_TERMINATE)
 		s->peer_done = true;
@@ -121,7 +121,7 @@ enum sddp_do sddp_session_receive(struct sddp_session *s, enum sddp_chunk_kind w
 				  bool enhanced)
 {
 	if (s->state == SDDP_OVER)
-		return receive_late(s, what);
+		return receive_after_end(s, what);
 	/* RFC 5043 6.2: no chunk may follow the peer's Terminate */
 	if (s->peer_done)
 		return end_by_violation(s);

@@ -155,7 +155,7 @@ bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32
 int ddp_rx_get_next_page_off(const struct ddp_stream *s);
 
 /**
- * ddp_rx_is_next - check whether a tagged segment continues the previous ones
+ * ddp_rx_continues - check whether a tagged segment continues the previous ones
  * @s: stream
  * @head: first IW_DDP_T_HDR_LEN bytes of the segment
  * @len: length of the segment in bytes, header included
@@ -167,14 +167,14 @@ int ddp_rx_get_next_page_off(const struct ddp_stream *s);
  * other header fields equal those of the last processed segment; false
  * otherwise.
  */
-bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
+bool ddp_rx_continues(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
 
 /**
  * ddp_rx_batch - process a batch of segments that continue the previous segment
  * @s: stream
  * @bodies: payloads of the segments, back to back, in memory that only the LLP
  *	can write
- * @n: number of segments; ddp_rx_is_next() must have returned true for each
+ * @n: number of segments; ddp_rx_continues() must have returned true for each
  * @why: set to the value that ddp_rx_segment() would return for the first
  *	segment that is not processed; not valid if all segments are processed
  *

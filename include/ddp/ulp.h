@@ -298,11 +298,11 @@ static inline bool ddp_tx_has_pending_fault(const struct ddp_stream *s)
 
 /*
  * Start transmission, because next() can return a message. ddp_kick() and
- * ddp_kick_bulk() schedule the transmit path, in any context. ddp_push() may
+ * ddp_kick_for_bulk() schedule the transmit path, in any context. ddp_push() may
  * transmit before it returns, and needs process context.
  */
 void ddp_kick(struct ddp_stream *s);
-void ddp_kick_bulk(struct ddp_stream *s);
+void ddp_kick_for_bulk(struct ddp_stream *s);
 void ddp_push(struct ddp_stream *s);
 
 /* Get the state of the stream in its LLP, or limit its rate; process context */
