@@ -27,7 +27,7 @@ for revision in 1 2; do
 	END
 done
 inside new tshark --version 2>/dev/null | sed -n 1p
-# warnings REVISION: number and text of each kind.
+# warnings REVISION: print the text of each warning of tshark, and how often it occurs.
 warnings() {
 	shark new -q -z expert,warn -r "/tmp/$1.pcap" |
 		awk '$3 == "IWARP_MPA" { n = $1; sub(/.*IWARP_MPA */, ""); print n " " $0 }' | paste -s -d '|'

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Module description of iw_ddp, and the exports of functions in pure files. */
+/*
+ * Module description of iw_ddp, and the exports of functions in files that use no skb, socket, page
+ * or lock (pure files, see <ddp/pure.h>).
+ */
 #include <linux/export.h>
 #include <linux/module.h>
 

@@ -140,8 +140,8 @@ static bool mpa_tx_try_release(struct mpa_conn *c)
 
 /*
  * Release ownership while work is pending. Return: true if the caller must
- * schedule a context for the next pass, because no other context can become the
- * owner; false if DEAD is set, so that no pass can follow.
+ * schedule the next pass, because while PENDING is set only the scheduled
+ * context can become the owner; false if DEAD is set, so that no pass can follow.
  */
 static bool tx_release_pending(struct mpa_conn *c)
 {

@@ -66,13 +66,13 @@ static int listen_on_llp(struct rnic_listener *listener, const struct ddp_listen
 }
 
 /*
- * Check whether to ignore the error @err of listening over @llp, so that the listener uses only
+ * Check whether the listener can ignore that listening over @llp has failed with @err, and use only
  * the other LLPs in @mask.  If @mask contains TCP, all errors of SCTP are ignored, for example
  * that the kernel has no SCTP or that the port is in use, with two exceptions:
  *
  * * -ENOMEM is never ignored.
  * * -EACCES is not ignored if the listener uses an LLP already.  In this case the current task
- *   changes the device's setting, and must get the error: the task may not bind the port.
+ *   changes the device's setting, and must get the error, because it is not permitted to bind the port.
  */
 static bool may_ignore_llp_error(const struct rnic_listener *listener, int llp, u8 mask, int err)
 {

@@ -72,8 +72,9 @@ struct rnic_rdv {
 	u8				peer_rnr_retry;
 	u32				pause_ms;	/* before the next attempt */
 	unsigned long			next_try;	/* jiffies */
-	bool				posted;		/* requests wait, see @posted_at */
-	unsigned long			posted_at;	/* first check that found them, jiffies */
+	/* posted requests wait for the stream, or for a peer that has gone */
+	bool				posted;
+	unsigned long			posted_at;	/* when a check first found them, jiffies */
 	bool				limit_over;	/* RDV_LOST: the requests must fail */
 
 	/* owned by the work item, and by the established upcall, which runs after it */

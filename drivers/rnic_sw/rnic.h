@@ -217,7 +217,7 @@ struct rnic_sq {
 	bool			flushing;	/* a flush completes all WRs before @flush_end */
 	/* a flush has completed a WR with an error, so all later WRs fail as well */
 	bool			error_completed;
-	/* a WR has been completed with the error for the peer's Terminate or loss */
+	/* a WR has reported by its status that the peer has sent a Terminate, or is gone */
 	bool			remote_err_reported;
 	bool			coalescing;	/* posts are coalesced until a timer expires */
 	/* constant after creation */

@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# failnth.sh: make allocations of slab objects and pages fail: one in four of those whose call
-# chain contains a function of the driver, in any context. Each failure must result in an errno,
-# in the end of a connection at both ends, or in nothing; the next try must succeed. See
-# src/failnth/failnth.c.
+# failnth.sh: make every fourth of the slab and page allocations fail whose call chain contains a
+# function of the driver, in any context. Each failure must return an errno, end a connection at
+# both ends, or have no effect; the next try must succeed. See src/failnth/failnth.c.
 #
 # T_LONG=1: fail every such allocation once, and log which function allocated;
-# T_WAYS=task,slab,page: use only these kinds of failure.
+# T_WAYS=task,slab,page: use only these ways: /proc/self/fail-nth, failslab, fail_page_alloc.
 
 # shellcheck disable=SC2154	# t_count is lib.sh's
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"

@@ -112,8 +112,8 @@ void shared_map(struct buf *b, int fd, size_t off, size_t len)
 }
 
 /*
- * Check whether importers can follow a moving buffer: kernels in which they can have
- * dma_buf_vmap_unlocked()
+ * Check whether importers can follow a buffer that moves. They can if the kernel has
+ * dma_buf_vmap_unlocked().
  */
 static bool can_follow_moves(void)
 {
