@@ -72,7 +72,8 @@ static int listen_on_llp(struct rnic_listener *listener, const struct ddp_listen
  *
  * * -ENOMEM is never ignored.
  * * -EACCES is not ignored if the listener uses an LLP already.  In this case the current task
- *   changes the device's setting, and must get the error, because it is not permitted to bind the port.
+ *   changes the device's setting, and must get the error, because it is not permitted to bind the
+ *   port.
  */
 static bool may_ignore_llp_error(const struct rnic_listener *listener, int llp, u8 mask, int err)
 {
