@@ -86,7 +86,7 @@ static bool is_frame_acked(struct mpa_conn *c)
 static int read_frame_bytes(struct mpa_conn *c)
 {
 	u8 buf[64];
-	size_t need = min(mpa_startup_get_missing(c->su), sizeof(buf));
+	size_t need = min(mpa_startup_get_missing_len(c->su), sizeof(buf));
 	int n = mpa_sock_read(c, buf, need);
 
 	if (n == -EAGAIN)
@@ -103,7 +103,7 @@ static int read_frame_bytes(struct mpa_conn *c)
  * sent. The peer may send FPDUs as soon as it has received the Reply, and the ULP
  * must be ready for these FPDUs.
  */
-static void report_established(struct mpa_conn *c)
+static void report_responder_established(struct mpa_conn *c)
 {
 	if (c->established || c->su->initiator || c->su->state != MPA_SU_SEND)
 		return;
@@ -126,7 +126,7 @@ static int report_established_and_write_frame(struct mpa_conn *c)
 	if (!page)
 		return -ENOMEM;
 	len = mpa_startup_encode_frame(c->su, page_address(page), MPA_FRAME_MAX);
-	report_established(c);
+	report_responder_established(c);
 	n = mpa_sock_write(c, page, c->startup_written, len - c->startup_written);
 	put_page(page);
 	if (n < 0)

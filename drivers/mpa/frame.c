@@ -325,7 +325,7 @@ static bool put_payload(struct writer *w, u32 len)
 }
 
 /* Write the PAD and the CRC field, and insert markers where the stream must have them */
-static void put_trailer_in_pieces(struct writer *w, u32 ulpdu_len)
+static void put_trailer_with_markers(struct writer *w, u32 ulpdu_len)
 {
 	static const u8 zero[MPA_ALIGN];
 	u8 crc[MPA_CRC_SIZE] = {};
@@ -356,7 +356,7 @@ static bool write_fpdu_in_pieces(struct writer *w, const struct ddp_txseg *seg)
 	put_with_markers(w, head, put_head(head, seg));
 	if (!put_payload(w, seg->len))
 		return false;
-	put_trailer_in_pieces(w, seg->hdr_len + seg->len);
+	put_trailer_with_markers(w, seg->hdr_len + seg->len);
 	return true;
 }
 

@@ -219,7 +219,7 @@ void mpa_startup_handle_sent(struct mpa_startup *su)
 }
 
 /**
- * mpa_startup_get_missing - get the number of bytes that the caller should read next
+ * mpa_startup_get_missing_len - get the number of bytes that the caller should read next
  * @su: the state machine
  *
  * These are the missing bytes of the header of the peer's frame, then those of the
@@ -228,7 +228,7 @@ void mpa_startup_handle_sent(struct mpa_startup *su)
  *
  * Return: number of bytes; 0 if the next step is not MPA_WANT_READ.
  */
-size_t mpa_startup_get_missing(const struct mpa_startup *su)
+size_t mpa_startup_get_missing_len(const struct mpa_startup *su)
 {
 	if (su->state == MPA_SU_HEADER)
 		return MPA_HDR_LEN - su->got;
@@ -341,7 +341,7 @@ static enum iw_reason mpa_startup_advance(struct mpa_startup *su)
 		why = parse_header(su);
 		su->state = MPA_SU_DATA;
 	}
-	if (!why && !mpa_startup_get_missing(su))
+	if (!why && !mpa_startup_get_missing_len(su))
 		process_frame(su);
 	return why;
 }
@@ -383,7 +383,7 @@ ssize_t mpa_startup_process_input(struct mpa_startup *su, const u8 *p, size_t n)
 			to = su->hdr + su->got;
 		else
 			to = su->peer.pd + (su->got - MPA_HDR_LEN);
-		take = min(n - eaten, mpa_startup_get_missing(su));
+		take = min(n - eaten, mpa_startup_get_missing_len(su));
 		memcpy(to, p + eaten, take);
 		su->got += take;
 		eaten += take;

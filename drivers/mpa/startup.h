@@ -24,7 +24,7 @@
  *	offer in mpa_startup.peer, may call mpa_startup_reject() instead
  * @MPA_WANT_WRITE: send the frame of mpa_startup_encode_frame(), then call
  *	mpa_startup_handle_sent()
- * @MPA_WANT_READ: pass mpa_startup_get_missing() more bytes to mpa_startup_process_input()
+ * @MPA_WANT_READ: pass mpa_startup_get_missing_len() more bytes to mpa_startup_process_input()
  * @MPA_WANT_ENTER: enter Full Operation, because start-up has succeeded
  * @MPA_WANT_CLOSE: close the connection for the reason mpa_startup.why
  * @MPA_WANT_RETRY: close the TCP connection, because the peer may not support
@@ -113,7 +113,7 @@ int mpa_startup_reject(struct mpa_startup *su, const struct ddp_offer *o);
 size_t mpa_startup_encode_frame(const struct mpa_startup *su, u8 *buf, size_t size);
 void mpa_startup_handle_sent(struct mpa_startup *su);
 
-size_t mpa_startup_get_missing(const struct mpa_startup *su);
+size_t mpa_startup_get_missing_len(const struct mpa_startup *su);
 ssize_t mpa_startup_process_input(struct mpa_startup *su, const u8 *p, size_t n);
 void mpa_startup_handle_eof(struct mpa_startup *su, bool acked);
 void mpa_startup_retry(struct mpa_startup *su);

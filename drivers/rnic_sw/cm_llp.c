@@ -40,7 +40,7 @@ void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
  * @llp: enum rnic_sw_llp; RNIC_SW_LLP_DEFAULT selects the device's "connect" setting
  *
  * Return: the session type; NULL if the device has no reference to the LLP, because
- * rnic_require_llp() or rnic_require_sctp_for_program() has not succeeded for it.
+ * rnic_require_llp() or rnic_require_sctp_for_user() has not succeeded for it.
  */
 const struct ddp_session_type *rnic_get_llp(const struct rnic_dev *dev, u8 llp)
 {
@@ -90,7 +90,7 @@ int rnic_require_llp(struct rnic_dev *dev, u8 llp)
 }
 
 /**
- * rnic_require_sctp_for_program - take a reference to SCTP for a device, on behalf of a program
+ * rnic_require_sctp_for_user - take a reference to SCTP for a device, on behalf of a program
  * @dev: the device
  *
  * Like rnic_require_llp(), but loads modules only if the current task may create an SCTP socket.
@@ -98,7 +98,7 @@ int rnic_require_llp(struct rnic_dev *dev, u8 llp)
  *
  * Return: 0 or -EPROTONOSUPPORT, as rnic_require_llp().
  */
-int rnic_require_sctp_for_program(struct rnic_dev *dev)
+int rnic_require_sctp_for_user(struct rnic_dev *dev)
 {
 	const u8 llp = RNIC_SW_LLP_SCTP;
 
@@ -112,7 +112,7 @@ int rnic_require_sctp_for_program(struct rnic_dev *dev)
  * rnic_llps_init - set up the LLPs and the list of listeners of a new device
  * @dev: the device
  *
- * Looks up TCP only.  Callers of rnic_require_llp() or rnic_require_sctp_for_program() look up SCTP
+ * Looks up TCP only.  Callers of rnic_require_llp() or rnic_require_sctp_for_user() look up SCTP
  * when it is needed.
  *
  * Return: 0; -EPROTONOSUPPORT if no module provides TCP's LLP; or -ENOMEM.  Unless dev->llps is

@@ -123,13 +123,13 @@ static bool update_table(struct rnic_gid_table *t, const struct net_device *netd
 	struct gids_update u;
 	bool undecided;
 
-	gids_begin(&u, t->gid, t->first);
+	gids_begin_update(&u, t->gid, t->first);
 	rcu_read_lock();
 	add_ipv4_addrs(&u, netdev);
 	undecided = add_ipv6_addrs(&u, netdev);
 	rcu_read_unlock();
 	spin_lock_bh(&t->lock);
-	gids_end(&u);
+	gids_finish_update(&u);
 	spin_unlock_bh(&t->lock);
 	return undecided;
 }

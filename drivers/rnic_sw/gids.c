@@ -19,13 +19,13 @@ static u32 find_gid_index(const struct gid *list, u32 from, u32 to, const struct
 }
 
 /**
- * gids_begin - begin to update a GID table
+ * gids_begin_update - begin to update a GID table
  * @u: state of the update, to initialize
- * @table: the table, with GIDS_MAX entries; only gids_end() changes the table
+ * @table: the table, with GIDS_MAX entries; only gids_finish_update() changes the table
  * @first: index of the first entry for addresses, less than GIDS_MAX; entries before it are
  *	left alone
  */
-void gids_begin(struct gids_update *u, struct gid *table, u32 first)
+void gids_begin_update(struct gids_update *u, struct gid *table, u32 first)
 {
 	u->table = table;
 	u->first = first;
@@ -53,13 +53,13 @@ void gids_add(struct gids_update *u, const struct gid *gid)
 }
 
 /**
- * gids_end - change the table after all addresses have been listed
+ * gids_finish_update - change the table after all addresses have been listed
  * @u: the update
  *
  * Removes entries whose address was not listed, and enters new addresses into the lowest
  * entries that are free.
  */
-void gids_end(const struct gids_update *u)
+void gids_finish_update(const struct gids_update *u)
 {
 	u32 i, next = 0;
 

@@ -2,9 +2,9 @@
 /*
  * GID table of a device: which address has which entry.
  *
- * The caller lists all addresses of the interface, between gids_begin() and gids_end().  An
- * address that has an entry keeps it, so that the index of a GID does not change while the
- * interface has the address.
+ * The caller lists all addresses of the interface, between gids_begin_update() and
+ * gids_finish_update().  An address that has an entry keeps it, so that the index of a GID does
+ * not change while the interface has the address.
  */
 #ifndef _RNIC_SW_GIDS_H
 #define _RNIC_SW_GIDS_H
@@ -41,9 +41,9 @@ struct gids_update {
 	struct gid	fresh[GIDS_MAX];
 };
 
-void gids_begin(struct gids_update *u, struct gid *table, u32 first);
+void gids_begin_update(struct gids_update *u, struct gid *table, u32 first);
 void gids_add(struct gids_update *u, const struct gid *gid);
-void gids_end(const struct gids_update *u);
+void gids_finish_update(const struct gids_update *u);
 u32 gids_next_delay(u32 before);
 
 #endif

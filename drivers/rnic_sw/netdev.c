@@ -84,7 +84,7 @@ static struct net *get_net_if_suitable(struct net_device *netdev)
 }
 
 /* Check whether the interface is still suitable and still in @net */
-static bool is_suitable_in(struct net_device *netdev, const struct net *net)
+static bool is_suitable_in_net(struct net_device *netdev, const struct net *net)
 {
 	bool yes;
 
@@ -208,7 +208,7 @@ static int unregister_if_unsuitable(struct net_device *netdev, const struct net 
 {
 	struct ib_device *ib;
 
-	if (is_suitable_in(netdev, net))
+	if (is_suitable_in_net(netdev, net))
 		return 0;
 	ib = ib_device_get_by_netdev(netdev, DRIVER_ID);
 	if (ib)

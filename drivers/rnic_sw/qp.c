@@ -258,7 +258,7 @@ static int read_qp_request(struct rnic_qp *qp, struct ib_udata *udata, bool *pac
 	if (req.llp > RNIC_SW_LLP_SCTP)
 		return -EINVAL;
 	/* if the kernel has no SCTP, fail here rather than later in connect */
-	if (req.llp == RNIC_SW_LLP_SCTP && rnic_require_sctp_for_program(qp->dev))
+	if (req.llp == RNIC_SW_LLP_SCTP && rnic_require_sctp_for_user(qp->dev))
 		return -EOPNOTSUPP;
 	qp->llp = req.llp;
 	*packed = req.flags & RNIC_SW_CREATE_QP_PACK;

@@ -41,7 +41,7 @@ static struct negotiation_side get_negotiation_side(const struct ddp_offer *o)
  * Fill in the IRD, ORD and RTR types to request. The program sets the ORD only in RTS, so before
  * RTS request the maximum.
  */
-static void fill_wanted_depths(struct rnic_rdv *rdv)
+static void fill_local_params(struct rnic_rdv *rdv)
 {
 	const struct rnic_policy *policy = &rdv->qp->dev->policy;
 
@@ -114,7 +114,7 @@ int rdv_connect(struct rnic_rdv *rdv)
 
 	if (!o)
 		return -ENOMEM;
-	fill_wanted_depths(rdv);
+	fill_local_params(rdv);
 	negotiation_build_request(&rdv->me, &rdv->request);
 	spin_lock_bh(&rdv->lock);
 	fill_rdv_offer(o, &rdv->request, rdv);
@@ -149,7 +149,7 @@ static struct ddp_session *__claim_session_to_accept(struct rnic_rdv *rdv, struc
 	rdv->accepted = true;
 	ddp_session_get(rdv->ss);
 	if (o) {
-		fill_wanted_depths(rdv);
+		fill_local_params(rdv);
 		negotiation_build_reply(&rdv->me, &rdv->request, &reply, &rdv->result);
 		fill_rdv_offer(o, &reply, rdv);
 	}

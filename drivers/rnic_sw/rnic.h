@@ -586,7 +586,7 @@ int rnic_set_listen_llps(struct rnic_dev *dev, u8 mask);	/* mask of 1 << enum rn
 
 /* cm_llp.c: lower layers */
 int rnic_require_llp(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
-int rnic_require_sctp_for_program(struct rnic_dev *dev);
+int rnic_require_sctp_for_user(struct rnic_dev *dev);
 
 /* cm_ep.c: connection requests that are not accepted yet */
 void rnic_pending_abort_all(struct rnic_dev *dev);

@@ -25,7 +25,7 @@
  * chunk and not from the socket, which may no longer refer to one. Return: the number of
  * chunks collected.
  */
-static int sddp_recv_collect_chunks(const struct sddp_assoc *a, struct sk_buff **batch)
+static int sddp_recv_peek_chunks(const struct sddp_assoc *a, struct sk_buff **batch)
 {
 	struct sock *sk = a->sock->sk;
 	struct sk_buff *skb;
@@ -99,7 +99,7 @@ int sddp_recv(struct sddp_assoc *a)
 	int budget, n, i;
 
 	for (budget = RX_BUDGET; budget > 0; budget -= n) {
-		n = sddp_recv_collect_chunks(a, batch);
+		n = sddp_recv_peek_chunks(a, batch);
 		for (i = 0; i < n; i++)
 			if (!receive_first_chunk(a, batch[i]))
 				return -ENOMEM;

@@ -73,7 +73,7 @@ static void sddp_stream_process_ulp_requests(struct sddp_stream *st)
  * association's list of streams with events, so that the caller must drop the list's
  * reference; false otherwise.
  */
-static bool change_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
+static bool move_to_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 {
 	struct sddp_assoc *from = st->a;
 	bool listed;
@@ -115,11 +115,11 @@ static bool sddp_stream_move_to_other_assoc(struct sddp_stream *st)
 	list_del_init(&st->queue_entry);
 	list_del_init(&st->late);
 	/*
-	 * update the counts before change_assoc(), because the worker of @to may change
+	 * update the counts before move_to_assoc(), because the worker of @to may change
 	 * st->accepted afterwards
 	 */
 	sddp_assoc_account_session_end(from, st);
-	if (change_assoc(st, to, id))
+	if (move_to_assoc(st, to, id))
 		ddp_session_put(&st->ss);
 	/* cannot fail: the reservation has allocated the entry */
 	xa_store(&to->streams, id, st, GFP_KERNEL);

@@ -276,7 +276,7 @@ static void startup_every_cut(struct kunit *test)
 }
 
 /*
- * A caller that always reads the number of bytes that mpa_startup_get_missing() returns
+ * A caller that always reads the number of bytes that mpa_startup_get_missing_len() returns
  * reads the whole frame, and no byte after the frame.
  */
 static void startup_missing_len_ends_with_frame(struct kunit *test)
@@ -287,8 +287,8 @@ static void startup_missing_len_ends_with_frame(struct kunit *test)
 	for (g.pd_len = 4; g.pd_len <= 512; g.pd_len++) {
 		len = build_frame(&g);
 		begin_startup(&g);
-		KUNIT_EXPECT_EQ(test, mpa_startup_get_missing(&su), 20);
-		for (at = 0; (need = mpa_startup_get_missing(&su)); at += need)
+		KUNIT_EXPECT_EQ(test, mpa_startup_get_missing_len(&su), 20);
+		for (at = 0; (need = mpa_startup_get_missing_len(&su)); at += need)
 			mpa_startup_process_input(&su, frame + at, need);
 		KUNIT_EXPECT_EQ(test, at, len);
 		EXPECT_WANT(test, &su, MPA_WANT_OFFER);

@@ -22,12 +22,12 @@ static void update_range(u32 from, u32 to)
 {
 	struct gid gid;
 
-	gids_begin(&update, table, FIRST);
+	gids_begin_update(&update, table, FIRST);
 	for (; from < to; from++) {
 		gid = gid_of(from);
 		gids_add(&update, &gid);
 	}
-	gids_end(&update);
+	gids_finish_update(&update);
 }
 
 /* Update the table for an interface with the addresses of a string, one letter each */
@@ -35,12 +35,12 @@ static void update_letters(const char *addresses)
 {
 	struct gid gid;
 
-	gids_begin(&update, table, FIRST);
+	gids_begin_update(&update, table, FIRST);
 	for (; *addresses; addresses++) {
 		gid = gid_of(*addresses);
 		gids_add(&update, &gid);
 	}
-	gids_end(&update);
+	gids_finish_update(&update);
 }
 
 /* Check whether the entries have the addresses of a string, one letter each; '-': an empty entry */
@@ -137,11 +137,11 @@ static void halves_are_compared(struct kunit *test)
 	struct gid b = { { (__force __be64)1ull, (__force __be64)3ull } };
 	struct gid c = { { (__force __be64)4ull, (__force __be64)2ull } };
 
-	gids_begin(&update, table, FIRST);
+	gids_begin_update(&update, table, FIRST);
 	gids_add(&update, &a);
 	gids_add(&update, &b);
 	gids_add(&update, &c);
-	gids_end(&update);
+	gids_finish_update(&update);
 	KUNIT_EXPECT_TRUE(test, !memcmp(&table[FIRST], &a, sizeof(a)));
 	KUNIT_EXPECT_TRUE(test, !memcmp(&table[FIRST + 1], &b, sizeof(b)));
 	KUNIT_EXPECT_TRUE(test, !memcmp(&table[FIRST + 2], &c, sizeof(c)));

@@ -121,7 +121,7 @@ static void check_too_soon(struct mpa_startup *su, const struct input *in)
 static bool feed_input(struct mpa_startup *su, const struct plan *p, struct input *in,
 		       u32 split)
 {
-	size_t need = mpa_startup_get_missing(su);
+	size_t need = mpa_startup_get_missing_len(su);
 	size_t give = split ? min_t(size_t, split, in->left) : in->left;
 	ssize_t eaten;
 

@@ -35,10 +35,10 @@ void prove_update(void)
 	GIVEN(i < GIDS_MAX);
 	GIVEN(!is_empty(&a) && !is_empty(&b));
 	memcpy(was, table, sizeof(was));
-	gids_begin(&u, table, FIRST);
+	gids_begin_update(&u, table, FIRST);
 	gids_add(&u, &a);
 	gids_add(&u, &b);
-	gids_end(&u);
+	gids_finish_update(&u);
 	if (i < FIRST) {
 		MUST("entries before the first one for addresses do not change",
 		     same(&table[i], &was[i]));
@@ -67,10 +67,10 @@ void prove_kept_entries(void)
 	GIVEN(!is_empty(&a));
 	for (k = FIRST; k < GIDS_MAX; k++)
 		GIVEN(k >= i || !same(&table[k], &a));
-	gids_begin(&u, table, FIRST);
+	gids_begin_update(&u, table, FIRST);
 	gids_add(&u, &b);
 	gids_add(&u, &a);
-	gids_end(&u);
+	gids_finish_update(&u);
 	MUST("an address keeps its entry", same(&table[i], &a));
 	REACHED("kept");
 }
@@ -84,9 +84,9 @@ void prove_new_entries(void)
 	u32 i;
 
 	GIVEN(!is_empty(&a));
-	gids_begin(&u, table, FIRST);
+	gids_begin_update(&u, table, FIRST);
 	gids_add(&u, &a);
-	gids_end(&u);
+	gids_finish_update(&u);
 	for (i = FIRST; i < GIDS_MAX; i++)
 		found |= same(&table[i], &a);
 	MUST("the only address has an entry", found);

@@ -23,7 +23,7 @@ void prove_begin(void)
 	mpa_startup_init(&su, initiator, rev, any_bool(), any_bool());
 	MUST("the invariant holds at the beginning", is_sound(&su) && !su.got && !su.peer.pd_len);
 	MUST("MPA-102: a responder waits for the Request's header", initiator ||
-	     mpa_startup_get_missing(&su) == 20);
+	     mpa_startup_get_missing_len(&su) == 20);
 	MUST("MPA-100: an initiator waits for the ULP's offer", !initiator ||
 	     mpa_startup_get_next_step(&su) == MPA_WANT_OFFER);
 	REACHED("begun");

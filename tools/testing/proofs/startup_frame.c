@@ -22,7 +22,7 @@
  * Mutation: mpa/startup.c s/su->data_len > MPA_PD_MAX/su->data_len > MPA_PD_MAX + 1/
  * Mutation: mpa/startup.c s/to = su->hdr + su->got/to = su->hdr/
  * Mutation: mpa/startup.c s/memcpy(to, p + eaten, take)/memcpy(to, p, take)/
- * Mutation: mpa/startup.c s/take = min(n - eaten, mpa_startup_get_missing(su))/take = n - eaten/
+ * Mutation: mpa/startup.c s/take = min(n - eaten, mpa_startup_get_missing_len(su))/take = n - eaten/
  * Mutation: mpa/startup.c s/memmove(o->pd, o->pd + DDP_WORD_SIZE, o->pd_len)/(void)o/
  * Mutation: mpa/startup.c s/o->pd_len -= DDP_WORD_SIZE/(void)o/
  * Mutation: mpa/startup.c s/if (why || su->got < MPA_HDR_LEN)/if (why)/
@@ -264,8 +264,8 @@ static bool process_piece(enum mpa_startup_state state)
 	MUST("MPA-74: no byte after the frame is consumed", eaten == (ssize_t)
 	     (was.got + n < 20 ? n : min(n, frame_len() - was.got)));
 	MUST("the consumed bytes are counted", su.got == was.got + eaten);
-	MUST("mpa_startup_get_missing() is the rest of header or frame",
-	     mpa_startup_get_missing(&su) ==
+	MUST("mpa_startup_get_missing_len() is the rest of header or frame",
+	     mpa_startup_get_missing_len(&su) ==
 	     (!is_reading(&su) ? 0 : (su.got < 20 ? 20 : frame_len()) - su.got));
 	MUST("the invariant holds again", !is_reading(&su) || is_invariant_true(&su));
 	if (is_reading(&su))
