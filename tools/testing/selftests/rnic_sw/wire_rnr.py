@@ -78,6 +78,8 @@ def test_end_during_wait(w):
     other.peer.send(b"never received")
     w.server.expect_no_event_within(WC, conn=other.conn)
     other.peer.reset()
+    # until the device has noticed the reset, a receive would still get the message
+    other.expect_cm("DISCONNECTED")
     other.recv(inbox, 64, 1)
     other.expect_wc(wr=1, status=FLUSHED)
 
