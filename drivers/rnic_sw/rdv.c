@@ -491,6 +491,9 @@ bool rnic_rdv_try_defer_flush(struct rnic_qp *qp)
 	 * item is not queued after rnic_rdv_stop() has canceled it
 	 */
 	defer = __may_defer_flush(rdv);
+	/* the time for which requests have waited for the stream does not count now */
+	if (defer && rdv->state == RDV_CONNECTED)
+		rdv->posted = false;
 	if (defer)
 		rdv->state = RDV_LOST;
 	else if (rdv->state == RDV_LOST)

@@ -113,6 +113,30 @@ static void limit_begins_with_later_post(struct kunit *test)
 	expect_all_released(test);
 }
 
+/* The time for which requests have waited for the stream does not count when the peer goes later */
+static void earlier_wait_does_not_count(struct kunit *test)
+{
+	const struct rdv_msg m = peer_msg(0, 1);
+
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	KUNIT_ASSERT_EQ(test, 0, to_rts(0, 1));
+	stubs.ring[0].prod = 1;
+	run_for(500);
+	deliver_reply(get_last_session(), &m);
+	stubs.qp[0].sq.tail = 1;
+	run_for(60000);
+	stubs.ring[0].prod = 2;
+	stubs.qp[0].why = IW_PEER_CLOSED;
+	end_session(get_last_session(), IW_PEER_CLOSED);
+	KUNIT_EXPECT_TRUE(test, flush_qp(0));
+	run_for(LIMIT - 100);
+	KUNIT_EXPECT_EQ(test, 0, stubs.flushes);
+	run_for(300);
+	KUNIT_EXPECT_EQ(test, 1, stubs.flushes);
+	KUNIT_EXPECT_FALSE(test, flush_qp(0));
+	expect_all_released(test);
+}
+
 /* The error state and the destruction of the QP end the wait */
 static void program_ends_wait(struct kunit *test)
 {
@@ -179,6 +203,7 @@ static struct kunit_case rdv_loss_cases[] = {
 	KUNIT_CASE(limit_ends_with_start),
 	KUNIT_CASE(outstanding_requests_fail_after_limit),
 	KUNIT_CASE(limit_begins_with_later_post),
+	KUNIT_CASE(earlier_wait_does_not_count),
 	KUNIT_CASE(program_ends_wait),
 	KUNIT_CASE(destruction_ends_wait),
 	KUNIT_CASE(terminated_stream_is_flushed_at_once),
