@@ -98,7 +98,7 @@ void rdmap_reqq_mark_served(struct rdmap_reqq *q)
  * @n: number of requests to examine; if it exceeds the number in the queue, all
  *	requests are examined
  *
- * Return: the number of Reads, without the peer's RTR message and without atomics.
+ * Return: the number of Reads; neither atomics nor the peer's RTR message count.
  */
 u16 rdmap_reqq_count_reads(const struct rdmap_reqq *q, u16 n)
 {

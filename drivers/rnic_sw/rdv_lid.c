@@ -2,8 +2,8 @@
 /*
  * LIDs that stand for IPv4 addresses.  All functions are pure.
  *
- * Programs for InfiniBand may name a peer by a LID instead of a GID.  Ethernet has no LIDs, so the
- * LID of a device is the low half of its first IPv4 address.  Hosts of one subnet have the same
+ * Programs for InfiniBand may specify a peer by a LID instead of a GID.  Ethernet has no LIDs, so
+ * the LID of a device is the low half of its first IPv4 address.  Hosts of one subnet have the same
  * high half if the netmask has at least 16 bits, so that a LID stands for one address there.
  */
 #include <ddp/pure.h>
@@ -36,7 +36,7 @@ u16 rdv_addr_to_lid(u32 addr, u32 mask)
 /**
  * rdv_lid_to_addr - get the IPv4 address for which a LID stands
  * @lid: LID of a peer
- * @addr: first address of the own interface, in host byte order; 0 if there is none
+ * @addr: first address of this side's interface, in host byte order; 0 if there is none
  * @mask: its netmask, in host byte order
  *
  * Return: the address in host byte order; 0 if @lid is not a unicast LID, or if @addr and @mask

@@ -7,7 +7,7 @@
 
 #include "rdmap_tx.h"
 
-/* Open a stream that counts operations of the peer if @counted is set */
+/* Open a stream. If @counted is set, the verbs have requested to count the peer's operations. */
 static struct rdmap *open_receiver(bool counted)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 0);
@@ -77,7 +77,7 @@ static void rtr_message_is_not_counted(struct kunit *test)
 		receive_read(test, r, 0);
 		KUNIT_EXPECT_EQ(test, 1 + len, (u32)rdmap_reqq_count_reads(&r->irq, 2));
 	}
-	/* an RTR message of another type was expected */
+	/* a first empty Write that is not one of the expected types of RTR message is counted */
 	r = open_receiver(true);
 	r->rtr_expected = DDP_RTR_P2P | DDP_RTR_READ | DDP_RTR_SEND;
 	receive_write(test, r, 0);
@@ -85,8 +85,8 @@ static void rtr_message_is_not_counted(struct kunit *test)
 }
 
 /*
- * A Read of the peer is counted, if the verbs have requested it, when the LLP has accepted the
- * response; an atomic and the RTR message are not counted
+ * If the verbs have requested it, a Read of the peer is counted when the LLP has accepted its
+ * response. Atomics, and a Read that is the RTR message, are not counted.
  */
 static void answered_reads_are_counted(struct kunit *test)
 {

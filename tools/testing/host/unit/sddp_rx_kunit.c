@@ -384,7 +384,7 @@ static void assoc_end_frees_both_sessions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, atomic_read(&stubs.a.live));
 }
 
-/* The next session's Initiate stays queued in SCTP if memory is short or a limit is exceeded */
+/* If memory is short, or a limit is exceeded, SCTP keeps the next session's Initiate queued */
 static void next_initiate_needs_memory(struct kunit *test)
 {
 	struct sddp_stream *st = open_closing_with_deferred_write(test);

@@ -187,8 +187,8 @@ static void test_resize(void)
 }
 
 /*
- * Flush the receive queue of the server's QP, which is in the error state: post one more receive.
- * When the call returns, all receives posted before have completed.
+ * Post one more receive to the server's QP, which is in the error state. The kernel then flushes
+ * the receive queue, so when the call returns, all receives posted before have completed.
  */
 static void flush_all(struct fixture *d, uint64_t first, uint64_t last)
 {
