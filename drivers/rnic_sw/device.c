@@ -13,6 +13,7 @@
 #include "comp_cntr.h"
 #include "counters.h"
 #include "details.h"
+#include "doorbell.h"
 #include "odp.h"
 #include "policy.h"
 #include "qp_conn.h"
@@ -255,6 +256,13 @@ static void rnic_dealloc_driver(struct ib_device *ib)
 	ddp_stags_destroy(&dev->stags);
 	rnic_counters_exit(dev);
 }
+
+/* Objects and methods that this driver adds to those of the core */
+static const struct uapi_definition rnic_uapi_defs[] = {
+	UAPI_DEF_CHAIN(rnic_qp_conn_defs),
+	UAPI_DEF_CHAIN(rnic_doorbell_defs),
+	{},
+};
 
 const struct ib_device_ops rnic_device_ops = {
 	.owner = THIS_MODULE,

@@ -14,6 +14,7 @@
 
 #include "comp_cntr.h"
 #include "counters.h"
+#include "doorbell.h"
 #include "rdv_qp.h"
 #include "rnr.h"
 #include "rnic.h"
@@ -282,6 +283,7 @@ static int respond_create_qp(const struct rnic_qp *qp, struct ib_udata *udata)
 	resp.ring_bytes = rnic_ring_get_map_len(&qp->sq.ring);
 	resp.ring_offset = rnic_ring_get_offset(&qp->sq.ring);
 	resp.map_number = qp->sq.ring.map->number;
+	resp.doorbell = qp->sq.doorbell->number;
 	return ib_respond_udata(udata, resp);
 }
 
@@ -289,7 +291,7 @@ static void free_qp_resources(struct rnic_qp *qp)
 {
 	kfree(qp->rdmap.wr.sge);
 	kvfree(qp->sq.swqe);
-	kfree(qp->sq.coalesce);
+	rnic_doorbell_free(qp);
 	kfree(qp->peer_msg);
 	kfree(qp->comp_cntrs);
 	rnic_rdv_free(qp);
@@ -305,7 +307,7 @@ static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
 			struct ib_udata *udata, bool packed)
 {
 	struct ib_ucontext *uctx = NULL;
-	struct rnic_uctx *u;
+	struct rnic_uctx *u = NULL;
 	int err;
 
 	if (udata) {
@@ -322,7 +324,7 @@ static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
 	if (!err)
 		err = alloc_sges(qp);
 	if (!err && udata)
-		err = rnic_sq_coalesce_alloc(qp);
+		err = rnic_doorbell_create(qp, u);
 	return err;
 }
 
@@ -389,11 +391,13 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 		 */
 		err = rnic_qp_publish(qp);
 	}
-	if (err)
+	if (err) {
 		free_qp_resources(qp);
-	else
-		rnic_qp_counters_attach(qp);
-	return err;
+		return err;
+	}
+	rnic_qp_counters_attach(qp);
+	rnic_doorbell_start(qp);
+	return 0;
 }
 
 /**
@@ -415,6 +419,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 
 	if (!rnic_qp_is_user(qp))
 		rnic_wait_unregister_queued(qp->dev);
+	rnic_doorbell_stop(qp);
 	rnic_qp_unpublish(qp);
 	/*
 	 * make rnic_cq_push() drop the completions of the flush: they could otherwise
@@ -430,7 +435,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	rnic_qp_put(qp);
 	wait_for_completion(&released);
 	rnic_qp_release_number(qp);
-	rnic_sq_coalesce_stop(&qp->sq);
+	rnic_sq_coalesce_stop(qp->sq.doorbell);
 	/*
 	 * wait for completion handlers that are running: after this function has
 	 * returned, the consumer may free data that they use

@@ -150,7 +150,7 @@ DECLARE_UVERBS_NAMED_METHOD(RNIC_SW_METHOD_QUERY_CONN,
 ADD_UVERBS_METHODS(rnic_qp_methods, UVERBS_OBJECT_QP,
 		   &UVERBS_METHOD(RNIC_SW_METHOD_QUERY_CONN));
 
-const struct uapi_definition rnic_uapi_defs[] = {
+const struct uapi_definition rnic_qp_conn_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &rnic_qp_methods),
 	{},
 };

@@ -32,7 +32,7 @@ struct rnic_peer_msg {
 struct rnic_peer_msg *rnic_peer_msg_new(const struct ddp_offer *o, u8 llp, u8 flags);
 int rnic_qp_set_peer_msg(struct rnic_qp *qp, const struct rnic_peer_msg *msg);
 
-/* uverbs methods that this driver adds to those of the core */
-extern const struct uapi_definition rnic_uapi_defs[];
+/* the uverbs method that queries a connection */
+extern const struct uapi_definition rnic_qp_conn_defs[];
 
 #endif

@@ -37,7 +37,7 @@
 
 struct ib_dmah;
 struct rnic_comp_cntrs;
-struct rnic_coalesce;
+struct rnic_doorbell;
 struct rnic_rdv;
 struct rnic_rnr;
 struct rnic_llps;
@@ -222,7 +222,7 @@ struct rnic_sq {
 	bool			coalescing;	/* posts are coalesced until a timer expires */
 	/* constant after creation */
 	bool			sig_all;	/* every WR gets a CQE */
-	struct rnic_coalesce	*coalesce;	/* NULL for a kernel consumer; see sq_coalesce.c */
+	struct rnic_doorbell	*doorbell;	/* NULL for a kernel consumer; see doorbell.h */
 };
 
 struct rnic_rq {
@@ -538,6 +538,7 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad);
 int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad);
+void rnic_sq_ring_doorbell(struct rnic_qp *qp);
 void rnic_sq_close(struct rnic_qp *qp);
 bool rnic_sq_end(struct rnic_qp *qp);
 void rnic_sq_flush(struct rnic_qp *qp);
@@ -549,11 +550,6 @@ static inline struct rnic_swqe *rnic_swqe_at(struct rnic_sq *sq, u32 idx)
 {
 	return &sq->swqe[idx & (sq->ring.slots - 1)];
 }
-
-/* sq_coalesce.c */
-int rnic_sq_coalesce_alloc(struct rnic_qp *qp);
-void rnic_sq_coalesce_stop(struct rnic_sq *sq);
-void rnic_sq_handle_doorbell(struct rnic_qp *qp);
 
 /* srq.c */
 int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,

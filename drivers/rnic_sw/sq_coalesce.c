@@ -8,10 +8,9 @@
  * were posted during the period.
  */
 #include <linux/hrtimer.h>
-#include <linux/slab.h>
 
-#include "db_moderation.h"
 #include "counters.h"
+#include "doorbell.h"
 #include "rnic.h"
 
 /*
@@ -20,16 +19,6 @@
  * never be coalesced.
  */
 #define TIME_SCALE	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ? 64 : 1)
-
-struct rnic_coalesce {
-	struct rnic_qp	*qp;
-	/* while sq.coalescing is set, the timer is armed or its handler is running */
-	struct hrtimer	timer;
-
-	/* protected by the lock of the send queue */
-	struct db_mod	db_mod;
-	u32		first_prod;		/* producer index at the start of the period */
-};
 
 /*
  * Get the current time in the unit of struct db_mod: ns divided by TIME_SCALE
@@ -47,16 +36,16 @@ static u64 rnic_db_mod_now(void)
  */
 static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 {
-	struct rnic_coalesce *g = container_of(timer, struct rnic_coalesce, timer);
-	struct rnic_sq *sq = &g->qp->sq;
+	struct rnic_doorbell *bell = container_of(timer, struct rnic_doorbell, timer);
+	struct rnic_sq *sq = &bell->qp->sq;
 	unsigned long flags;
 
 	spin_lock_irqsave(&sq->lock, flags);
 	sq->coalescing = false;
-	db_mod_record_period_end(&g->db_mod, rnic_db_mod_now(),
-				 READ_ONCE(sq->ring.hdr->prod) - g->first_prod);
+	db_mod_record_period_end(&bell->db_mod, rnic_db_mod_now(),
+				 READ_ONCE(sq->ring.hdr->prod) - bell->first_prod);
 	spin_unlock_irqrestore(&sq->lock, flags);
-	rnic_qp_count(g->qp, RNIC_TX_COALESCED, 1);
+	rnic_qp_count(bell->qp, RNIC_TX_COALESCED, 1);
 	/*
 	 * The posts of the period rang no doorbell, so schedule transmit for
 	 * them. No later post is missed: when the transmit path finds no post,
@@ -64,42 +53,33 @@ static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 	 * ring_publish_prod() of the provider, which writes prod before it
 	 * reads flags; litmus: gather
 	 */
-	ddp_kick(&g->qp->rdmap.stream);
+	ddp_kick(&bell->qp->rdmap.stream);
 	return HRTIMER_NORESTART;
 }
 
 /**
- * rnic_sq_coalesce_alloc - allocate the coalescing state of a send queue
- * @qp: queue pair of a program, which must not be able to post yet
- *
- * Return: 0 or -ENOMEM.
+ * rnic_sq_coalesce_init - initialize the coalescing state of a send queue
+ * @bell: doorbell of the queue
  */
-int rnic_sq_coalesce_alloc(struct rnic_qp *qp)
+void rnic_sq_coalesce_init(struct rnic_doorbell *bell)
 {
-	struct rnic_coalesce *g = kzalloc(sizeof(*g), GFP_KERNEL_ACCOUNT);
-
-	if (!g)
-		return -ENOMEM;
-	g->qp = qp;
-	db_mod_init(&g->db_mod);
-	hrtimer_setup(&g->timer, rnic_coalesce_expired, CLOCK_MONOTONIC,
+	db_mod_init(&bell->db_mod);
+	hrtimer_setup(&bell->timer, rnic_coalesce_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED);
-	qp->sq.coalesce = g;
-	return 0;
 }
 
 /**
  * rnic_sq_coalesce_stop - stop the coalescing timer of a send queue
- * @sq: the queue; the caller must ensure that rnic_sq_handle_doorbell() is not called
- *	for it
+ * @bell: doorbell of the queue, or NULL; the caller must ensure that
+ *	rnic_sq_handle_doorbell() is not called for the queue
  *
  * Waits until the timer handler has returned. Does nothing for the queue of a
- * kernel consumer, which has no timer.
+ * kernel consumer, which has no doorbell.
  */
-void rnic_sq_coalesce_stop(struct rnic_sq *sq)
+void rnic_sq_coalesce_stop(struct rnic_doorbell *bell)
 {
-	if (sq->coalesce)
-		hrtimer_cancel(&sq->coalesce->timer);
+	if (bell)
+		hrtimer_cancel(&bell->timer);
 }
 
 /*
@@ -114,16 +94,16 @@ void rnic_sq_coalesce_stop(struct rnic_sq *sq)
  */
 static bool __sq_try_coalesce(struct rnic_sq *sq)
 {
-	struct rnic_coalesce *g = sq->coalesce;
+	struct rnic_doorbell *bell = sq->doorbell;
 
 	if (sq->coalescing)
 		return true;
-	if (sq->ended || !db_mod_record_doorbell(&g->db_mod, rnic_db_mod_now()))
+	if (sq->ended || !db_mod_record_doorbell(&bell->db_mod, rnic_db_mod_now()))
 		return false;
 	sq->coalescing = true;
-	g->first_prod = READ_ONCE(sq->ring.hdr->prod);
+	bell->first_prod = READ_ONCE(sq->ring.hdr->prod);
 	WRITE_ONCE(sq->ring.hdr->flags, 0);
-	hrtimer_start(&g->timer, ns_to_ktime(TIME_SCALE * DB_MOD_PERIOD_NS),
+	hrtimer_start(&bell->timer, ns_to_ktime(TIME_SCALE * DB_MOD_PERIOD_NS),
 		      HRTIMER_MODE_REL_PINNED);
 	return true;
 }
@@ -162,6 +142,6 @@ void rnic_sq_handle_doorbell(struct rnic_qp *qp)
 	if (!fine)
 		return;
 	spin_lock_irqsave(&sq->lock, flags);
-	db_mod_record_transmitted(&sq->coalesce->db_mod, rnic_db_mod_now());
+	db_mod_record_transmitted(&sq->doorbell->db_mod, rnic_db_mod_now());
 	spin_unlock_irqrestore(&sq->lock, flags);
 }

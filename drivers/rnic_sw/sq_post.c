@@ -4,6 +4,7 @@
  * WQEs in the same format that programs use, and handle the doorbells of
  * programs.
  */
+#include "doorbell.h"
 #include "rnic.h"
 
 static void encode_atomic(const struct ib_atomic_wr *wr, struct rnic_sw_sqe *e)
@@ -184,6 +185,20 @@ static int rnic_sq_post_kernel(struct rnic_qp *qp, const struct ib_send_wr *wr,
 }
 
 /**
+ * rnic_sq_ring_doorbell - handle a doorbell of a program
+ * @qp: queue pair of the program, which cannot be destroyed during the call
+ *
+ * Context: process, no lock held; may sleep.
+ */
+void rnic_sq_ring_doorbell(struct rnic_qp *qp)
+{
+	if (READ_ONCE(qp->sq.ended))
+		handle_post_after_end(qp);
+	else
+		rnic_sq_handle_doorbell(qp);
+}
+
+/**
  * rnic_post_send - verbs: post send work requests
  * @ib: the queue pair
  * @wr: list of requests of a kernel consumer. A program writes its requests to
@@ -203,9 +218,6 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		*bad = wr;
 		return -EINVAL;
 	}
-	if (READ_ONCE(qp->sq.ended))
-		handle_post_after_end(qp);
-	else
-		rnic_sq_handle_doorbell(qp);
+	rnic_sq_ring_doorbell(qp);
 	return 0;
 }

@@ -61,6 +61,7 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx) == 8 &&
 	      sizeof(struct rnic_sw_create_qp) == 16 &&
 	      sizeof(struct rnic_sw_create_qp_resp) == 56 &&
 	      offsetof(struct rnic_sw_create_qp_resp, map_number) == 40 &&
+	      offsetof(struct rnic_sw_create_qp_resp, doorbell) == 52 &&
 	      sizeof(struct rnic_sw_modify_qp) == 8 &&
 	      sizeof(struct rnic_sw_query_conn_resp) == 16 &&
 	      offsetof(struct rnic_sw_query_conn_resp, llp) == 12);
@@ -76,7 +77,7 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx) == 8 &&
 int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 {
 	struct rnic_sw_alloc_ctx_resp resp = {
-		.comp_mask = RNIC_SW_CTX_PACKS | RNIC_SW_CTX_DLID,
+		.comp_mask = RNIC_SW_CTX_PACKS | RNIC_SW_CTX_DLID | RNIC_SW_CTX_DOORBELL,
 		.max_inline = RNIC_MAX_INLINE,
 	};
 	struct rnic_sw_alloc_ctx req;
@@ -85,6 +86,7 @@ int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 	if (!err && req.reserved)
 		err = -EOPNOTSUPP;
 	rnic_pages_init(to_rnic_uctx(ib));
+	mutex_init(&to_rnic_uctx(ib)->doorbells_lock);
 	return err ?: ib_respond_udata(udata, resp);
 }
 
@@ -96,6 +98,7 @@ int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 void rnic_dealloc_ucontext(struct ib_ucontext *ib)
 {
 	rnic_pages_exit(to_rnic_uctx(ib));
+	mutex_destroy(&to_rnic_uctx(ib)->doorbells_lock);
 }
 
 /**

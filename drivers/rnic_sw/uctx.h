@@ -12,12 +12,17 @@
 
 #include "ring_idx.h"
 
+struct rnic_doorbell_file;
+
 /* User context: the state that a program has for one open device */
 struct rnic_uctx {
 	struct ib_ucontext	ib;
-	struct mutex		pages_lock;	/* protects the members below */
+	struct mutex		pages_lock;	/* protects @pages and @pages_created */
 	struct list_head	pages;		/* pages of small rings with free space */
 	u64			pages_created;	/* number of pages ever created */
+	struct mutex		doorbells_lock;	/* protects the members below */
+	struct rnic_doorbell_file *doorbells;	/* doorbell file, or NULL; see doorbell.c */
+	u32			doorbell_files;	/* number of doorbell files ever allocated */
 };
 
 /* Unit of allocation on a page of small rings, in bytes, and the number of units on a page */

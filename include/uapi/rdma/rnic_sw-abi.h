@@ -15,6 +15,7 @@
 
 #include <linux/types.h>
 #include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
 
 #define RNIC_SW_ABI_VERSION	1
 #define RNIC_SW_DRIVER_ID	0x726e7377	/* "rnsw"; not in rdma_driver_id */
@@ -234,6 +235,7 @@ struct rnic_sw_alloc_ctx {
 /* Capabilities of the kernel, in the comp_mask of the response */
 #define RNIC_SW_CTX_PACKS	0x1	/* RNIC_SW_CREATE_*_PACK is supported */
 #define RNIC_SW_CTX_DLID	0x2	/* modify QP accepts struct rnic_sw_modify_qp */
+#define RNIC_SW_CTX_DOORBELL	0x4	/* RNIC_SW_OBJECT_DOORBELL is supported */
 
 struct rnic_sw_alloc_ctx_resp {
 	__u32		comp_mask;	/* RNIC_SW_CTX_* */
@@ -355,7 +357,7 @@ struct rnic_sw_create_qp_resp {
 	__u32		comp_mask;
 	__aligned_u64	map_number;	/* id of the mapping if other rings can share it, or 0 */
 	__u32		ring_offset;	/* offset of the SQ's ring, in bytes */
-	__u32		reserved;
+	__u32		doorbell;	/* number for RNIC_SW_IOCTL_RING_SQ; 0: none */
 };
 
 /*
@@ -368,6 +370,32 @@ struct rnic_sw_modify_qp {
 	__u16		dlid;		/* LID of the peer, or 0 */
 	__u16		reserved;
 };
+
+/*
+ * Doorbell file: a file descriptor with which a program rings the doorbells of its
+ * send queues. A context has at most one; a second allocation fails with EBUSY.
+ * A queue pair gets a doorbell number if the context has a doorbell file when the
+ * queue pair is created.
+ */
+enum rnic_sw_objects {
+	RNIC_SW_OBJECT_DOORBELL = 1U << UVERBS_ID_NS_SHIFT,
+};
+
+enum rnic_sw_doorbell_methods {
+	RNIC_SW_METHOD_DOORBELL_ALLOC = 1U << UVERBS_ID_NS_SHIFT,
+};
+
+enum rnic_sw_doorbell_alloc_attrs {
+	/* out: the file descriptor */
+	RNIC_SW_ATTR_DOORBELL_ALLOC_HANDLE = 1U << UVERBS_ID_NS_SHIFT,
+};
+
+/*
+ * ioctl on the doorbell file, with the number of a doorbell as argument. Has the effect
+ * of post_send without a work request. Fails with ENOENT if no queue pair has
+ * the number, and with EIO if the device has been removed.
+ */
+#define RNIC_SW_IOCTL_RING_SQ	_IO(RDMA_IOCTL_MAGIC, 0x80)
 
 /*
  * Methods of a queue pair that only this driver has, called by ioctl. A kernel

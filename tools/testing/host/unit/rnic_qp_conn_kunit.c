@@ -39,7 +39,7 @@ static int query_conn(struct rnic_qp *qp)
 	memset(&resp, 0xee, sizeof(resp));
 	memset(pd, 0xee, sizeof(pd));
 	queried = &qp->ib;
-	return rnic_uapi_defs[0].tree->handler(&attrs);
+	return rnic_qp_conn_defs[0].tree->handler(&attrs);
 }
 
 /* Cases ---------------------------------------------------------------------------- */

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Doorbell file: a file descriptor with which a program rings the doorbells of its send queues.
+ *
+ * The command POST_SEND of uverbs rings a doorbell, too, but copies and allocates for work
+ * requests that the program has already written to its ring.  An ioctl on the doorbell file only
+ * looks up the doorbell by its number, and then calls the driver.  A context has at most one
+ * doorbell file.  A QP has a doorbell in this file if the file existed when the program created
+ * the QP.
+ *
+ * The lookup takes no lock.  A doorbell keeps its memory and its number until the file is closed,
+ * and new QPs use the doorbells of destroyed QPs.  When the file is closed, doorbells are freed
+ * after an RCU grace period.  While a call rings a doorbell, it is a user of the doorbell, and the
+ * destruction of the QP waits for all users.
+ *
+ * A doorbell file keeps the module loaded, because the operations of the file are here.
+ */
+#include <linux/atomic.h>
+#include <linux/fs.h>
+#include <linux/list.h>
+#include <linux/slab.h>
+#include <linux/xarray.h>
+#include <rdma/uverbs_std_types.h>
+
+#include "doorbell.h"
+#include "rnic.h"
+
+#define UVERBS_MODULE_NAME rnic_sw
+#include <rdma/uverbs_named_ioctl.h>
+
+/**
+ * struct rnic_doorbell_file - doorbell file of a context
+ * @uobj: object of uverbs; the last close of the file frees it
+ * @bells: struct rnic_doorbell by number
+ * @idle: doorbells of destroyed QPs; protected by rnic_uctx.doorbells_lock
+ * @closed: the context has been destroyed, or the program has closed the file
+ */
+struct rnic_doorbell_file {
+	struct ib_uobject	uobj;
+	struct xarray		bells;
+	struct list_head	idle;
+	bool			closed;
+};
+
+static struct rnic_doorbell_file *to_doorbell_file(struct ib_uobject *uobj)
+{
+	return container_of(uobj, struct rnic_doorbell_file, uobj);
+}
+
+/*
+ * Become a user of a doorbell.  atomic_inc_not_zero() orders the caller's read of the QP after the
+ * release in rnic_doorbell_start(); litmus: publish.  Return: the doorbell; NULL if no QP has the
+ * number.
+ */
+static struct rnic_doorbell *get_doorbell(struct rnic_doorbell_file *f, unsigned long number)
+{
+	struct rnic_doorbell *bell;
+
+	rcu_read_lock();
+	bell = xa_load(&f->bells, number);
+	if (bell && !atomic_inc_not_zero(&bell->users))
+		bell = NULL;
+	rcu_read_unlock();
+	return bell;
+}
+
+static void put_doorbell(struct rnic_doorbell *bell)
+{
+	if (atomic_dec_and_test(&bell->users))
+		complete(&bell->unused);
+}
+
+/*
+ * Ring the doorbell of a send queue.  Any process that has the file may do so, even after a fork
+ * or a change of credentials: the call only sends what the owner of the queue has posted.
+ */
+static long rnic_doorbell_ioctl(struct file *filp, unsigned int cmd, unsigned long number)
+{
+	struct rnic_doorbell_file *f = to_doorbell_file(filp->private_data);
+	struct rnic_doorbell *bell;
+
+	if (cmd != RNIC_SW_IOCTL_RING_SQ)
+		return -ENOTTY;
+	bell = get_doorbell(f, number);
+	if (!bell)
+		return READ_ONCE(f->closed) ? -EIO : -ENOENT;
+	rnic_sq_ring_doorbell(bell->qp);
+	put_doorbell(bell);
+	return 0;
+}
+
+static const struct file_operations rnic_doorbell_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = rnic_doorbell_ioctl,
+	.compat_ioctl = rnic_doorbell_ioctl,
+	.release = uverbs_uobject_fd_release,
+};
+
+/*
+ * Remove all doorbells from a file.  Called when the program closes the file, or when its context
+ * is destroyed; in the second case other threads can still be using the file.  The doorbell of a
+ * QP that still exists is freed with the QP.
+ */
+static void rnic_doorbell_file_destroy(struct ib_uobject *uobj, enum rdma_remove_reason why)
+{
+	struct rnic_doorbell_file *f = to_doorbell_file(uobj);
+	struct rnic_uctx *u = to_rnic_uctx(uobj->context);
+	struct rnic_doorbell *bell, *next;
+
+	mutex_lock(&u->doorbells_lock);
+	u->doorbells = NULL;
+	mutex_unlock(&u->doorbells_lock);
+	WRITE_ONCE(f->closed, true);
+	xa_destroy(&f->bells);
+	list_for_each_entry_safe(bell, next, &f->idle, entry)
+		kfree_rcu(bell, rcu);
+}
+
+/* Method RNIC_SW_METHOD_DOORBELL_ALLOC.  The core installs the file after this function. */
+static int UVERBS_HANDLER(RNIC_SW_METHOD_DOORBELL_ALLOC)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
+							  RNIC_SW_ATTR_DOORBELL_ALLOC_HANDLE);
+	struct rnic_doorbell_file *f = to_doorbell_file(uobj);
+	struct rnic_uctx *u = to_rnic_uctx(uobj->context);
+	int err = 0;
+
+	xa_init_flags(&f->bells, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	INIT_LIST_HEAD(&f->idle);
+	mutex_lock(&u->doorbells_lock);
+	if (u->doorbells) {
+		err = -EBUSY;
+	} else {
+		u->doorbells = f;
+		u->doorbell_files++;
+	}
+	mutex_unlock(&u->doorbells_lock);
+	return err;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(RNIC_SW_METHOD_DOORBELL_ALLOC,
+			    UVERBS_ATTR_FD(RNIC_SW_ATTR_DOORBELL_ALLOC_HANDLE,
+					   RNIC_SW_OBJECT_DOORBELL,
+					   UVERBS_ACCESS_NEW,
+					   UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_OBJECT(RNIC_SW_OBJECT_DOORBELL,
+			    UVERBS_TYPE_ALLOC_FD(sizeof(struct rnic_doorbell_file),
+						 rnic_doorbell_file_destroy,
+						 &rnic_doorbell_fops, "[rnic_sw_doorbell]",
+						 O_RDWR),
+			    &UVERBS_METHOD(RNIC_SW_METHOD_DOORBELL_ALLOC));
+
+const struct uapi_definition rnic_doorbell_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(RNIC_SW_OBJECT_DOORBELL),
+	{},
+};
+
+/* Allocate a doorbell that is in no file */
+static struct rnic_doorbell *alloc_doorbell(void)
+{
+	return kzalloc(sizeof(struct rnic_doorbell), GFP_KERNEL_ACCOUNT);
+}
+
+/* Allocate a doorbell, and insert it into a file.  Return: the doorbell; NULL without memory. */
+static struct rnic_doorbell *add_doorbell(struct rnic_doorbell_file *f, u32 file_id)
+{
+	struct rnic_doorbell *bell = alloc_doorbell();
+
+	if (!bell)
+		return NULL;
+	bell->file_id = file_id;
+	if (xa_alloc(&f->bells, &bell->number, bell, xa_limit_31b, GFP_KERNEL_ACCOUNT)) {
+		kfree(bell);
+		return NULL;
+	}
+	return bell;
+}
+
+/* Get a doorbell without users: an idle one, or a new one.  Return: NULL without memory. */
+static struct rnic_doorbell *take_doorbell(struct rnic_uctx *u)
+{
+	struct rnic_doorbell_file *f;
+	struct rnic_doorbell *bell;
+
+	mutex_lock(&u->doorbells_lock);
+	f = u->doorbells;
+	bell = f ? list_first_entry_or_null(&f->idle, struct rnic_doorbell, entry) : NULL;
+	if (bell)
+		list_del(&bell->entry);
+	else
+		bell = f ? add_doorbell(f, u->doorbell_files) : alloc_doorbell();
+	mutex_unlock(&u->doorbells_lock);
+	return bell;
+}
+
+/**
+ * rnic_doorbell_create - create the doorbell of a program's send queue
+ * @qp: the queue pair, which is being created
+ * @uctx: context of the program
+ *
+ * The program cannot ring the doorbell until rnic_doorbell_start() is called.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0, with qp->sq.doorbell set; or -ENOMEM.
+ */
+int rnic_doorbell_create(struct rnic_qp *qp, struct rnic_uctx *uctx)
+{
+	struct rnic_doorbell *bell = take_doorbell(uctx);
+
+	if (!bell)
+		return -ENOMEM;
+	bell->qp = qp;
+	bell->uctx = uctx;
+	rnic_sq_coalesce_init(bell);
+	qp->sq.doorbell = bell;
+	return 0;
+}
+
+/**
+ * rnic_doorbell_start - let the program ring the doorbell
+ * @qp: the queue pair, complete.  A kernel consumer's queue pair has no doorbell.
+ */
+void rnic_doorbell_start(struct rnic_qp *qp)
+{
+	struct rnic_doorbell *bell = qp->sq.doorbell;
+
+	if (!bell)
+		return;
+	init_completion(&bell->unused);
+	/* set @qp before @users; pairs with get_doorbell(); litmus: publish */
+	atomic_set_release(&bell->users, 1);
+}
+
+/**
+ * rnic_doorbell_stop - wait until no call rings the doorbell, and let no further call ring it
+ * @qp: the queue pair, which is being destroyed; rnic_doorbell_start() was called
+ *
+ * Context: process; sleeps.
+ */
+void rnic_doorbell_stop(struct rnic_qp *qp)
+{
+	struct rnic_doorbell *bell = qp->sq.doorbell;
+
+	if (!bell)
+		return;
+	put_doorbell(bell);
+	wait_for_completion(&bell->unused);
+}
+
+/**
+ * rnic_doorbell_free - free the doorbell, or keep it for the next QP, if there is one
+ * @qp: the queue pair; rnic_doorbell_start() was not called, or rnic_doorbell_stop() was called
+ *
+ * Context: process, may sleep.
+ */
+void rnic_doorbell_free(struct rnic_qp *qp)
+{
+	struct rnic_doorbell *bell = qp->sq.doorbell;
+	struct rnic_uctx *u;
+
+	if (!bell)
+		return;
+	u = bell->uctx;
+	qp->sq.doorbell = NULL;
+	mutex_lock(&u->doorbells_lock);
+	if (bell->number && u->doorbells && bell->file_id == u->doorbell_files)
+		list_add(&bell->entry, &u->doorbells->idle);
+	else
+		kfree_rcu(bell, rcu);
+	mutex_unlock(&u->doorbells_lock);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Interface to doorbell.c and sq_coalesce.c: doorbells of the send queues of programs */
+#ifndef _RNIC_SW_DOORBELL_H
+#define _RNIC_SW_DOORBELL_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/hrtimer.h>
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "db_moderation.h"
+
+struct rnic_qp;
+struct rnic_uctx;
+
+/**
+ * struct rnic_doorbell - doorbell of a program's send queue
+ * @number: number of the doorbell in the doorbell file; 0 if it is in no file.  Constant
+ * @file_id: number of that file among the doorbell files of @uctx.  Constant
+ * @qp: the queue pair
+ * @uctx: context of the program
+ * @users: number of calls that ring the doorbell, plus 1 between rnic_doorbell_start() and
+ *	rnic_doorbell_stop()
+ * @unused: completed when @users becomes 0
+ * @entry: entry in the file's list of idle doorbells, if no QP uses the doorbell
+ * @rcu: for the lookup by number
+ * @timer: end of the coalescing period; armed, or its handler is running, while sq.coalescing
+ *	is set
+ * @db_mod: decides whether to coalesce; protected by the lock of the send queue
+ * @first_prod: producer index at the start of the period; protected like @db_mod
+ */
+struct rnic_doorbell {
+	u32			number;
+	u32			file_id;
+	struct rnic_qp		*qp;
+	struct rnic_uctx	*uctx;
+	atomic_t		users;
+	struct completion	unused;
+	union {
+		struct list_head	entry;
+		struct rcu_head		rcu;
+	};
+
+	struct hrtimer		timer;
+	struct db_mod		db_mod;
+	u32			first_prod;
+};
+
+/* doorbell.c */
+extern const struct uapi_definition rnic_doorbell_defs[];
+int rnic_doorbell_create(struct rnic_qp *qp, struct rnic_uctx *uctx);
+void rnic_doorbell_start(struct rnic_qp *qp);
+void rnic_doorbell_stop(struct rnic_qp *qp);
+void rnic_doorbell_free(struct rnic_qp *qp);
+
+/* sq_coalesce.c */
+void rnic_sq_coalesce_init(struct rnic_doorbell *bell);
+void rnic_sq_coalesce_stop(struct rnic_doorbell *bell);
+void rnic_sq_handle_doorbell(struct rnic_qp *qp);
+
+#endif
