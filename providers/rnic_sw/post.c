@@ -3,11 +3,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <ccan/array_size.h>
-#include <rdma/ib_user_verbs.h>
 
 #include "rnic_sw.h"
 
@@ -171,49 +168,6 @@ static int queue_send(struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
 	return ret;
 }
 
-/* Doorbell: a POST_SEND or POST_RECV command of uverbs without work requests */
-struct doorbell {
-	struct ib_uverbs_cmd_hdr	hdr;
-	struct ib_uverbs_post_send	cmd;
-};
-
-static_assert(sizeof(struct ib_uverbs_post_send) ==
-	      sizeof(struct ib_uverbs_post_recv),
-	      "both commands have the same fixed part");
-
-/*
- * Ring the doorbell with a write() command. The functions of libibverbs use an
- * ioctl instead, which costs more than all other processing of a small message.
- *
- * Call syscall() because write() is a cancellation point. A thread cancelled
- * there would leave a published request without a doorbell, or would not release
- * the ring lock.
- *
- * Return: 0 or a positive errno.
- */
-static int ring_doorbell(const struct ibv_qp *qp, uint32_t command,
-			 uint32_t wqe_size)
-{
-	struct ib_uverbs_post_send_resp resp = {};
-	struct doorbell bell = {
-		.hdr = {
-			.command = command,
-			.in_words = sizeof(bell) / 4,
-			.out_words = sizeof(resp) / 4,
-		},
-		.cmd = {
-			.response = (uintptr_t)&resp,
-			.qp_handle = qp->handle,
-			.wqe_size = wqe_size,
-		},
-	};
-
-	if (syscall(SYS_write, qp->context->cmd_fd, &bell, sizeof(bell)) !=
-	    sizeof(bell))
-		return errno;
-	return 0;
-}
-
 /*
  * Check whether the doorbell may succeed if it is rung again. EIO is permanent:
  * the device has been removed. Other errors, such as ENOMEM, may be temporary.
@@ -221,37 +175,6 @@ static int ring_doorbell(const struct ibv_qp *qp, uint32_t command,
 static bool may_retry(int ret)
 {
 	return ret && ret != EIO;
-}
-
-/*
- * Ring the doorbell of a send queue. The kernel rejects write() with EACCES if
- * the caller's credentials differ from those with which the device was opened:
- * the program may have changed them or inherited the file descriptor. Use the
- * ioctl then, which has no such check. Return: 0 or a positive errno.
- */
-static int ring_sq_doorbell_once(struct rnic_sw_qp *qp)
-{
-	struct ibv_send_wr *bad;
-	int ret;
-
-	ret = ring_doorbell(&qp->vqp.qp, IB_USER_VERBS_CMD_POST_SEND,
-			    sizeof(struct ib_uverbs_send_wr));
-	if (ret == EACCES)
-		ret = ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad);
-	return ret;
-}
-
-/* Ring the doorbell of a receive queue, like ring_sq_doorbell_once() */
-static int ring_rq_doorbell_once(struct rnic_sw_qp *qp)
-{
-	struct ibv_recv_wr *bad;
-	int ret;
-
-	ret = ring_doorbell(&qp->vqp.qp, IB_USER_VERBS_CMD_POST_RECV,
-			    sizeof(struct ib_uverbs_recv_wr));
-	if (ret == EACCES)
-		ret = ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad);
-	return ret;
 }
 
 /*
@@ -334,7 +257,7 @@ void rnic_sw_wait_posts(struct rnic_sw_queue *q, bool locked)
  */
 void rnic_sw_ring_sq_doorbell(struct rnic_sw_qp *qp)
 {
-	ring_doorbell_with_retry(qp, &qp->sq, ring_sq_doorbell_once);
+	ring_doorbell_with_retry(qp, &qp->sq, rnic_sw_doorbell_sq);
 }
 
 /**
@@ -347,7 +270,7 @@ void rnic_sw_ring_sq_doorbell(struct rnic_sw_qp *qp)
  */
 int rnic_sw_retry_sq_doorbell(struct rnic_sw_qp *qp)
 {
-	return retry_failed_doorbell(qp, &qp->sq, ring_sq_doorbell_once);
+	return retry_failed_doorbell(qp, &qp->sq, rnic_sw_doorbell_sq);
 }
 
 /*
@@ -450,7 +373,7 @@ int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 
 	ring_lock(&qp->rq);
 	prod = qp->rq.prod;
-	ret = retry_failed_doorbell(qp, &qp->rq, ring_rq_doorbell_once);
+	ret = retry_failed_doorbell(qp, &qp->rq, rnic_sw_doorbell_rq);
 	for (; wr; wr = wr->next) {
 		if (!ret)
 			ret = rnic_sw_queue_recv(&qp->rq, qp->max_recv_sge, wr);
@@ -464,6 +387,6 @@ int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	ring_unlock(&qp->rq);
 
 	if (wakeup)
-		ring_doorbell_with_retry(qp, &qp->rq, ring_rq_doorbell_once);
+		ring_doorbell_with_retry(qp, &qp->rq, rnic_sw_doorbell_rq);
 	return ret;
 }

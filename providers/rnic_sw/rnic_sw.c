@@ -81,6 +81,7 @@ static int create_context_with_features(struct rnic_sw_context *ctx)
 
 	ctx->can_pack = resp.drv_payload.comp_mask & RNIC_SW_CTX_PACKS;
 	ctx->takes_dlid = resp.drv_payload.comp_mask & RNIC_SW_CTX_DLID;
+	ctx->has_doorbells = resp.drv_payload.comp_mask & RNIC_SW_CTX_DOORBELL;
 	return ret;
 }
 
@@ -121,6 +122,8 @@ static int read_env_llp(void)
 void rnic_sw_init_context(struct rnic_sw_context *ctx)
 {
 	ctx->env_llp = read_env_llp();
+	ctx->doorbell_fd = -1;
+	pthread_mutex_init(&ctx->doorbell_lock, NULL);
 	pthread_mutex_init(&ctx->pages_lock, NULL);
 	pthread_mutex_init(&ctx->destroying_lock, NULL);
 	list_head_init(&ctx->destroying);
@@ -162,8 +165,10 @@ static void free_context(struct ibv_context *ibctx)
 {
 	struct rnic_sw_context *ctx = to_ctx(ibctx);
 
+	rnic_sw_close_doorbells(ctx);
 	pthread_mutex_destroy(&ctx->destroying_lock);
 	pthread_mutex_destroy(&ctx->pages_lock);
+	pthread_mutex_destroy(&ctx->doorbell_lock);
 	verbs_uninit_context(&ctx->vctx);
 	free(ctx);
 }

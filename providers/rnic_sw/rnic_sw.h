@@ -36,6 +36,9 @@ struct rnic_sw_context {
 	int			env_llp;	/* enum rnic_sw_llp from RNIC_SW_LLP; -1: invalid */
 	bool			can_pack;	/* kernel can put several rings in a mapping */
 	bool			takes_dlid;	/* kernel accepts the LID of a peer */
+	bool			has_doorbells;	/* kernel has doorbell files */
+	int			doorbell_fd;	/* doorbell file; -1: none */
+	pthread_mutex_t		doorbell_lock;	/* held to allocate the doorbell file */
 	pthread_mutex_t		pages_lock;	/* protects pages and the mappings in it */
 	void			*pages;	/* tsearch(3) tree of shared mappings, sorted by number */
 	/* QPs that are being destroyed, whose numbers no new QP may get */
@@ -84,6 +87,7 @@ struct rnic_sw_qp {
 	uint32_t		max_send_sge;	/* maximum number of SGEs of a send request */
 	uint32_t		max_recv_sge;	/* maximum number of SGEs of a receive */
 	uint32_t		max_inline;	/* maximum inline data, in bytes */
+	uint32_t		doorbell;	/* number in the doorbell file; 0: none */
 
 	atomic_uintptr_t	poster;	/* thread between wr_start and wr_complete; 0: none */
 
@@ -131,7 +135,8 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx_resp) == 16 &&
 	      offsetof(struct rnic_sw_create_srq_resp, map_number) == 24 &&
 	      sizeof(struct rnic_sw_create_qp) == 16 &&
 	      sizeof(struct rnic_sw_create_qp_resp) == 56 &&
-	      offsetof(struct rnic_sw_create_qp_resp, map_number) == 40, "commands");
+	      offsetof(struct rnic_sw_create_qp_resp, map_number) == 40 &&
+	      offsetof(struct rnic_sw_create_qp_resp, doorbell) == 52, "commands");
 
 static inline struct rnic_sw_context *to_ctx(struct ibv_context *ctx)
 {
@@ -355,6 +360,12 @@ int rnic_sw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 
 /* rnic_sw.c */
 extern const struct verbs_device_ops rnic_sw_dev_ops;
+
+/* doorbell.c */
+void rnic_sw_open_doorbells(struct rnic_sw_context *ctx);
+void rnic_sw_close_doorbells(struct rnic_sw_context *ctx);
+int rnic_sw_doorbell_sq(struct rnic_sw_qp *qp);
+int rnic_sw_doorbell_rq(struct rnic_sw_qp *qp);
 
 /* wr.c */
 extern const uint64_t rnic_sw_send_ops;	/* supported IBV_QP_EX_WITH_* operations */

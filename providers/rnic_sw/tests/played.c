@@ -17,6 +17,11 @@ int failures;
 unsigned int areas;
 unsigned int kicks;
 unsigned int ioctls;
+uint32_t doorbell;
+unsigned int doorbell_files;
+int doorbell_file_errno;
+unsigned int file_doorbells;
+int file_errno;
 bool doorbells_fail;
 unsigned int short_of_memory;
 void (*_Atomic during_doorbell)(void);
@@ -173,6 +178,7 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 		.max_inline = MAX_INLINE,
 		.map_number = sq.number,
 		.ring_offset = sq.offset,
+		.doorbell = doorbell,
 	};
 	return 0;
 }
@@ -371,16 +377,35 @@ static ssize_t run_doorbell(const void *buf, size_t len)
 	return ret;
 }
 
+static long answer_doorbell_file(int fd, unsigned long request, unsigned long number)
+{
+	CHECK(fd == DOORBELL_FD && request == RNIC_SW_IOCTL_RING_SQ && number == doorbell);
+	file_doorbells++;
+	if (file_errno) {
+		errno = file_errno;
+		return -1;
+	}
+	return 0;
+}
+
 /* Replace the C library's function, to receive the doorbells */
 long syscall(long number, ...)
 {
+	unsigned long request;
 	const void *buf;
 	va_list args;
 	size_t len;
+	int fd;
 
-	CHECK(number == SYS_write);
 	va_start(args, number);
-	(void)va_arg(args, int);
+	fd = va_arg(args, int);
+	if (number == SYS_ioctl) {
+		request = va_arg(args, unsigned long);
+		len = va_arg(args, unsigned long);
+		va_end(args);
+		return answer_doorbell_file(fd, request, len);
+	}
+	CHECK(number == SYS_write);
 	buf = va_arg(args, const void *);
 	len = va_arg(args, size_t);
 	va_end(args);
@@ -448,10 +473,21 @@ static void copy_out(const struct ib_uverbs_attr *attr, const void *from, size_t
 	memcpy(to, from, len < attr->len ? len : attr->len);
 }
 
+/* Allocate a doorbell file, like the kernel */
+static int alloc_doorbell_file(struct ib_uverbs_attr *attr)
+{
+	CHECK(attr->attr_id == RNIC_SW_ATTR_DOORBELL_ALLOC_HANDLE);
+	doorbell_files++;
+	attr->data = DOORBELL_FD;
+	return doorbell_file_errno;
+}
+
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {
-	const struct ib_uverbs_attr *attr = cmd->hdr.attrs;
+	struct ib_uverbs_attr *attr = cmd->hdr.attrs;
 
+	if (cmd->hdr.object_id == RNIC_SW_OBJECT_DOORBELL)
+		return alloc_doorbell_file(attr);
 	CHECK(cmd->hdr.object_id == UVERBS_OBJECT_QP);
 	CHECK(cmd->hdr.method_id == RNIC_SW_METHOD_QUERY_CONN);
 	CHECK(cmd->next_attr == attr + 3);

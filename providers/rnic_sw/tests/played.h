@@ -13,6 +13,7 @@
 #define MAX_SGE		3
 #define MAX_INLINE	48
 #define RING		(RNIC_SW_RING_HDR + SLOTS * STRIDE)
+#define DOORBELL_FD	4321		/* number of the doorbell file; not an open file */
 #define AREA		0x10000		/* bytes of the memory file reserved for each ring */
 
 #define CHECK(x)							\
@@ -28,6 +29,11 @@ extern int failures;
 extern unsigned int areas;	/* number of areas of the memory file in use */
 extern unsigned int kicks;	/* number of doorbells of all queues */
 extern unsigned int ioctls;	/* number of doorbells rung with ioctl() */
+extern uint32_t doorbell;	/* doorbell number of the next QP */
+extern unsigned int doorbell_files;	/* number of calls that allocate a doorbell file */
+extern int doorbell_file_errno;	/* errno of these calls */
+extern unsigned int file_doorbells;	/* number of doorbells rung with the doorbell file */
+extern int file_errno;		/* errno of these doorbells */
 extern bool doorbells_fail;	/* true if all doorbells fail with EIO */
 extern unsigned int short_of_memory;	/* how many of the next doorbells fail with ENOMEM */
 extern void (*_Atomic during_doorbell)(void);	/* called during the next doorbell */

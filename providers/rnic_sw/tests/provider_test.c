@@ -573,6 +573,7 @@ int main(void)
 	test_refusals();
 	test_resizing();
 	test_credentials();
+	test_doorbells();
 	test_query_port();
 	test_on_demand();
 	test_dmabuf();

@@ -31,6 +31,9 @@ void test_destroying(void);
 /* domain_test.c */
 void test_domains(void);
 
+/* doorbell_test.c */
+void test_doorbells(void);
+
 /* pack_test.c */
 void test_packing(void);
 

@@ -59,9 +59,13 @@ delete_with_silent_peer() {
 	t_kill stranger
 }
 
+# A program that has a QP keeps the module loaded, because of its doorbell file, but not the device.
 unload_during_connect() {
 	start_pending_connect
 	t_defer modprobe rnic_sw
+	t_refused timeout 15 modprobe -r rnic_sw
+	check_prompt rdma link del iw0
+	t_check "the connecting program exits" t_until 20 t_ended caller
 	check_prompt modprobe -r rnic_sw
 }
 

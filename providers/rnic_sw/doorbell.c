@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Doorbells: tell the kernel that a program has posted work requests to a ring.
+ *
+ * The doorbell of a send queue is an ioctl on the doorbell file of the context. If the kernel
+ * has no such file, or cannot allocate one, and for receive queues, the doorbell is a command
+ * of uverbs.
+ */
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <infiniband/cmd_ioctl.h>
+#include <rdma/ib_user_verbs.h>
+
+#include "rnic_sw.h"
+
+/* Allocate a doorbell file in the kernel. Return: the file descriptor; -1 on failure */
+static int alloc_doorbell_file(struct ibv_context *ctx)
+{
+	DECLARE_COMMAND_BUFFER(cmd, RNIC_SW_OBJECT_DOORBELL, RNIC_SW_METHOD_DOORBELL_ALLOC, 1);
+	struct ib_uverbs_attr *handle;
+
+	handle = fill_attr_out_fd(cmd, RNIC_SW_ATTR_DOORBELL_ALLOC_HANDLE, 0);
+	if (execute_ioctl(ctx, cmd))
+		return -1;
+	return read_attr_fd(RNIC_SW_ATTR_DOORBELL_ALLOC_HANDLE, handle);
+}
+
+/**
+ * rnic_sw_open_doorbells - allocate the doorbell file of a context, unless it exists
+ * @ctx: the context
+ *
+ * Called before the creation of each QP, because a QP that is created before the file has no
+ * doorbell in it. A context without QPs needs no file. If the allocation fails, for example
+ * because the program has too many files open, the QP uses commands instead.
+ */
+void rnic_sw_open_doorbells(struct rnic_sw_context *ctx)
+{
+	if (!ctx->has_doorbells)
+		return;
+	pthread_mutex_lock(&ctx->doorbell_lock);
+	if (ctx->doorbell_fd < 0)
+		ctx->doorbell_fd = alloc_doorbell_file(&ctx->vctx.context);
+	pthread_mutex_unlock(&ctx->doorbell_lock);
+}
+
+void rnic_sw_close_doorbells(struct rnic_sw_context *ctx)
+{
+	if (ctx->doorbell_fd >= 0)
+		close(ctx->doorbell_fd);
+	ctx->doorbell_fd = -1;
+}
+
+/* Doorbell command: a POST_SEND or POST_RECV command of uverbs without work requests */
+struct doorbell {
+	struct ib_uverbs_cmd_hdr	hdr;
+	struct ib_uverbs_post_send	cmd;
+};
+
+static_assert(sizeof(struct ib_uverbs_post_send) ==
+	      sizeof(struct ib_uverbs_post_recv),
+	      "both commands have the same fixed part");
+
+/*
+ * Ring the doorbell with a write() command. The functions of libibverbs use an
+ * ioctl instead, which costs more than all other processing of a small message.
+ *
+ * Call syscall() because write() is a cancellation point. A thread cancelled
+ * there would leave a published request without a doorbell, or would not release
+ * the ring lock.
+ *
+ * Return: 0 or a positive errno.
+ */
+static int ring_by_command(const struct ibv_qp *qp, uint32_t command,
+			   uint32_t wqe_size)
+{
+	struct ib_uverbs_post_send_resp resp = {};
+	struct doorbell bell = {
+		.hdr = {
+			.command = command,
+			.in_words = sizeof(bell) / 4,
+			.out_words = sizeof(resp) / 4,
+		},
+		.cmd = {
+			.response = (uintptr_t)&resp,
+			.qp_handle = qp->handle,
+			.wqe_size = wqe_size,
+		},
+	};
+
+	if (syscall(SYS_write, qp->context->cmd_fd, &bell, sizeof(bell)) !=
+	    sizeof(bell))
+		return errno;
+	return 0;
+}
+
+/*
+ * Ring the doorbell of a send queue with an ioctl on the doorbell file. Call syscall() for the
+ * same reason as ring_by_command(). Return: 0 or a positive errno.
+ */
+static int ring_doorbell_file(const struct rnic_sw_qp *qp)
+{
+	if (syscall(SYS_ioctl, to_ctx(qp->vqp.qp.context)->doorbell_fd, RNIC_SW_IOCTL_RING_SQ,
+		    (unsigned long)qp->doorbell))
+		return errno;
+	return 0;
+}
+
+/*
+ * Ring the doorbell of a send queue with a command. The kernel rejects write() with EACCES if
+ * the caller's credentials differ from those with which the device was opened: the program may
+ * have changed them or inherited the file descriptor. Use the ioctl of libibverbs then, which has
+ * no such check. Return: 0 or a positive errno.
+ */
+static int ring_sq_by_command(struct rnic_sw_qp *qp)
+{
+	struct ibv_send_wr *bad;
+	int ret;
+
+	ret = ring_by_command(&qp->vqp.qp, IB_USER_VERBS_CMD_POST_SEND,
+			      sizeof(struct ib_uverbs_send_wr));
+	if (ret == EACCES)
+		ret = ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad);
+	return ret;
+}
+
+/**
+ * rnic_sw_doorbell_sq - ring the doorbell of a send queue once
+ * @qp: the queue pair
+ *
+ * If the doorbell file does not work, for example because the program has closed all its files,
+ * the command may still work.
+ *
+ * Return: 0; EIO if the device has been removed; or another positive errno.
+ */
+int rnic_sw_doorbell_sq(struct rnic_sw_qp *qp)
+{
+	int ret;
+
+	if (!qp->doorbell)
+		return ring_sq_by_command(qp);
+	ret = ring_doorbell_file(qp);
+	return ret && ret != EIO ? ring_sq_by_command(qp) : ret;
+}
+
+/**
+ * rnic_sw_doorbell_rq - ring the doorbell of a receive queue once, like ring_sq_by_command()
+ * @qp: the queue pair
+ *
+ * Return: 0; EIO if the device has been removed; or another positive errno.
+ */
+int rnic_sw_doorbell_rq(struct rnic_sw_qp *qp)
+{
+	struct ibv_recv_wr *bad;
+	int ret;
+
+	ret = ring_by_command(&qp->vqp.qp, IB_USER_VERBS_CMD_POST_RECV,
+			      sizeof(struct ib_uverbs_recv_wr));
+	if (ret == EACCES)
+		ret = ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad);
+	return ret;
+}

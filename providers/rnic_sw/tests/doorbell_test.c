@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Tests of the doorbell file. */
+#include <errno.h>
+
+#include "provider_test.h"
+
+static int post_with_doorbell(struct rnic_sw_qp *qp)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+
+	qp->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	qp->sq.hdr->cons = qp->sq.prod;
+	return rnic_sw_post_send(&qp->vqp.qp, &wr, &bad);
+}
+
+/* A kernel without doorbell files is never asked for one. */
+static void test_kernel_without_files(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	unsigned int before = kicks;
+
+	CHECK(!doorbell_files && own.doorbell_fd < 0);
+	CHECK(!post_with_doorbell(qp) && kicks == before + 1 && !file_doorbells);
+	destroy_qp_and_cq(qp, cq);
+}
+
+/* If the kernel allocates no file, the QP uses commands, and the next QP tries again. */
+static void test_no_file(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp;
+
+	own.has_doorbells = true;
+	doorbell_file_errno = EMFILE;
+	qp = make_qp(cq, 0);
+	CHECK(qp && doorbell_files == 1 && own.doorbell_fd < 0);
+	CHECK(!post_with_doorbell(qp) && !file_doorbells);
+	doorbell_file_errno = 0;
+	destroy_qp_and_cq(qp, cq);
+}
+
+/* One file serves all QPs of the context. */
+static void test_one_file(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp[2];
+	unsigned int before = kicks;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		doorbell = 11 + i;
+		qp[i] = make_qp(cq, 0);
+	}
+	CHECK(doorbell_files == 2 && own.doorbell_fd == DOORBELL_FD);
+	for (i = 0; i < 2; i++) {
+		doorbell = 11 + i;
+		CHECK(!post_with_doorbell(qp[i]) && file_doorbells == i + 1);
+	}
+	CHECK(kicks == before);
+	destroy_qp(qp[0]);
+	destroy_qp_and_cq(qp[1], cq);
+}
+
+/* If the file does not work, the command replaces it; but not after the device was removed. */
+static void test_broken_file(void)
+{
+	static const int errors[] = { ENOENT, EBADF, ENOTTY };
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	unsigned int i, before = kicks;
+
+	for (i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		file_errno = errors[i];
+		CHECK(!post_with_doorbell(qp) && kicks == before + i + 1);
+	}
+	file_errno = EIO;
+	before = kicks;
+	/* a post succeeds although its doorbell fails; the next post reports the error */
+	CHECK(!post_with_doorbell(qp) && post_with_doorbell(qp) == EIO && kicks == before);
+	file_errno = 0;
+	destroy_qp_and_cq(qp, cq);
+}
+
+void test_doorbells(void)
+{
+	test_kernel_without_files();
+	test_no_file();
+	test_one_file();
+	test_broken_file();
+	own.has_doorbells = false;
+	doorbell = 0;
+}

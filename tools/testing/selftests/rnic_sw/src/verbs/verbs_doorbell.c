@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The doorbell file: which numbers a program may ring, and rings during the destruction of QPs.
+ *
+ * The programs of all other cases ring the doorbells of their send queues with this file, too.
+ */
+#include <dirent.h>
+#include <limits.h>
+#include <pthread.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+
+#include "verbs.h"
+#include "verbs_ioctl.h"
+
+/* See include/uapi/rdma/rnic_sw-abi.h */
+enum { OWN_DOORBELL = 1 << UVERBS_ID_NS_SHIFT };
+#define RING_SQ		_IO(RDMA_IOCTL_MAGIC, 0x80)
+
+#define NUMBERS		64	/* no context of these cases has a higher number */
+
+/* Allocate a doorbell file.  Return: 0, with @fd set; or an errno */
+static int alloc_file(const struct ibv_context *ctx, int *fd)
+{
+	struct call c;
+	int err;
+
+	call_begin(&c, OWN_DOORBELL, OWN_DOORBELL);
+	call_value(&c, OWN_DOORBELL, 0, 0);
+	err = call_issue(&c, ctx);
+	*fd = err ? -1 : (int)c.attrs[0].data;
+	return err;
+}
+
+/* Return: 0 or an errno */
+static int ring(int fd, unsigned long number)
+{
+	return ioctl(fd, RING_SQ, number) ? errno : 0;
+}
+
+/* Find the doorbell file of this process, which must have one only */
+static int find_file(void)
+{
+	char path[PATH_MAX], to[PATH_MAX];
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *e;
+	int found = -1;
+	ssize_t n;
+
+	CHECK(dir, "%m");
+	while ((e = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%s", e->d_name);
+		n = readlink(path, to, sizeof(to) - 1);
+		to[n < 0 ? 0 : n] = 0;
+		if (!strstr(to, "[rnic_sw_doorbell]"))
+			continue;
+		CHECK(found < 0, "this process must have one doorbell file");
+		found = atoi(e->d_name);
+	}
+	closedir(dir);
+	return found;
+}
+
+/* Find the numbers that can be rung.  Return: their number, with @last set to the highest */
+static unsigned int count_numbers(int fd, unsigned long *last)
+{
+	unsigned int found = 0;
+	unsigned long i;
+	int err;
+
+	for (i = 0; i < NUMBERS; i++) {
+		err = ring(fd, i);
+		CHECK(!err || err == ENOENT, "number %lu: %s", i, strerror(err));
+		if (err)
+			continue;
+		found++;
+		*last = i;
+	}
+	return found;
+}
+
+static void test_doorbell_file(void)
+{
+	struct pair p = {};
+	struct ibv_context *ctx;
+	unsigned long last = 0;
+	int fd, again;
+
+	pair_prepare(&p, &(struct opts){});
+	ctx = ibv_open_device(p.c.id->verbs->device);
+	CHECK(ctx, "%m");
+	CHECK(!alloc_file(ctx, &fd), "alloc: %m");
+	CHECK(alloc_file(ctx, &again) == EBUSY, "a second file of a context");
+	CHECK(ring(fd, 0) == ENOENT && ring(fd, 1) == ENOENT && ring(fd, ULONG_MAX) == ENOENT,
+	      "this context has no QP");
+	CHECK(ioctl(fd, RING_SQ + 1, 1) && errno == ENOTTY, "%m");
+	CHECK(!count_numbers(fd, &last), "this context has no QP");
+	close(fd);
+	CHECK(!alloc_file(ctx, &fd), "alloc after close: %m");
+	/* the file stays open until the context is closed */
+	CHECK(!ibv_close_device(ctx), "%m");
+	CHECK(ring(fd, 1) == EIO, "the context is closed");
+	close(fd);
+	pair_free(&p);
+}
+
+static struct ibv_qp *make_unconnected_qp(const struct pair *p)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = p->c.scq, .recv_cq = p->c.scq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp *qp = ibv_create_qp(p->c.id->pd, &attr);
+
+	CHECK(qp, "%m");
+	return qp;
+}
+
+/* The number of a destroyed QP is invalid until another QP gets it */
+static void test_doorbell_numbers(void)
+{
+	unsigned long last = 0, third = 0;
+	struct pair p = {};
+	struct ibv_qp *qp;
+	int fd, i;
+
+	pair_open(&p, &(struct opts){});
+	fd = find_file();
+	CHECK(fd >= 0, "the provider must have a doorbell file");
+	CHECK(count_numbers(fd, &last) == 2, "numbers of 2 QPs");
+	for (i = 0; i < 3; i++) {
+		qp = make_unconnected_qp(&p);
+		CHECK(count_numbers(fd, &third) == 3 && third == last + 1, "%lu", third);
+		CHECK(!ibv_destroy_qp(qp), "%m");
+		CHECK(ring(fd, third) == ENOENT, "number of a destroyed QP");
+	}
+	pair_close(&p);
+	CHECK(!count_numbers(fd, &last), "numbers after all QPs are destroyed");
+}
+
+/* Posts work without the file, and the QPs of another file do not get its numbers */
+static void test_doorbell_closed(void)
+{
+	struct fixture d;
+	uint32_t i;
+
+	fixture_open(&d, &(struct opts){}, 64);
+	close(find_file());
+	for (i = 0; i < 3; i++) {
+		post_recv(&d.p.s, i, &d.s, 0, 64);
+		post_send(&d.p.c, i, &d.c, 0, 64);
+		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+		want_recv(d.p.s.rcq, i, 64);
+	}
+	fixture_close(&d);
+}
+
+struct ringer {
+	pthread_t	thread;
+	int		fd;
+	volatile bool	stop;
+	unsigned int	rung;
+};
+
+static void *keep_ringing(void *arg)
+{
+	struct ringer *r = arg;
+	unsigned long i;
+
+	while (!r->stop)
+		for (i = 0; i < 8; i++)
+			r->rung += !ring(r->fd, i);
+	return NULL;
+}
+
+/* A thread rings all doorbells while QPs are created, fail and are destroyed */
+static void test_doorbell_race(void)
+{
+	struct ibv_qp_attr err = { .qp_state = IBV_QPS_ERR };
+	struct ringer r = {};
+	struct pair p = {};
+	struct ibv_qp *qp;
+	uint32_t i;
+
+	pair_open(&p, &(struct opts){});
+	r.fd = find_file();
+	CHECK(!pthread_create(&r.thread, NULL, keep_ringing, &r), "thread");
+	for (i = 0; i < scale_rounds(500); i++) {
+		qp = make_unconnected_qp(&p);
+		if (i % 2)
+			CHECK(!ibv_modify_qp(qp, &err, IBV_QP_STATE), "error");
+		CHECK(!ibv_destroy_qp(qp), "%m");
+	}
+	r.stop = true;
+	pthread_join(r.thread, NULL);
+	CHECK(r.rung, "the thread must have rung a doorbell");
+	pair_close(&p);
+}
+
+const struct test doorbell_tests[] = {
+	CASE("doorbell_file", test_doorbell_file, 0, NULL),
+	CASE("doorbell_numbers", test_doorbell_numbers, 0, NULL),
+	CASE("doorbell_closed", test_doorbell_closed, 0, NULL),
+	CASE("doorbell_race", test_doorbell_race, 60, NULL),
+	{}
+};
