@@ -8,10 +8,11 @@
  * doorbell file.  A QP has a doorbell in this file if the file existed when the program created
  * the QP.
  *
- * The lookup takes no lock.  A doorbell keeps its memory and its number until the file is closed,
- * and new QPs use the doorbells of destroyed QPs.  When the file is closed, doorbells are freed
- * after an RCU grace period.  While a call rings a doorbell, it is a user of the doorbell, and the
- * destruction of the QP waits for all users.
+ * The lookup takes no lock.  A doorbell in a file keeps its memory and its number, and new QPs use
+ * the doorbells of destroyed QPs.  When the file is closed, its doorbells are freed after an RCU
+ * grace period, those of existing QPs with their QPs.  While a call rings a doorbell, it is a user
+ * of the doorbell.  The destruction of a QP first stops the doorbell, so that there are no new
+ * users, and then waits for the last one.
  *
  * A doorbell file keeps the module loaded, because the operations of the file are here.
  */
@@ -47,10 +48,13 @@ static struct rnic_doorbell_file *to_doorbell_file(struct ib_uobject *uobj)
 	return container_of(uobj, struct rnic_doorbell_file, uobj);
 }
 
+/* Added to the number of users while no QP uses the doorbell, so that the sum is negative */
+#define DOORBELL_STOPPED	INT_MIN
+
 /*
- * Become a user of a doorbell.  atomic_inc_not_zero() orders the caller's read of the QP after the
- * release in rnic_doorbell_start(); litmus: publish.  Return: the doorbell; NULL if no QP has the
- * number.
+ * Become a user of a doorbell, unless it is stopped.  atomic_inc_unless_negative() orders the
+ * caller's read of the QP after the release in rnic_doorbell_start(); litmus: publish.  Return: the
+ * doorbell; NULL if no QP has the number.
  */
 static struct rnic_doorbell *get_doorbell(struct rnic_doorbell_file *f, unsigned long number)
 {
@@ -58,7 +62,7 @@ static struct rnic_doorbell *get_doorbell(struct rnic_doorbell_file *f, unsigned
 
 	rcu_read_lock();
 	bell = xa_load(&f->bells, number);
-	if (bell && !atomic_inc_not_zero(&bell->users))
+	if (bell && !atomic_inc_unless_negative(&bell->users))
 		bell = NULL;
 	rcu_read_unlock();
 	return bell;
@@ -66,7 +70,7 @@ static struct rnic_doorbell *get_doorbell(struct rnic_doorbell_file *f, unsigned
 
 static void put_doorbell(struct rnic_doorbell *bell)
 {
-	if (atomic_dec_and_test(&bell->users))
+	if (atomic_dec_return(&bell->users) == DOORBELL_STOPPED)
 		complete(&bell->unused);
 }
 
@@ -109,9 +113,9 @@ static void rnic_doorbell_file_destroy(struct ib_uobject *uobj, enum rdma_remove
 
 	mutex_lock(&u->doorbells_lock);
 	u->doorbells = NULL;
-	mutex_unlock(&u->doorbells_lock);
 	WRITE_ONCE(f->closed, true);
 	xa_destroy(&f->bells);
+	mutex_unlock(&u->doorbells_lock);
 	list_for_each_entry_safe(bell, next, &f->idle, entry)
 		kfree_rcu(bell, rcu);
 }
@@ -159,11 +163,15 @@ const struct uapi_definition rnic_doorbell_defs[] = {
 /* Allocate a doorbell that is in no file */
 static struct rnic_doorbell *alloc_doorbell(void)
 {
-	return kzalloc(sizeof(struct rnic_doorbell), GFP_KERNEL_ACCOUNT);
+	struct rnic_doorbell *bell = kzalloc(sizeof(*bell), GFP_KERNEL_ACCOUNT);
+
+	if (bell)
+		atomic_set(&bell->users, DOORBELL_STOPPED);
+	return bell;
 }
 
 /* Allocate a doorbell, and insert it into a file.  Return: the doorbell; NULL without memory. */
-static struct rnic_doorbell *add_doorbell(struct rnic_doorbell_file *f, u32 file_id)
+static struct rnic_doorbell *add_doorbell(struct rnic_doorbell_file *f, u64 file_id)
 {
 	struct rnic_doorbell *bell = alloc_doorbell();
 
@@ -177,7 +185,7 @@ static struct rnic_doorbell *add_doorbell(struct rnic_doorbell_file *f, u32 file
 	return bell;
 }
 
-/* Get a doorbell without users: an idle one, or a new one.  Return: NULL without memory. */
+/* Get a stopped doorbell: an idle one, or a new one.  Return: NULL without memory. */
 static struct rnic_doorbell *take_doorbell(struct rnic_uctx *u)
 {
 	struct rnic_doorbell_file *f;
@@ -230,11 +238,11 @@ void rnic_doorbell_start(struct rnic_qp *qp)
 		return;
 	init_completion(&bell->unused);
 	/* set @qp before @users; pairs with get_doorbell(); litmus: publish */
-	atomic_set_release(&bell->users, 1);
+	atomic_set_release(&bell->users, 0);
 }
 
 /**
- * rnic_doorbell_stop - wait until no call rings the doorbell, and let no further call ring it
+ * rnic_doorbell_stop - let no further call ring the doorbell, and wait for the calls in progress
  * @qp: the queue pair, which is being destroyed; rnic_doorbell_start() was called
  *
  * Context: process; sleeps.
@@ -245,8 +253,8 @@ void rnic_doorbell_stop(struct rnic_qp *qp)
 
 	if (!bell)
 		return;
-	put_doorbell(bell);
-	wait_for_completion(&bell->unused);
+	if (atomic_add_return(DOORBELL_STOPPED, &bell->users) != DOORBELL_STOPPED)
+		wait_for_completion(&bell->unused);
 }
 
 /**

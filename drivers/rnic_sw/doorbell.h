@@ -17,13 +17,13 @@ struct rnic_uctx;
 
 /**
  * struct rnic_doorbell - doorbell of a program's send queue
- * @number: number of the doorbell in the doorbell file; 0 if it is in no file.  Constant
- * @file_id: number of that file among the doorbell files of @uctx.  Constant
+ * @file_id: number of the doorbell file among those of @uctx.  Constant
+ * @number: number of the doorbell in that file; 0 if it is in no file.  Constant
  * @qp: the queue pair
  * @uctx: context of the program
- * @users: number of calls that ring the doorbell, plus 1 between rnic_doorbell_start() and
- *	rnic_doorbell_stop()
- * @unused: completed when @users becomes 0
+ * @users: number of calls that ring the doorbell; plus INT_MIN before rnic_doorbell_start() and
+ *	after rnic_doorbell_stop()
+ * @unused: completed by the last call after rnic_doorbell_stop()
  * @entry: entry in the file's list of idle doorbells, if no QP uses the doorbell
  * @rcu: for the lookup by number
  * @timer: end of the coalescing period; armed, or its handler is running, while sq.coalescing
@@ -32,8 +32,8 @@ struct rnic_uctx;
  * @first_prod: producer index at the start of the period; protected like @db_mod
  */
 struct rnic_doorbell {
+	u64			file_id;
 	u32			number;
-	u32			file_id;
 	struct rnic_qp		*qp;
 	struct rnic_uctx	*uctx;
 	atomic_t		users;

@@ -22,7 +22,7 @@ struct rnic_uctx {
 	u64			pages_created;	/* number of pages ever created */
 	struct mutex		doorbells_lock;	/* protects the members below */
 	struct rnic_doorbell_file *doorbells;	/* doorbell file, or NULL; see doorbell.c */
-	u32			doorbell_files;	/* number of doorbell files ever allocated */
+	u64			doorbell_files;	/* number of doorbell files ever allocated */
 };
 
 /* Unit of allocation on a page of small rings, in bytes, and the number of units on a page */

@@ -28,21 +28,27 @@ static int alloc_doorbell_file(struct ibv_context *ctx)
 }
 
 /**
- * rnic_sw_open_doorbells - allocate the doorbell file of a context, unless it exists
+ * rnic_sw_open_doorbells - get the doorbell file of a context; allocate it if there is none
  * @ctx: the context
  *
  * Called before the creation of each QP, because a QP that is created before the file has no
- * doorbell in it. A context without QPs needs no file. If the allocation fails, for example
- * because the program has too many files open, the QP uses commands instead.
+ * doorbell in it. A context without QPs needs no file.
+ *
+ * Return: the file descriptor; -1 if the kernel has no such files, or if the allocation has failed,
+ * for example because the program has too many files open. The QP must then use commands.
  */
-void rnic_sw_open_doorbells(struct rnic_sw_context *ctx)
+int rnic_sw_open_doorbells(struct rnic_sw_context *ctx)
 {
+	int fd;
+
 	if (!ctx->has_doorbells)
-		return;
+		return -1;
 	pthread_mutex_lock(&ctx->doorbell_lock);
 	if (ctx->doorbell_fd < 0)
 		ctx->doorbell_fd = alloc_doorbell_file(&ctx->vctx.context);
+	fd = ctx->doorbell_fd;
 	pthread_mutex_unlock(&ctx->doorbell_lock);
+	return fd;
 }
 
 void rnic_sw_close_doorbells(struct rnic_sw_context *ctx)
@@ -101,7 +107,7 @@ static int ring_by_command(const struct ibv_qp *qp, uint32_t command,
  */
 static int ring_doorbell_file(const struct rnic_sw_qp *qp)
 {
-	if (syscall(SYS_ioctl, to_ctx(qp->vqp.qp.context)->doorbell_fd, RNIC_SW_IOCTL_RING_SQ,
+	if (syscall(SYS_ioctl, qp->doorbell_fd, RNIC_SW_IOCTL_RING_SQ,
 		    (unsigned long)qp->doorbell))
 		return errno;
 	return 0;

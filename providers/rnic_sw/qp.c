@@ -169,13 +169,13 @@ static int create_kernel_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
 	ret = choose_llp(to_ctx(ctx), &llp);
 	if (ret)
 		return ret;
-	rnic_sw_open_doorbells(to_ctx(ctx));
+	qp->doorbell_fd = rnic_sw_open_doorbells(to_ctx(ctx));
 	ret = create_qp_with_unused_number(qp, llp, attr, &granted);
 	if (ret)
 		return ret;
 	qp->max_send_sge = attr->cap.max_send_sge;
 	qp->max_recv_sge = attr->cap.max_recv_sge;
-	qp->doorbell = granted.doorbell;
+	qp->doorbell = qp->doorbell_fd < 0 ? 0 : granted.doorbell;
 	ret = map_rings(qp, &granted);
 	if (ret) {
 		ibv_cmd_destroy_qp(&qp->vqp.qp);

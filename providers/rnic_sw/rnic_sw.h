@@ -88,6 +88,7 @@ struct rnic_sw_qp {
 	uint32_t		max_recv_sge;	/* maximum number of SGEs of a receive */
 	uint32_t		max_inline;	/* maximum inline data, in bytes */
 	uint32_t		doorbell;	/* number in the doorbell file; 0: none */
+	int			doorbell_fd;	/* the context's doorbell file; -1: none */
 
 	atomic_uintptr_t	poster;	/* thread between wr_start and wr_complete; 0: none */
 
@@ -362,7 +363,7 @@ int rnic_sw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 extern const struct verbs_device_ops rnic_sw_dev_ops;
 
 /* doorbell.c */
-void rnic_sw_open_doorbells(struct rnic_sw_context *ctx);
+int rnic_sw_open_doorbells(struct rnic_sw_context *ctx);
 void rnic_sw_close_doorbells(struct rnic_sw_context *ctx);
 int rnic_sw_doorbell_sq(struct rnic_sw_qp *qp);
 int rnic_sw_doorbell_rq(struct rnic_sw_qp *qp);

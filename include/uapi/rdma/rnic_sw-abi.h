@@ -393,7 +393,7 @@ enum rnic_sw_doorbell_alloc_attrs {
 /*
  * ioctl on the doorbell file, with the number of a doorbell as argument. Has the effect
  * of post_send without a work request. Fails with ENOENT if no queue pair has
- * the number, and with EIO if the device has been removed.
+ * the number, and with EIO if the device has been removed or the context closed.
  */
 #define RNIC_SW_IOCTL_RING_SQ	_IO(RDMA_IOCTL_MAGIC, 0x80)
 
