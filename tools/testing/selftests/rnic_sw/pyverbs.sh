@@ -3,15 +3,22 @@
 # pyverbs.sh: run rdma-core's own tests, with the changes of pyverbs_run.py, and without any changes.
 # Each test must pass or be skipped for a known reason; tools/testing/pyverbs.rst explains and counts
 # the reasons. The tests that this project adds to rdma-core's tree must all pass.
+# T_RDMA_CORE=DIR: use the release in DIR, which scripts/build-pyverbs has built, instead of the
+# installed release.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 readonly python=/usr/bin/python3	# the version that python3-pyverbs supports
-readonly tests=/usr/share/doc/rdma-core/tests
+readonly tests=${T_RDMA_CORE:-/usr/share/doc/rdma-core}/tests
 readonly page=$T_DIR/../../pyverbs.rst
-readonly ours=$T_DIR/../../../../packaging/rdma-core/tests
+ours=$T_DIR/../../../../packaging/rdma-core/tests
 # if fewer tests pass than this, the test environment is broken
-readonly passing=71
+readonly passing=74
+if [ -n "${T_RDMA_CORE:-}" ]; then
+	export PYTHONPATH=$T_RDMA_CORE/python RDMAV_DRIVERS=$T_RDMA_CORE/lib/librnic_sw
+	ours=$T_RDMA_CORE/iwarp
+fi
+readonly ours
 
 # set_reason "TEST: WHY": set $reason to the known reason why TEST was skipped
 set_reason() {
@@ -20,7 +27,7 @@ set_reason() {
 		reason="another vendor's device" ;;
 	test_odp.*_ud_* | test_odp.*_xrc_*)
 		reason="not a connected queue pair" ;;
-	test_odp.*"uge pages"*)
+	test_odp.*"uge pages"* | test_parent_domain.*"uge pages"*)
 		reason="huge pages" ;;
 	*"Device memory"*)
 		reason="memory on the device" ;;
@@ -30,17 +37,25 @@ set_reason() {
 	*" AH "* | *Multicast* | test_atomic.*_xrc_* | test_qpex.*_ud_*"Extended QP"* | \
 	test_qpex.*_bad_flow*"Extended QP"*)
 		reason="not a connected queue pair" ;;
+	test_dmah.*"DMA Handle"*)
+		reason="DMA handles" ;;
+	test_phc_timestamp.*"No PHC"*)
+		reason="clock of the interface" ;;
+	test_srq.*"SRQ resize"*)
+		reason="resizing SRQs" ;;
+	test_buf.*CC_DMA_BOUNCE)
+		reason="confidential guests" ;;
 	*_imm*"Extended QP"*)
 		reason="immediate data" ;;
-	*_atomic_write*"Extended QP"* | *_rc_flush*"access flags"*)
+	*_atomic_write*"Extended QP"* | *_rc_flush*"access flags"* | \
+	test_odp.*_rc_flush*"not supported"* | test_odp.*_rc_atomic_write*"not supported"*)
 		reason="Atomic Write and Flush" ;;
 	test_tag_matching.*"Extended CQ"*)
 		reason="tag matching" ;;
-	test_parent_domain.*"Parent Domain"* | test_parent_domain.*"uge pages"*)
-		reason="memory from the program" ;;
 	*"in the sender's completion")
 		reason="errors in the sender's CQ" ;;
-	*"InfiniBand's acknowledgement timeout" | *"InfiniBand's connection manager")
+	*"InfiniBand's acknowledgement timeout" | *"InfiniBand's connection manager" | \
+	test_rdmacm.*_resolve_addrinfo*"active side")
 		reason="InfiniBand's connection manager" ;;
 	*"queue pair a second time")
 		reason="connecting again" ;;
@@ -49,12 +64,12 @@ set_reason() {
 }
 
 unpack() {
-	command -v gunzip >/dev/null && $python -c 'import pyverbs.cmid' && [ -d $tests ] ||
+	command -v gunzip >/dev/null && $python -c 'import pyverbs.cmid' && [ -d "$tests" ] ||
 		t_skip "rdma-core's tests not found (package python3-pyverbs)"
 	mkdir "$T_CASE/tests"
 	t_defer rm -rf "$T_CASE/tests"
-	cp -r $tests/. "$T_CASE/tests"
-	gunzip "$T_CASE"/tests/*.gz
+	cp -r "$tests"/. "$T_CASE/tests"
+	! ls "$T_CASE"/tests/*.gz >/dev/null 2>&1 || gunzip "$T_CASE"/tests/*.gz
 }
 
 # run_tests [MODULE]: run tests, and write their results to $T_CASE/out
@@ -81,7 +96,9 @@ tests_for_rdma_core_pass() {
 	cat "$T_CASE/out"
 	t_check "all tests of test_iwarp.py were run" [ "$(wc -l <"$T_CASE/out")" -eq \
 		"$(grep -c '^    def test_' "$ours/test_iwarp.py")" ]
-	t_check "all tests of test_iwarp.py pass" t_refused grep -vP '^ok\t' "$T_CASE/out"
+	# older releases of pyverbs, and older kernels, have no completion counters
+	t_check "all tests of test_iwarp.py pass" t_refused \
+		grep -vP '^ok\t|^skip\t.*_comp_cntrs\t' "$T_CASE/out"
 }
 
 no_test_fails() {
@@ -133,24 +150,29 @@ numbers_match_page() {
 	t_check "tools/testing/pyverbs.rst has the same numbers" test $wrong = 0
 }
 
-# Run the ODP tests of rdma-core that need huge pages
-odp_with_huge_pages() {
-	local at=/proc/sys/vm/nr_hugepages before
+# Run the tests of rdma-core that need huge pages
+huge_pages() {
+	local at=/proc/sys/vm/nr_hugepages before module
 	[ -e $at ] || t_skip "huge pages are not available in this kernel (CONFIG_HUGETLBFS)"
 	unpack
 	read -r before <$at
 	t_defer eval "echo $before >$at"
 	echo 16 >$at
 	[ "$(cat $at)" -ge 16 ] || t_skip "cannot allocate 16 huge pages"
-	run_tests test_odp
-	cat "$T_CASE/out"
-	t_check "both tests with huge pages pass" \
-		[ "$(grep -cP '^ok\t.*_huge_' "$T_CASE/out")" -eq 2 ]
+	for module in test_odp test_parent_domain; do
+		run_tests $module
+		grep -P '^\w+\t.*_huge_' "$T_CASE/out"
+	done >"$T_CASE/huge"
+	cat "$T_CASE/huge"
+	t_check "at least three tests need huge pages" [ "$(wc -l <"$T_CASE/huge")" -ge 3 ]
+	t_check "all of them pass, except those for datagrams and XRC" t_refused \
+		grep -vP '^ok\t|^skip\t.*_(ud|xrc)_' "$T_CASE/huge"
 }
 
 # Run the tests by rdma-core's own runner, which connects queue pairs by ibv_modify_qp(). Only tests
-# that expect an error in the sender's completion may fail. The tests compare the peer's memory as soon
-# as a Write has completed. Over TCP, with one CPU, the data have arrived by then.
+# that expect InfiniBand may fail. The tests compare the peer's memory as soon as a Write has
+# completed. Over TCP, with one CPU, the data have arrived by then, except if the peer's memory has to
+# be paged in.
 run_unchanged() {
 	local ran name wrong=0
 	[ -z "${T_LLP:-}" ] && [ "$(nproc)" -eq 1 ] ||
@@ -162,12 +184,13 @@ run_unchanged() {
 	ran=$(sed -n 's/^Ran \([0-9]*\) tests in .*/\1/p' "$T_CASE/stderr")
 	[ -n "$ran" ] || t_fail "the runner did not run to completion"
 	while read -r name; do
-		! grep -q "\.$name\": ACK,$" "$T_DIR/lib/pyverbs_run.py" || continue
+		! grep -q "^    \"test_.*\.$name\":" "$T_DIR/lib/pyverbs_run.py" || continue
+		[ "$name" != test_odp_rc_rdma_write ] || continue
 		echo "$name failed:"
 		grep -a -A 20 "^[EF][A-Z]*: $name " "$T_CASE/stderr"
 		wrong=1
 	done < <(sed -n 's/^\(ERROR\|FAIL\): \([^ ]*\) .*/\2/p' "$T_CASE/stderr")
-	t_check "only tests that expect an error in the sender's completion fail" test $wrong = 0
+	t_check "only tests that expect InfiniBand fail" test $wrong = 0
 	check_unchanged_passes "$ran"
 }
 
@@ -193,7 +216,7 @@ if [ -e "$T_LOG/pyverbs.out" ]; then
 	t_case "rdma-core's tests: the numbers in tools/testing/pyverbs.rst are right" "" numbers_match_page
 	sed 's/^/#/' "$T_LOG/pyverbs.reasons"
 fi
-t_case "rdma-core's tests of ODP with huge pages" "" odp_with_huge_pages
+t_case "rdma-core's tests with huge pages" "" huge_pages
 t_case "rdma-core's tests by their own runner" "" run_unchanged
 t_case "the tests for rdma-core's tree pass" "" tests_for_rdma_core_pass
 t_end
