@@ -8,8 +8,12 @@
  * KCOV_REMOTE_ENABLE collects what softirqs and kernel threads execute, such as the
  * receive path and workers. This is not attributed to the task that caused it: each
  * such file gets all of it.
+ *
+ * The file rnic_sw_kcov in debugfs lists everything that has been executed since this
+ * module was loaded.
  */
 #include <linux/atomic.h>
+#include <linux/bitmap.h>
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/hashtable.h>
@@ -20,6 +24,7 @@
 #include <linux/preempt.h>
 #include <linux/rculist.h>
 #include <linux/sched.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/uaccess.h>
@@ -44,7 +49,68 @@ struct cover {
 static DEFINE_HASHTABLE(tasks, 8);
 static LIST_HEAD(remotes);
 static DEFINE_SPINLOCK(covers_lock);	/* protects changes of tasks and remotes */
-static struct dentry *file;
+static struct dentry *file, *seen_file;
+
+/*
+ * The code of a module at the addresses that the coverage shows. syz-manager ignores
+ * coverage outside of the range that x86-64 has for the kernel and its modules, and
+ * compares the coverage of one boot with that of another. So each module has a part of
+ * that range.
+ */
+struct text {
+	const char	*name;
+	const struct module *mod;	/* NULL while the module is not loaded */
+	unsigned long	start, end;	/* the code, if some of it has been executed; otherwise 0 */
+};
+
+static struct text texts[] = {
+	{ "iw_ddp" }, { "iw_mpa" }, { "iw_sctp_ddp" }, { "rnic_sw" },
+};
+
+#define NR_TEXTS	ARRAY_SIZE(texts)
+#define TEXT_BYTES	(4UL << 20)
+#define SHOWN_START	0xffffffffa0000000UL
+
+static unsigned long *seen;	/* a bit for each byte of the shown range */
+
+/*
+ * Find the bounds of the code that contains @pc. Kernels have them in different members of
+ * struct module. CPUs that do this at the same time find the same bounds.
+ */
+static notrace void find_bounds(struct text *t, const struct module *mod, unsigned long pc)
+{
+	unsigned long start = pc & PAGE_MASK, end = start;
+
+	while (within_module_core(start - 1, mod))
+		start -= PAGE_SIZE;
+	while (within_module_core(end, mod))
+		end += PAGE_SIZE;
+	WRITE_ONCE(t->end, end);
+	WRITE_ONCE(t->start, start);
+}
+
+static notrace bool has_code(struct text *t, unsigned long pc)
+{
+	const struct module *mod = READ_ONCE(t->mod);
+
+	if (mod && !READ_ONCE(t->start) && within_module_core(pc, mod))
+		find_bounds(t, mod, pc);
+	return pc >= READ_ONCE(t->start) && pc < READ_ONCE(t->end);
+}
+
+/*
+ * Return: where the shown range has the code at @pc; NR_TEXTS * TEXT_BYTES if the range has
+ * not, as for functions that run only when a module is loaded
+ */
+static notrace unsigned long find_shown(unsigned long pc)
+{
+	unsigned long i;
+
+	for (i = 0; i < NR_TEXTS; i++)
+		if (has_code(&texts[i], pc) && pc - texts[i].start < TEXT_BYTES)
+			return i * TEXT_BYTES + pc - texts[i].start;
+	return NR_TEXTS * TEXT_BYTES;
+}
 
 /*
  * Append @n words, and drop them if the buffer is full. Several CPUs can append to the
@@ -94,15 +160,19 @@ static notrace void record(unsigned int mode, const unsigned long *entry, unsign
 void __sanitizer_cov_trace_pc(void);
 notrace void __sanitizer_cov_trace_pc(void)
 {
-	unsigned long pc = _RET_IP_;
+	unsigned long at = find_shown(_RET_IP_), pc = SHOWN_START + at;
 
+	if (at >= NR_TEXTS * TEXT_BYTES)
+		return;
+	if (!test_bit(at, seen))
+		set_bit(at, seen);
 	record(KCOV_TRACE_PC, &pc, 1);
 }
 EXPORT_SYMBOL(__sanitizer_cov_trace_pc);
 
 static notrace void record_cmp(unsigned long type, u64 a, u64 b, unsigned long pc)
 {
-	const unsigned long entry[CMP_WORDS] = { type, a, b, pc };
+	const unsigned long entry[CMP_WORDS] = { type, a, b, SHOWN_START + find_shown(pc) };
 
 	record(KCOV_TRACE_CMP, entry, CMP_WORDS);
 }
@@ -274,16 +344,81 @@ static const struct file_operations cover_fops = {
 	.compat_ioctl	= cover_ioctl,
 };
 
+/* Modules ------------------------------------------------------------------ */
+
+/* A line of a function with its module, as addresses in a call trace have them */
+static void show_text(struct seq_file *m, unsigned long i)
+{
+	unsigned long at = i * TEXT_BYTES, end = at + TEXT_BYTES;
+
+	if (!texts[i].start)
+		return;
+	for_each_set_bit_from(at, seen, end)
+		seq_printf(m, "%pS\n", (void *)(texts[i].start + at % TEXT_BYTES));
+}
+
+static int seen_show(struct seq_file *m, void *unused)
+{
+	unsigned long i;
+
+	for (i = 0; i < NR_TEXTS; i++)
+		show_text(m, i);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(seen);
+
+static struct text *find_text(const char *name)
+{
+	unsigned long i;
+
+	for (i = 0; i < NR_TEXTS; i++)
+		if (!strcmp(texts[i].name, name))
+			return &texts[i];
+	return NULL;
+}
+
+/* The module loader calls this function for one module at a time */
+static int on_module(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct module *mod = data;
+	struct text *t = find_text(mod->name);
+
+	if (t && event == MODULE_STATE_COMING)
+		WRITE_ONCE(t->mod, mod);
+	if (t && event == MODULE_STATE_GOING) {
+		WRITE_ONCE(t->mod, NULL);
+		WRITE_ONCE(t->start, 0);
+		WRITE_ONCE(t->end, 0);
+	}
+	return NOTIFY_OK;
+}
+
+static struct notifier_block on_module_nb = { .notifier_call = on_module };
+
 static int __init cover_init(void)
 {
+	int err;
+
+	seen = vzalloc(NR_TEXTS * TEXT_BYTES / BITS_PER_BYTE);
+	if (!seen)
+		return -ENOMEM;
+	err = register_module_notifier(&on_module_nb);
+	if (err) {
+		vfree(seen);
+		return err;
+	}
 	/* unsafe: the file holds a reference to this module, so it cannot be removed in use */
 	file = debugfs_create_file_unsafe("kcov", 0600, NULL, NULL, &cover_fops);
-	return PTR_ERR_OR_ZERO(file);
+	seen_file = debugfs_create_file("rnic_sw_kcov", 0400, NULL, NULL, &seen_fops);
+	return 0;
 }
 
 static void __exit cover_exit(void)
 {
+	debugfs_remove(seen_file);
 	debugfs_remove(file);
+	unregister_module_notifier(&on_module_nb);
+	vfree(seen);
 }
 
 module_init(cover_init);
