@@ -24,7 +24,7 @@ struct rnic_llps {
 	struct mutex			setting_lock;
 	spinlock_t			lock;	/* leaf lock; protects the members below */
 	struct list_head		listeners;	/* struct rnic_listener.list */
-	u32				pass;	/* number of the latest pass, see begin_pass() */
+	u32				pass;	/* number of the latest pass over the listeners */
 	struct list_head		connects;	/* struct rnic_ep.connector.list */
 	u32				n_connects;	/* length of @connects */
 

@@ -169,7 +169,7 @@ struct sddp_assoc {
 	 */
 	struct list_head	unaccepted;	/* entry in the list of unaccepted associations */
 	u32			source;	/* hash of the peer's address, without the port */
-	bool			evicted;	/* chosen for eviction by sddp_unaccepted_add() */
+	bool			evicted;	/* chosen for eviction */
 
 	/*
 	 * written with the mutex held; phase, limit, peer_tag and watch_acks are also read

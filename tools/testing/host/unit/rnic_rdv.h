@@ -62,7 +62,7 @@ static struct {
 	struct { u16 ird, ord; } start;		/* last call of rnic_qp_start() */
 	bool			plain;		/* the peer's Reply has revision 1 */
 	u32			sq_closed;	/* calls of rnic_sq_close() */
-	u32			rnr_limit;	/* last call of rnic_rnr_add() or rnic_rnr_set_limit() */
+	u32			rnr_limit;	/* last limit that was set for messages without a receive, ms */
 	enum iw_reason		terminated;	/* last call of rdmap_fail() */
 	struct { struct delayed_work *d; bool pending; } work[QPS];
 } stubs;

@@ -22,7 +22,7 @@ extern struct rnic_sq_stubs {
 	u32			worker_runs;	/* number of times the worker was queued */
 	u32			early;		/* completions out of order */
 	u32			locked;		/* completions generated under the queue's lock */
-	u32			in_push;		/* calls of rnic_cq_push() in progress */
+	u32			in_push;		/* completions being written */
 	u32			concurrent;		/* calls that overlapped another call */
 	bool			also_elsewhere;		/* run the worker during a completion */
 	bool			full;		/* the CQ is full */
