@@ -76,12 +76,13 @@ static void free_cq(struct rnic_sw_cq *cq)
 	rnic_sw_fini_queue(&cq->q);
 	pthread_mutex_destroy(&cq->resize_lock);
 	pthread_spin_destroy(&cq->arm_lock);
-	free(cq);
+	rnic_sw_free_queue(cq, RNIC_SW_DV_RES_TYPE_CQ, cq->owner);
 }
 
 static struct rnic_sw_cq *create_cq(struct ibv_context *ctx,
 				    const struct ibv_cq_init_attr_ex *attr)
 {
+	struct ibv_pd *parent = NULL, *owner;
 	struct rnic_sw_cq *cq;
 	int ret;
 
@@ -90,9 +91,12 @@ static struct rnic_sw_cq *create_cq(struct ibv_context *ctx,
 		errno = ret;
 		return NULL;
 	}
-	cq = calloc(1, sizeof(*cq));
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
+		parent = attr->parent_domain;
+	cq = rnic_sw_alloc_queue(parent, sizeof(*cq), RNIC_SW_DV_RES_TYPE_CQ, &owner);
 	if (!cq)
 		return NULL;
+	cq->owner = owner;
 	/*
 	 * Use the lock even if the program uses the CQ in one thread only:
 	 * another thread may destroy a QP, and then removes completions from
@@ -107,8 +111,8 @@ static struct rnic_sw_cq *create_cq(struct ibv_context *ctx,
 		errno = ret;
 		return NULL;
 	}
-	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
-		cq->parent = rnic_sw_get_pd(attr->parent_domain);
+	if (parent)
+		cq->parent = rnic_sw_get_pd(parent);
 	return cq;
 }
 
@@ -290,6 +294,7 @@ int rnic_sw_resize_cq(struct ibv_cq *ibcq, int cqe)
  */
 static int destroy_cq(struct rnic_sw_cq *cq)
 {
+	struct ibv_pd *parent = cq->parent;
 	int ret;
 
 	if (atomic_load(&cq->refs))
@@ -297,9 +302,9 @@ static int destroy_cq(struct rnic_sw_cq *cq)
 	ret = ibv_cmd_destroy_cq(&cq->vcq.cq);
 	if (ret)
 		return ret;
-	if (cq->parent)
-		rnic_sw_put_pd(cq->parent);
 	free_cq(cq);
+	if (parent)
+		rnic_sw_put_pd(parent);
 	return 0;
 }
 

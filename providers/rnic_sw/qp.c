@@ -207,7 +207,7 @@ static void free_qp(struct rnic_sw_qp *qp)
 {
 	rnic_sw_fini_queue(&qp->sq);
 	rnic_sw_fini_queue(&qp->rq);
-	free(qp);
+	rnic_sw_free_queue(qp, RNIC_SW_DV_RES_TYPE_QP, qp->owner);
 }
 
 /* Take the QP's references to its protection domain and CQs */
@@ -226,6 +226,7 @@ struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
 				    struct ibv_qp_init_attr_ex *attr)
 {
 	struct rnic_sw_qp *qp;
+	struct ibv_pd *owner;
 	bool unlocked;
 	int ret;
 
@@ -234,9 +235,10 @@ struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
 		errno = ret;
 		return NULL;
 	}
-	qp = calloc(1, sizeof(*qp));
+	qp = rnic_sw_alloc_queue(attr->pd, sizeof(*qp), RNIC_SW_DV_RES_TYPE_QP, &owner);
 	if (!qp)
 		return NULL;
+	qp->owner = owner;
 	unlocked = to_pd(attr->pd)->td;
 	qp->vqp.qp.context = ctx;
 	rnic_sw_init_queue(&qp->sq, unlocked);
@@ -408,6 +410,7 @@ static int destroy_qp(struct ibv_qp *ibqp)
 {
 	struct rnic_sw_context *ctx = to_ctx(ibqp->context);
 	struct rnic_sw_qp *qp = to_qp(ibqp);
+	struct ibv_pd *pd = ibqp->pd;
 	int ret;
 
 	wait_for_posts(qp);
@@ -418,10 +421,10 @@ static int destroy_qp(struct ibv_qp *ibqp)
 	remove_from_destroying_list(ctx, qp);
 	if (ret)
 		return ret;
-	rnic_sw_put_pd(ibqp->pd);
 	if (is_posting(qp))
 		ring_unlock(&qp->sq);
 	free_qp(qp);
+	rnic_sw_put_pd(pd);
 	return 0;
 }
 

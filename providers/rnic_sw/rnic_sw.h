@@ -15,6 +15,7 @@
 #include <util/compiler.h>
 
 #include "ring.h"
+#include "rnic_sw_dv.h"
 
 DECLARE_DRV_CMD(rnic_sw_cmd_alloc_ctx, IB_USER_VERBS_CMD_GET_CONTEXT,
 		rnic_sw_alloc_ctx, rnic_sw_alloc_ctx_resp);
@@ -60,6 +61,12 @@ struct rnic_sw_pd {
 	atomic_int		parents;	/* number of parent domains of this domain */
 	struct rnic_sw_pd	*domain;	/* protection domain of a parent domain, or NULL */
 	struct rnic_sw_td	*td;	/* thread domain of a parent domain, or NULL */
+	/* functions of the program that allocate and free memory of queues, or NULL */
+	void			*(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size,
+					  size_t alignment, uint64_t resource_type);
+	void			(*free)(struct ibv_pd *pd, void *pd_context, void *ptr,
+					uint64_t resource_type);
+	void			*pd_context;	/* argument of @alloc and @free */
 };
 
 struct rnic_sw_cq {
@@ -71,12 +78,14 @@ struct rnic_sw_cq {
 	atomic_uintptr_t	poller;	/* thread between start_poll and end_poll; 0: none */
 	atomic_int		refs;		/* number of SQs and RQs that complete to this CQ */
 	struct ibv_pd		*parent;	/* parent domain given at creation, or NULL */
+	struct ibv_pd		*owner;		/* of this struct; see rnic_sw_alloc_queue() */
 };
 
 struct rnic_sw_srq {
 	struct ibv_srq		ibsrq;
 	struct rnic_sw_queue	q;
 	uint32_t		max_sge;	/* maximum number of SGEs of a receive */
+	struct ibv_pd		*owner;		/* of this struct; see rnic_sw_alloc_queue() */
 };
 
 struct rnic_sw_qp {
@@ -89,6 +98,7 @@ struct rnic_sw_qp {
 	uint32_t		max_inline;	/* maximum inline data, in bytes */
 	uint32_t		doorbell;	/* number in the doorbell file; 0: none */
 	int			doorbell_fd;	/* the context's doorbell file; -1: none */
+	struct ibv_pd		*owner;		/* of this struct; see rnic_sw_alloc_queue() */
 
 	atomic_uintptr_t	poster;	/* thread between wr_start and wr_complete; 0: none */
 
@@ -299,6 +309,11 @@ int rnic_sw_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 int rnic_sw_dereg_mr(struct verbs_mr *vmr);
 struct ibv_mr *rnic_sw_import_mr(struct ibv_pd *pd, uint32_t handle);
 void rnic_sw_unimport_mr(struct ibv_mr *mr);
+
+/* memory.c */
+void *rnic_sw_alloc_queue(struct ibv_pd *ibpd, size_t size,
+			  enum rnic_sw_dv_res_type type, struct ibv_pd **owner);
+void rnic_sw_free_queue(void *mem, enum rnic_sw_dv_res_type type, struct ibv_pd *owner);
 
 /* cq.c */
 struct ibv_cq *rnic_sw_create_cq(struct ibv_context *ctx, int cqe,

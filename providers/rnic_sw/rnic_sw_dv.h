@@ -30,6 +30,20 @@ enum rnic_sw_dv_llp {
 };
 
 /**
+ * enum rnic_sw_dv_res_type - what a parent domain's allocation function allocates
+ * @RNIC_SW_DV_RES_TYPE_QP: the provider's memory of a queue pair
+ * @RNIC_SW_DV_RES_TYPE_CQ: the provider's memory of a completion queue
+ * @RNIC_SW_DV_RES_TYPE_SRQ: the provider's memory of a shared receive queue
+ *
+ * These are the lower 32 bits of resource_type, see ibv_alloc_parent_domain(3).
+ */
+enum rnic_sw_dv_res_type {
+	RNIC_SW_DV_RES_TYPE_QP,
+	RNIC_SW_DV_RES_TYPE_CQ,
+	RNIC_SW_DV_RES_TYPE_SRQ,
+};
+
+/**
  * rnic_sw_dv_is_supported - check whether a device belongs to rnic_sw
  * @device: the device
  *

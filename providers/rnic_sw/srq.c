@@ -55,17 +55,20 @@ static int create_kernel_srq(struct rnic_sw_srq *srq, struct ibv_pd *pd,
 static void free_srq(struct rnic_sw_srq *srq)
 {
 	rnic_sw_fini_queue(&srq->q);
-	free(srq);
+	rnic_sw_free_queue(srq, RNIC_SW_DV_RES_TYPE_SRQ, srq->owner);
 }
 
 struct ibv_srq *rnic_sw_create_srq(struct ibv_pd *pd,
 				   struct ibv_srq_init_attr *attr)
 {
-	struct rnic_sw_srq *srq = calloc(1, sizeof(*srq));
+	struct rnic_sw_srq *srq;
+	struct ibv_pd *owner;
 	int ret;
 
+	srq = rnic_sw_alloc_queue(pd, sizeof(*srq), RNIC_SW_DV_RES_TYPE_SRQ, &owner);
 	if (!srq)
 		return NULL;
+	srq->owner = owner;
 	rnic_sw_init_queue(&srq->q, to_pd(pd)->td);
 	ret = create_kernel_srq(srq, pd, attr);
 	if (ret) {
@@ -96,11 +99,12 @@ int rnic_sw_destroy_srq(struct ibv_srq *ibsrq)
 {
 	int old = rnic_sw_defer_cancel();
 	int ret = ibv_cmd_destroy_srq(ibsrq);
+	struct ibv_pd *pd = ibsrq->pd;
 
 	if (!ret) {
 		rnic_sw_wait_posts(&to_srq(ibsrq)->q, false);
-		rnic_sw_put_pd(ibsrq->pd);
 		free_srq(to_srq(ibsrq));
+		rnic_sw_put_pd(pd);
 	}
 	rnic_sw_restore_cancel(old);
 	return ret;

@@ -167,24 +167,54 @@ void rnic_sw_unimport_pd(struct ibv_pd *ibpd)
 	rnic_sw_put_pd(ibpd);
 }
 
+/* Parts of a parent domain that the provider accepts */
+#define PARENT_DOMAIN_ATTRS	(IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |	\
+				 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+
 /*
- * Create a parent domain, which adds a thread domain to an existing protection
- * domain
+ * Check the attributes of a new parent domain. Return: 0 or a positive errno.
+ */
+static int check_parent_domain_attr(const struct ibv_parent_domain_init_attr *attr)
+{
+	if (!check_comp_mask(attr->comp_mask, PARENT_DOMAIN_ATTRS))
+		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS &&
+	    (!attr->alloc || !attr->free))
+		return EINVAL;
+	/* a parent domain of a parent domain */
+	if (to_pd(attr->pd)->domain)
+		return EINVAL;
+	return 0;
+}
+
+/* Store the program's functions, and their argument, in a parent domain */
+static void set_allocators(struct rnic_sw_pd *pd,
+			   const struct ibv_parent_domain_init_attr *attr)
+{
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) {
+		pd->alloc = attr->alloc;
+		pd->free = attr->free;
+	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+		pd->pd_context = attr->pd_context;
+}
+
+/*
+ * Create a parent domain, which adds a thread domain and allocation functions to
+ * an existing protection domain.
  */
 struct ibv_pd *
 rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
 			    struct ibv_parent_domain_init_attr *attr)
 {
 	struct rnic_sw_pd *pd;
+	int ret;
 
 	if (ibv_check_alloc_parent_domain(attr))
 		return NULL;
-	if (attr->comp_mask) {
-		errno = EOPNOTSUPP;
-		return NULL;
-	}
-	if (to_pd(attr->pd)->domain) {
-		errno = EINVAL;
+	ret = check_parent_domain_attr(attr);
+	if (ret) {
+		errno = ret;
 		return NULL;
 	}
 	pd = new_pd();
@@ -197,6 +227,7 @@ rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
 		pd->td = to_td(attr->td);
 		atomic_fetch_add(&pd->td->refs, 1);
 	}
+	set_allocators(pd, attr);
 	ibv_initialize_parent_domain(&pd->ibpd, attr->pd);
 	return &pd->ibpd;
 }

@@ -570,6 +570,7 @@ int main(void)
 	test_doorbell_without_memory();
 	test_cancelled();
 	test_domains();
+	test_memory();
 	test_refusals();
 	test_resizing();
 	test_credentials();

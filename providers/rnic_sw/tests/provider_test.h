@@ -34,6 +34,9 @@ void test_domains(void);
 /* doorbell_test.c */
 void test_doorbells(void);
 
+/* memory_test.c */
+void test_memory(void);
+
 /* pack_test.c */
 void test_packing(void);
 
