@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Completion queues: creation, resizing, destruction. */
+/*
+ * Completion queues: creation, resizing, destruction. Completion counters.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -316,3 +318,56 @@ int rnic_sw_destroy_cq(struct ibv_cq *ibcq)
 	rnic_sw_restore_cancel(old);
 	return ret;
 }
+
+#if IBVERBS_PABI_VERSION >= 65
+#define COMP_CNTR_OPS	(IBV_QP_ATTACH_COMP_CNTR_OP_SEND |		\
+			 IBV_QP_ATTACH_COMP_CNTR_OP_RECV |		\
+			 IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ |		\
+			 IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ |	\
+			 IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE |	\
+			 IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE)
+
+/* Create a completion counter. The kernel counts operations, not bytes. */
+struct ibv_comp_cntr *
+rnic_sw_create_comp_cntr(struct ibv_context *ctx, struct ibv_comp_cntr_init_attr *attr)
+{
+	struct ibv_comp_cntr *cntr;
+	int ret;
+
+	if (attr->comp_mask || attr->flags || attr->type != IBV_COMP_CNTR_TYPE_WRS) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	cntr = calloc(1, sizeof(*cntr));
+	if (!cntr)
+		return NULL;
+	ret = ibv_cmd_create_comp_cntr(ctx, cntr, NULL);
+	if (ret) {
+		free(cntr);
+		errno = ret;
+		return NULL;
+	}
+	return cntr;
+}
+
+int rnic_sw_destroy_comp_cntr(struct ibv_comp_cntr *cntr)
+{
+	int ret = ibv_cmd_destroy_comp_cntr(cntr);
+
+	if (!ret)
+		free(cntr);
+	return ret;
+}
+
+/*
+ * Count the completions of operations of a QP. Refuse unknown operations here,
+ * because the library's command does not pass them to the kernel.
+ */
+int rnic_sw_qp_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *cntr,
+				struct ibv_qp_attach_comp_cntr_attr *attr)
+{
+	if (attr->comp_mask || !check_comp_mask(attr->op_mask, COMP_CNTR_OPS))
+		return EOPNOTSUPP;
+	return ibv_cmd_qp_attach_comp_cntr(qp, cntr, attr);
+}
+#endif

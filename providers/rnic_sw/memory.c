@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Memory of the provider's queues, which a program may allocate itself */
+/*
+ * Memory of the provider's queues, which a program may allocate itself, and
+ * buffers that the provider allocates for a program.
+ */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "rnic_sw.h"
 
@@ -57,3 +61,39 @@ void rnic_sw_free_queue(void *mem, enum rnic_sw_dv_res_type type, struct ibv_pd 
 	else
 		free(mem);
 }
+
+#if IBVERBS_PABI_VERSION >= 64
+/*
+ * Allocate a buffer of a program. The buffer has its own pages, because the
+ * library excludes the pages of registered buffers from a fork. This device
+ * needs no unprotected memory in a confidential guest, because it does no DMA.
+ */
+void *rnic_sw_alloc_buf(struct ibv_pd *pd, size_t size, struct ibv_buf **ibbuf)
+{
+	struct ibv_buf *buf;
+	void *mem;
+
+	if (!size) {
+		errno = EINVAL;
+		return NULL;
+	}
+	buf = calloc(1, sizeof(*buf));
+	if (!buf)
+		return NULL;
+	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mem == MAP_FAILED) {
+		free(buf);
+		return NULL;
+	}
+	ibv_buf_init(buf, rnic_sw_get_pd(pd), mem, size);
+	*ibbuf = buf;
+	return mem;
+}
+
+void rnic_sw_free_buf(struct ibv_buf *buf)
+{
+	munmap(buf->addr, buf->size);
+	rnic_sw_put_pd(buf->pd);
+	free(buf);
+}
+#endif

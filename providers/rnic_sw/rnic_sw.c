@@ -14,11 +14,17 @@ static void free_context(struct ibv_context *ibctx);
 
 static const struct verbs_context_ops context_ops = {
 	.advise_mr		= rnic_sw_advise_mr,
+#if IBVERBS_PABI_VERSION >= 64
+	.alloc_buf		= rnic_sw_alloc_buf,
+#endif
 	.alloc_mw		= rnic_sw_alloc_mw,
 	.alloc_parent_domain	= rnic_sw_alloc_parent_domain,
 	.alloc_pd		= rnic_sw_alloc_pd,
 	.alloc_td		= rnic_sw_alloc_td,
 	.bind_mw		= rnic_sw_bind_mw,
+#if IBVERBS_PABI_VERSION >= 65
+	.create_comp_cntr	= rnic_sw_create_comp_cntr,
+#endif
 	.create_cq		= rnic_sw_create_cq,
 	.create_cq_ex		= rnic_sw_create_cq_ex,
 	.create_qp		= rnic_sw_create_qp,
@@ -28,12 +34,22 @@ static const struct verbs_context_ops context_ops = {
 	.dealloc_pd		= rnic_sw_dealloc_pd,
 	.dealloc_td		= rnic_sw_dealloc_td,
 	.dereg_mr		= rnic_sw_dereg_mr,
+#if IBVERBS_PABI_VERSION >= 65
+	.destroy_comp_cntr	= rnic_sw_destroy_comp_cntr,
+#endif
 	.destroy_cq		= rnic_sw_destroy_cq,
 	.destroy_qp		= rnic_sw_destroy_qp,
 	.destroy_srq		= rnic_sw_destroy_srq,
+#if IBVERBS_PABI_VERSION >= 64
+	.free_buf		= rnic_sw_free_buf,
+#endif
 	.free_context		= free_context,
 	.import_mr		= rnic_sw_import_mr,
 	.import_pd		= rnic_sw_import_pd,
+#if IBVERBS_PABI_VERSION >= 65
+	.inc_comp_cntr		= ibv_cmd_inc_comp_cntr,
+	.inc_err_comp_cntr	= ibv_cmd_inc_err_comp_cntr,
+#endif
 	.modify_qp		= rnic_sw_modify_qp,
 	.modify_qp_rate_limit	= rnic_sw_modify_qp_rate_limit,
 	.modify_srq		= rnic_sw_modify_srq,
@@ -41,16 +57,31 @@ static const struct verbs_context_ops context_ops = {
 	.post_recv		= rnic_sw_post_recv,
 	.post_send		= rnic_sw_post_send,
 	.post_srq_recv		= rnic_sw_post_srq_recv,
+#if IBVERBS_PABI_VERSION >= 65
+	.qp_attach_comp_cntr	= rnic_sw_qp_attach_comp_cntr,
+	.query_comp_cntr_caps	= ibv_cmd_query_comp_cntr_caps,
+#endif
 	.query_device_ex	= rnic_sw_query_device_ex,
 	.query_port		= rnic_sw_query_port,
+#if IBVERBS_PABI_VERSION >= 64
+	.query_port_speed	= ibv_cmd_query_port_speed,
+#endif
 	.query_qp		= rnic_sw_query_qp,
 	.query_rt_values	= rnic_sw_query_rt_values,
 	.query_srq		= rnic_sw_query_srq,
+#if IBVERBS_PABI_VERSION >= 65
+	.read_comp_cntr		= ibv_cmd_read_comp_cntr,
+	.read_err_comp_cntr	= ibv_cmd_read_err_comp_cntr,
+#endif
 	.reg_dmabuf_mr		= rnic_sw_reg_dmabuf_mr,
 	.reg_mr			= rnic_sw_reg_mr,
 	.req_notify_cq		= rnic_sw_req_notify_cq,
 	.rereg_mr		= rnic_sw_rereg_mr,
 	.resize_cq		= rnic_sw_resize_cq,
+#if IBVERBS_PABI_VERSION >= 65
+	.set_comp_cntr		= ibv_cmd_set_comp_cntr,
+	.set_err_comp_cntr	= ibv_cmd_set_err_comp_cntr,
+#endif
 	.unimport_mr		= rnic_sw_unimport_mr,
 	.unimport_pd		= rnic_sw_unimport_pd,
 };

@@ -314,6 +314,10 @@ void rnic_sw_unimport_mr(struct ibv_mr *mr);
 void *rnic_sw_alloc_queue(struct ibv_pd *ibpd, size_t size,
 			  enum rnic_sw_dv_res_type type, struct ibv_pd **owner);
 void rnic_sw_free_queue(void *mem, enum rnic_sw_dv_res_type type, struct ibv_pd *owner);
+#if IBVERBS_PABI_VERSION >= 64
+void *rnic_sw_alloc_buf(struct ibv_pd *pd, size_t size, struct ibv_buf **ibbuf);
+void rnic_sw_free_buf(struct ibv_buf *buf);
+#endif
 
 /* cq.c */
 struct ibv_cq *rnic_sw_create_cq(struct ibv_context *ctx, int cqe,
@@ -322,6 +326,13 @@ struct ibv_cq_ex *rnic_sw_create_cq_ex(struct ibv_context *ctx,
 				       struct ibv_cq_init_attr_ex *attr);
 int rnic_sw_resize_cq(struct ibv_cq *ibcq, int cqe);
 int rnic_sw_destroy_cq(struct ibv_cq *ibcq);
+#if IBVERBS_PABI_VERSION >= 65
+struct ibv_comp_cntr *
+rnic_sw_create_comp_cntr(struct ibv_context *ctx, struct ibv_comp_cntr_init_attr *attr);
+int rnic_sw_destroy_comp_cntr(struct ibv_comp_cntr *cntr);
+int rnic_sw_qp_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *cntr,
+				struct ibv_qp_attach_comp_cntr_attr *attr);
+#endif
 
 /* poll.c */
 int rnic_sw_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc);

@@ -168,8 +168,14 @@ void rnic_sw_unimport_pd(struct ibv_pd *ibpd)
 }
 
 /* Parts of a parent domain that the provider accepts */
+#if IBVERBS_PABI_VERSION >= 64
+#define PARENT_DOMAIN_ATTRS	(IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |	\
+				 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT |	\
+				 IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC)
+#else
 #define PARENT_DOMAIN_ATTRS	(IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |	\
 				 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+#endif
 
 /*
  * Check the attributes of a new parent domain. Return: 0 or a positive errno.
@@ -201,7 +207,8 @@ static void set_allocators(struct rnic_sw_pd *pd,
 
 /*
  * Create a parent domain, which adds a thread domain and allocation functions to
- * an existing protection domain.
+ * an existing protection domain. Functions for unprotected memory need no code,
+ * see rnic_sw_alloc_buf().
  */
 struct ibv_pd *
 rnic_sw_alloc_parent_domain(struct ibv_context *ctx,

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Tests of a parent domain's allocation functions */
+/*
+ * Tests of a parent domain's allocation functions, of buffers for programs, and
+ * of completion counters.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -141,8 +144,72 @@ static void test_allocator_pairs(void)
 	CHECK(!rnic_sw_alloc_parent_domain(&own.vctx.context, &attr) && errno == EOPNOTSUPP);
 }
 
+#if IBVERBS_PABI_VERSION >= 64
+static void test_bufs(void)
+{
+	struct ibv_parent_domain_init_attr attr = {
+		.pd = &pd.ibpd,
+		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC,
+	};
+	struct ibv_pd *parent = rnic_sw_alloc_parent_domain(&own.vctx.context, &attr);
+	struct ibv_buf *buf = NULL;
+	uint8_t *mem;
+
+	errno = 0;
+	CHECK(!rnic_sw_alloc_buf(parent, 0, &buf) && errno == EINVAL);
+	CHECK(!rnic_sw_alloc_buf(parent, SIZE_MAX, &buf) && errno == ENOMEM);
+	mem = rnic_sw_alloc_buf(parent, 5000, &buf);
+	CHECK(mem && buf->addr == mem && buf->size == 5000 && buf->pd == parent);
+	CHECK(buf->dmabuf_fd < 0 && !((uintptr_t)mem % 4096) && !mem[0] && !mem[4999]);
+	CHECK(rnic_sw_dealloc_pd(parent) == EBUSY);
+	rnic_sw_free_buf(buf);
+	CHECK(!rnic_sw_dealloc_pd(parent));
+}
+#endif
+
+#if IBVERBS_PABI_VERSION >= 65
+static void test_comp_cntrs(void)
+{
+	struct ibv_comp_cntr_init_attr bad[] = {
+		{ .comp_mask = 1 }, { .type = IBV_COMP_CNTR_TYPE_BYTES }, { .flags = 1 },
+	};
+	struct ibv_qp_attach_comp_cntr_attr attach = { .comp_mask = 1, .op_mask = 1 };
+	struct ibv_qp qp = { .context = &own.vctx.context };
+	struct ibv_comp_cntr_init_attr attr = {};
+	struct ibv_comp_cntr *cntr;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		errno = 0;
+		CHECK(!rnic_sw_create_comp_cntr(&own.vctx.context, &bad[i]) && errno == EOPNOTSUPP);
+	}
+	refuse_create = ENOMEM;
+	CHECK(!rnic_sw_create_comp_cntr(&own.vctx.context, &attr) && errno == ENOMEM);
+	refuse_create = 0;
+	cntr = rnic_sw_create_comp_cntr(&own.vctx.context, &attr);
+	CHECK(cntr && cntr->context == &own.vctx.context);
+	CHECK(rnic_sw_qp_attach_comp_cntr(&qp, cntr, &attach) == EOPNOTSUPP);
+	attach.comp_mask = 0;
+	attach.op_mask = 1u << 6;
+	CHECK(rnic_sw_qp_attach_comp_cntr(&qp, cntr, &attach) == EOPNOTSUPP);
+	attach.op_mask = 0x3f;
+	CHECK(!rnic_sw_qp_attach_comp_cntr(&qp, cntr, &attach));
+	CHECK(attached_ops == 0x3f);
+	refusal = EBUSY;
+	CHECK(rnic_sw_destroy_comp_cntr(cntr) == EBUSY);
+	refusal = 0;
+	CHECK(!rnic_sw_destroy_comp_cntr(cntr));
+}
+#endif
+
 void test_memory(void)
 {
 	test_allocators();
 	test_allocator_pairs();
+#if IBVERBS_PABI_VERSION >= 64
+	test_bufs();
+#endif
+#if IBVERBS_PABI_VERSION >= 65
+	test_comp_cntrs();
+#endif
 }

@@ -52,6 +52,7 @@ void (*resizing)(bool step2);
 struct played_region region;
 struct played_page page = { .key = 1000 * AREA, .number = 1, .bytes = AREA / 2 };
 bool refuse_buffer;
+uint32_t attached_ops;
 int bad_advice;
 int method_errno;
 struct played_conn conn;
@@ -210,6 +211,27 @@ int ibv_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 	vmr->ibv_mr.context = pd->context;
 	return 0;
 }
+
+#if IBVERBS_PABI_VERSION >= 65
+int ibv_cmd_create_comp_cntr(struct ibv_context *context, struct ibv_comp_cntr *comp_cntr,
+			     struct ibv_command_buffer *link)
+{
+	comp_cntr->context = context;
+	return refuse_create;
+}
+
+int ibv_cmd_destroy_comp_cntr(struct ibv_comp_cntr *comp_cntr)
+{
+	return refusal;
+}
+
+int ibv_cmd_qp_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *comp_cntr,
+				struct ibv_qp_attach_comp_cntr_attr *attr)
+{
+	attached_ops = attr->op_mask;
+	return 0;
+}
+#endif
 
 int ibv_cmd_rereg_mr(struct verbs_mr *vmr, uint32_t flags, void *addr,
 		     size_t length, uint64_t hca_va, int access,

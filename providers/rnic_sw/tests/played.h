@@ -89,6 +89,7 @@ extern struct played_region {	/* arguments of the last registration and the last
 	struct ibv_sge	*sg;
 } region;
 extern bool refuse_buffer;	/* true if registration of dma-bufs fails */
+extern uint32_t attached_ops;	/* operations of the completion counter attached last */
 extern int bad_advice;		/* errno returned by advise commands */
 extern int method_errno;	/* errno returned by methods */
 extern struct played_conn {	/* result of the method that queries a connection */
