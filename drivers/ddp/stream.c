@@ -5,7 +5,7 @@
  * A stream is embedded in a queue pair. A kick reads the pointer to the LLP
  * under RCU, so it needs neither a lock nor a reference. A stream can be bound
  * only once: unbinding replaces the LLP with unbound_llp, whose operations do
- * nothing.
+ * nothing. Only ddp_stream_reset() makes a new stream in the same memory.
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -46,6 +46,19 @@ static const struct ddp_llp_ops no_ops = {
 
 static struct ddp_llp unbound_llp = { .ops = &no_ops };
 
+/* Initialize what differs between the streams of a queue pair. The fields must be zero. */
+static void init_stream_state(struct ddp_stream *s)
+{
+	int qn;
+
+	s->id = atomic64_inc_return(&last_id);
+	ddp_faults_init(s);
+	for (qn = 0; qn < DDP_QUEUES; qn++) {
+		ddp_untagged_init(&s->uq[qn]);
+		s->msn[qn] = 1;
+	}
+}
+
 /**
  * ddp_stream_init - initialize a stream, which is not bound yet
  * @s: the stream
@@ -56,21 +69,37 @@ static struct ddp_llp unbound_llp = { .ops = &no_ops };
 void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 		     struct ddp_stags *stags, void *pd)
 {
-	int qn;
-
 	memset(s, 0, sizeof(*s));
-	s->id = atomic64_inc_return(&last_id);
 	s->ulp = ulp;
 	s->stags = stags;
 	s->pd = pd;
 	s->recv_pd = pd;
-	ddp_faults_init(s);
-	for (qn = 0; qn < DDP_QUEUES; qn++) {
-		ddp_untagged_init(&s->uq[qn]);
-		s->msn[qn] = 1;
-	}
+	init_stream_state(s);
 }
 EXPORT_SYMBOL_GPL(ddp_stream_init);
+
+/**
+ * ddp_stream_reset - replace a stream that has ended with a new one, which is not bound yet
+ * @s: the stream; it must have failed and be unbound
+ *
+ * The new stream has another id, so it cannot use STags that are bound to the old one. The rights
+ * of the peer stay as they are.
+ *
+ * Contexts that only read the LLP, such as a kick, may run at the same time, and so may
+ * ddp_stream_fail(): it fails the old stream, which changes nothing, or the new one.
+ */
+void ddp_stream_reset(struct ddp_stream *s)
+{
+	WARN_ON_ONCE(!test_bit(0, &s->failed) || rcu_access_pointer(s->llp) != &unbound_llp);
+	memset((void *)s + offsetof(struct ddp_stream, rx_fault), 0,
+	       sizeof(*s) - offsetof(struct ddp_stream, rx_fault));
+	init_stream_state(s);
+	/* write the fields before other contexts can fail or bind the stream; litmus: none */
+	smp_mb__before_atomic();
+	clear_bit(0, &s->failed);
+	RCU_INIT_POINTER(s->llp, NULL);
+}
+EXPORT_SYMBOL_GPL(ddp_stream_reset);
 
 /**
  * ddp_stream_bind - bind a stream to an LLP
@@ -100,7 +129,7 @@ EXPORT_SYMBOL_GPL(ddp_stream_bind);
 
 /**
  * ddp_stream_unbind - detach a stream from its LLP permanently
- * @s: the stream; it may never have been bound, and cannot be bound later
+ * @s: the stream; it may never have been bound, and cannot be bound before ddp_stream_reset()
  *
  * May sleep. On return no upcall from the LLP runs or will run.
  */

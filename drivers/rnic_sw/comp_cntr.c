@@ -32,7 +32,7 @@ static struct rnic_comp_cntr *to_rnic_comp_cntr(struct ib_comp_cntr *ib)
 
 /*
  * Add @n to an entry of the counter for @op, if there is one. Count nothing if the QP is being
- * destroyed, because rnic_cq_push() drops the CQEs then.
+ * destroyed or reset, because rnic_cq_push() drops the CQEs then.
  */
 static void count_ops(struct rnic_qp *qp, enum rnic_comp_op op, enum ib_comp_cntr_entry entry,
 		      u32 n)
@@ -41,7 +41,7 @@ static void count_ops(struct rnic_qp *qp, enum rnic_comp_op op, enum ib_comp_cnt
 	const struct rnic_comp_cntrs *cntrs = smp_load_acquire(&qp->comp_cntrs);
 	struct rnic_comp_cntr *cntr;
 
-	if (!cntrs || op == RNIC_COMP_NONE || READ_ONCE(qp->destroying))
+	if (!cntrs || op == RNIC_COMP_NONE || READ_ONCE(qp->discarding))
 		return;
 	/* pairs with the release in rnic_qp_attach_comp_cntr(); litmus: publish */
 	cntr = smp_load_acquire(&cntrs->of[op]);

@@ -275,6 +275,28 @@ void rnic_qp_counters_detach(struct rnic_qp *qp)
 	spin_unlock(&qp->dev->count_lock);
 }
 
+/**
+ * rnic_qp_update_retransmits - count the retransmits of a stream that is about to be unbound
+ * @qp: the queue pair
+ */
+void rnic_qp_update_retransmits(struct rnic_qp *qp)
+{
+	spin_lock(&qp->dev->count_lock);
+	__update_retransmits(qp);
+	spin_unlock(&qp->dev->count_lock);
+}
+
+/**
+ * rnic_qp_clear_retransmits - prepare for the retransmits of another stream
+ * @qp: the queue pair, whose stream is unbound
+ */
+void rnic_qp_clear_retransmits(struct rnic_qp *qp)
+{
+	spin_lock(&qp->dev->count_lock);
+	qp->retransmits = 0;
+	spin_unlock(&qp->dev->count_lock);
+}
+
 static void free_set(struct rnic_counter_set *set)
 {
 	free_percpu(set->value);

@@ -287,11 +287,11 @@ static void report_overrun(struct rnic_cq *cq)
  * @cqe: the completion; its timestamp is ignored, because rnic_cq_push() sets it in the ring
  * @qp: queue pair of the completion
  *
- * Does nothing if the queue pair is being destroyed. Any context.
+ * Does nothing if the queue pair is being destroyed or reset. Any context.
  *
- * Return: true if the completion was written, or @qp is being destroyed; false if the ring was
- * full for this completion or an earlier one, so that the caller must move the queue pair to
- * the error state.
+ * Return: true if the completion was written, or @qp is being destroyed or reset; false if the
+ * ring was full for this completion or an earlier one, so that the caller must move the queue pair
+ * to the error state.
  */
 bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		  struct ib_qp *qp)
@@ -299,7 +299,7 @@ bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 	bool full, first = false, event = false;
 	unsigned long flags;
 
-	if (unlikely(READ_ONCE(to_rnic_qp(qp)->destroying)))
+	if (unlikely(READ_ONCE(to_rnic_qp(qp)->discarding)))
 		return true;
 	spin_lock_irqsave(&cq->lock, flags);
 	full = cq->overrun || is_cq_full(cq);

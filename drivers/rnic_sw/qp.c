@@ -52,18 +52,31 @@ static void rnic_qp_report_error(struct rnic_qp *qp)
 	rnic_qp_raise_event(qp, events[event]);
 }
 
+/*
+ * Check whether the queue pair is still in the failure for which a flush was scheduled.  A reset or
+ * a destruction discards the requests itself, and a post may schedule a flush so late that the
+ * queue pair has been reset meanwhile.
+ */
+static bool needs_flush(struct rnic_qp *qp)
+{
+	/* pairs with the release in rnic_qp_reset(); litmus: publish */
+	return !smp_load_acquire(&qp->discarding) && test_bit(0, &qp->rdmap.stream.failed);
+}
+
 static void rnic_qp_handle_error(struct work_struct *work)
 {
 	struct rnic_qp *qp = container_of(work, struct rnic_qp, err_work);
 
-	rnic_rdv_stop(qp);
-	ddp_stream_quiesce(&qp->rdmap.stream);
-	rnic_qp_set_state(qp, QP_ERROR);
-	rnic_qp_report_error(qp);
-	if (!rnic_rdv_try_defer_flush(qp)) {
-		rnic_sq_flush(qp);
-		if (!rnic_qp_must_keep_recvs(qp))
-			rnic_rq_flush(qp);
+	if (needs_flush(qp)) {
+		rnic_rdv_stop(qp);
+		ddp_stream_quiesce(&qp->rdmap.stream);
+		rnic_qp_set_state(qp, QP_ERROR);
+		rnic_qp_report_error(qp);
+		if (!rnic_rdv_try_defer_flush(qp)) {
+			rnic_sq_flush(qp);
+			if (!rnic_qp_must_keep_recvs(qp))
+				rnic_rq_flush(qp);
+		}
 	}
 	rnic_qp_put(qp);
 }
@@ -71,7 +84,6 @@ static void rnic_qp_handle_error(struct work_struct *work)
 /* States -------------------------------------------------------------------- */
 
 #define BOTH_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
-#define ALL_RIGHTS	(BOTH_RIGHTS | IB_ACCESS_REMOTE_ATOMIC)
 
 static void __set_rights(struct rnic_qp *qp, int access)
 {
@@ -341,7 +353,7 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	INIT_WORK(&qp->complete_work, rnic_sq_complete_work);
 	rdmap_init(&qp->rdmap, &qp->dev->stags, qp->ib.pd);
 	qp->rdmap.stream.dma_ok = !rnic_qp_is_user(qp);
-	__set_rights(qp, ALL_RIGHTS);
+	__set_rights(qp, RNIC_QP_ALL_RIGHTS);
 	/*
 	 * The SGEs of receives from an SRQ are checked against the SRQ's PD, all other
 	 * accesses against the QP's PD: RFC 5042 2.2.4 (SEC-2)
@@ -425,7 +437,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	 * make rnic_cq_push() drop the completions of the flush: they could otherwise
 	 * overrun a CQ that other queue pairs use
 	 */
-	WRITE_ONCE(qp->destroying, true);
+	WRITE_ONCE(qp->discarding, true);
 	rnic_qp_fail(qp, IW_LOCAL_ABORT);
 	rnic_rdv_stop(qp);
 	rnic_qp_counters_detach(qp);
@@ -490,7 +502,9 @@ static void fail_and_wait_flushed(struct rnic_qp *qp, enum iw_reason why)
 	 */
 	rnic_qp_schedule_flush(qp);
 	flush_work(&qp->err_work);
-	rnic_sq_wait_flushed(qp);
+	/* otherwise the worker may have flushed nothing, see needs_flush() */
+	if (!READ_ONCE(qp->discarding))
+		rnic_sq_wait_flushed(qp);
 }
 
 /**

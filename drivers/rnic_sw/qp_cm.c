@@ -113,6 +113,26 @@ void rnic_qp_cm_revoke(struct rnic_qp *qp)
 		rnic_qp_put(qp);
 }
 
+/**
+ * rnic_qp_cm_has_refs - check whether iw_cm uses a QP
+ * @qp: the QP
+ *
+ * While rnic_qp_unpublish() hides the QP from lookups, iw_cm cannot begin to use the QP.
+ *
+ * Return: true if iw_cm has references to the QP, or if rnic_qp_cm_revoke() has dropped them.
+ */
+bool rnic_qp_cm_has_refs(struct rnic_qp *qp)
+{
+	struct rnic_qp_cm *cm = qp->cm;
+	unsigned long flags;
+	bool has;
+
+	spin_lock_irqsave(&cm->lock, flags);
+	has = !cm->qp || cm->refs > 1;
+	spin_unlock_irqrestore(&cm->lock, flags);
+	return has;
+}
+
 /*
  * Take a reference for iw_cm, which the next rnic_qp_add_ref() takes over.
  *

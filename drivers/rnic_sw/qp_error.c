@@ -14,7 +14,7 @@
  * @qp: the queue pair
  * @event: the event
  *
- * Raises no event if the queue pair is being destroyed.  The consumer's event handler
+ * Raises no event if the queue pair is being destroyed or reset.  The consumer's event handler
  * might otherwise destroy the queue pair a second time.
  *
  * Context: process context.
@@ -27,7 +27,7 @@ void rnic_qp_raise_event(struct rnic_qp *qp, enum ib_event_type event)
 		.event = event,
 	};
 
-	if (qp->ib.event_handler && !READ_ONCE(qp->destroying))
+	if (qp->ib.event_handler && !READ_ONCE(qp->discarding))
 		qp->ib.event_handler(&ev, qp->ib.qp_context);
 }
 

@@ -46,26 +46,21 @@ static enum ib_qp_state to_ib_state(enum qp_state s)
 static enum ib_qp_state get_ib_state(const struct rnic_qp *qp)
 {
 	enum qp_state now = READ_ONCE(qp->state);
-	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
+	enum ib_qp_state state = to_ib_state(now);
+	struct rnic_rdv *rdv;
 
+	rcu_read_lock();
+	rdv = rnic_qp_rdv(qp);
 	if (rdv && (now == QP_IDLE || now == QP_RTS || rnic_qp_must_keep_recvs(qp)))
-		return rnic_rdv_get_state(rdv);
-	return to_ib_state(now);
-}
-
-/*
- * Check whether no WR has been posted yet.  Posted WRs cannot be discarded, so a modify to RESET
- * is accepted only if there are none.
- */
-static bool has_nothing_posted(const struct rnic_qp *qp)
-{
-	return !rnic_ring_read_prod(&qp->sq.ring) &&
-	       (!qp->rq.ring.slots || !rnic_ring_read_prod(&qp->rq.ring));
+		state = rnic_rdv_get_state(rdv);
+	rcu_read_unlock();
+	return state;
 }
 
 /*
  * Check whether a modify to state @to is valid: @to must be the current state, a state that a
- * modify can enter, or INIT or RTR before the QP is connected. SQD is accepted even after the
+ * modify can enter, or INIT or RTR before the QP is connected. rnic_qp_reset() checks whether the
+ * QP can be reset. SQD is accepted even after the
  * stream has ended, because iw_cm moves the QP to SQD when it disconnects; this then changes
  * nothing.
  */
@@ -75,11 +70,10 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 
 	switch (to) {
 	case IB_QPS_ERR:
+	case IB_QPS_RESET:
 		return 0;
 	case IB_QPS_SQD:
 		return now == QP_IDLE ? -EINVAL : 0;
-	case IB_QPS_RESET:
-		return now == QP_IDLE && !rnic_qp_rdv(qp) && has_nothing_posted(qp) ? 0 : -EINVAL;
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
 		/*
@@ -197,10 +191,27 @@ static int check_rate(const struct rnic_qp *qp, const struct ib_qp_attr *attr, i
 static int set_rate(struct rnic_qp *qp, u32 rate)
 {
 	u64 bytes = (u64)rate * 1000 / 8;
-	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
+	struct rnic_rdv *rdv;
+	int err;
 
-	return rdv ? rnic_rdv_set_rate(rdv, bytes)
-		   : ddp_stream_set_tx_rate(&qp->rdmap.stream, bytes);
+	rcu_read_lock();
+	rdv = rnic_qp_rdv(qp);
+	err = rdv ? rnic_rdv_set_rate(rdv, bytes)
+		  : ddp_stream_set_tx_rate(&qp->rdmap.stream, bytes);
+	rcu_read_unlock();
+	return err;
+}
+
+/* Without rdma_cm: set the time after which a peer in InfiniBand repeats a message */
+static void set_rnr_timer(struct rnic_qp *qp, u8 min_rnr_timer)
+{
+	struct rnic_rdv *rdv;
+
+	rcu_read_lock();
+	rdv = rnic_qp_rdv(qp);
+	if (rdv)
+		rnic_rdv_set_rnr_timer(rdv, min_rnr_timer);
+	rcu_read_unlock();
 }
 
 /* Check whether @as is the current state.  INIT also matches RESET and RTR: all are QP_IDLE. */
@@ -326,13 +337,13 @@ static int read_udata(struct ib_udata *udata, struct ib_qp_attr *attr, int mask)
  *
  * Return: 0; -EOPNOTSUPP for an attribute that the device does not support, or for a rate
  * if the LLP cannot limit it; -EINVAL for a value that is invalid in the current state;
- * -ENOTCONN if the connection ended before its rate was set; or an error of rnic_rdv_modify().
+ * -ENOTCONN if the connection ended before its rate was set; or an error of rnic_rdv_modify() or
+ * rnic_qp_reset().
  */
 int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
-	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
 	int err = read_udata(udata, attr, mask);
 
 	if (!err)
@@ -341,16 +352,18 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		return err;
 	if (is_rendezvous(qp, attr, mask))
 		return modify_rendezvous(qp, attr, mask);
-	/* set the rate first, because it is the only step that can fail */
+	/* set the rate and reset first, because the other steps cannot fail */
 	if (mask & IB_QP_RATE_LIMIT)
 		err = set_rate(qp, attr->rate_limit);
+	if (!err && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
+		err = rnic_qp_reset(qp);
 	if (err)
 		return err;
 	set_depth_limits(qp, attr, mask);
 	if (mask & IB_QP_ACCESS_FLAGS)
 		set_rights(qp, attr, mask);
-	if (rdv && mask & IB_QP_MIN_RNR_TIMER)
-		rnic_rdv_set_rnr_timer(rdv, attr->min_rnr_timer);
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		set_rnr_timer(qp, attr->min_rnr_timer);
 	if (mask & IB_QP_STATE)
 		apply_qp_state(qp, attr->qp_state);
 	return 0;
@@ -369,7 +382,7 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
-	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
+	struct rnic_rdv *rdv;
 	u16 ird, ord;
 
 	memset(attr, 0, sizeof(*attr));
@@ -382,8 +395,11 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	attr->port_num = 1;
 	attr->max_rd_atomic = min_t(u16, ord, U8_MAX);
 	attr->max_dest_rd_atomic = min_t(u16, ird, U8_MAX);
+	rcu_read_lock();
+	rdv = rnic_qp_rdv(qp);
 	if (rdv)
 		rnic_rdv_query(rdv, attr);
+	rcu_read_unlock();
 	*init = (struct ib_qp_init_attr) {
 		.qp_context = ib->qp_context,
 		.qp_type = ib->qp_type,

@@ -2,8 +2,9 @@
 /*
  * Permitted state transitions of a queue pair.
  *
- * A queue pair has only one stream during its lifetime, so RTS can only follow IDLE, and
- * no state can follow ERROR.  Only ERROR can follow TERMINATE.
+ * A queue pair has only one stream until it is reset, so RTS can only follow IDLE, and no state can
+ * follow ERROR.  Only ERROR can follow TERMINATE.  qp_reset.c returns to IDLE without this table,
+ * because no other context uses the queue pair then.
  */
 #include <ddp/pure.h>
 

@@ -106,6 +106,17 @@ void rnic_qp_unpublish(struct rnic_qp *qp)
 }
 
 /**
+ * rnic_qp_republish - let lookups find a queue pair again
+ * @qp: the queue pair, after rnic_qp_unpublish()
+ */
+void rnic_qp_republish(struct rnic_qp *qp)
+{
+	xa_lock_irq(&qp->dev->qps);
+	__xa_set_mark(&qp->dev->qps, qp->ib.qp_num, LISTED);
+	xa_unlock_irq(&qp->dev->qps);
+}
+
+/**
  * rnic_qp_release_number - release the number of a queue pair
  * @qp: the queue pair; all references to it must have been dropped
  */

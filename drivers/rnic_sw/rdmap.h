@@ -233,6 +233,7 @@ void rdmap_handle_sent(struct ddp_stream *s);
 
 /* rdmap_ulp.c */
 void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd);
+void rdmap_reset(struct rdmap *r);
 
 /* rdmap.c */
 /* Set IRD and ORD. The stream must not run yet. May sleep. */

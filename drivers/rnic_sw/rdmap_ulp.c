@@ -124,3 +124,27 @@ void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd)
 	ddp_stream_init(&r->stream, &ulp_ops, stags, pd);
 	spin_lock_init(&r->lock);
 }
+
+/**
+ * rdmap_reset - initialize the RDMAP state of a stream again
+ * @r: the state; the stream must have failed, be unbound and have no request queues
+ *
+ * Keeps the SGE arrays, and whether the peer's operations are counted. Other contexts may hold
+ * r->lock at the same time.
+ */
+void rdmap_reset(struct rdmap *r)
+{
+	struct ddp_sge *sge = r->wr.sge, *recv_sge = r->recv_sge;
+
+	r->rtr = 0;
+	r->rtr_expected = 0;
+	memset((void *)r + offsetof(struct rdmap, wr), 0,
+	       offsetof(struct rdmap, lock) - offsetof(struct rdmap, wr));
+	r->wr.sge = sge;
+	r->recv_sge = recv_sge;
+	spin_lock_bh(&r->lock);
+	memset((void *)r + offsetof(struct rdmap, term), 0,
+	       sizeof(*r) - offsetof(struct rdmap, term));
+	spin_unlock_bh(&r->lock);
+	ddp_stream_reset(&r->stream);
+}

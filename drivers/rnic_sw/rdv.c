@@ -455,7 +455,7 @@ static bool __may_defer_flush(const struct rnic_rdv *rdv)
 
 	lockdep_assert_held(&rdv->lock);
 	return (rdv->state == RDV_CONNECTED || rdv->state == RDV_LOST) && !rdv->limit_over &&
-	       !READ_ONCE(qp->destroying) && rnic_qp_must_keep_recvs(qp) &&
+	       !READ_ONCE(qp->discarding) && rnic_qp_must_keep_recvs(qp) &&
 	       (!rdv->msg.has_sq_psn ||
 		rdv_limit_ms(rdv->timeout, rdv->retry_cnt) != RDV_FOREVER);
 }
@@ -487,7 +487,7 @@ bool rnic_rdv_try_defer_flush(struct rnic_qp *qp)
 	posted = rnic_sq_end(qp);
 	spin_lock_bh(&rdv->lock);
 	/*
-	 * rnic_destroy_qp() sets qp->destroying before rnic_rdv_stop() takes the lock, so the work
+	 * rnic_destroy_qp() sets qp->discarding before rnic_rdv_stop() takes the lock, so the work
 	 * item is not queued after rnic_rdv_stop() has canceled it
 	 */
 	defer = __may_defer_flush(rdv);
@@ -509,8 +509,9 @@ bool rnic_rdv_try_defer_flush(struct rnic_qp *qp)
  * @qp: the queue pair; the function does nothing if it has no rendezvous
  *
  * Stops connecting or listening.  Does not end a session whose stream has started, because the
- * stream may still have to send a Terminate.  On return the work item neither runs nor will run,
- * and the LLP makes the closed upcall of a session in progress soon.
+ * stream may still have to send a Terminate; a reset or destruction unbinds it.  On return the
+ * work item neither runs nor will run, and the LLP soon makes the closed upcall of a session in
+ * progress.
  *
  * Context: process, not in an upcall; may sleep, but does not wait for the peer.
  */
@@ -523,7 +524,7 @@ void rnic_rdv_stop(struct rnic_qp *qp)
 		return;
 	spin_lock_bh(&rdv->lock);
 	connected = rdv->state == RDV_CONNECTED || rdv->state == RDV_LOST;
-	if (!connected)
+	if (!connected || READ_ONCE(qp->discarding))
 		rdv->state = RDV_ENDED;
 	spin_unlock_bh(&rdv->lock);
 	cancel_delayed_work_sync(&rdv->work);
@@ -534,8 +535,9 @@ void rnic_rdv_stop(struct rnic_qp *qp)
 }
 
 /**
- * rnic_rdv_free - free the rendezvous of a queue pair that is being destroyed
- * @qp: the queue pair, without sessions; rnic_rdv_stop() must have been called
+ * rnic_rdv_free - free the rendezvous of a queue pair that is being reset or destroyed
+ * @qp: the queue pair, without sessions; rnic_rdv_stop() must have been called after
+ *	rnic_qp.discarding was set.  For a reset the caller must hold rnic_dev.rdv_lock.
  */
 void rnic_rdv_free(struct rnic_qp *qp)
 {
@@ -543,8 +545,9 @@ void rnic_rdv_free(struct rnic_qp *qp)
 
 	if (!rdv)
 		return;
+	WRITE_ONCE(qp->rdv, NULL);
 	if (rdv->ss)
 		ddp_session_put(rdv->ss);
 	ddp_sock_owner_exit(&rdv->owner);
-	kfree(rdv);
+	kfree_rcu(rdv, rcu);
 }

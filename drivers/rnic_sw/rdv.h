@@ -41,8 +41,9 @@ enum rdv_state {
 };
 
 /*
- * Rendezvous of a queue pair, from its modify to RTR until it is destroyed.  While a session
- * exists, the session has a reference to the queue pair.
+ * Rendezvous of a queue pair, from its modify to RTR until it is reset or destroyed.  While a
+ * session exists, the session has a reference to the queue pair.  Contexts without such a reference
+ * are RCU readers or hold rnic_dev.rdv_lock, because a reset frees the rendezvous.
  */
 struct rnic_rdv {
 	/* constant after RTR */
@@ -83,6 +84,7 @@ struct rnic_rdv {
 	struct negotiation_result	result;
 
 	struct delayed_work		work;	/* queued only if @state is not RDV_ENDED */
+	struct rcu_head			rcu;
 };
 
 /* rdv.c: the work item */

@@ -8,7 +8,7 @@
 
 #include "rnic.h"
 
-/* Get the rendezvous of a queue pair; NULL if the queue pair has none */
+/* Get the rendezvous of a queue pair; NULL if the queue pair has none.  See struct rnic_rdv. */
 static inline struct rnic_rdv *rnic_qp_rdv(const struct rnic_qp *qp)
 {
 	/* pairs with the xchg() in rdv_publish(); litmus: publish */

@@ -259,7 +259,7 @@ struct rnic_qp {
 	u8			ird_max;	/* upper limit for the negotiated IRD */
 	u8			ord_max;	/* upper limit for the negotiated ORD */
 	u8			llp;		/* LLP to connect over: enum rnic_sw_llp */
-	bool			destroying;		/* being destroyed: no CQEs, no events */
+	bool			discarding;		/* destroyed or reset: no CQEs, no events */
 
 	/* protects @state, @why, @access, @peer_msg, owner.authorized */
 	spinlock_t		lock;
@@ -389,11 +389,10 @@ int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
 int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc);
 int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
 /*
- * Write the completion @cqe of @qp, and raise an event if the consumer has requested one
- * for such a completion.  For a kernel consumer @cqe->wr_id contains wr_cqe or wr_id of
- * the WR.  Context: any.
+ * Write the completion @cqe of @qp, and raise an event if the consumer has requested one for such a
+ * completion.  For a kernel consumer @cqe->wr_id contains wr_cqe or wr_id of the WR.  Context: any.
  *
- * Return: true if the completion was written, or dropped because @qp is being destroyed;
+ * Return: true if the completion was written, or dropped because @qp is being destroyed or reset;
  * false if the CQ has overrun, so that the caller must move @qp to the error state.
  */
 bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
@@ -409,10 +408,9 @@ static inline struct rnic_sw_cqe *rnic_cqe_at(const struct rnic_ring *ring, u32 
 static inline u32 rnic_cq_read_cons(const struct rnic_cq *cq)
 {
 	/*
-	 * Read cons before reusing the slots before cons, which the consumer has
-	 * released.  Otherwise a CQE could be overwritten while the program still reads
-	 * it.  Pairs with the provider's ring_publish_cons().  A kernel consumer's cons
-	 * is protected by @lock instead.
+	 * Read cons before reusing the slots before cons, which the consumer has released.
+	 * Otherwise a CQE could be overwritten while the program still reads it.  Pairs with the
+	 * provider's ring_publish_cons().  A kernel consumer's cons is protected by @lock instead.
 	 */
 	/* litmus: publish */
 	return smp_load_acquire(&cq->ring.hdr->cons);
@@ -467,6 +465,9 @@ enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
  * consumer closes the connection, or if the peer has half-closed it.
  */
 void rnic_qp_close(struct rnic_qp *qp);
+/* The peer's access rights of a new queue pair */
+#define RNIC_QP_ALL_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
+				 IB_ACCESS_REMOTE_ATOMIC)
 /*
  * Set the peer's access rights.  @with_state: the modify also changes the QP's state, and can
  * therefore only remove rights, see narrow_access()
@@ -483,16 +484,18 @@ void rnic_qp_schedule_flush(struct rnic_qp *qp);
 /* Fail the stream and move the QP to ERROR; a worker flushes the queues.  Context: any. */
 void rnic_qp_fail(struct rnic_qp *qp, enum iw_reason why);
 
-/* qp_modify.c: modify and query */
+/* qp_modify.c: modify and query; qp_reset.c: modify to RESET */
 int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata);
 int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
+int rnic_qp_reset(struct rnic_qp *qp);
 
 /* qp_table.c: lookup by number */
 void rnic_qp_table_init(struct rnic_dev *dev);
 int rnic_qp_publish(struct rnic_qp *qp);
 void rnic_qp_unpublish(struct rnic_qp *qp);
+void rnic_qp_republish(struct rnic_qp *qp);
 void rnic_qp_release_number(struct rnic_qp *qp);
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
 struct rnic_qp *rnic_qp_lookup_noref(struct rnic_dev *dev, u32 qpn);
@@ -503,6 +506,7 @@ void rnic_qp_put(struct rnic_qp *qp);
 int rnic_qp_cm_init(struct rnic_qp *qp);
 void rnic_qp_cm_exit(struct rnic_qp *qp);
 void rnic_qp_cm_revoke(struct rnic_qp *qp);
+bool rnic_qp_cm_has_refs(struct rnic_qp *qp);
 void rnic_qp_cm_put(struct rnic_qp *qp);
 struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn);
 void rnic_qp_add_ref(struct ib_qp *ib);
@@ -542,6 +546,7 @@ void rnic_sq_ring_doorbell(struct rnic_qp *qp);
 void rnic_sq_close(struct rnic_qp *qp);
 bool rnic_sq_end(struct rnic_qp *qp);
 void rnic_sq_flush(struct rnic_qp *qp);
+void rnic_sq_flush_again(struct rnic_qp *qp);
 void rnic_sq_wait_flushed(struct rnic_qp *qp);
 void rnic_sq_complete_work(struct work_struct *work);
 void rnic_rq_flush(struct rnic_qp *qp);

@@ -196,6 +196,25 @@ int rnic_rnr_add(struct rnic_qp *qp, u32 ms)
 }
 
 /**
+ * rnic_rnr_reset - let no message wait until rnic_rnr_add() is called again
+ * @qp: the queue pair; its stream must be unbound
+ *
+ * Keeps the memory, which a post may be reading.
+ *
+ * Context: process; may sleep.
+ */
+void rnic_rnr_reset(struct rnic_qp *qp)
+{
+	struct rnic_rnr *rnr = qp->rnr;
+
+	if (!rnr)
+		return;
+	cancel_delayed_work_sync(&rnr->work);
+	WRITE_ONCE(rnr->limit_ms, 0);
+	rnr->expired = false;
+}
+
+/**
  * rnic_rnr_free - free the memory that rnic_rnr_add() has allocated
  * @qp: the queue pair; its stream must be unbound
  */

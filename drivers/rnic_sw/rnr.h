@@ -16,6 +16,7 @@ static inline struct rnic_rnr *rnic_qp_rnr(const struct rnic_qp *qp)
 }
 
 int rnic_rnr_add(struct rnic_qp *qp, u32 ms);
+void rnic_rnr_reset(struct rnic_qp *qp);
 void rnic_rnr_free(struct rnic_qp *qp);
 void rnic_rnr_set_limit(struct rnic_qp *qp, u32 ms);
 void rnic_rnr_end_wait_if_posted(struct rnic_qp *qp);

@@ -121,6 +121,7 @@ static u32 begin_rq_flush(struct rnic_rq *rq)
 	unsigned long flags;
 	u32 n;
 
+	lockdep_assert_held(&rq->flush_lock);
 	spin_lock_irqsave(&rq->lock, flags);
 	WRITE_ONCE(rq->flushing, true);
 	WRITE_ONCE(rq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
@@ -190,6 +191,27 @@ static void flush_srq_recv(struct rnic_qp *qp)
 		rnic_qp_raise_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
+static void __flush_rq(struct rnic_qp *qp)
+{
+	struct rnic_sw_cqe cqe = {
+		.qp_num = qp->ib.qp_num,
+		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_SEND,
+		.vendor_err = rnic_qp_get_vendor_err(qp),
+	};
+	struct rnic_rq *rq = &qp->rq;
+	u32 end = begin_rq_flush(rq);
+
+	while (rq->tail != end) {
+		cqe.status = rq->tail == rq->head ? IB_WC_WR_FLUSH_ERR :
+						    get_recv_flush_status(qp);
+		cqe.wr_id = pop_oldest_recv(rq);
+		rnic_count_recv(qp, cqe.status);
+		/* ignore an overrun, because rnic_cq_push() has reported it */
+		rnic_cq_push(qp->rcq, &cqe, &qp->ib);
+		cond_resched();
+	}
+}
+
 /**
  * rnic_rq_flush - complete all posted receives with an error
  * @qp: queue pair in error state, whose stream ddp_stream_quiesce() has settled
@@ -201,13 +223,7 @@ static void flush_srq_recv(struct rnic_qp *qp)
  */
 void rnic_rq_flush(struct rnic_qp *qp)
 {
-	struct rnic_sw_cqe cqe = {
-		.qp_num = qp->ib.qp_num,
-		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_SEND,
-		.vendor_err = rnic_qp_get_vendor_err(qp),
-	};
 	struct rnic_rq *rq = &qp->rq;
-	u32 end;
 
 	if (qp->srq) {
 		flush_srq_recv(qp);
@@ -216,17 +232,17 @@ void rnic_rq_flush(struct rnic_qp *qp)
 	if (!rq->ring.slots)
 		return;
 	mutex_lock(&rq->flush_lock);
-	end = begin_rq_flush(rq);
-	while (rq->tail != end) {
-		cqe.status = rq->tail == rq->head ? IB_WC_WR_FLUSH_ERR :
-						    get_recv_flush_status(qp);
-		cqe.wr_id = pop_oldest_recv(rq);
-		rnic_count_recv(qp, cqe.status);
-		/* ignore an overrun, because rnic_cq_push() has reported it */
-		rnic_cq_push(qp->rcq, &cqe, &qp->ib);
-		cond_resched();
-	}
+	__flush_rq(qp);
 	mutex_unlock(&rq->flush_lock);
+}
+
+/* Flush receives that were posted after rnic_rq_flush(), unless rnic_qp_reset() has ended it */
+static void flush_rq_again(struct rnic_qp *qp)
+{
+	mutex_lock(&qp->rq.flush_lock);
+	if (qp->rq.flushing)
+		__flush_rq(qp);
+	mutex_unlock(&qp->rq.flush_lock);
 }
 
 static int rnic_rq_post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
@@ -351,7 +367,7 @@ int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		*bad = wr;
 		return -EINVAL;
 	} else if (READ_ONCE(qp->rq.flushing)) {
-		rnic_rq_flush(qp);
+		flush_rq_again(qp);
 	}
 	if (rnic_qp_rnr(qp))
 		rnic_rnr_end_wait_if_posted(qp);

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Send queue: a program or kernel consumer writes WQEs, the transmit path pulls
- * the WQEs, and the requests are completed in order.
+ * Send queue: a program or kernel consumer writes WQEs, the transmit path pulls the WQEs, and the
+ * requests are completed in order.
  *
- * All indices are free-running: tail <= head <= prod. tail is the index of the
- * oldest request that is not completed, head that of the next WQE to pull.
- * segmented_end is the index after the last request whose messages are
- * completely segmented. sent is the index after the last request whose messages
- * the LLP has accepted, or which was executed locally. For each
- * pulled request a software WQE (struct rnic_swqe) holds the contents of its
- * completion in kernel memory, where the program cannot change them.
+ * All indices are free-running: tail <= head <= prod. tail is the index of the oldest request that
+ * is not completed, head that of the next WQE to pull. segmented_end is the index after the last
+ * request whose messages are completely segmented. sent is the index after the last request whose
+ * messages the LLP has accepted, or which was executed locally. For each pulled request a software
+ * WQE (struct rnic_swqe) holds the contents of its completion in kernel memory, where the program
+ * cannot change them.
  *
- * No loop over the whole ring holds the lock, because a ring can be large.
- * Requests are marked as sent, or as to be flushed, by advancing one index.
- * They are completed in steps of at most RING_IDX_STEPS requests.
+ * No loop over the whole ring holds the lock, because a ring can be large. Requests are marked as
+ * sent, or as to be flushed, by advancing one index. They are completed in steps of at most
+ * RING_IDX_STEPS requests.
  */
 #include <linux/delay.h>
 
@@ -51,18 +50,15 @@ static void fill_swqe(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
 	n->state = SWQE_PULLED;
 }
 
-/*
- * Count the WQEs that are posted and not pulled. Return: their number;
- * RING_IDX_INVALID if prod is invalid.
- */
+/* Count the WQEs that are not pulled. Return: the number; RING_IDX_INVALID if prod is invalid */
 static u32 __rnic_sq_count_posted(struct rnic_sq *sq)
 {
 	return rnic_ring_count_posted(&sq->ring, sq->head, sq->tail);
 }
 
 /*
- * Get the index after the last posted WQE. If the producer index is invalid,
- * return the index of the next WQE to pull, as if no WQE were posted.
+ * Get the index after the last posted WQE. If the producer index is invalid, return the index of
+ * the next WQE to pull, as if no WQE were posted.
  */
 static u32 __get_posted_end(struct rnic_sq *sq)
 {
@@ -72,12 +68,11 @@ static u32 __get_posted_end(struct rnic_sq *sq)
 }
 
 /*
- * Check for new WQEs. If there are none, set NEED_WAKEUP, so that the next post
- * enters the kernel, and then check again. While posts are coalesced, keep
- * NEED_WAKEUP clear, because the timer will schedule transmit.
+ * Check for new WQEs. If there are none, set NEED_WAKEUP, so that the next post enters the kernel,
+ * and then check again. While posts are coalesced, keep NEED_WAKEUP clear, because the timer will
+ * schedule transmit.
  *
- * Return: the number of WQEs to pull; RING_IDX_INVALID if the producer index is
- * invalid.
+ * Return: the number of WQEs to pull; RING_IDX_INVALID if the producer index is invalid.
  */
 static u32 __poll_or_arm_wakeup(struct rnic_sq *sq)
 {
@@ -92,11 +87,10 @@ static u32 __poll_or_arm_wakeup(struct rnic_sq *sq)
 		return 0;
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/*
-	 * Write flags before reading prod. Pairs with ring_publish_prod() of
-	 * the provider, which writes prod before it reads flags. So either this
-	 * function finds the new WQE, or the program rings the doorbell.
-	 * Without the barrier neither might happen, and the WQE would never be
-	 * sent. litmus: wakeup
+	 * Write flags before reading prod. Pairs with ring_publish_prod() of the provider, which
+	 * writes prod before it reads flags. So either this function finds the new WQE, or the
+	 * program rings the doorbell. Without the barrier neither might happen, and the WQE would
+	 * never be sent. litmus: wakeup
 	 */
 	smp_mb();
 	n = __rnic_sq_count_posted(sq);
@@ -106,8 +100,8 @@ static u32 __poll_or_arm_wakeup(struct rnic_sq *sq)
 }
 
 /*
- * Get the number of WQEs to pull. Read the producer index again only after all
- * WQEs that the previous read found have been pulled.
+ * Get the number of WQEs to pull. Read the producer index again only after all WQEs that the
+ * previous read found have been pulled.
  *
  * Return: the number; RING_IDX_INVALID if the producer index is invalid.
  */
@@ -126,8 +120,8 @@ static u32 __count_posted_or_arm_wakeup(struct rnic_sq *sq)
 /*
  * Pull the next WQE and parse it into @wr.
  *
- * Return: IB_WC_SUCCESS if the WQE is valid; otherwise the error status with
- * which the flush must complete the request.
+ * Return: IB_WC_SUCCESS if the WQE is valid; otherwise the error status with which the flush must
+ * complete the request.
  */
 static enum ib_wc_status __pull_wqe(struct rnic_qp *qp, struct rdmap_wr *wr)
 {
@@ -161,10 +155,9 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 	if (sq->closing && sq->head == sq->close_end)
 		n = 0;
 	/*
-	 * Test for a failure after reading prod, so that no request is pulled
-	 * that was posted after the move to ERROR. Such a request is left to
-	 * the flush, which writes a CQE even if the request is unsignaled. A
-	 * consumer that drains the queue waits for that CQE.
+	 * Test for a failure after reading prod, so that no request is pulled that was posted after
+	 * the move to ERROR. Such a request is left to the flush, which writes a CQE even if the
+	 * request is unsignaled. A consumer that drains the queue waits for that CQE.
 	 */
 	if (test_bit(0, &r->stream.failed))
 		n = 0;
@@ -182,9 +175,8 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
  * rnic_sq_close - stop sending requests that are posted later (RFC 5041 6.2.1)
  * @qp: queue pair that has begun to close
  *
- * Requests that are posted after this call are not sent, but stay in the queue
- * until the flush. If the producer index is invalid, no further request is
- * sent, not even those posted before.
+ * Requests that are posted after this call are not sent, but stay in the queue until the flush. If
+ * the producer index is invalid, no further request is sent, not even those posted before.
  */
 void rnic_sq_close(struct rnic_qp *qp)
 {
@@ -235,10 +227,9 @@ static u8 get_loss_status(const struct rnic_qp *qp)
 }
 
 /*
- * Get the status with which a request is flushed. If the peer's RDMAP layer has
- * sent a Terminate, the oldest request that awaits a response gets a remote error.
- * If a queue pair that does not use rdma_cm has lost its peer, the oldest request
- * gets a retry error.
+ * Get the status with which a request is flushed. If the peer's RDMAP layer has sent a Terminate,
+ * the oldest request that awaits a response gets a remote error. If a queue pair that does not use
+ * rdma_cm has lost its peer, the oldest request gets a retry error.
  */
 static u8 choose_flush_status(struct rnic_qp *qp, const struct rnic_swqe *n)
 {
@@ -259,11 +250,10 @@ static u8 choose_flush_status(struct rnic_qp *qp, const struct rnic_swqe *n)
 }
 
 /*
- * Dequeue the next posted WQE without sending it, so that the flush can
- * complete the request.
+ * Dequeue the next posted WQE without sending it, so that the flush can complete the request.
  *
- * Return: true if a WQE was dequeued; false if no flush is in progress, or if
- * all WQEs to flush are dequeued.
+ * Return: true if a WQE was dequeued; false if no flush is in progress, or if all WQEs to flush are
+ * dequeued.
  */
 static bool __pop_wqe_to_flush(struct rnic_sq *sq)
 {
@@ -284,11 +274,11 @@ static bool __is_done(const struct rnic_sq *sq, const struct rnic_swqe *n)
 }
 
 /*
- * Check whether the oldest request can be completed. If it can only be
- * completed because of a flush, set its status to an error.
+ * Check whether the oldest request can be completed. If it can only be completed because of a
+ * flush, set its status to an error.
  *
- * Return: true if the oldest request can be completed; false if it cannot, or
- * if the queue is empty.
+ * Return: true if the oldest request can be completed; false if it cannot, or if the queue is
+ * empty.
  */
 static bool __try_prepare_oldest_completion(struct rnic_qp *qp)
 {
@@ -298,8 +288,8 @@ static bool __try_prepare_oldest_completion(struct rnic_qp *qp)
 	if (sq->tail == sq->head && !__pop_wqe_to_flush(sq))
 		return false;
 	/*
-	 * if a request has completed with an error, no later request may
-	 * succeed, even if it was sent
+	 * if a request has completed with an error, no later request may succeed, even if it was
+	 * sent
 	 */
 	if (!sq->error_completed && !n->status && __is_done(sq, n))
 		return true;
@@ -314,9 +304,8 @@ static bool __try_prepare_oldest_completion(struct rnic_qp *qp)
 }
 
 /*
- * Remove requests that can be completed, up to and including the first request
- * that needs a CQE, but at most RING_IDX_STEPS requests. If a request needs a
- * CQE, set @needs_cqe and fill in @cqe.
+ * Remove requests that can be completed, up to and including the first request that needs a CQE,
+ * but at most RING_IDX_STEPS requests. If a request needs a CQE, set @needs_cqe and fill in @cqe.
  *
  * Return: the number of requests removed.
  */
@@ -349,11 +338,10 @@ static void queue_complete_work(struct rnic_qp *qp)
 }
 
 /*
- * Complete, in order, all requests that are done, and release sq->lock. If
- * another context is already completing requests, only release the lock,
- * because that context will complete these requests as well. After COMPLETE_MAX
- * requests, leave the remaining ones to a worker. The lock is not held while a
- * CQE is written and the consumer is notified.
+ * Complete, in order, all requests that are done, and release sq->lock. If another context is
+ * already completing requests, only release the lock, because that context will complete these
+ * requests as well. After COMPLETE_MAX requests, leave the remaining ones to a worker. The lock is
+ * not held while a CQE is written and the consumer is notified.
  */
 static void complete_requests_and_unlock(struct rnic_qp *qp, unsigned long flags)
 	__releases(&qp->sq.lock)
@@ -371,8 +359,8 @@ static void complete_requests_and_unlock(struct rnic_qp *qp, unsigned long flags
 	do {
 		taken = __pop_completed(qp, &cqe, &needs_cqe);
 		/*
-		 * if no CQE is due and fewer than RING_IDX_STEPS requests were
-		 * popped, no other request can be completed now
+		 * if no CQE is due and fewer than RING_IDX_STEPS requests were popped, no other
+		 * request can be completed now
 		 */
 		more = needs_cqe || taken == RING_IDX_STEPS;
 		if (!more)
@@ -404,8 +392,7 @@ static void complete_done_requests(struct rnic_qp *qp)
  * rnic_sq_complete_work - complete the remaining requests in a worker
  * @work: complete_work of a queue pair
  *
- * Drops the reference to the queue pair that queue_complete_work() has taken for the
- * work item.
+ * Drops the reference to the queue pair that queue_complete_work() has taken for the work item.
  */
 void rnic_sq_complete_work(struct work_struct *work)
 {
@@ -446,9 +433,9 @@ static void set_done_and_complete(struct rnic_qp *qp, u32 slot)
 	if (!sq->flushing) {
 		rnic_swqe_at(sq, slot)->state = SWQE_DONE;
 		/*
-		 * A local request sends no message that the LLP could accept,
-		 * so advance @sent past it here. If earlier requests are still
-		 * being sent, rdmap_sq_complete_sent() advances @sent later.
+		 * A local request sends no message that the LLP could accept, so advance @sent past
+		 * it here. If earlier requests are still being sent, rdmap_sq_complete_sent()
+		 * advances @sent later.
 		 */
 		if (sq->sent == slot)
 			sq->sent++;
@@ -507,11 +494,10 @@ static void __end_sq(struct rnic_sq *sq)
 	WRITE_ONCE(sq->ended, true);
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/*
-	 * Write flags before reading prod. Pairs with ring_publish_prod() of
-	 * the provider, which writes prod before it reads flags. So either the
-	 * caller finds the new WQE, or the program enters the kernel. Without
-	 * the barrier neither might happen, and the WQE would never be flushed.
-	 * litmus: wakeup
+	 * Write flags before reading prod. Pairs with ring_publish_prod() of the provider, which
+	 * writes prod before it reads flags. So either the caller finds the new WQE, or the program
+	 * enters the kernel. Without the barrier neither might happen, and the WQE would never be
+	 * flushed. litmus: wakeup
 	 */
 	smp_mb();
 }
@@ -537,35 +523,50 @@ bool rnic_sq_end(struct rnic_qp *qp)
 	return posted;
 }
 
-/**
- * rnic_sq_flush - complete all posted requests
- * @qp: queue pair in error state, whose stream ddp_stream_quiesce() has settled
- *
- * Requests that are done complete with success. The first request that is not
- * done and all requests after it complete with an error. If there are many, a
- * worker completes the last of them; rnic_sq_wait_flushed() waits for the worker.
- * A program that posts later finds NEED_WAKEUP set and enters the kernel, which
- * flushes again.
- *
- * Context: process.
- */
-void rnic_sq_flush(struct rnic_qp *qp)
+static void flush_sq(struct rnic_qp *qp, bool begin)
 {
 	struct rnic_sq *sq = &qp->sq;
 	unsigned long flags;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	WRITE_ONCE(sq->flushing, true);
-	__end_sq(sq);
-	WRITE_ONCE(sq->flush_end, __get_posted_end(sq));
-	spin_unlock_irqrestore(&sq->lock, flags);
-	complete_done_requests(qp);
+	if (begin || sq->flushing) {
+		WRITE_ONCE(sq->flushing, true);
+		__end_sq(sq);
+		WRITE_ONCE(sq->flush_end, __get_posted_end(sq));
+	}
+	complete_requests_and_unlock(qp, flags);
+}
+
+/**
+ * rnic_sq_flush - complete all posted requests
+ * @qp: queue pair in error state, whose stream ddp_stream_quiesce() has settled
+ *
+ * Requests that are done complete with success. The first request that is not done and all requests
+ * after it complete with an error. If there are many, a worker completes the last of them;
+ * rnic_sq_wait_flushed() waits for the worker. A program that posts later finds NEED_WAKEUP set and
+ * enters the kernel, which calls rnic_sq_flush_again().
+ *
+ * Context: process.
+ */
+void rnic_sq_flush(struct rnic_qp *qp)
+{
+	flush_sq(qp, true);
+}
+
+/**
+ * rnic_sq_flush_again - complete requests that were posted after rnic_sq_flush()
+ * @qp: the queue pair; does nothing if rnic_qp_reset() has ended the flush
+ *
+ * Context: process.
+ */
+void rnic_sq_flush_again(struct rnic_qp *qp)
+{
+	flush_sq(qp, false);
 }
 
 /*
- * Check whether the CQEs of all requests before @end are written. While
- * sq->completing is set, the CQE of the request that was removed last may not
- * be written yet.
+ * Check whether the CQEs of all requests before @end are written. While sq->completing is set, the
+ * CQE of the request that was removed last may not be written yet.
  *
  * Return: true if all these CQEs are written, false otherwise.
  */
@@ -587,8 +588,8 @@ static bool is_completed_up_to(struct rnic_sq *sq, u32 end)
  *
  * Does not wait for requests that are posted after the flush has begun.
  *
- * Context: process; sleeps. Must not be called in a work item of rnic_wq, because
- * it may wait for rnic_sq_complete_work(), which also runs on rnic_wq.
+ * Context: process; sleeps. Must not be called in a work item of rnic_wq, because it may wait for
+ * rnic_sq_complete_work(), which also runs on rnic_wq.
  */
 void rnic_sq_wait_flushed(struct rnic_qp *qp)
 {

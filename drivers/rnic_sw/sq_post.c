@@ -157,7 +157,7 @@ static int __post_one(struct rnic_qp *qp, const struct ib_send_wr *wr)
 static void handle_post_after_end(struct rnic_qp *qp)
 {
 	if (rnic_qp_is_user(qp) && READ_ONCE(qp->sq.flushing))
-		rnic_sq_flush(qp);
+		rnic_sq_flush_again(qp);
 	else
 		rnic_qp_schedule_flush(qp);
 }

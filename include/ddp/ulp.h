@@ -210,7 +210,7 @@ struct ddp_stream {
 	/* set once by ddp_stream_bind(); ddp_stream_unbind() sets unbound_llp; read under RCU */
 	struct ddp_llp __rcu	*llp;
 
-	unsigned long		failed;	/* bit 0: the stream has failed; never cleared */
+	unsigned long		failed;	/* bit 0: failed; only ddp_stream_reset() clears it */
 
 	/* page-fault request of the receive path; ownership: see struct ddp_fault */
 	struct ddp_fault		rx_fault;
@@ -266,6 +266,8 @@ static_assert(DDP_GAP(struct ddp_stream, sink, tx_busy) >= DDP_CACHELINE);
 void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 		     struct ddp_stags *stags, void *pd);
 void ddp_stream_unbind(struct ddp_stream *s);
+/* Replace a stream that has failed and is unbound with a new one */
+void ddp_stream_reset(struct ddp_stream *s);
 void ddp_stream_fail(struct ddp_stream *s, const struct iw_failure *f);
 /* Limit the rights that the peer may use through STags; any context */
 void ddp_stream_set_rights(struct ddp_stream *s, u8 rights);

@@ -155,7 +155,7 @@ static void remove_cqes(struct rnic_sw_queue *q, uint32_t qp_num)
 /**
  * rnic_sw_remove_cqes - remove the completions of a QP from a CQ
  * @cq: the completion queue
- * @qp_num: number of a QP that the kernel has destroyed
+ * @qp_num: number of a QP that the kernel has destroyed or reset
  *
  * A thread between start_poll and end_poll, which already holds q.lock, may
  * call this.

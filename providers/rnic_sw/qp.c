@@ -323,13 +323,32 @@ int rnic_sw_modify_qp_rate_limit(struct ibv_qp *qp,
 	return modify_qp_ex(qp, &rate, IBV_QP_RATE_LIMIT);
 }
 
+static void remove_cqes(struct ibv_qp *qp)
+{
+	struct rnic_sw_cq *scq = to_cq(qp->send_cq);
+	struct rnic_sw_cq *rcq = to_cq(qp->recv_cq);
+
+	rnic_sw_remove_cqes(scq, qp->qp_num);
+	if (rcq != scq)
+		rnic_sw_remove_cqes(rcq, qp->qp_num);
+}
+
+/*
+ * Modify a QP. The kernel has consumed all requests of a QP that it has reset,
+ * so the indices of the rings stay valid. The completions are still in the CQs.
+ */
 int rnic_sw_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct ibv_modify_qp cmd;
+	int ret;
 
 	if (mask & IBV_QP_RATE_LIMIT || get_dlid(qp, attr, mask))
-		return modify_qp_ex(qp, attr, mask);
-	return ibv_cmd_modify_qp(qp, attr, mask, &cmd, sizeof(cmd));
+		ret = modify_qp_ex(qp, attr, mask);
+	else
+		ret = ibv_cmd_modify_qp(qp, attr, mask, &cmd, sizeof(cmd));
+	if (!ret && mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
+		remove_cqes(qp);
+	return ret;
 }
 
 int rnic_sw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
@@ -385,9 +404,7 @@ static void remove_cqes_and_put_cqs(struct ibv_qp *ibqp)
 	struct rnic_sw_cq *scq = to_cq(ibqp->send_cq);
 	struct rnic_sw_cq *rcq = to_cq(ibqp->recv_cq);
 
-	rnic_sw_remove_cqes(scq, ibqp->qp_num);
-	if (rcq != scq)
-		rnic_sw_remove_cqes(rcq, ibqp->qp_num);
+	remove_cqes(ibqp);
 	/*
 	 * after these references are dropped, another thread may destroy the
 	 * CQs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Unit tests of drivers/ddp/stream.c: the rate limit is set in the lower layer,
- * if it supports one.
+ * if it supports one; and a reset makes a new stream.
  */
 #include <kunit/test.h>
 #include <ddp/llp.h>
@@ -51,7 +51,47 @@ static void pacing_needs_llp_support(struct kunit *test)
 	ddp_stream_unbind(&s);
 }
 
+static void count_failure(struct ddp_stream *s, const struct iw_failure *f)
+{
+	(*(int *)s->pd)++;
+}
+
+/* After a reset the stream can be bound and can fail again, and is another one */
+static void reset_makes_new_stream(struct kunit *test)
+{
+	static const struct ddp_llp_ops ops = { .unbind = llp_unbind };
+	static const struct ddp_ulp_ops ulp = { .failed = count_failure };
+	const struct iw_failure f = { .why = IW_LOCAL_ABORT };
+	static struct ddp_stream s;
+	struct ddp_llp llp = { .ops = &ops };
+	int failures = 0;
+	u64 id;
+
+	ddp_stream_init(&s, &ulp, NULL, &failures);
+	ddp_stream_set_rights(&s, 0);
+	s.dma_ok = true;
+	id = s.id;
+	KUNIT_EXPECT_EQ(test, 0, ddp_stream_bind(&s, &llp));
+	s.msn[0] = 7;
+	s.segments = 9;
+	ddp_stream_fail(&s, &f);
+	ddp_stream_unbind(&s);
+	KUNIT_EXPECT_EQ(test, -ENOTCONN, ddp_stream_bind(&s, &llp));
+	ddp_stream_reset(&s);
+	KUNIT_EXPECT_NE(test, id, s.id);
+	KUNIT_EXPECT_EQ(test, 1u, s.msn[0]);
+	KUNIT_EXPECT_EQ(test, 0u, s.segments);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)&failures, s.recv_pd);
+	KUNIT_EXPECT_EQ(test, DDP_REMOTE, s.denied);
+	KUNIT_EXPECT_TRUE(test, s.dma_ok && s.rx_fault.done && s.tx_fault.done);
+	KUNIT_EXPECT_EQ(test, 0, ddp_stream_bind(&s, &llp));
+	ddp_stream_fail(&s, &f);
+	KUNIT_EXPECT_EQ(test, 2, failures);
+	ddp_stream_unbind(&s);
+}
+
 static struct kunit_case stream_cases[] = {
+	KUNIT_CASE(reset_makes_new_stream),
 	KUNIT_CASE(pacing_is_passed_to_llp),
 	KUNIT_CASE(pacing_needs_llp_support),
 	{}

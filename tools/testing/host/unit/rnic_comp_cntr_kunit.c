@@ -166,7 +166,7 @@ static void no_count_without_completion(struct kunit *test)
 	complete_all_operations();
 	KUNIT_EXPECT_NULL(test, stubs.qp.comp_cntrs);
 	KUNIT_ASSERT_EQ(test, 0, attach(BIT(RNIC_COMP_OPS) - 1, 0));
-	stubs.qp.destroying = true;
+	stubs.qp.discarding = true;
 	complete_all_operations();
 	expect_values(test, 0, 0, 0);
 }

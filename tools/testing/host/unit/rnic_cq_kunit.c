@@ -223,7 +223,7 @@ static void drop_qp_removes_its_completions(struct kunit *test)
 	rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib);
 	rnic_cq_push(&stubs.cq, &cqe, &stubs.other.ib);
 	rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib);
-	stubs.qp.destroying = true;
+	stubs.qp.discarding = true;
 	KUNIT_EXPECT_TRUE(test, rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib));
 	rnic_cq_drop_qp_cqes(&stubs.cq, &stubs.qp.ib);
 	KUNIT_EXPECT_EQ(test, 1, rnic_poll_cq(&stubs.cq.ib, SLOTS, wc));

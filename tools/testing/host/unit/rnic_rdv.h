@@ -64,6 +64,7 @@ static struct {
 	u32			sq_closed;	/* calls of rnic_sq_close() */
 	u32			rnr_limit;	/* last limit that was set for messages without a receive, ms */
 	enum iw_reason		terminated;	/* last call of rdmap_fail() */
+	int			resets, reset_err;	/* number and result of calls of rnic_qp_reset() */
 	struct { struct delayed_work *d; bool pending; } work[QPS];
 } stubs;
 
@@ -418,6 +419,13 @@ void rnic_qp_set_rights(struct rnic_qp *qp, int access, bool with_state)
 }
 
 void rnic_qp_update_authorization(struct rnic_qp *qp, enum ib_qp_state to) {}
+
+int rnic_qp_reset(struct rnic_qp *qp)
+{
+	stubs.resets++;
+	return stubs.reset_err;
+}
+
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p) { memset(p, 0, sizeof(*p)); }
 struct net *rnic_get_net(struct rnic_dev *dev) { return maybe_get_net(&stubs.net); }
 int rnic_get_ifindex(struct rnic_dev *dev) { return 7; }
@@ -544,7 +552,7 @@ static void expect_all_released(struct kunit *test)
 	int i;
 
 	for (i = 0; i < QPS; i++) {
-		stubs.qp[i].destroying = true;
+		stubs.qp[i].discarding = true;
 		fail_qp(&stubs.qp[i], IW_LOCAL_ABORT);
 		rnic_rdv_stop(&stubs.qp[i]);
 	}

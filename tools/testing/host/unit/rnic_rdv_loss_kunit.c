@@ -156,7 +156,7 @@ static void destruction_ends_wait(struct kunit *test)
 	lose_peer(test, IW_MPA_LOST);
 	stubs.ring[0].prod = 1;
 	KUNIT_EXPECT_TRUE(test, flush_qp(0));
-	stubs.qp[0].destroying = true;
+	stubs.qp[0].discarding = true;
 	rnic_rdv_stop(&stubs.qp[0]);
 	KUNIT_EXPECT_FALSE(test, stubs.work[0].pending);
 	/* err_work runs at the same time */

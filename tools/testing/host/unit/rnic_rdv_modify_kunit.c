@@ -82,8 +82,8 @@ static void rtr_is_refused(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* A queue pair in RTR can enter neither RTR nor an earlier state again */
-static void no_way_back_from_rtr(struct kunit *test)
+/* A queue pair in RTR can enter RTR or INIT again only after a reset, which may fail */
+static void only_reset_leads_back_from_rtr(struct kunit *test)
 {
 	struct ib_qp_attr a = { .qp_state = IB_QPS_INIT };
 
@@ -92,7 +92,11 @@ static void no_way_back_from_rtr(struct kunit *test)
 	a.qp_state = IB_QPS_RTR;
 	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_STATE, NULL));
 	a.qp_state = IB_QPS_RESET;
-	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_STATE, NULL));
+	KUNIT_EXPECT_EQ(test, 0, stubs.resets);
+	KUNIT_EXPECT_EQ(test, 0, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_STATE, NULL));
+	KUNIT_EXPECT_EQ(test, 1, stubs.resets);
+	stubs.reset_err = -EBUSY;
+	KUNIT_EXPECT_EQ(test, -EBUSY, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_STATE, NULL));
 	expect_all_released(test);
 }
 
@@ -201,7 +205,7 @@ static struct kunit_case rdv_modify_cases[] = {
 	KUNIT_CASE(rts_compares_psn),
 	KUNIT_CASE(attributes_change_in_rts),
 	KUNIT_CASE(rtr_is_refused),
-	KUNIT_CASE(no_way_back_from_rtr),
+	KUNIT_CASE(only_reset_leads_back_from_rtr),
 	KUNIT_CASE(failure_during_rtr_is_noticed),
 	KUNIT_CASE(current_state_is_that_of_program),
 	KUNIT_CASE(query_returns_what_was_set),

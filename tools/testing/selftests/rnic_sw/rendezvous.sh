@@ -46,6 +46,11 @@ over_sctp() {
 	t_check "the connection is over SCTP" [ "$(t_counter "$A_DEV" connects_sctp)" -gt "$before" ]
 }
 
+reset_over_sctp() {
+	t_over_sctp_or_skip
+	RNIC_SW_LLP=sctp by_pyverbs reset
+}
+
 t_over_sctp_or_skip() { t_listens_on "$A_DEV" both || t_skip "SCTP is not available in this kernel"; }
 
 # perftest PROGRAM ADDRESS_A ADDRESS_B ARGS...: without -R perftest connects with ibv_modify_qp()
@@ -152,6 +157,9 @@ t_case "the error state flushes receives that stayed" "" by_pyverbs error_after_
 t_case "a query returns what was set" "" by_pyverbs query
 t_case "values that cannot work are refused" "" by_pyverbs refusals
 t_case "attributes change in RTS" "" by_pyverbs in_rts
+t_case "a queue pair is reset and connected again" "" by_pyverbs reset
+t_case "a queue pair with an SRQ is reset and connected again" "" by_pyverbs shared_reset
+t_case "queue pairs are reset and connected again over SCTP" "" reset_over_sctp
 t_case "a side names its peer by LID, the other one by LID or GID" "" by_pyverbs lid
 t_case "the setting forbids it, and changes the port" "" forbidden
 

@@ -32,6 +32,8 @@ extern void (*host_at_wmb)(void);
 #define test_bit(nr, p)		(READ_ONCE(*(p)) >> (nr) & 1)
 #define set_bit(nr, p)		((void)__atomic_fetch_or(p, 1ul << (nr), \
 							 __ATOMIC_SEQ_CST))
+#define clear_bit(nr, p)	((void)__atomic_fetch_and(p, ~(1ul << (nr)), \
+							  __ATOMIC_SEQ_CST))
 #define test_and_set_bit(nr, p) ({					\
 	bool was = __atomic_fetch_or(p, 1ul << (nr), __ATOMIC_SEQ_CST) >> (nr) & 1;	\
 	was; })

@@ -21,6 +21,7 @@ struct rcu_head { int unused; };
 #define rcu_read_lock_bh_held()	true
 #define RCU_LOCKDEP_WARN(cond, what)	WARN_ON(cond)
 #define unrcu_pointer(p)	(p)
+#define RCU_INIT_POINTER(p, v)	WRITE_ONCE(p, v)
 #define call_rcu(head, func)	func(head)
 
 #endif

@@ -14,7 +14,8 @@ from pyverbs.cq import CQ
 from pyverbs.device import Context
 from pyverbs.enums import (IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_READ, IBV_QP_ACCESS_FLAGS,
                            IBV_QP_CUR_STATE, IBV_QP_MIN_RNR_TIMER, IBV_QP_STATE, IBV_QP_TIMEOUT,
-                           IBV_QPS_ERR, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPT_RC, IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_SUCCESS,
+                           IBV_QPS_ERR, IBV_QPS_INIT, IBV_QPS_RESET, IBV_QPS_RTR, IBV_QPS_RTS,
+                           IBV_QPT_RC, IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_SUCCESS,
                            IBV_WC_WR_FLUSH_ERR)
 from pyverbs.mr import MR
 from pyverbs.pd import PD
@@ -67,6 +68,9 @@ class End:
     def to_rts(self):
         self.attr.qp_state = self.attr.cur_qp_state = 0
         self.qp.to_rts(self.attr)
+
+    def reset(self):
+        self.qp.modify(QPAttr(qp_state=IBV_QPS_RESET), IBV_QP_STATE)
 
     def send(self, text):
         self.mr.write(text, len(text))
@@ -328,8 +332,84 @@ def lid(ctx):
         b.got("hello")
 
 
+def connect(a, b):
+    for one, other in (a, b), (b, a):
+        one.to_rtr(other)
+    for one in a, b:
+        one.to_rts()
+
+
+def reset_both(a, b):
+    """Reset both ends; nothing may be left of requests and completions."""
+    for one in a, b:
+        one.reset()
+    for one in a, b:
+        assert one.qp.query(0xFFFFFF)[0].qp_state == IBV_QPS_INIT
+        assert not one.cq.poll()[0]
+
+
+def exchange(a, b, text):
+    b.recv()
+    a.send(text)
+    a.wait(IBV_WC_SUCCESS)
+    b.wait(IBV_WC_SUCCESS)
+    b.got(text)
+    a.is_idle(0.1)
+    b.is_idle(0.1)
+
+
+def reset(ctx, shared=False):
+    """RESET discards requests and completions in each state, and the ends connect again."""
+    a, b = End(ctx, 0x111111), End(ctx, PSN, shared)
+    reset_both(a, b)
+    # in INIT with a receive
+    a.recv()
+    reset_both(a, b)
+    # in RTR and RTS without a stream, with requests
+    a.to_rtr(b)
+    a.to_rts()
+    for _ in range(8):
+        a.recv()
+        a.send("too early")
+    b.to_rtr(a, dest_qp_num=b.qp.qp_num + 1)
+    reset_both(a, b)
+    # more often than a queue has slots
+    for n in range(20):
+        connect(a, b)
+        exchange(a, b, f"a {n}")
+        exchange(b, a, f"b {n}")
+        # completions that are not polled, and requests that are not completed
+        b.recv()
+        a.send("reported")
+        time.sleep(0.05)
+        a.recv()
+        for _ in range(7):
+            a.send("waits" if n % 2 else "is sent")
+        reset_both(a, b)
+    # in the error state, and when the peer has gone
+    connect(a, b)
+    a.recv()
+    a.qp.modify(QPAttr(qp_state=IBV_QPS_ERR), IBV_QP_STATE)
+    a.wait(IBV_WC_WR_FLUSH_ERR)
+    a.recv()
+    reset_both(a, b)
+    # another peer
+    c = End(ctx, 0x333333)
+    connect(a, c)
+    exchange(c, a, "another")
+    c.qp.close()
+    a.recv()
+    a.reset()
+    connect(a, b)
+    exchange(a, b, "last")
+
+
+def shared_reset(ctx):
+    reset(ctx, shared=True)
+
+
 CASES = (late_receive, late_shared_receive, no_receive, no_peer, wrong_psn, wrong_psn_in_rts,
-         gone_peer, late_error, error_after_peer, query, refusals, in_rts, lid)
+         gone_peer, late_error, error_after_peer, query, refusals, in_rts, lid, reset, shared_reset)
 
 if __name__ == "__main__":
     {f.__name__: f for f in CASES}[sys.argv[2]](Context(name=sys.argv[1]))
