@@ -341,6 +341,33 @@ int ddp_sock_accept(struct socket *listener, const struct ddp_sock_callbacks *or
 }
 
 /**
+ * ddp_sock_set_owner - replace the owner of a connected socket
+ * @sock: socket from ddp_sock_accept(); the caller must serialize calls for it
+ * @owner: the new owner
+ *
+ * The file is in no file descriptor table, so only firewalls read its credentials. They hold
+ * sk_callback_lock or are RCU readers, and credentials are freed after a grace period.
+ *
+ * Context: process.
+ */
+void ddp_sock_set_owner(struct socket *sock, const struct ddp_sock_owner *owner)
+{
+	const struct cred *before, *cred = get_cred(owner->cred);
+	struct sock *sk = sock->sk;
+
+	SOCK_INODE(sock)->i_uid = cred->fsuid;
+	SOCK_INODE(sock)->i_gid = cred->fsgid;
+	write_lock_bh(&sk->sk_callback_lock);
+	before = sock->file->f_cred;
+	WRITE_ONCE(sock->file->f_cred, cred);
+	WRITE_ONCE(sk->sk_uid, cred->fsuid);
+	write_unlock_bh(&sk->sk_callback_lock);
+	put_cred(before);
+	set_cgroups(sk, &owner->cgroups);
+}
+EXPORT_SYMBOL_GPL(ddp_sock_set_owner);
+
+/**
  * ddp_sock_release - close a socket and its file
  * @sock: socket from ddp_sock_create() or ddp_sock_accept()
  *

@@ -248,6 +248,16 @@ static int mpa_bind(struct ddp_session *ss, struct ddp_stream *s)
 	return mpa_conn_bind(c, s);
 }
 
+static void mpa_set_owner(struct ddp_session *ss, const struct ddp_sock_owner *o)
+{
+	struct mpa_conn *c = ss_to_conn(ss);
+
+	mpa_conn_lock(c);
+	if (c->sock)
+		ddp_sock_set_owner(c->sock, o);
+	mpa_conn_unlock(c);
+}
+
 static void mpa_stop(struct ddp_session *ss, bool abort)
 {
 	mpa_conn_request_close(ss_to_conn(ss), abort ? IW_LOCAL_ABORT : IW_LOCAL_CLOSE);
@@ -261,6 +271,7 @@ struct ddp_session_type mpa_session_type = {
 	.accept		= mpa_accept,
 	.reject		= mpa_reject,
 	.bind		= mpa_bind,
+	.set_owner	= mpa_set_owner,
 	.stop		= mpa_stop,
 	.release	= mpa_conn_release,
 };

@@ -181,6 +181,8 @@ int rdv_accept(struct rnic_rdv *rdv)
 		kfree(o);
 		return -ECANCELED;
 	}
+	/* up to now the socket belongs to the device */
+	rdv->type->set_owner(ss, &rdv->owner);
 	if (o)
 		err = rdv->type->accept(ss, &rdv->qp->rdmap.stream, o);
 	if (err) {

@@ -33,7 +33,7 @@ static void sddp_assoc_release(struct kref *ref)
 
 	xa_destroy(&a->streams);
 	kvfree(a->out);
-	if (a->active)
+	if (a->active || a->claimed)
 		ddp_sock_owner_exit(&a->owner);
 	put_net_track(a->net, &a->net_tracker);
 	kfree_rcu(a, rcu);
@@ -50,6 +50,40 @@ static void sddp_assoc_release(struct kref *ref)
 void sddp_assoc_put(struct sddp_assoc *a)
 {
 	kref_put(&a->ref, sddp_assoc_release);
+}
+
+/* Let @owner own the socket, or the task that listens if another owner has a session on it, too */
+static void __claim_sock(struct sddp_assoc *a, const struct ddp_sock_owner *owner)
+{
+	struct ddp_sock_owner now;
+
+	lockdep_assert_held(&a->mutex);
+	ddp_sock_owner_init_from_sock(&now, a->sock);
+	if (!a->claimed) {
+		ddp_sock_owner_copy(&a->owner, &now);
+		a->claimed = true;
+		ddp_sock_set_owner(a->sock, owner);
+	} else if (!ddp_sock_owner_equal(&now, owner)) {
+		ddp_sock_set_owner(a->sock, &a->owner);
+	}
+	ddp_sock_owner_exit(&now);
+}
+
+/**
+ * sddp_assoc_set_owner - let a task that accepts a session own the socket
+ * @a: the association, which the peer has created
+ * @owner: owner that is not privileged
+ *
+ * If the sessions have different owners, the socket belongs to the task that listens.
+ *
+ * Context: process; may sleep.
+ */
+void sddp_assoc_set_owner(struct sddp_assoc *a, const struct ddp_sock_owner *owner)
+{
+	mutex_lock(&a->mutex);
+	if (a->sock)
+		__claim_sock(a, owner);
+	mutex_unlock(&a->mutex);
 }
 
 /**

@@ -156,7 +156,10 @@ struct sddp_assoc {
 	int			paths[DDP_PATHS_MAX];
 	struct sockaddr_storage	to;	/* active side: remote address */
 	struct sockaddr_storage	from;	/* first local address */
-	/* active side: task whose connect has created the association */
+	/*
+	 * active side: task whose connect has created the association; passive side, if claimed is
+	 * set: task that listens
+	 */
 	struct ddp_sock_owner	owner;
 
 	/* protected by assocs_lock */
@@ -199,6 +202,8 @@ struct sddp_assoc {
 	bool			peer_accepted;
 	/* time at which the worker ends the association if it has no session, jiffies */
 	unsigned long		idle_until;
+	/* passive side: sddp_assoc_set_owner() was called */
+	bool			claimed;
 	u32			violations;	/* protocol violations of an unaccepted peer */
 	/* reason why the worker must end the association, or IW_OK */
 	enum iw_reason		end_reason;
@@ -385,6 +390,7 @@ struct sddp_assoc *sddp_reserve_other_stream_pair(const struct sddp_assoc *a,
 void sddp_unreserve_stream_pair(struct sddp_assoc *a, u16 id);
 
 /* assoc.c: lifetime of an association */
+void sddp_assoc_set_owner(struct sddp_assoc *a, const struct ddp_sock_owner *owner);
 struct sddp_assoc *sddp_assoc_new(struct net *net, const struct ddp_sock_owner *owner,
 				  work_func_t work);
 void sddp_assoc_kick(struct sddp_assoc *a);

@@ -183,6 +183,11 @@ static int sddp_llp_bind(struct ddp_session *ss, struct ddp_stream *s)
 	return sddp_stream_bind(ss_to_stream(ss), s);
 }
 
+static void sddp_set_owner(struct ddp_session *ss, const struct ddp_sock_owner *o)
+{
+	sddp_assoc_set_owner(ss_to_stream(ss)->a, o);
+}
+
 static void sddp_stop(struct ddp_session *ss, bool abort)
 {
 	sddp_stream_request_end(ss_to_stream(ss), abort ? IW_LOCAL_ABORT
@@ -198,6 +203,7 @@ struct ddp_session_type sddp_session_type = {
 	.accept		= sddp_accept,
 	.reject		= sddp_reject,
 	.bind		= sddp_llp_bind,
+	.set_owner	= sddp_set_owner,
 	.stop		= sddp_stop,
 	.release	= sddp_stream_release,
 };

@@ -194,6 +194,10 @@ struct ddp_listen {
  * @bind: bind @s to a session for which ddp_connect.stream was NULL. Called only in the
  *	established upcall. Returns 0, or an errno of ddp_stream_bind(), after which the LLP
  *	ends the session.
+ * @set_owner: let firewalls and control groups treat further packets of a session, which a peer has
+ *	requested, like those of the task @o. Called before @accept, if the task that listens is
+ *	not the one that accepts. A socket that sessions of several owners share stays with the task
+ *	that listens. May sleep.
  * @stop: end a session, abortively if @abort is set, else gracefully. The
  *	closed upcall follows, unless it has been made before. Any context.
  * @release: free the session; called when its last reference is dropped
@@ -216,6 +220,7 @@ struct ddp_session_type {
 		      const struct ddp_offer *o);
 	int (*reject)(struct ddp_session *ss, const struct ddp_offer *o);
 	int (*bind)(struct ddp_session *ss, struct ddp_stream *s);
+	void (*set_owner)(struct ddp_session *ss, const struct ddp_sock_owner *o);
 	void (*stop)(struct ddp_session *ss, bool abort);
 	void (*release)(struct kref *ref);
 };

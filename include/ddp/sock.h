@@ -38,6 +38,7 @@ int ddp_ifindex_to_vrf(struct net *net, int ifindex);
 void ddp_sock_owner_init_from_sock(struct ddp_sock_owner *o, const struct socket *sock);
 int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
 		    const struct ddp_sock_owner *owner, struct socket **sock);
+void ddp_sock_set_owner(struct socket *sock, const struct ddp_sock_owner *owner);
 void ddp_sock_release(struct socket *sock);
 
 /* sock.c */

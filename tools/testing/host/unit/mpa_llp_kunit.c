@@ -57,6 +57,8 @@ static void drop_worker_ref(void)
 
 /* Other functions of iw_mpa ------------------------------------------------ */
 
+void ddp_sock_set_owner(struct socket *sock, const struct ddp_sock_owner *owner) {}
+
 int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local,
 		     const struct ddp_sock_owner *owner)
 {

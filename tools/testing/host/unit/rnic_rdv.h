@@ -42,6 +42,7 @@ struct session {
 	struct ddp_stream	*bound;
 	struct ddp_offer	said;		/* our Request or Reply */
 	unsigned long		at;		/* time of connect */
+	const struct ddp_sock_owner *owner;
 	bool			accepted, stopped, ended, freed;
 };
 
@@ -193,6 +194,7 @@ static int accept_stub(struct ddp_session *ss, struct ddp_stream *stream,
 	struct session *s = to_session(ss);
 
 	WARN_ON(host_held > 0);
+	WARN_ON(!s->owner);
 	if (stubs.accept_err)
 		return stubs.accept_err;
 	if (s->ended)
@@ -216,6 +218,12 @@ static int bind_stub(struct ddp_session *ss, struct ddp_stream *stream)
 	return 0;
 }
 
+static void set_owner_stub(struct ddp_session *ss, const struct ddp_sock_owner *o)
+{
+	WARN_ON(host_held > 0);
+	to_session(ss)->owner = o;
+}
+
 static void stop_stub(struct ddp_session *ss, bool abortive)
 {
 	to_session(ss)->stopped = true;
@@ -228,7 +236,8 @@ static void release_stub(struct kref *ref)
 
 static const struct ddp_session_type type = {
 	.connect = connect_stub, .listen = listen_stub, .unlisten = unlisten_stub,
-	.accept = accept_stub, .bind = bind_stub, .stop = stop_stub, .release = release_stub,
+	.accept = accept_stub, .bind = bind_stub, .set_owner = set_owner_stub, .stop = stop_stub,
+	.release = release_stub,
 };
 
 static const struct ddp_session_type sctp_type = { .release = release_stub };

@@ -268,6 +268,7 @@ static void request_is_accepted_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, stubs.qp[1].ref.refs);
 	run_for(0);
 	KUNIT_EXPECT_TRUE(test, s->accepted);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)&stubs.qp[1].rdv->owner, (void *)s->owner);
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
 	KUNIT_EXPECT_EQ(test, 1ull, stubs.counters[RNIC_ACCEPTS]);
 	KUNIT_ASSERT_TRUE(test, rdv_msg_decode(&said, s->said.pd, s->said.pd_len));

@@ -14,6 +14,7 @@
 extern struct sddp_assoc_stubs {
 	struct net		net;
 	struct ddp_sock_owner	owner;	/* task that connects */
+	struct ddp_sock_owner	sock_owner;	/* owner of the socket */
 	struct sddp_assoc	*a;
 	bool			queued;		/* the worker is queued */
 	enum sddp_sock_state		sock_state;	/* state of the socket */

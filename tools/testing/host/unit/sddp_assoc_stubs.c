@@ -44,7 +44,26 @@ void host_cancel_delayed(struct delayed_work *d)
 		stubs.armed = false;
 }
 
-void ddp_sock_owner_copy(struct ddp_sock_owner *to, const struct ddp_sock_owner *from) {}
+void ddp_sock_owner_copy(struct ddp_sock_owner *to, const struct ddp_sock_owner *from)
+{
+	*to = *from;
+}
+
+void ddp_sock_owner_init_from_sock(struct ddp_sock_owner *o, const struct socket *sock)
+{
+	*o = stubs.sock_owner;
+}
+
+void ddp_sock_set_owner(struct socket *sock, const struct ddp_sock_owner *owner)
+{
+	stubs.sock_owner = *owner;
+}
+
+bool ddp_sock_owner_equal(const struct ddp_sock_owner *a, const struct ddp_sock_owner *b)
+{
+	return a->cred == b->cred;
+}
+
 void ddp_sock_owner_exit(struct ddp_sock_owner *o) {}
 
 /*

@@ -8,9 +8,12 @@
 # it has closed the socket; these have no owner.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/gids.sh"
 
 CLIENT=1234 SERVER=1235	# users of the two programs
 UNOWNED=3	# packets of one host that may follow the close of its socket
+# packets that may precede the claim of a connection by a queue pair, or refuse the peer before
+UNCLAIMED=60
 # nft looks control groups up in this directory, which `ip netns exec` hides
 GROUPS_DIR=/sys/fs/cgroup
 GROUPS_MIRROR=$T_LOG/cgroup
@@ -60,15 +63,15 @@ count_packets() { load_rules "$1" < <(print_counter_table "${@:2}"); }
 # print_counter HOST NAME: print a counter
 print_counter() { on "$1" nft list counter inet t "$2" | awk '$1 == "packets" { print $2 }'; }
 
-# check_owned HOST NAME: check that counter NAME has counted all packets that HOST has sent from its
-# socket
+# check_owned HOST NAME [MORE]: check that counter NAME has counted all packets that HOST has sent from
+# its socket, except MORE packets
 check_owned() {
-	local all own
+	local all own unowned=$((UNOWNED + ${3:-0}))
 	all=$(print_counter "$1" sent)
 	own=$(print_counter "$1" "$2")
 	echo "host $1 sent $all packets, $own of them match $2"
-	t_check "host $1 sends more than $UNOWNED packets" [ "$all" -gt $UNOWNED ]
-	t_check "the packets of host $1 match the rule" [ "$own" -ge $((all - UNOWNED)) ]
+	t_check "host $1 sends more than $unowned packets" [ "$all" -gt $unowned ]
+	t_check "the packets of host $1 match the rule" [ "$own" -ge $((all - unowned)) ]
 }
 
 # run_over LLP COMMAND...: run COMMAND with both devices connecting and listening over LLP
@@ -201,6 +204,42 @@ listener_keeps_user() {
 	check_owned b own
 }
 
+# run_pingpong SERVER_PREFIX... -- CLIENT_PREFIX...: connect queue pairs with ibv_modify_qp(). The QP
+# numbers, which are random, decide which side accepts the connection.
+run_pingpong() {
+	local -a server=()
+	while [ "$1" != -- ]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	t_port
+	t_pair "$PORT" "${server[@]}" ibv_rc_pingpong -d "$B_DEV" -g "$(gid_of b "$B4")" -p "$PORT" -n 500 -- \
+		"$@" ibv_rc_pingpong -d "$A_DEV" -g "$(gid_of a "$A4")" -p "$PORT" -n 500 "$B4"
+}
+
+# count_rendezvous RULE_A RULE_B: count packets of the protocol from each host to the other one
+count_rendezvous() {
+	command -v ibv_rc_pingpong >/dev/null || t_skip "ibv_rc_pingpong not found (package ibverbs-utils)"
+	count_packets a "ip daddr $B4 meta l4proto $T_PROTOCOL" "own $1"
+	count_packets b "ip daddr $A4 meta l4proto $T_PROTOCOL" "own $2"
+}
+
+rendezvous_matches_user() {
+	count_rendezvous "meta skuid $CLIENT" "meta skuid $SERVER"
+	run_pingpong setpriv "${AS_SERVER[@]}" -- setpriv "${AS_CLIENT[@]}"
+	check_owned a own $UNCLAIMED
+	check_owned b own $UNCLAIMED
+}
+
+rendezvous_matches_group() {
+	make_group
+	count_rendezvous 'socket cgroupv2 level 1 "rnic"' 'socket cgroupv2 level 1 "rnic"'
+	run_pingpong "${IN_GROUP[@]}" -- "${IN_GROUP[@]}"
+	check_owned a own $UNCLAIMED
+	check_owned b own $UNCLAIMED
+}
+
 count_associations() { on a cat /proc/net/sctp/assocs | awk -v port="$PORT" '$13 == port' | wc -l; }
 are_connected() { [ "$(on a rdma resource show qp link "$A_DEV/1" | grep -c 'state RTS')" -eq "$1" ]; }
 
@@ -230,6 +269,9 @@ for llp in tcp sctp; do
 	t_case "a rule by user rejects, over $llp" "" run_over $llp rule_rejects_user
 	t_case "rules by control group, over $llp" "" run_over $llp rules_match_group
 	t_case "rules by mark, over $llp" "" run_over $llp mark_reaches_later_chain
+	t_case "rules by user, without rdma_cm, over $llp" "" run_over $llp rendezvous_matches_user
+	t_case "rules by control group, without rdma_cm, over $llp" "" \
+		run_over $llp rendezvous_matches_group
 done
 t_case "rules by user, after the fallback to revision 1" "" rules_match_after_fallback
 t_case "rules by user, for a listener that another task changes" "" listener_keeps_user
