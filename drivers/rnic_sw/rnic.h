@@ -137,6 +137,10 @@ struct rnic_srq {
 	bool			error_reported;	/* SRQ_ERR has been raised or is pending */
 	bool			error_pending;	/* @event_work must raise SRQ_ERR */
 	u32			limits_pending;	/* SRQ_LIMIT events that @event_work must raise */
+	bool			rings;		/* a post calls rnic_post_srq_recv() if necessary */
+	struct list_head	waiters;	/* messages that wait for a WQE, see rnr.c */
+	u32			promised;	/* posted WQEs for messages whose wait has ended */
+	unsigned long		promised_at;	/* last change of @promised, jiffies */
 };
 
 #ifdef CONFIG_SMP
@@ -565,10 +569,7 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr);
 int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
 int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
-/*
- * Dequeue the oldest WQE.  Return: IW_OK if a WQE was dequeued, with @bad set if it is
- * invalid; otherwise the reason why none was dequeued.
- */
+/* Dequeue the oldest WQE.  Return: IW_OK, with @bad set if it is invalid; or why there is none. */
 enum iw_reason rnic_srq_dequeue(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 				bool *bad);
 

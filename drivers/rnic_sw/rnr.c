@@ -3,9 +3,16 @@
  * Receiver not ready (RNR): a message for which no receive is posted waits in the LLP's queue.
  *
  * The receive path of the stream waits in the same way as for a page fault: the LLP keeps the
- * segment, and passes it again after ddp_fault_complete().  While a message waits, the receive ring
- * has NEED_WAKEUP set, so a program that posts a receive must enter the kernel.  Programs post to
- * an SRQ without entering the kernel, so the work item checks the SRQ at intervals.
+ * segment, and passes it again after ddp_fault_complete().  While a message waits, the ring of the
+ * RQ or SRQ has NEED_WAKEUP set, so a program that posts a receive must enter the kernel.
+ *
+ * The messages that wait for an SRQ are in a list, the oldest first.  A post ends the waits of as
+ * many of them as there are receives.  These receives count as promised, so that no context ends
+ * the wait of another message for them.  But another stream may take a receive for a message that
+ * has just arrived; the other message then waits again.  If a stream fails after the end of its
+ * wait, no post follows for the receive that it has left, so the work item checks the SRQ at long
+ * intervals, too.  An old provider library does not ring the doorbell of an SRQ; then the work item
+ * checks the SRQ at short intervals.
  *
  * When the time limit expires, the LLP passes the message once more.  If there is still no receive,
  * DDP ends the stream with the Terminate for a missing buffer.
@@ -18,7 +25,9 @@
 #include "rnic.h"
 #include "rnr.h"
 
-#define POLL_MS		5	/* interval in which the work item checks an SRQ */
+/* Intervals in which the work item checks an SRQ */
+#define POLL_MS		100
+#define POLL_OLD_MS	5	/* for a library that rings no doorbell */
 
 struct rnic_rnr {
 	struct rnic_qp		*qp;
@@ -27,6 +36,8 @@ struct rnic_rnr {
 	bool			waiting;	/* a message waits */
 	bool			expired;	/* limit_ms was exceeded once: never wait again */
 	unsigned long		since;		/* begin of the wait, in jiffies */
+	/* in rnic_srq.waiters while a message waits; protected by rnic_srq.lock */
+	struct list_head	entry;
 	struct delayed_work	work;
 };
 
@@ -38,19 +49,73 @@ static bool has_limit_passed(const struct rnic_rnr *rnr)
 	       time_after_eq(jiffies, rnr->since + msecs_to_jiffies(limit));
 }
 
+/* Get the time until the next check of the SRQ, in jiffies */
+static long get_poll_delay(const struct rnic_srq *srq)
+{
+	if (!srq)
+		return LONG_MAX;
+	return msecs_to_jiffies(READ_ONCE(srq->rings) ? POLL_MS : POLL_OLD_MS);
+}
+
 /*
  * Queue the work item, if necessary, for the next check of the SRQ or for the end of the time limit
  */
 static void __queue_rnr_check(struct rnic_rnr *rnr)
 {
 	u32 limit = READ_ONCE(rnr->limit_ms);
+	long delay = get_poll_delay(rnr->qp->srq);
 
 	lockdep_assert_held(&rnr->lock);
+	if (limit != RDV_FOREVER)
+		delay = min_t(long, delay, rnr->since + msecs_to_jiffies(limit) - jiffies);
+	if (delay != LONG_MAX)
+		queue_delayed_work(rnic_wq, &rnr->work, max(delay, 1L));
+}
+
+/* Add the message to the list of its SRQ, and make a program that posts enter the kernel */
+static void __join_srq(struct rnic_rnr *rnr)
+{
+	struct rnic_srq *srq = rnr->qp->srq;
+
+	lockdep_assert_held(&rnr->lock);
+	spin_lock(&srq->lock);
+	list_add_tail(&rnr->entry, &srq->waiters);
+	WRITE_ONCE(srq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
+	spin_unlock(&srq->lock);
+	/*
+	 * Write flags before the caller reads prod. Pairs with ring_publish_prod() of the
+	 * provider; litmus: wakeup
+	 */
+	smp_mb();
+}
+
+static void __leave_srq(struct rnic_rnr *rnr)
+{
+	struct rnic_srq *srq = rnr->qp->srq;
+
+	lockdep_assert_held(&rnr->lock);
+	spin_lock(&srq->lock);
+	list_del_init(&rnr->entry);
+	if (list_empty(&srq->waiters))
+		WRITE_ONCE(srq->ring.hdr->flags, 0);
+	spin_unlock(&srq->lock);
+}
+
+/* Set NEED_WAKEUP.  Return: false if a flush of the RQ has begun, else true */
+static bool __try_set_wakeup(struct rnic_rnr *rnr)
+{
+	if (!rnr->qp->srq)
+		return rnic_rq_try_set_wakeup(rnr->qp);
+	__join_srq(rnr);
+	return true;
+}
+
+static void __clear_wakeup(struct rnic_rnr *rnr)
+{
 	if (rnr->qp->srq)
-		queue_delayed_work(rnic_wq, &rnr->work, msecs_to_jiffies(POLL_MS));
-	else if (limit != RDV_FOREVER)
-		queue_delayed_work(rnic_wq, &rnr->work,
-				   max_t(long, rnr->since + msecs_to_jiffies(limit) - jiffies, 1));
+		__leave_srq(rnr);
+	else
+		rnic_rq_clear_wakeup(rnr->qp);
 }
 
 /* End the wait: the LLP passes the segment again */
@@ -58,26 +123,8 @@ static void __end_rnr_wait(struct rnic_rnr *rnr)
 {
 	lockdep_assert_held(&rnr->lock);
 	rnr->waiting = false;
-	if (!rnr->qp->srq)
-		rnic_rq_clear_wakeup(rnr->qp);
+	__clear_wakeup(rnr);
 	ddp_fault_complete(&rnr->qp->rdmap.stream.rx_fault, false);
-}
-
-static void rnic_rnr_work(struct work_struct *work)
-{
-	struct rnic_rnr *rnr = container_of(to_delayed_work(work), struct rnic_rnr, work);
-	unsigned long flags;
-
-	spin_lock_irqsave(&rnr->lock, flags);
-	if (rnr->waiting) {
-		/* if a receive was posted in time, later messages must still be able to wait */
-		rnr->expired = !rnic_rq_has_recv(rnr->qp) && has_limit_passed(rnr);
-		if (rnr->expired || rnic_rq_has_recv(rnr->qp))
-			__end_rnr_wait(rnr);
-		else
-			__queue_rnr_check(rnr);
-	}
-	spin_unlock_irqrestore(&rnr->lock, flags);
 }
 
 /*
@@ -91,6 +138,8 @@ static void rnic_rnr_cancel(struct ddp_fault *w)
 
 	spin_lock_irqsave(&rnr->lock, flags);
 	rnr->waiting = false;
+	if (rnr->qp->srq)
+		__leave_srq(rnr);
 	w->pending = false;
 	spin_unlock_irqrestore(&rnr->lock, flags);
 }
@@ -114,10 +163,9 @@ enum iw_reason rdmap_rq_dequeue_or_wait(struct rdmap *r)
 	 * a receive that is posted from now on ends the wait, see the top of this file; check for
 	 * receives that were posted before
 	 */
-	if ((!qp->srq && !rnic_rq_try_set_wakeup(qp)) || rnic_rq_has_recv(qp)) {
+	if (!__try_set_wakeup(rnr) || rnic_rq_has_recv(qp)) {
 		rnr->waiting = false;
-		if (!qp->srq)
-			rnic_rq_clear_wakeup(qp);
+		__clear_wakeup(rnr);
 		ddp_rx_cancel_wait(&r->stream);
 		why = IW_OK;
 	} else {
@@ -125,6 +173,20 @@ enum iw_reason rdmap_rq_dequeue_or_wait(struct rdmap *r)
 	}
 	spin_unlock_irqrestore(&rnr->lock, flags);
 	return why ?: rdmap_rq_dequeue(r);
+}
+
+/* End the wait of a message if a receive is posted.  Return: true if none waits any more */
+static bool try_end_wait(struct rnic_rnr *rnr)
+{
+	unsigned long flags;
+	bool waits;
+
+	spin_lock_irqsave(&rnr->lock, flags);
+	if (rnr->waiting && rnic_rq_has_recv(rnr->qp))
+		__end_rnr_wait(rnr);
+	waits = rnr->waiting;
+	spin_unlock_irqrestore(&rnr->lock, flags);
+	return !waits;
 }
 
 /**
@@ -138,14 +200,48 @@ enum iw_reason rdmap_rq_dequeue_or_wait(struct rdmap *r)
 void rnic_rnr_end_wait_if_posted(struct rnic_qp *qp)
 {
 	struct rnic_rnr *rnr = rnic_qp_rnr(qp);
+
+	if (READ_ONCE(rnr->waiting))
+		try_end_wait(rnr);
+}
+
+/*
+ * Promise a receive to the message that waits longest for an SRQ.  Return: the message, with a
+ * reference to its queue pair; NULL if none waits, or if all receives are promised.  The queue pair
+ * has a reference of its own until its stream is unbound, and rnic_rnr_cancel() has left the list.
+ */
+static struct rnic_rnr *promise_to_oldest(struct rnic_srq *srq)
+{
+	struct rnic_rnr *rnr;
 	unsigned long flags;
 
-	if (!READ_ONCE(rnr->waiting))
-		return;
-	spin_lock_irqsave(&rnr->lock, flags);
-	if (rnr->waiting && rnic_rq_has_recv(rnr->qp))
-		__end_rnr_wait(rnr);
-	spin_unlock_irqrestore(&rnr->lock, flags);
+	spin_lock_irqsave(&srq->lock, flags);
+	rnr = list_first_entry_or_null(&srq->waiters, struct rnic_rnr, entry);
+	if (rnr && !__rnic_srq_try_promise(srq))
+		rnr = NULL;
+	if (rnr)
+		kref_get(&rnr->qp->ref);
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return rnr;
+}
+
+/**
+ * rnic_rnr_wake_srq - end the waits of messages for receives of an SRQ
+ * @srq: the SRQ
+ *
+ * Ends at most as many waits as receives are posted, the longest waits first.
+ *
+ * Context: any.
+ */
+void rnic_rnr_wake_srq(struct rnic_srq *srq)
+{
+	struct rnic_rnr *rnr;
+	bool posted = true;
+
+	while (posted && (rnr = promise_to_oldest(srq))) {
+		posted = try_end_wait(rnr);
+		rnic_qp_put(rnr->qp);
+	}
 }
 
 /**
@@ -160,6 +256,34 @@ void rnic_rnr_set_limit(struct rnic_qp *qp, u32 ms)
 	WRITE_ONCE(qp->rnr->limit_ms, ms);
 }
 
+/* Fail the message if its time is over.  Else check again later, or end the wait for an RQ. */
+static void __check_rnr_wait(struct rnic_rnr *rnr)
+{
+	bool has_recv = rnic_rq_has_recv(rnr->qp);
+
+	lockdep_assert_held(&rnr->lock);
+	/* if a receive was posted in time, later messages must still be able to wait */
+	rnr->expired = !has_recv && has_limit_passed(rnr);
+	/* a message that waits longer may need the receive of an SRQ */
+	if (rnr->expired || (has_recv && !rnr->qp->srq))
+		__end_rnr_wait(rnr);
+	else
+		__queue_rnr_check(rnr);
+}
+
+static void rnic_rnr_work(struct work_struct *work)
+{
+	struct rnic_rnr *rnr = container_of(to_delayed_work(work), struct rnic_rnr, work);
+	unsigned long flags;
+
+	if (rnr->qp->srq)
+		rnic_rnr_wake_srq(rnr->qp->srq);
+	spin_lock_irqsave(&rnr->lock, flags);
+	if (rnr->waiting)
+		__check_rnr_wait(rnr);
+	spin_unlock_irqrestore(&rnr->lock, flags);
+}
+
 static struct rnic_rnr *new_rnr(struct rnic_qp *qp)
 {
 	struct rnic_rnr *rnr = kzalloc(sizeof(*rnr), GFP_KERNEL_ACCOUNT);
@@ -167,6 +291,7 @@ static struct rnic_rnr *new_rnr(struct rnic_qp *qp)
 	if (!rnr)
 		return NULL;
 	rnr->qp = qp;
+	INIT_LIST_HEAD(&rnr->entry);
 	spin_lock_init(&rnr->lock);
 	INIT_DELAYED_WORK(&rnr->work, rnic_rnr_work);
 	return rnr;

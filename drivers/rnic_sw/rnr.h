@@ -20,11 +20,13 @@ void rnic_rnr_reset(struct rnic_qp *qp);
 void rnic_rnr_free(struct rnic_qp *qp);
 void rnic_rnr_set_limit(struct rnic_qp *qp, u32 ms);
 void rnic_rnr_end_wait_if_posted(struct rnic_qp *qp);
+void rnic_rnr_wake_srq(struct rnic_srq *srq);
 
 /* rq.c, srq.c: functions of the receive queues for rnr.c */
 bool rnic_rq_has_recv(struct rnic_qp *qp);
 bool rnic_rq_try_set_wakeup(struct rnic_qp *qp);
 void rnic_rq_clear_wakeup(struct rnic_qp *qp);
 bool rnic_srq_has_recv(struct rnic_srq *srq);
+bool __rnic_srq_try_promise(struct rnic_srq *srq);
 
 #endif

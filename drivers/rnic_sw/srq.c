@@ -13,6 +13,8 @@
 #include "rnic.h"
 #include "rnr.h"
 
+#define PROMISE_MAX	(HZ / 10)	/* lifetime of a promise, see __rnic_srq_try_promise() */
+
 static int rnic_srq_check_attr(const struct ib_srq_init_attr *a)
 {
 	if (a->srq_type != IB_SRQT_BASIC)
@@ -133,6 +135,9 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 		return err;
 	spin_lock_init(&srq->lock);
 	INIT_WORK(&srq->event_work, rnic_srq_event_work);
+	INIT_LIST_HEAD(&srq->waiters);
+	/* a library shows by its first doorbell that it rings doorbells for SRQs */
+	srq->rings = !uctx;
 	srq->max_sge = max(attr->attr.max_sge, 1U);
 	err = rnic_ring_set_sizes(&srq->ring, attr->attr.max_wr,
 				  rnic_rqe_stride(srq->max_sge));
@@ -186,6 +191,12 @@ static u32 __rnic_srq_count_posted(struct rnic_srq *srq)
 	return srq->prod_invalid ? 0 : n;
 }
 
+/* Check whether a message must not wait: a WQE is posted, or the producer index is invalid */
+static bool __has_recv(struct rnic_srq *srq)
+{
+	return __rnic_srq_count_posted(srq) || srq->prod_invalid;
+}
+
 /**
  * rnic_srq_has_recv - check whether a WQE is posted and not dequeued
  * @srq: the queue
@@ -201,9 +212,31 @@ bool rnic_srq_has_recv(struct rnic_srq *srq)
 	bool has;
 
 	spin_lock_irqsave(&srq->lock, flags);
-	has = __rnic_srq_count_posted(srq) || srq->prod_invalid;
+	has = __has_recv(srq);
 	spin_unlock_irqrestore(&srq->lock, flags);
 	return has;
+}
+
+/**
+ * __rnic_srq_try_promise - promise a WQE to a message that waits
+ * @srq: the queue, with srq->lock held
+ *
+ * The next dequeue by any stream keeps a promise.  A stream that fails after its promise does not
+ * dequeue, so promises expire.
+ *
+ * Return: true if a WQE is posted that was not promised to another message, or if no message must
+ * wait, because the producer index is invalid; false otherwise.
+ */
+bool __rnic_srq_try_promise(struct rnic_srq *srq)
+{
+	lockdep_assert_held(&srq->lock);
+	if (time_after(jiffies, srq->promised_at + PROMISE_MAX))
+		srq->promised = 0;
+	if (!srq->prod_invalid && __rnic_srq_count_posted(srq) <= srq->promised)
+		return srq->prod_invalid;
+	srq->promised++;
+	srq->promised_at = jiffies;
+	return true;
 }
 
 /*
@@ -318,6 +351,8 @@ static enum iw_reason __dequeue_wqe(struct rnic_srq *srq, struct rdmap *r, u64 *
 			      srq->max_sge, r, wr_id);
 	rnic_ring_set_cons(&srq->ring, ++srq->head);
 	srq->limit_reported = false;
+	if (srq->promised)
+		srq->promised--;
 	return IW_OK;
 }
 
@@ -353,9 +388,12 @@ enum iw_reason rnic_srq_dequeue(struct rnic_srq *srq, struct rdmap *r, u64 *wr_i
 /**
  * rnic_post_srq_recv - verbs: post receive work requests to a shared receive
  * queue
- * @ib: SRQ of a kernel consumer; a program writes receives to its ring itself
- * @wr: list of requests
+ * @ib: the SRQ
+ * @wr: list of requests of a kernel consumer. A program writes its requests to
+ *	the ring itself, and passes NULL if NEED_WAKEUP is set.
  * @bad: on error, set to the first request that was not posted
+ *
+ * Lets messages continue that wait for the receives.
  *
  * Return: 0 or a negative errno.
  */
@@ -365,13 +403,19 @@ int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 	struct rnic_srq *srq = to_rnic_srq(ib);
 	unsigned long flags;
 	int err = srq->ib.uobject && wr ? -EINVAL : 0;
+	bool waited;
 
 	*bad = wr;
 	spin_lock_irqsave(&srq->lock, flags);
+	if (srq->ib.uobject)
+		srq->rings = true;
 	for (; wr && !err; wr = wr->next) {
 		*bad = wr;
 		err = rnic_rqe_post(&srq->ring, srq->head, srq->max_sge, wr);
 	}
+	waited = !list_empty(&srq->waiters);
 	spin_unlock_irqrestore(&srq->lock, flags);
+	if (waited)
+		rnic_rnr_wake_srq(srq);
 	return err;
 }

@@ -65,8 +65,12 @@ struct doorbell {
 };
 
 static_assert(sizeof(struct ib_uverbs_post_send) ==
-	      sizeof(struct ib_uverbs_post_recv),
-	      "both commands have the same fixed part");
+	      sizeof(struct ib_uverbs_post_recv) &&
+	      sizeof(struct ib_uverbs_post_send) ==
+	      sizeof(struct ib_uverbs_post_srq_recv) &&
+	      offsetof(struct ib_uverbs_post_send, qp_handle) ==
+	      offsetof(struct ib_uverbs_post_srq_recv, srq_handle),
+	      "the commands have the same fixed part");
 
 /*
  * Ring the doorbell with a write() command. The functions of libibverbs use an
@@ -78,8 +82,8 @@ static_assert(sizeof(struct ib_uverbs_post_send) ==
  *
  * Return: 0 or a positive errno.
  */
-static int ring_by_command(const struct ibv_qp *qp, uint32_t command,
-			   uint32_t wqe_size)
+static int ring_by_command(const struct ibv_context *ctx, uint32_t handle,
+			   uint32_t command, uint32_t wqe_size)
 {
 	struct ib_uverbs_post_send_resp resp = {};
 	struct doorbell bell = {
@@ -90,13 +94,12 @@ static int ring_by_command(const struct ibv_qp *qp, uint32_t command,
 		},
 		.cmd = {
 			.response = (uintptr_t)&resp,
-			.qp_handle = qp->handle,
+			.qp_handle = handle,
 			.wqe_size = wqe_size,
 		},
 	};
 
-	if (syscall(SYS_write, qp->context->cmd_fd, &bell, sizeof(bell)) !=
-	    sizeof(bell))
+	if (syscall(SYS_write, ctx->cmd_fd, &bell, sizeof(bell)) != sizeof(bell))
 		return errno;
 	return 0;
 }
@@ -124,7 +127,8 @@ static int ring_sq_by_command(struct rnic_sw_qp *qp)
 	struct ibv_send_wr *bad;
 	int ret;
 
-	ret = ring_by_command(&qp->vqp.qp, IB_USER_VERBS_CMD_POST_SEND,
+	ret = ring_by_command(qp->vqp.qp.context, qp->vqp.qp.handle,
+			      IB_USER_VERBS_CMD_POST_SEND,
 			      sizeof(struct ib_uverbs_send_wr));
 	if (ret == EACCES)
 		ret = ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad);
@@ -161,9 +165,31 @@ int rnic_sw_doorbell_rq(struct rnic_sw_qp *qp)
 	struct ibv_recv_wr *bad;
 	int ret;
 
-	ret = ring_by_command(&qp->vqp.qp, IB_USER_VERBS_CMD_POST_RECV,
+	ret = ring_by_command(qp->vqp.qp.context, qp->vqp.qp.handle,
+			      IB_USER_VERBS_CMD_POST_RECV,
 			      sizeof(struct ib_uverbs_recv_wr));
 	if (ret == EACCES)
 		ret = ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad);
 	return ret;
+}
+
+/**
+ * rnic_sw_ring_srq_doorbell - ring the doorbell of an SRQ
+ * @srq: the SRQ, unlocked
+ *
+ * Must be called if rnic_sw_publish_requests() has returned true. An error is
+ * ignored, because the kernel then finds the receives by itself, after up to
+ * 100 ms.
+ */
+void rnic_sw_ring_srq_doorbell(struct rnic_sw_srq *srq)
+{
+	struct ibv_recv_wr *bad;
+	int ret;
+
+	ret = ring_by_command(srq->ibsrq.context, srq->ibsrq.handle,
+			      IB_USER_VERBS_CMD_POST_SRQ_RECV,
+			      sizeof(struct ib_uverbs_recv_wr));
+	if (ret == EACCES)
+		ibv_cmd_post_srq_recv(&srq->ibsrq, NULL, &bad);
+	atomic_fetch_sub(&srq->q.refs, 1);
 }

@@ -213,7 +213,7 @@ static int retry_failed_doorbell(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
 
 /**
  * rnic_sw_publish_requests - make posted requests visible to the kernel
- * @q: SQ or RQ of a QP, locked
+ * @q: SQ or RQ of a QP, or the queue of an SRQ, locked
  *
  * Return: true if the caller must unlock the queue and then ring the doorbell:
  * this function has then taken a reference in @q->refs, which ringing the

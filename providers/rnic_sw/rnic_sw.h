@@ -393,6 +393,7 @@ int rnic_sw_open_doorbells(struct rnic_sw_context *ctx);
 void rnic_sw_close_doorbells(struct rnic_sw_context *ctx);
 int rnic_sw_doorbell_sq(struct rnic_sw_qp *qp);
 int rnic_sw_doorbell_rq(struct rnic_sw_qp *qp);
+void rnic_sw_ring_srq_doorbell(struct rnic_sw_srq *srq);
 
 /* wr.c */
 extern const uint64_t rnic_sw_send_ops;	/* supported IBV_QP_EX_WITH_* operations */

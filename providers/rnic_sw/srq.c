@@ -111,13 +111,14 @@ int rnic_sw_destroy_srq(struct ibv_srq *ibsrq)
 }
 
 /*
- * Post receives. No doorbell is needed: the kernel reads the ring when a
- * message arrives.
+ * Post receives. The kernel reads the ring when a message arrives, and needs a
+ * doorbell only if a message already waits for a receive.
  */
 int rnic_sw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 			  struct ibv_recv_wr **bad_wr)
 {
 	struct rnic_sw_srq *srq = to_srq(ibsrq);
+	bool wakeup;
 	int ret = 0;
 
 	ring_lock(&srq->q);
@@ -128,7 +129,9 @@ int rnic_sw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 			break;
 		}
 	}
-	ring_publish_prod(&srq->q);
+	wakeup = rnic_sw_publish_requests(&srq->q);
 	ring_unlock(&srq->q);
+	if (wakeup)
+		rnic_sw_ring_srq_doorbell(srq);
 	return ret;
 }

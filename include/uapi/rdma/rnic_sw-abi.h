@@ -42,12 +42,13 @@ struct rnic_sw_ring {
 #define RNIC_SW_RING_HDR	128	/* bytes of struct rnic_sw_ring */
 
 /*
- * The kernel sets this flag of an SQ or RQ while it does not poll the ring.
+ * The kernel sets this flag of an SQ, RQ or SRQ while it does not poll the ring.
  * After the program has advanced prod, it must execute a full memory barrier and
- * then read this flag. If the flag is set, the program must call post_send or
- * post_recv without a work request. The kernel sets the flag of an RQ only if
- * the queue pair is in the error state, because it must then flush the receives
- * that the program posts.
+ * then read this flag. If the flag is set, the program must call post_send,
+ * post_recv or post_srq_recv without a work request. The kernel sets the flag of
+ * an RQ or SRQ only while a message waits for a receive, and that of an RQ also
+ * if the queue pair is in the error state, because it must then flush the
+ * receives that the program posts.
  */
 #define RNIC_SW_RING_NEED_WAKEUP	0x1
 

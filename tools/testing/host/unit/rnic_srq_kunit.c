@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "../../../../drivers/rnic_sw/rnic.h"
+#include "../../../../drivers/rnic_sw/rnr.h"
 
 #define SLOTS	4
 
@@ -20,6 +21,7 @@ static struct {
 	u32			reached;	/* number of limit events */
 	u32			errors;
 	u32			in_calls;	/* number of events generated during a verb */
+	u32			wakes;		/* calls of rnic_rnr_wake_srq() */
 } stubs;
 
 struct workqueue_struct *rnic_wq;
@@ -38,6 +40,11 @@ int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
 	ring->hdr = &stubs.hdr;
 	ring->slot0 = stubs.slots;
 	return 0;
+}
+
+void rnic_rnr_wake_srq(struct rnic_srq *srq)
+{
+	stubs.wakes++;
 }
 
 void rnic_ring_free(struct rnic_ring *ring) {}
@@ -257,6 +264,20 @@ static void destroy_waits_for_event_work(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, stubs.queued);
 }
 
+/* Only while messages wait does a post wake them */
+static void post_wakes_waiting_messages(struct kunit *test)
+{
+	struct list_head entry;
+	const struct ib_recv_wr *bad;
+
+	create_srq(test, 0);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.wakes);
+	list_add_tail(&entry, &stubs.srq.waiters);
+	KUNIT_EXPECT_EQ(test, 0, rnic_post_srq_recv(&stubs.srq.ib, NULL, &bad));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.wakes);
+	KUNIT_EXPECT_TRUE(test, stubs.srq.rings);
+}
+
 static struct kunit_case rnic_srq_cases[] = {
 	KUNIT_CASE(limit_at_creation_is_ignored),
 	KUNIT_CASE(armed_limit_gives_one_event),
@@ -264,6 +285,7 @@ static struct kunit_case rnic_srq_cases[] = {
 	KUNIT_CASE(late_worker_reports_each_limit),
 	KUNIT_CASE(arming_detects_bad_index),
 	KUNIT_CASE(destroy_waits_for_event_work),
+	KUNIT_CASE(post_wakes_waiting_messages),
 	{}
 };
 

@@ -147,6 +147,7 @@ t_case "ibv_rc_pingpong with events" "" pingpong_and_close ibv_rc_pingpong 0 0 -
 t_case "ibv_rc_pingpong over SCTP" "" over_sctp
 t_case "a message waits for a receive" "" by_pyverbs late_receive
 t_case "a message waits for a receive of an SRQ" "" by_pyverbs late_shared_receive
+t_case "a post to an SRQ wakes the message that waits longest" "" by_pyverbs srq_wakeup
 t_case "a message without a receive fails after the RNR retries" "" by_pyverbs no_receive
 t_case "a request without a peer fails after the retries" "" by_pyverbs no_peer
 t_case "different PSNs are not connected" "" by_pyverbs wrong_psn

@@ -5,6 +5,7 @@ pyverbs.
 
 See Documentation/rendezvous.rst. The interpreter is the one for which Debian builds pyverbs."""
 
+import ctypes
 import errno
 import sys
 import time
@@ -32,11 +33,14 @@ RNR_FOREVER = 7
 class End:
     """A queue pair with its completion queue and a buffer."""
 
-    def __init__(self, ctx, psn, shared=False):
+    def __init__(self, ctx, psn, shared=False, partner=None):
+        """Create a queue pair, with an SRQ if shared is set, or with the SRQ of partner."""
         self.pd = PD(ctx)
         self.cq = CQ(ctx, 16)
         self.mr = MR(self.pd, SIZE, IBV_ACCESS_LOCAL_WRITE)
         self.srq = SRQ(self.pd, SrqInitAttr(SrqAttr(max_wr=8))) if shared else None
+        if partner:
+            self.srq = partner.srq
         cap = QPCap(max_send_wr=8, max_recv_wr=8, max_send_sge=1, max_recv_sge=1)
         self.qp = QP(self.pd, QPInitAttr(qp_type=IBV_QPT_RC, scq=self.cq, rcq=self.cq, cap=cap,
                                          srq=self.srq, sq_sig_all=1), QPAttr(port_num=1))
@@ -138,6 +142,72 @@ def late_receive(ctx, shared=False):
 
 def late_shared_receive(ctx):
     late_receive(ctx, shared=True)
+
+
+def wakeups():
+    """Count the rings of this process that have RNIC_SW_RING_NEED_WAKEUP set."""
+    count = 0
+    with open("/proc/self/maps", encoding="ascii") as maps:
+        places = [line.split()[0].split("-") for line in maps if "uverbs" in line]
+    for begin, end in places:
+        size = int(end, 16) - int(begin, 16)
+        words = memoryview(ctypes.string_at(int(begin, 16), size)).cast("I")
+        for at in range(0, len(words), 32):
+            header = list(words[at:at + 32])
+            flags = header[17]
+            # the words of a header besides prod, cons and flags are 0
+            header[0] = header[16] = header[17] = 0
+            count += flags == 1 and not any(header)
+    return count
+
+
+def srq_wakeup(ctx):
+    """While messages wait for an SRQ, a post enters the kernel, and ends the oldest wait."""
+    first = End(ctx, 1, shared=True)
+    to = [first] + [End(ctx, n, partner=first) for n in (2, 3, 4)]
+    ends = [(End(ctx, 0x100 + n), one) for n, one in enumerate(to)]
+    for one, other in ends:
+        connect(one, other)
+        first.recv()
+        one.send("connected")
+        one.wait(IBV_WC_SUCCESS)
+        other.wait(IBV_WC_SUCCESS)
+    idle = wakeups()
+    for n, (one, other) in enumerate(ends):
+        one.send(f"message {n}")
+        one.wait(IBV_WC_SUCCESS)
+        other.is_idle(0.1)
+    assert wakeups() == idle + 1, "the SRQ should have NEED_WAKEUP set"
+    for n, (_, other) in enumerate(ends):
+        assert wakeups() == idle + 1
+        first.recv()
+        other.wait(IBV_WC_SUCCESS)
+        first.got(f"message {n}")
+        for _, later in ends[n + 1:]:
+            later.is_idle(0.05)
+    assert wakeups() == idle, "the SRQ should not have NEED_WAKEUP set"
+    # a post ends all waits for which there are receives; a reset ends a wait, too
+    for one, other in ends:
+        one.send("again")
+        one.wait(IBV_WC_SUCCESS)
+        other.is_idle(0.1)
+    ends[0][1].reset()
+    first.srq.post_recv(chain(first, 2))
+    for n, (_, other) in enumerate(ends[1:]):
+        if n < 2:
+            other.wait(IBV_WC_SUCCESS)
+        else:
+            other.is_idle()
+    ends[3][1].qp.close()
+    assert wakeups() <= idle, "no message should wait any more"
+
+
+def chain(end, n):
+    """Make a list of n receives."""
+    wr = None
+    for _ in range(n):
+        wr = RecvWR(sg=[SGE(end.mr.buf, SIZE, end.mr.lkey)], num_sge=1, next_wr=wr)
+    return wr
 
 
 def no_receive(ctx):
@@ -409,7 +479,8 @@ def shared_reset(ctx):
 
 
 CASES = (late_receive, late_shared_receive, no_receive, no_peer, wrong_psn, wrong_psn_in_rts,
-         gone_peer, late_error, error_after_peer, query, refusals, in_rts, lid, reset, shared_reset)
+         gone_peer, late_error, error_after_peer, query, refusals, in_rts, lid, reset, shared_reset,
+         srq_wakeup)
 
 if __name__ == "__main__":
     {f.__name__: f for f in CASES}[sys.argv[2]](Context(name=sys.argv[1]))
