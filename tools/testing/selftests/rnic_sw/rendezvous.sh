@@ -159,6 +159,7 @@ t_case "a query returns what was set" "" by_pyverbs query
 t_case "values that cannot work are refused" "" by_pyverbs refusals
 t_case "attributes change in RTS" "" by_pyverbs in_rts
 t_case "a queue pair is reset and connected again" "" by_pyverbs reset
+t_case "doorbells during a reset" "" by_pyverbs doorbells_during_reset
 t_case "a queue pair with an SRQ is reset and connected again" "" by_pyverbs shared_reset
 t_case "queue pairs are reset and connected again over SCTP" "" reset_over_sctp
 t_case "a side names its peer by LID, the other one by LID or GID" "" by_pyverbs lid

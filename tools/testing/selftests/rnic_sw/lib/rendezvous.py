@@ -7,6 +7,9 @@ See Documentation/rendezvous.rst. The interpreter is the one for which Debian bu
 
 import ctypes
 import errno
+import os
+import signal
+import struct
 import sys
 import time
 
@@ -478,9 +481,52 @@ def shared_reset(ctx):
     reset(ctx, shared=True)
 
 
+POST_SEND, POST_RECV = 28, 29  # commands IB_USER_VERBS_CMD_*
+
+
+def ring_doorbells(fd):
+    """Post no work request to all queue pairs of the file, again and again."""
+    answer = ctypes.create_string_buffer(16)
+    bells = [struct.pack("IHHQIIII", command, 8, 1, ctypes.addressof(answer), handle, 0, 0, 64)
+             for handle in range(16) for command in (POST_SEND, POST_RECV)]
+    good = bells
+    while True:
+        for bell in list(good):
+            try:
+                os.write(fd, bell)
+            except OSError:
+                # the handle is not that of a queue pair
+                good = [one for one in good if one is not bell]
+
+
+def doorbells_during_reset(ctx):
+    """Doorbells of another process do not disturb a reset."""
+    a, b = End(ctx, 0x111111), End(ctx, PSN)
+    child = os.fork()
+    if not child:
+        ring_doorbells(ctx.cmd_fd)
+    try:
+        for n in range(30):
+            connect(a, b)
+            exchange(a, b, f"a {n}")
+            if n % 3 == 0:
+                # with a flush in progress
+                b.qp.modify(QPAttr(qp_state=IBV_QPS_ERR), IBV_QP_STATE)
+            for _ in range(6):
+                a.recv()
+                b.recv()
+                a.send("discarded")
+            if n % 3 == 1:
+                time.sleep(0.01)
+            reset_both(a, b)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
 CASES = (late_receive, late_shared_receive, no_receive, no_peer, wrong_psn, wrong_psn_in_rts,
          gone_peer, late_error, error_after_peer, query, refusals, in_rts, lid, reset, shared_reset,
-         srq_wakeup)
+         srq_wakeup, doorbells_during_reset)
 
 if __name__ == "__main__":
     {f.__name__: f for f in CASES}[sys.argv[2]](Context(name=sys.argv[1]))
