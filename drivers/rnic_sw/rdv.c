@@ -193,7 +193,9 @@ static struct rnic_rdv *new_rdv(struct rnic_qp *qp, const struct ib_qp_attr *att
 		.rq_psn = attr->rq_psn & 0xffffff,
 	};
 	spin_lock_init(&rdv->lock);
+	kref_init(&rdv->ref);
 	INIT_DELAYED_WORK(&rdv->work, rnic_rdv_work);
+	ddp_sock_owner_init(&rdv->owner, NULL);
 	return rdv;
 }
 
@@ -232,24 +234,50 @@ static int choose_peer(struct rnic_rdv *rdv, const struct ib_qp_attr *attr)
 	return role == RDV_SELF ? -EOPNOTSUPP : 0;
 }
 
-/* Make the rendezvous visible to upcalls, and begin to connect */
-static void rdv_publish(struct rnic_rdv *rdv)
+/*
+ * Listen before the peer's Request can arrive.  If that fails, no Request has claimed the queue
+ * pair, because the device has no listener on the address.  Return: 0 or a negative errno
+ */
+static int listen_or_unpublish(struct rnic_rdv *rdv)
 {
 	struct rnic_qp *qp = rdv->qp;
+	int err = rdv_port_get(rdv);
+
+	if (!err)
+		return 0;
+	WRITE_ONCE(qp->rdv, NULL);
+	return err;
+}
+
+/*
+ * Make the rendezvous visible to upcalls, and begin to listen or to connect.  The caller keeps its
+ * reference if that fails.  Return: 0 or a negative errno
+ */
+static int rdv_publish(struct rnic_rdv *rdv)
+{
+	struct rnic_qp *qp = rdv->qp;
+	int err;
 
 	rdv->next_try = jiffies;
+	rdv->port = rdv->active ? NULL : RDV_PORT_OPENING;
 	/*
+	 * Publish before listening, because the peer may be faster than this function.
+	 *
 	 * Publish before reading the state: either this function sees that the queue pair has
 	 * failed, or err_work, which is queued after the failure, sees the rendezvous and stops it.
 	 * Also pairs with the acquire in rnic_qp_rdv(); litmus: failed, publish
 	 */
 	xchg(&qp->rdv, rdv);
+	err = rdv->active ? 0 : listen_or_unpublish(rdv);
+	if (err)
+		return err;
 	if (READ_ONCE(qp->state) == QP_ERROR)
 		rnic_qp_schedule_flush(qp);
 	spin_lock_bh(&rdv->lock);
 	if (rdv->active)
 		__rdv_queue_work(rdv, 0);
 	spin_unlock_bh(&rdv->lock);
+	return 0;
 }
 
 static int enter_rtr(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
@@ -268,15 +296,11 @@ static int enter_rtr(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask
 	err = choose_peer(rdv, attr);
 	if (!err)
 		err = rnic_rnr_add(qp, RDV_FOREVER);
-	if (!err && !rdv->active)
-		err = rdv_port_get(rdv);
-	if (err) {
-		kfree(rdv);
-		return err;
-	}
-	ddp_sock_owner_init(&rdv->owner, NULL);
-	rdv_publish(rdv);
-	return 0;
+	if (!err)
+		err = rdv_publish(rdv);
+	if (err)
+		rdv_put(rdv);
+	return err;
 }
 
 /**
@@ -479,7 +503,7 @@ static bool __may_defer_flush(const struct rnic_rdv *rdv)
  */
 bool rnic_rdv_try_defer_flush(struct rnic_qp *qp)
 {
-	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
+	struct rnic_rdv *rdv = rdv_get(qp);
 	bool posted, defer;
 
 	if (!rdv)
@@ -501,6 +525,7 @@ bool rnic_rdv_try_defer_flush(struct rnic_qp *qp)
 	if (defer && posted)
 		__rdv_queue_work(rdv, 0);
 	spin_unlock_bh(&rdv->lock);
+	rdv_put(rdv);
 	return defer;
 }
 
@@ -517,7 +542,7 @@ bool rnic_rdv_try_defer_flush(struct rnic_qp *qp)
  */
 void rnic_rdv_stop(struct rnic_qp *qp)
 {
-	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
+	struct rnic_rdv *rdv = rdv_get(qp);
 	bool connected;
 
 	if (!rdv)
@@ -532,6 +557,7 @@ void rnic_rdv_stop(struct rnic_qp *qp)
 	if (!connected && rdv->ss)
 		rdv->type->stop(rdv->ss, true);
 	rdv_port_put(rdv);
+	rdv_put(rdv);
 }
 
 /**
@@ -546,8 +572,5 @@ void rnic_rdv_free(struct rnic_qp *qp)
 	if (!rdv)
 		return;
 	WRITE_ONCE(qp->rdv, NULL);
-	if (rdv->ss)
-		ddp_session_put(rdv->ss);
-	ddp_sock_owner_exit(&rdv->owner);
-	kfree_rcu(rdv, rcu);
+	rdv_put(rdv);
 }

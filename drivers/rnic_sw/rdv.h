@@ -6,6 +6,8 @@
 #ifndef _RNIC_SW_RDV_H
 #define _RNIC_SW_RDV_H
 
+#include <linux/err.h>
+#include <linux/kref.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -41,9 +43,10 @@ enum rdv_state {
 };
 
 /*
- * Rendezvous of a queue pair, from its modify to RTR until it is reset or destroyed.  While a
- * session exists, the session has a reference to the queue pair.  Contexts without such a reference
- * are RCU readers or hold rnic_dev.rdv_lock, because a reset frees the rendezvous.
+ * Rendezvous of a queue pair, from its modify to RTR until it is reset or destroyed, or until the
+ * modify fails.  A context that uses the rendezvous holds rnic_dev.rdv_lock, is an RCU reader, has
+ * a reference from rdv_get(), or makes an upcall of a session, which has a reference to the queue
+ * pair.
  */
 struct rnic_rdv {
 	/* constant after RTR */
@@ -56,8 +59,11 @@ struct rnic_rdv {
 	u8				path_mtu;
 	bool				active;	/* this side connects */
 
-	/* protected by rnic_dev.rdv_lock */
-	struct rdv_port			*port;	/* on which this passive side waits; or NULL */
+	/*
+	 * protected by rnic_dev.rdv_lock: listener on which this passive side waits, or NULL;
+	 * RDV_PORT_OPENING while the modify to RTR, which holds the lock, opens it
+	 */
+	struct rdv_port			*port;
 
 	spinlock_t			lock;	/* leaf; protects the members below */
 	enum rdv_state			state;
@@ -84,8 +90,11 @@ struct rnic_rdv {
 	struct negotiation_result	result;
 
 	struct delayed_work		work;	/* queued only if @state is not RDV_ENDED */
+	struct kref			ref;
 	struct rcu_head			rcu;
 };
+
+#define RDV_PORT_OPENING	((struct rdv_port *)ERR_PTR(-EINPROGRESS))
 
 /* rdv.c: the work item */
 void __rdv_queue_work(struct rnic_rdv *rdv, u32 ms);
@@ -96,7 +105,9 @@ int rdv_resolve_addrs(struct rnic_dev *dev, const struct rdma_ah_attr *ah,
 		      struct sockaddr_storage *local, struct sockaddr_storage *remote);
 bool rdv_addr_is_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
-/* rdv_session.c: sessions */
+/* rdv_session.c: references, sessions */
+struct rnic_rdv *rdv_get(const struct rnic_qp *qp);
+void rdv_put(struct rnic_rdv *rdv);
 extern const struct ddp_session_user rdv_session_user;
 int rdv_connect(struct rnic_rdv *rdv);
 int rdv_accept(struct rnic_rdv *rdv);

@@ -111,8 +111,8 @@ static struct rdv_port *open_rdv_port(struct rnic_dev *dev, const struct ddp_ses
 
 /**
  * rdv_port_get - listen on the rendezvous port for a queue pair
- * @rdv: rendezvous of the queue pair, which has no port yet; the caller must hold
- *	rnic_dev.rdv_lock
+ * @rdv: rendezvous of the queue pair; its port is RDV_PORT_OPENING, and is set to the listener, or
+ *	to NULL on failure; the caller must hold rnic_dev.rdv_lock
  *
  * Context: the task that modifies the queue pair; may sleep.
  *
@@ -129,10 +129,10 @@ int rdv_port_get(struct rnic_rdv *rdv)
 	p = find_rdv_port(dev, rdv->type, &addr);
 	if (!p)
 		p = open_rdv_port(dev, rdv->type, &addr);
+	WRITE_ONCE(rdv->port, IS_ERR(p) ? NULL : p);
 	if (IS_ERR(p))
 		return PTR_ERR(p);
 	p->users++;
-	rdv->port = p;
 	return 0;
 }
 

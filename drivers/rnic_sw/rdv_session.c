@@ -20,6 +20,47 @@
 #include "rdv_time.h"
 #include "rnr.h"
 
+/* References ----------------------------------------------------------------------------------- */
+
+/**
+ * rdv_get - get the rendezvous of a queue pair with a reference
+ * @qp: the queue pair
+ *
+ * Context: any.
+ *
+ * Return: the rendezvous; NULL if the queue pair has none.
+ */
+struct rnic_rdv *rdv_get(const struct rnic_qp *qp)
+{
+	struct rnic_rdv *rdv;
+
+	rcu_read_lock();
+	rdv = rnic_qp_rdv(qp);
+	if (rdv && !kref_get_unless_zero(&rdv->ref))
+		rdv = NULL;
+	rcu_read_unlock();
+	return rdv;
+}
+
+static void rnic_rdv_release(struct kref *ref)
+{
+	struct rnic_rdv *rdv = container_of(ref, struct rnic_rdv, ref);
+
+	if (rdv->ss)
+		ddp_session_put(rdv->ss);
+	ddp_sock_owner_exit(&rdv->owner);
+	kfree_rcu(rdv, rcu);
+}
+
+/**
+ * rdv_put - drop a reference
+ * @rdv: the rendezvous
+ */
+void rdv_put(struct rnic_rdv *rdv)
+{
+	kref_put(&rdv->ref, rnic_rdv_release);
+}
+
 static void fill_rdv_offer(struct ddp_offer *o, const struct negotiation_side *side,
 			   const struct rnic_rdv *rdv)
 {
@@ -251,12 +292,16 @@ static int rnic_rdv_handle_request(struct ddp_listener *l, struct ddp_session *s
 	struct rnic_qp *qp = NULL;
 	struct rnic_rdv *rdv;
 	struct rdv_msg peer;
+	bool claimed;
 
 	if (rdv_msg_decode(&peer, o->pd, o->pd_len))
 		qp = rnic_qp_find(dev, peer.dest_qpn);
 	if (qp) {
-		rdv = rnic_qp_rdv(qp);
-		if (rdv && try_claim_qp_for_request(rdv, ss, o, &peer))
+		rdv = rdv_get(qp);
+		claimed = rdv && try_claim_qp_for_request(rdv, ss, o, &peer);
+		if (rdv)
+			rdv_put(rdv);
+		if (claimed)
 			return 0;
 		rnic_qp_put(qp);
 	}

@@ -59,6 +59,7 @@ static struct {
 	struct ddp_listener	listener;	/* of the rendezvous port */
 	int			listening, owners;
 	int			listen_err, connect_err, accept_err, bind_err;
+	void			(*at_listen)(void);	/* called when a listener has started */
 	u64			rate;		/* last call of ddp_stream_set_tx_rate() */
 	struct { u16 ird, ord; } start;		/* last call of rnic_qp_start() */
 	bool			plain;		/* the peer's Reply has revision 1 */
@@ -180,6 +181,8 @@ static struct ddp_listener *listen_stub(const struct ddp_listen *l,
 	stubs.listener = (struct ddp_listener){ .type = &type, .user = user, .ctx = ctx };
 	stubs.listening++;
 	WARN_ON(ddp_addr_get_port(l->local) != htons(PORT));
+	if (stubs.at_listen)
+		stubs.at_listen();
 	return &stubs.listener;
 }
 

@@ -381,7 +381,29 @@ static void rtr_without_port_fails(struct kunit *test)
 	expect_all_released(test);
 }
 
+static int early_err;
+
+static void deliver_early_request(void)
+{
+	early_err = deliver_request(PASSIVE, PEER, 0, 2);
+}
+
+/* A peer may be so fast that its Request arrives before the call that opens the port has returned */
+static void request_during_rtr_is_accepted(struct kunit *test)
+{
+	stubs.at_listen = deliver_early_request;
+	early_err = 1;
+	KUNIT_EXPECT_EQ(test, 0, to_rtr(1));
+	KUNIT_EXPECT_EQ(test, 0, early_err);
+	KUNIT_EXPECT_EQ(test, 1, stubs.listening);
+	run_for(0);
+	KUNIT_EXPECT_TRUE(test, get_last_session()->accepted);
+	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
+	expect_all_released(test);
+}
+
 static struct kunit_case cases[] = {
+	KUNIT_CASE(request_during_rtr_is_accepted),
 	KUNIT_CASE(attempts_follow_each_other_with_pauses),
 	KUNIT_CASE(attempt_without_memory_is_repeated),
 	KUNIT_CASE(reply_binds_and_starts_stream),

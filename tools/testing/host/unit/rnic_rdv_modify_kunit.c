@@ -100,18 +100,18 @@ static void only_reset_leads_back_from_rtr(struct kunit *test)
 	expect_all_released(test);
 }
 
+static void fail_passive(void)
+{
+	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
+}
+
 /* If the queue pair fails while it enters RTR, its rendezvous must end */
 static void failure_during_rtr_is_noticed(struct kunit *test)
 {
-	struct rnic_rdv *rdv;
-
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
 	KUNIT_EXPECT_EQ(test, 0, stubs.flushes);
-	/* as if err_work had run before rdv_publish() */
-	rdv = stubs.qp[1].rdv;
-	stubs.qp[1].rdv = NULL;
-	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
-	rdv_publish(rdv);
+	stubs.at_listen = fail_passive;
+	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
 	KUNIT_EXPECT_EQ(test, 1, stubs.flushes);
 	expect_all_released(test);
 }
