@@ -11,6 +11,7 @@
  * rnic_qp_cm_revoke() can drop iw_cm's references early, when rnic_destroy_qp() would
  * otherwise wait until the program destroys the ID.
  */
+#include <linux/mutex.h>
 #include <linux/slab.h>
 
 #include "rnic.h"
@@ -29,6 +30,8 @@ struct rnic_qp_cm {
 	 * number of references taken by rnic_get_qp() that rnic_qp_add_ref() has not taken over yet
 	 */
 	unsigned int	early_refs;
+	/* serializes the modifies of the QP; here, because struct rnic_qp must not become larger */
+	struct mutex	modify_lock;
 };
 
 static struct rnic_qp_cm *to_rnic_qp_cm(struct ib_qp *ib)
@@ -49,11 +52,31 @@ int rnic_qp_cm_init(struct rnic_qp *qp)
 	if (!cm)
 		return -ENOMEM;
 	spin_lock_init(&cm->lock);
+	mutex_init(&cm->modify_lock);
 	cm->ib.real_qp = &qp->ib;
 	cm->qp = qp;
 	cm->refs = 1;
 	qp->cm = cm;
 	return 0;
+}
+
+/**
+ * rnic_qp_lock_modify - wait for other modifies of a QP, and keep them waiting
+ * @qp: the QP
+ *
+ * A reset replaces the stream of the QP.  Without this lock another modify, which has no reference
+ * to the QP, could act on the new stream with what it has found in the old one.
+ *
+ * Context: process; sleeps.
+ */
+void rnic_qp_lock_modify(struct rnic_qp *qp)
+{
+	mutex_lock(&qp->cm->modify_lock);
+}
+
+void rnic_qp_unlock_modify(struct rnic_qp *qp)
+{
+	mutex_unlock(&qp->cm->modify_lock);
 }
 
 static void __get_cm_ref(struct rnic_qp_cm *cm)

@@ -325,29 +325,10 @@ static int read_udata(struct ib_udata *udata, struct ib_qp_attr *attr, int mask)
 	return err ?: ib_respond_empty_udata(udata);
 }
 
-/**
- * rnic_modify_qp - verbs: change state, access rights, IRD and ORD, or rate of a queue
- * pair
- * @ib: the queue pair
- * @attr: new values
- * @mask: IB_QP_*: which values of @attr are valid
- * @udata: empty, or struct rnic_sw_modify_qp
- *
- * Changes nothing if it fails.
- *
- * Return: 0; -EOPNOTSUPP for an attribute that the device does not support, or for a rate
- * if the LLP cannot limit it; -EINVAL for a value that is invalid in the current state;
- * -ENOTCONN if the connection ended before its rate was set; or an error of rnic_rdv_modify() or
- * rnic_qp_reset().
- */
-int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
-		   struct ib_udata *udata)
+static int __modify_qp(struct rnic_qp *qp, struct ib_qp_attr *attr, int mask)
 {
-	struct rnic_qp *qp = to_rnic_qp(ib);
-	int err = read_udata(udata, attr, mask);
+	int err = check_modify(qp, attr, mask);
 
-	if (!err)
-		err = check_modify(qp, attr, mask);
 	if (err)
 		return err;
 	if (is_rendezvous(qp, attr, mask))
@@ -367,6 +348,39 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_STATE)
 		apply_qp_state(qp, attr->qp_state);
 	return 0;
+}
+
+/**
+ * rnic_modify_qp - verbs: change state, access rights, IRD and ORD, or rate of a queue
+ * pair
+ * @ib: the queue pair
+ * @attr: new values
+ * @mask: IB_QP_*: which values of @attr are valid
+ * @udata: empty, or struct rnic_sw_modify_qp
+ *
+ * Changes nothing if it fails.  Calls for the same queue pair wait for each other, so that a reset
+ * can replace the stream.
+ *
+ * Context: process; may sleep.  A handler of events or completions must not call this function
+ * while a consumer resets the queue pair, because the reset waits for the handler.
+ *
+ * Return: 0; -EOPNOTSUPP for an attribute that the device does not support, or for a rate
+ * if the LLP cannot limit it; -EINVAL for a value that is invalid in the current state;
+ * -ENOTCONN if the connection ended before its rate was set; or an error of rnic_rdv_modify() or
+ * rnic_qp_reset().
+ */
+int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata)
+{
+	struct rnic_qp *qp = to_rnic_qp(ib);
+	int err = read_udata(udata, attr, mask);
+
+	if (err)
+		return err;
+	rnic_qp_lock_modify(qp);
+	err = __modify_qp(qp, attr, mask);
+	rnic_qp_unlock_modify(qp);
+	return err;
 }
 
 /**

@@ -47,14 +47,12 @@ static bool is_used_by_cm(struct rnic_qp *qp)
 }
 
 /*
- * Begin to discard completions, and fail the stream.  The modify to RTR refuses a failed queue
- * pair, so no rendezvous begins from now on.  Return: 0 or a negative errno.
+ * Begin to discard completions, and fail the stream.  The caller holds modify_lock, so no modify to
+ * RTR can begin a rendezvous.  Return: 0 or a negative errno.
  */
 static int __begin_reset(struct rnic_qp *qp)
 {
 	lockdep_assert_held(&qp->dev->rdv_lock);
-	if (qp->discarding)
-		return -EBUSY;
 	if (is_used_by_cm(qp))
 		return -EINVAL;
 	rnic_qp_unpublish(qp);
@@ -85,6 +83,8 @@ static void end_old_stream(struct rnic_qp *qp)
 	smp_mb();
 	while (kref_read(&qp->ref) > 1)
 		usleep_range(50, 500);
+	/* read what the last holder of a reference has written; litmus: none */
+	smp_acquire__after_ctrl_dep();
 	rnic_qp_clear_retransmits(qp);
 	rnic_rnr_reset(qp);
 }
@@ -238,11 +238,10 @@ static int end_and_reset(struct rnic_qp *qp)
  * that was taken from an SRQ is lost, and the other receives stay in the SRQ.  Completion counters
  * stay attached and do not count the discarded requests.
  *
- * Context: process; sleeps until the LLP has dropped its references to the queue pair, but does not
- * wait for the peer.
+ * Context: process, modify_lock held; sleeps until the LLP has dropped its references to the queue
+ * pair and its event handlers have returned, but does not wait for the peer.
  *
- * Return: 0; -EINVAL if rdma_cm has connected the queue pair or is connecting it; -EBUSY if another
- * call resets it.
+ * Return: 0; -EINVAL if rdma_cm has connected the queue pair or is connecting it.
  */
 int rnic_qp_reset(struct rnic_qp *qp)
 {

@@ -511,6 +511,8 @@ int rnic_qp_cm_init(struct rnic_qp *qp);
 void rnic_qp_cm_exit(struct rnic_qp *qp);
 void rnic_qp_cm_revoke(struct rnic_qp *qp);
 bool rnic_qp_cm_has_refs(struct rnic_qp *qp);
+void rnic_qp_lock_modify(struct rnic_qp *qp);
+void rnic_qp_unlock_modify(struct rnic_qp *qp);
 void rnic_qp_cm_put(struct rnic_qp *qp);
 struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn);
 void rnic_qp_add_ref(struct ib_qp *ib);

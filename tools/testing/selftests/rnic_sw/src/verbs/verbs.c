@@ -19,7 +19,7 @@ static const struct test *const groups[] = {
 	buf_tests, data_tests, order_tests, post_tests, cq_tests, mr_tests,
 	remote_tests, local_tests, atomic_tests, imm_tests, flush_tests,
 	conn_tests, rough_tests, rings_tests, pack_tests, doorbell_tests, stream_tests, srq_tests,
-	mw_tests, abi_tests, owner_tests, limit_tests, charge_tests, race_tests,
+	reset_tests, mw_tests, abi_tests, owner_tests, limit_tests, charge_tests, race_tests,
 	cost_tests, show_tests, pace_tests, coalesce_tests,
 	odp_mr_tests, odp_away_tests, odp_wrong_tests, odp_stuck_tests,
 	odp_ends_tests, odp_storm_tests, odp_under_tests, dmabuf_tests, dmabuf_ends_tests,

@@ -70,6 +70,7 @@ extern const struct test post_tests[], cq_tests[], remote_tests[];
 extern const struct test local_tests[], mr_tests[], conn_tests[];
 extern const struct test flush_tests[], rough_tests[], rings_tests[], pack_tests[];
 extern const struct test doorbell_tests[];
+extern const struct test reset_tests[];
 extern const struct test stream_tests[], srq_tests[], mw_tests[];
 extern const struct test atomic_tests[], imm_tests[], abi_tests[];
 extern const struct test owner_tests[], limit_tests[], charge_tests[], race_tests[];
