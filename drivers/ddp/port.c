@@ -156,11 +156,16 @@ static const struct ddp_sock_callbacks calls = {
 	.state_change	= ddp_port_state_change,
 };
 
+/*
+ * Close the socket and free the port. SCTP aborts the connections that were not accepted: their
+ * SHUTDOWN could fail, and would then keep the listening socket.
+ */
 static void free_port(struct ddp_port *p)
 {
 	if (p->sock) {
 		ddp_sock_restore_callbacks(p->sock->sk, &p->orig_callbacks);
 		cancel_delayed_work_sync(&p->work);
+		sock_no_linger(p->sock->sk);
 		ddp_sock_release(p->sock);
 	}
 	kfree_rcu(p, rcu);

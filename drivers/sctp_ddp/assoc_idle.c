@@ -119,5 +119,5 @@ bool sddp_assoc_handle_idle_timer(struct sddp_assoc *a)
 	}
 	if (a->peer_accepted)
 		return !sddp_assoc_try_reset_to_unaccepted(a);
-	return sddp_table_del_if_idle(a);
+	return sddp_table_unhash_if_idle(a);
 }

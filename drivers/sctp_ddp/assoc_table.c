@@ -68,9 +68,7 @@ static void __table_del(struct sddp_assoc *a)
 
 /**
  * sddp_table_del - remove an association from the table
- * @a: the association
- *
- * No new local session can use the association afterwards.
+ * @a: the association, which releases its socket now
  *
  * Context: worker, with the association's mutex held.
  */
@@ -98,21 +96,21 @@ void sddp_table_unhash(struct sddp_assoc *a)
 }
 
 /**
- * sddp_table_del_if_idle - remove an association from the table if it is idle
+ * sddp_table_unhash_if_idle - remove an association from the hash table if it is idle
  * @a: the association
  *
  * Context: worker, with the association's mutex held.
- * Return: true if the association has been removed; false if it has a session or a
- * reserved stream number.
+ * Return: true if no new local session can use the association any more; false if it has a
+ * session or a reserved stream number.
  */
-bool sddp_table_del_if_idle(struct sddp_assoc *a)
+bool sddp_table_unhash_if_idle(struct sddp_assoc *a)
 {
 	bool idle;
 
 	spin_lock(&assocs_lock);
 	idle = !atomic_read(&a->live);
 	if (idle)
-		__table_del(a);
+		hash_del(&a->dest_node);
 	spin_unlock(&assocs_lock);
 	return idle;
 }
@@ -312,7 +310,7 @@ struct sddp_assoc *sddp_reserve_stream_pair(const struct ddp_connect *args,
 	if (a == fresh) {
 		sddp_assoc_kick(a);
 	} else {
-		sddp_sock_release(fresh, true);
+		sddp_sock_release(fresh);
 		sddp_assoc_put(fresh);
 	}
 	return a;

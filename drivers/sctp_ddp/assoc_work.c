@@ -50,16 +50,45 @@ static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool keep_defe
 	}
 }
 
+/* Release the socket of an association whose sessions have ended */
+static void release_sock_of_ended(struct sddp_assoc *a)
+{
+	a->closing = false;
+	cancel_delayed_work_sync(&a->idle);
+	sddp_table_del(a);
+	sddp_sock_release(a);
+	/* drop the reference of the socket callbacks */
+	sddp_assoc_put(a);
+}
+
+/*
+ * Send a SHUTDOWN. The worker releases the socket when SCTP's association has ended, or when the
+ * idle timer expires.
+ */
+static void begin_close(struct sddp_assoc *a)
+{
+	a->closing = true;
+	WRITE_ONCE(a->idle_due, false);
+	sddp_sock_shutdown(a);
+	mod_delayed_work(sddp_wq, &a->idle, SDDP_DEADLINE_SHUTDOWN * HZ);
+}
+
+/* Check whether the worker may release the socket of a closing association */
+static bool may_release_sock(struct sddp_assoc *a)
+{
+	return READ_ONCE(a->stop) || READ_ONCE(a->idle_due) || sddp_sock_has_ended(a);
+}
+
 /*
  * End the association and all its sessions. Send no Terminates, because they would only
- * delay the end (RFC 5043 11.3). @abort: see sddp_sock_release(). The caller must hold the
- * mutex.
+ * delay the end (RFC 5043 11.3). @abort: true to send an ABORT, false to send a SHUTDOWN. The
+ * caller must hold the mutex.
  */
 static void sddp_assoc_tear_down(struct sddp_assoc *a, enum iw_reason why,
 				 bool abort)
 {
 	sddp_unaccepted_remove(a);
-	sddp_table_del(a);
+	sddp_table_unhash(a);
 	a->why = why;
 	sddp_assoc_set_phase(a, SDDP_ENDED);
 	trace_sddp_assoc_end(a, why);
@@ -67,15 +96,16 @@ static void sddp_assoc_tear_down(struct sddp_assoc *a, enum iw_reason why,
 	cancel_delayed_work_sync(&a->stall_timer);
 	cancel_delayed_work_sync(&a->retry);
 	end_streams(a, why, false);
-	sddp_sock_release(a, abort);
 	/*
 	 * Free the buffer now: a QP that is not destroyed yet holds a reference to the
 	 * association, possibly for a long time.
 	 */
 	kvfree(a->out);
 	a->out = NULL;
-	/* drop the reference of the socket callbacks */
-	sddp_assoc_put(a);
+	if (abort)
+		release_sock_of_ended(a);
+	else
+		begin_close(a);
 }
 
 /*
@@ -224,7 +254,7 @@ static void connect_new_assoc(struct sddp_assoc *a)
 	int err;
 
 	/* do not connect if all sessions that needed the association have ended */
-	if (sddp_table_del_if_idle(a)) {
+	if (sddp_table_unhash_if_idle(a)) {
 		sddp_assoc_tear_down(a, IW_LOCAL_CLOSE, true);
 		return;
 	}
@@ -408,6 +438,8 @@ void sddp_assoc_work(struct work_struct *w)
 	/* end streams that were added after the end of the association */
 	if (a->phase == SDDP_ENDED)
 		sddp_assoc_handle_events(a, false, true);
+	if (a->closing && may_release_sock(a))
+		release_sock_of_ended(a);
 	mutex_unlock(&a->mutex);
 	memalloc_noio_restore(flags);
 	sddp_assoc_put(a);

@@ -47,12 +47,15 @@ struct socket;
  */
 #define SDDP_DEADLINE_SEND	30
 
+/* Time limit, in seconds, for the peer to reply to the SHUTDOWN of an association */
+#define SDDP_DEADLINE_SHUTDOWN	10
+
 /* Phases of an association */
 enum sddp_phase {
 	SDDP_NEW,		/* active side: the socket is not connected yet */
 	SDDP_CONNECTING,	/* active side: SCTP handshake */
 	SDDP_UP,		/* established */
-	SDDP_ENDED,		/* ended; the socket is released */
+	SDDP_ENDED,		/* all sessions have ended; see sddp_assoc.closing */
 };
 
 /**
@@ -204,6 +207,11 @@ struct sddp_assoc {
 	unsigned long		idle_until;
 	/* passive side: sddp_assoc_set_owner() was called */
 	bool			claimed;
+	/*
+	 * phase SDDP_ENDED: the socket is not released yet, because SCTP's association has not
+	 * ended after a SHUTDOWN
+	 */
+	bool			closing;
 	u32			violations;	/* protocol violations of an unaccepted peer */
 	/* reason why the worker must end the association, or IW_OK */
 	enum iw_reason		end_reason;
@@ -381,7 +389,7 @@ extern struct workqueue_struct *sddp_wq;
 void sddp_table_add_unshared(struct sddp_assoc *a);
 void sddp_table_del(struct sddp_assoc *a);
 void sddp_table_unhash(struct sddp_assoc *a);
-bool sddp_table_del_if_idle(struct sddp_assoc *a);
+bool sddp_table_unhash_if_idle(struct sddp_assoc *a);
 struct sddp_assoc *sddp_table_pop(void);
 struct sddp_assoc *sddp_reserve_stream_pair(const struct ddp_connect *args,
 					    work_func_t work, u16 *id);
@@ -499,7 +507,6 @@ void sddp_sock_copy_cookie_key(struct socket *child, const struct socket *listen
 int sddp_sock_create(struct sddp_assoc *a);
 int sddp_sock_connect(struct sddp_assoc *a);
 void sddp_sock_install_callbacks(struct sddp_assoc *a);
-void sddp_sock_release(struct sddp_assoc *a, bool abort);
 enum sddp_sock_state sddp_sock_update_state(struct sddp_assoc *a, int *err);
 bool sddp_sock_has_peer_restarted(const struct sddp_assoc *a,
 				  const struct sctp_association *asoc);
@@ -508,6 +515,11 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len);
 u32 sddp_sock_get_last_tsn(struct sddp_assoc *a);
 u32 sddp_sock_get_acked_tsn(struct sddp_assoc *a);
+
+/* sock_end.c: the end of a connected socket */
+void sddp_sock_shutdown(struct sddp_assoc *a);
+bool sddp_sock_has_ended(struct sddp_assoc *a);
+void sddp_sock_release(struct sddp_assoc *a);
 
 /* sock_buf.c: buffer limits of a connected socket */
 void sddp_sock_init_buffers(struct socket *sock, bool unaccepted);

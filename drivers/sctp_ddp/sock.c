@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Connected sockets: set-up and release, state, and sending.
+ * Connected sockets: set-up, state, and sending. sock_end.c releases them.
  *
  * The sockets are one-to-one style, so each socket has one association. Only the
  * association's worker sends on the socket and receives from it (recv.c).
@@ -221,42 +221,6 @@ void sddp_sock_install_callbacks(struct sddp_assoc *a)
 	ddp_sock_set_callbacks(sk, a, &calls, &a->orig_callbacks);
 	init_waitqueue_func_entry(&a->wait_entry, sddp_sock_wakeup);
 	add_wait_queue(sk_sleep(sk), &a->wait_entry);
-}
-
-/* Restore the socket's original callbacks, if sddp_sock_install_callbacks() has replaced them */
-static void detach_callbacks(struct sddp_assoc *a, struct sock *sk)
-{
-	if (sk->sk_user_data != a)
-		return;
-	remove_wait_queue(sk_sleep(sk), &a->wait_entry);
-	ddp_sock_restore_callbacks(sk, &a->orig_callbacks);
-}
-
-/* Set the association's socket, with the lock held because sddp_sock_query() reads it */
-static void set_sock(struct sddp_assoc *a, struct socket *sock)
-{
-	spin_lock_irq(&a->lock);
-	a->sock = sock;
-	spin_unlock_irq(&a->lock);
-}
-
-/**
- * sddp_sock_release - release the association's socket
- * @a: the association
- * @abort: true to send an ABORT; false to send a SHUTDOWN, whose handshake SCTP
- *	completes after this function has returned
- */
-void sddp_sock_release(struct sddp_assoc *a, bool abort)
-{
-	struct socket *sock = a->sock;
-
-	if (!sock)
-		return;
-	detach_callbacks(a, sock->sk);
-	if (abort)
-		sock_no_linger(sock->sk);
-	set_sock(a, NULL);
-	ddp_sock_release(sock);
 }
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Unit tests of drivers/ddp/port.c: which listener a peer belongs to if several
- * VRFs have the same address.
+ * VRFs have the same address, and the close of a listening socket.
  */
 #include <kunit/test.h>
 #include <linux/err.h>
@@ -35,6 +35,8 @@ static struct {
 	struct net_device dev;	/* the interface that the core finds */
 	int		vrf[8];	/* VRF of each interface */
 	u64		order;	/* order of the last listener of try_listen() */
+	bool		aborts;	/* the close of the socket will abort connections */
+	u32		aborted;	/* number of sockets that were closed so */
 } stubs;
 
 int ddp_ifindex_to_vrf(struct net *net, int ifindex)
@@ -78,7 +80,6 @@ void ddp_backlog_init(struct ddp_port_listener *l) {}
 void ddp_backlog_drain(struct ddp_port_listener *l) {}
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms) { return true; }
 void host_cancel_delayed(struct delayed_work *d) {}
-void sock_no_linger(struct sock *sk) {}
 
 int ddp_sock_accept(struct socket *listener, const struct ddp_sock_callbacks *orig_callbacks,
 		    struct socket **sock)
@@ -86,7 +87,16 @@ int ddp_sock_accept(struct socket *listener, const struct ddp_sock_callbacks *or
 	return -EAGAIN;
 }
 
-void ddp_sock_release(struct socket *s) {}
+void sock_no_linger(struct sock *sk)
+{
+	stubs.aborts = true;
+}
+
+void ddp_sock_release(struct socket *s)
+{
+	stubs.aborted += stubs.aborts;
+	stubs.aborts = false;
+}
 
 static int open_fake_socket(const struct ddp_listen *a, struct socket **sock)
 {
@@ -269,7 +279,22 @@ static void same_addr_listens_in_two_vrfs(struct kunit *test)
 	ddp_port_unlisten(b);
 }
 
+/* The close of a listening socket aborts the connections that were not accepted */
+static void close_aborts_unaccepted(struct kunit *test)
+{
+	struct ddp_listener *a, *b;
+
+	reset_stubs();
+	a = expect_listen(test, 3, 0, 0);
+	b = expect_listen(test, 4, 0, 0);
+	ddp_port_unlisten(a);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.aborted);
+	ddp_port_unlisten(b);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.aborted);
+}
+
 static struct kunit_case ddp_port_cases[] = {
+	KUNIT_CASE(close_aborts_unaccepted),
 	KUNIT_CASE(same_addr_listens_in_two_vrfs),
 	KUNIT_CASE(listener_of_vrf_gets_peer),
 	KUNIT_CASE(first_related_listener_gets_peer),

@@ -21,7 +21,8 @@ extern struct sddp_assoc_stubs {
 	int			more;		/* result of sddp_recv() */
 	bool			again;		/* sddp_tx_transmit() leaves data to send */
 	u32			received;	/* calls of sddp_recv() */
-	u32			released, aborted;	/* releases of the socket; aborts */
+	u32			shutdowns, released;	/* of the socket */
+	bool			unanswered;	/* the peer has not replied to the SHUTDOWN */
 	enum iw_reason		wrong;		/* result of sddp_sock_read_established() */
 	enum iw_reason		refused;	/* reason reported to the listener */
 	bool			waits;		/* the retry timer is running */

@@ -107,10 +107,19 @@ void sddp_listen_report_refused(struct sddp_assoc *a, enum iw_reason why)
 	stubs.refused = why;
 }
 
-void sddp_sock_release(struct sddp_assoc *a, bool abort)
+void sddp_sock_shutdown(struct sddp_assoc *a)
+{
+	stubs.shutdowns++;
+}
+
+bool sddp_sock_has_ended(struct sddp_assoc *a)
+{
+	return !stubs.unanswered;
+}
+
+void sddp_sock_release(struct sddp_assoc *a)
 {
 	stubs.released++;
-	stubs.aborted += abort;
 }
 
 int sddp_recv(struct sddp_assoc *a)
@@ -156,7 +165,7 @@ enum iw_reason ddp_sock_err_to_reason(int err, enum iw_reason otherwise)
 	return otherwise;
 }
 
-bool sddp_table_del_if_idle(struct sddp_assoc *a)
+bool sddp_table_unhash_if_idle(struct sddp_assoc *a)
 {
 	return a->phase == SDDP_UP && !atomic_read(&a->live);
 }

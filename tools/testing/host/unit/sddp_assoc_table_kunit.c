@@ -35,7 +35,7 @@ int sddp_sock_create(struct sddp_assoc *a)
 	return stubs.err;
 }
 
-void sddp_sock_release(struct sddp_assoc *a, bool abort)
+void sddp_sock_release(struct sddp_assoc *a)
 {
 	stubs.released++;
 }

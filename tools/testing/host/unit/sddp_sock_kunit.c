@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/sock.c: the state of an association's socket, and
- * the reason why the association ended. SCTP is a stub.
+ * Unit tests of drivers/sctp_ddp/{sock,sock_end}.c: the state of an association's socket, the
+ * reason why the association ended, and the release of the socket. SCTP is a stub.
  */
 #include <kunit/test.h>
 #include <linux/in.h>
@@ -22,6 +22,8 @@ static struct {
 	int			options;	/* number of SCTP options set */
 	int			fails;		/* number of the option that fails; 0: none */
 	int			why;
+	int			how;		/* argument of the last shutdown */
+	u32			aborted;	/* releases that abort SCTP's association */
 } stubs;
 
 /* SCTP -------------------------------------------------------------------------- */
@@ -64,8 +66,15 @@ void sock_release(struct socket *s)
 	ddp_sock_release(s);
 }
 
+int kernel_sock_shutdown(struct socket *s, int how)
+{
+	stubs.how = how;
+	return 0;
+}
+
 void ddp_sock_release(struct socket *s)
 {
+	stubs.aborted += s == &stubs.sock && stubs.sk.aborts;
 	if (s == made)
 		made = NULL;
 }
@@ -381,7 +390,43 @@ static void unacked_stays_unacked_after_end(struct kunit *test)
 	KUNIT_EXPECT_GT(test, (s32)(sddp_sock_get_last_tsn(&stubs.a) - 5), 0);
 }
 
+/*
+ * After a SHUTDOWN the socket must be kept until SCTP's association has ended: in the state
+ * SHUTDOWN-PENDING SCTP may have had no memory for the SHUTDOWN
+ */
+static void shutdown_ends_with_sctp(struct kunit *test)
+{
+	static const int states[] = {
+		SCTP_STATE_ESTABLISHED, SCTP_STATE_SHUTDOWN_PENDING, SCTP_STATE_SHUTDOWN_SENT,
+		SCTP_STATE_SHUTDOWN_RECEIVED, SCTP_STATE_SHUTDOWN_ACK_SENT,
+	};
+	int i;
+
+	sddp_sock_shutdown(&stubs.a);
+	KUNIT_EXPECT_EQ(test, SHUT_RDWR, stubs.how);
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		stubs.asoc.state = states[i];
+		KUNIT_EXPECT_FALSE(test, sddp_sock_has_ended(&stubs.a));
+	}
+	stubs.asoc.state = SCTP_STATE_CLOSED;
+	KUNIT_EXPECT_TRUE(test, sddp_sock_has_ended(&stubs.a));
+	end_assoc(0);
+	KUNIT_EXPECT_TRUE(test, sddp_sock_has_ended(&stubs.a));
+}
+
+/* A release aborts SCTP's association, so that SCTP cannot keep the socket */
+static void release_aborts(struct kunit *test)
+{
+	sddp_sock_release(&stubs.a);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.aborted);
+	KUNIT_EXPECT_NULL(test, stubs.a.sock);
+	sddp_sock_release(&stubs.a);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.aborted);
+}
+
 static struct kunit_case sddp_sock_cases[] = {
+	KUNIT_CASE(shutdown_ends_with_sctp),
+	KUNIT_CASE(release_aborts),
 	KUNIT_CASE(probe_leaks_no_socket),
 	KUNIT_CASE(socket_is_created_in_vrf),
 	KUNIT_CASE(errors_are_loss),

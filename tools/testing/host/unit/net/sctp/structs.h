@@ -52,7 +52,8 @@ struct sctp_association;
 
 enum {
 	SCTP_STATE_CLOSED, SCTP_STATE_COOKIE_WAIT, SCTP_STATE_ESTABLISHED = 3,
-	SCTP_STATE_SHUTDOWN_RECEIVED = 6,
+	SCTP_STATE_SHUTDOWN_PENDING, SCTP_STATE_SHUTDOWN_SENT, SCTP_STATE_SHUTDOWN_RECEIVED,
+	SCTP_STATE_SHUTDOWN_ACK_SENT,
 };
 
 typedef struct { void *at; } sockptr_t;
@@ -73,6 +74,7 @@ struct sock {
 	int			sk_rcvbuf, sk_sndbuf;
 	int			sk_wmem_queued;
 	struct { int n; }	sk_receive_queue;
+	bool			aborts;	/* a release will abort SCTP's association */
 };
 
 #define skb_queue_empty(q)	(!(q)->n)
@@ -106,7 +108,12 @@ struct socket { struct sock *sk; const struct proto_ops *ops; };
 #define init_waitqueue_func_entry(w, f)	((w)->func = (f))
 #define key_to_poll(key)	((unsigned long)(key))
 #define sock_set_reuseaddr(sk)	((void)(sk))
-#define sock_no_linger(sk)	((void)(sk))
+#define sock_no_linger(sk)	((sk)->aborts = true)
+#ifndef SHUT_RDWR
+#define SHUT_RDWR		2
+#endif
+/* A test of sock_end.c defines this function */
+int kernel_sock_shutdown(struct socket *s, int how);
 #define init_net		(*(struct net *)NULL)
 /* A test may define this function, which returns the socket that sock_create_kern() creates */
 struct socket *host_socket(void) __attribute__((weak));
