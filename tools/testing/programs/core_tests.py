@@ -13,7 +13,7 @@ import subprocess
 NAME = "rdma-core's Python tests"
 BUILT = os.environ.get("T_RDMA_CORE")
 TESTS = f"{BUILT or '/usr/share/doc/rdma-core'}/tests"
-LIMIT = 300
+LIMIT = 900
 RESULT = re.compile(r"\.\.\. .*?(ok|skipped|FAIL|ERROR|unexpected success|expected failure)\b", re.M | re.S)
 
 

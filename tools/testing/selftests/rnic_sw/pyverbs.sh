@@ -171,10 +171,10 @@ huge_pages() {
 
 # Run the tests by rdma-core's own runner, which connects queue pairs by ibv_modify_qp(). Only tests
 # that expect InfiniBand may fail. The tests compare the peer's memory as soon as a Write has
-# completed. Over TCP, with one CPU, the data have arrived by then, except if the peer's memory has to
-# be paged in.
+# completed. Over TCP, with one CPU, the data have arrived by then, except sometimes if the peer's
+# memory has to be paged in.
 run_unchanged() {
-	local ran name wrong=0
+	local ran name early=0 wrong=0
 	[ -z "${T_LLP:-}" ] && [ "$(nproc)" -eq 1 ] ||
 		t_skip "without changes the tests pass only over TCP and with one CPU"
 	unpack
@@ -185,17 +185,18 @@ run_unchanged() {
 	[ -n "$ran" ] || t_fail "the runner did not run to completion"
 	while read -r name; do
 		! grep -q "^    \"test_.*\.$name\":" "$T_DIR/lib/pyverbs_run.py" || continue
-		[ "$name" != test_odp_rc_rdma_write ] || continue
+		[ "$name" != test_odp_rc_rdma_write ] || { early=1; continue; }
 		echo "$name failed:"
 		grep -a -A 20 "^[EF][A-Z]*: $name " "$T_CASE/stderr"
 		wrong=1
 	done < <(sed -n 's/^\(ERROR\|FAIL\): \([^ ]*\) .*/\2/p' "$T_CASE/stderr")
 	t_check "only tests that expect InfiniBand fail" test $wrong = 0
-	check_unchanged_passes "$ran"
+	check_unchanged_passes "$ran" $early
 }
 
-# check_unchanged_passes RAN: check how many of RAN tests have passed, which is what is left after
-# the failures and skipped tests of the runner's last line
+# check_unchanged_passes RAN EARLY: check how many of RAN tests have passed, which is what is left
+# after the failures and skipped tests of the runner's last line. EARLY tests have failed because they
+# compared too early.
 check_unchanged_passes() {
 	local others want
 	others=$(tail -n 1 "$T_CASE/stderr" | tr -c '0-9\n' ' ')
@@ -204,7 +205,7 @@ check_unchanged_passes() {
 	want=$(print_documented_number "pass, by run_tests.py" "$1")
 	echo "$(($1 - others)) of $1 tests pass"
 	[ -z "$want" ] || t_check "$want tests pass, as tools/testing/pyverbs.rst says" \
-		test $(($1 - others)) -eq "$want"
+		test $(($1 - others + $2)) -eq "$want"
 }
 
 rm -f "$T_LOG/pyverbs.out" "$T_LOG/pyverbs.reasons"
