@@ -157,8 +157,8 @@ static int __post_one(struct rnic_qp *qp, const struct ib_send_wr *wr)
 static void handle_post_after_end(struct rnic_qp *qp)
 {
 	/*
-	 * A reset consumes the WQE, or leaves it to the next stream.  It waits for the references of
-	 * flushes, so do not take another one.
+	 * A reset consumes the WQE, or leaves it to the next stream.  It waits for the references
+	 * of flushes, so do not take another one.
 	 */
 	if (READ_ONCE(qp->discarding))
 		return;

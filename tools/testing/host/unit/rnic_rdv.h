@@ -36,13 +36,8 @@ static inline void ipv6_addr_set_v4mapped(__be32 v4, struct in6_addr *v6)
 #define PEER		500	/* QP number of each peer */
 #define PORT		291
 
-void rnic_qp_lock_modify(struct rnic_qp *qp)
-{
-}
-
-void rnic_qp_unlock_modify(struct rnic_qp *qp)
-{
-}
+void rnic_qp_lock_modify(struct rnic_qp *qp) { }
+void rnic_qp_unlock_modify(struct rnic_qp *qp) { }
 
 /* A session of the lower layer, which holds a reference to it until the session ends */
 struct session {

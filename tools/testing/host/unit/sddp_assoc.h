@@ -6,6 +6,7 @@
 #ifndef _HOST_UNIT_SDDP_ASSOC_H
 #define _HOST_UNIT_SDDP_ASSOC_H
 
+#include <kunit/test.h>
 #include <net/net_namespace.h>
 
 #include "../../../../drivers/ddp/internal.h"
@@ -40,5 +41,14 @@ extern struct sddp_assoc_stubs {
 	bool			locks_at_once;		/* run the worker at the next unlock */
 	int			left;		/* allocations that exist after this run */
 } stubs;
+
+/* sddp_assoc_kunit.c: helpers of all suites of associations */
+int test_init(struct kunit *test);
+void test_exit(struct kunit *test);
+/* Run the worker once. Return: true if it is queued again. */
+bool run_worker(void);
+/* Let @ms milliseconds pass, and run the idle timer when it expires */
+void advance_ms(u32 ms);
+void expect_assoc_ended(struct kunit *test, enum iw_reason why, bool abort);
 
 #endif

@@ -10,8 +10,7 @@
 
 /* Cases ------------------------------------------------------------------------- */
 
-/* Run the worker once. Return: true if it is queued again. */
-static bool run_worker(void)
+bool run_worker(void)
 {
 	sddp_assoc_kick(stubs.a);
 	stubs.queued = false;
@@ -19,7 +18,7 @@ static bool run_worker(void)
 	return stubs.queued;
 }
 
-static int test_init(struct kunit *test)
+int test_init(struct kunit *test)
 {
 	memset(&stubs, 0, sizeof(stubs));
 	jiffies = 1;
@@ -38,7 +37,7 @@ static void expect_assoc_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.released);
 }
 
-static void expect_assoc_ended(struct kunit *test, enum iw_reason why, bool abort)
+void expect_assoc_ended(struct kunit *test, enum iw_reason why, bool abort)
 {
 	KUNIT_EXPECT_EQ(test, (int)SDDP_ENDED, (int)stubs.a->phase);
 	KUNIT_EXPECT_EQ(test, (int)why, (int)stubs.a->why);
@@ -46,7 +45,7 @@ static void expect_assoc_ended(struct kunit *test, enum iw_reason why, bool abor
 	KUNIT_EXPECT_EQ(test, (u32)!abort, stubs.shutdowns);
 }
 
-static void test_exit(struct kunit *test)
+void test_exit(struct kunit *test)
 {
 	if (stubs.queued)	/* drop the reference of the work item */
 		sddp_assoc_put(stubs.a);
@@ -338,8 +337,7 @@ static bool is_assoc_up(void)
 	return stubs.a->phase == SDDP_UP;
 }
 
-/* Let @ms milliseconds pass, and run the idle timer when it expires */
-static void advance_ms(u32 ms)
+void advance_ms(u32 ms)
 {
 	while (ms--) {
 		jiffies++;
@@ -553,57 +551,7 @@ static void only_local_sessions_extend_active(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.shrunk + stubs.rejoined);
 }
 
-/* The end of the socket ------------------------------------------------------------- */
-
-/* Let the idle timeout end the fixture's association; the peer does not reply to the SHUTDOWN */
-static void begin_unanswered_shutdown(struct kunit *test)
-{
-	stubs.unanswered = true;
-	advance_ms(5000);
-	KUNIT_EXPECT_EQ(test, (int)SDDP_ENDED, (int)stubs.a->phase);
-	KUNIT_EXPECT_EQ(test, 1u, stubs.shutdowns);
-	run_worker();
-	KUNIT_EXPECT_EQ(test, 0u, stubs.released);
-}
-
-/* After a SHUTDOWN the association keeps its socket until SCTP's association has ended */
-static void shutdown_keeps_socket(struct kunit *test)
-{
-	begin_unanswered_shutdown(test);
-	stubs.unanswered = false;
-	run_worker();
-	expect_assoc_ended(test, IW_LOCAL_CLOSE, false);
-	KUNIT_EXPECT_FALSE(test, stubs.armed);
-	run_worker();
-	expect_assoc_ended(test, IW_LOCAL_CLOSE, false);
-}
-
-/*
- * If SCTP's association does not end after a SHUTDOWN, because the peer is unreachable or SCTP had
- * no memory for the SHUTDOWN, the socket is released after 10 s
- */
-static void lost_shutdown_releases_socket(struct kunit *test)
-{
-	begin_unanswered_shutdown(test);
-	advance_ms(9999);
-	KUNIT_EXPECT_EQ(test, 0u, stubs.released);
-	advance_ms(1);
-	expect_assoc_ended(test, IW_LOCAL_CLOSE, false);
-}
-
-/* At module unload the socket is released without waiting for the reply to the SHUTDOWN */
-static void stop_releases_socket_at_once(struct kunit *test)
-{
-	begin_unanswered_shutdown(test);
-	WRITE_ONCE(stubs.a->stop, true);
-	run_worker();
-	expect_assoc_ended(test, IW_LOCAL_CLOSE, false);
-}
-
 static struct kunit_case sddp_assoc_cases[] = {
-	KUNIT_CASE(shutdown_keeps_socket),
-	KUNIT_CASE(lost_shutdown_releases_socket),
-	KUNIT_CASE(stop_releases_socket_at_once),
 	KUNIT_CASE(assoc_without_session_ends),
 	KUNIT_CASE(session_cancels_eviction),
 	KUNIT_CASE(violator_is_evicted_anyway),
