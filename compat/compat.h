@@ -59,8 +59,8 @@
 #endif
 
 /*
- * Declare a member of struct rnic_gid_table for compat_keep_gid() in compat/verbs.h: the task
- * in which the core is reading an entry that has not changed. Written by this task only.
+ * Declare a member of struct rnic_gid_table for compat_record_unchanged_gid() in compat/verbs.h:
+ * the task in which the core is reading an entry that has not changed. Written by this task only.
  */
 #ifdef HAVE_GID_KEPT
 #define COMPAT_DECLARE_READER(name)

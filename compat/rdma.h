@@ -248,13 +248,13 @@ struct ib_qp_attach_comp_cntr_attr {
  * rdma_cm_id, compare its device and address with those of the iw_cm_id.
  */
 #ifdef HAVE_IW_CM_NET
-#define compat_iw_cm_net(id)	((id)->net)
+#define compat_iw_cm_get_net(id)	((id)->net)
 #else
 #include <linux/string.h>
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_cm.h>
 
-static inline struct net *compat_iw_cm_net(const struct iw_cm_id *id)
+static inline struct net *compat_iw_cm_get_net(const struct iw_cm_id *id)
 {
 	const struct rdma_cm_id *cm = id->context;
 
@@ -296,17 +296,17 @@ struct ib_device_param {
  * To find the device of an interface, rdma_cm of older kernels compares only MAC addresses. For the
  * probe of these kernels see COMPAT_GIDS in compat/verbs.h.
  *
- * compat_report_link_gid() makes the core read the GID table after the MAC address of the interface
- * has changed. compat_warn_same_address() warns if @other has a device: its MAC address is that of
- * @netdev, so rdma_cm cannot distinguish the devices of the two interfaces.
+ * compat_dispatch_gid_change() makes the core read the GID table after the MAC address of the
+ * interface has changed. compat_warn_same_address() warns if @other has a device: its MAC address
+ * is that of @netdev, so rdma_cm cannot distinguish the devices of the two interfaces.
  */
 #ifdef HAVE_FILL_RES_SRQ
-#define compat_report_link_gid(ib)			((void)(ib))
+#define compat_dispatch_gid_change(ib)			((void)(ib))
 #define compat_warn_same_address(netdev, other, id)	((void)(other))
 #else
 #include <rdma/ib_verbs.h>
 
-static inline void compat_report_link_gid(struct ib_device *ib)
+static inline void compat_dispatch_gid_change(struct ib_device *ib)
 {
 	struct ib_event event = {
 		.device = ib,

@@ -179,25 +179,25 @@ static void compat_fill_mac_gid(struct ib_device *ib, u32 port, int index,
  * the table, even if the entry has not changed. Until GID 0 is added again, rdma_cm does not
  * find the device, and its function cma_validate_port() may use a NULL pointer as the network
  * interface. The core skips an entry if the port has no interface at that moment. So
- * compat_keep_gid() records the task that reads an entry which has not changed, and
+ * compat_record_unchanged_gid() records the task that reads an entry which has not changed, and
  * compat_get_netdev(), which the core calls next in the same task, returns no interface.
  * Some kernels without fill_res_srq_entry do not call get_netdev() at that point, so no such
  * kernel gets this operation.
  */
 #ifdef HAVE_GID_KEPT
-#define compat_keep_gid(ib, port, index, gid)
+#define compat_record_unchanged_gid(ib, port, index, gid)
 #define COMPAT_GET_NETDEV
 #else
 #ifndef HAVE_FILL_RES_SRQ
-#define compat_keep_gid(ib, port, index, gid)
+#define compat_record_unchanged_gid(ib, port, index, gid)
 #define COMPAT_GET_NETDEV
 #else
 #include <linux/netdevice.h>
 #include <linux/sched.h>
 #include <rdma/ib_cache.h>
 
-static void compat_keep_gid(struct ib_device *ib, u32 port, int index,
-			    const union ib_gid *gid)
+static void compat_record_unchanged_gid(struct ib_device *ib, u32 port, int index,
+					const union ib_gid *gid)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib);
 	union ib_gid core;

@@ -190,7 +190,7 @@ static bool are_ifaces_related(const struct net_device *mine, const struct net_d
 }
 
 /**
- * ddp_addr_is_related - check whether rdma_cm may choose a device for an interface's addresses
+ * ddp_are_ifaces_related - check whether rdma_cm may choose a device for an interface's addresses
  * @net: network namespace
  * @mine: ifindex of the device's interface
  * @has: the interface with the addresses; it may be about to be removed
@@ -200,7 +200,7 @@ static bool are_ifaces_related(const struct net_device *mine, const struct net_d
  * Return: true if @has is the device's interface, or if rdma_cm may choose the device for its
  * addresses because one of the two interfaces is a VLAN on the other; false otherwise.
  */
-bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has)
+bool ddp_are_ifaces_related(struct net *net, int mine, const struct net_device *has)
 {
 	const struct net_device *dev;
 	bool yes;
@@ -211,23 +211,23 @@ bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has
 	rcu_read_unlock();
 	return yes;
 }
-EXPORT_SYMBOL_GPL(ddp_addr_is_related);
+EXPORT_SYMBOL_GPL(ddp_are_ifaces_related);
 
 /**
- * ddp_addr_may_serve - check whether a device may serve the addresses of an interface
+ * ddp_may_serve_iface - check whether a device may serve the addresses of an interface
  * @net: network namespace
  * @mine: ifindex of the device's interface
  * @has: ifindex of the interface with the addresses
  *
  * Called for listeners on the wildcard address. A device serves the addresses of its own
- * interface. It may also serve those of a related interface, see ddp_addr_is_related(), if
+ * interface. It may also serve those of a related interface, see ddp_are_ifaces_related(), if
  * both interfaces are in the same VRF.
  *
  * Context: any.
  *
  * Return: true if the device may serve the addresses, false otherwise.
  */
-bool ddp_addr_may_serve(struct net *net, int mine, int has)
+bool ddp_may_serve_iface(struct net *net, int mine, int has)
 {
 	const struct net_device *dev, *other;
 	bool yes;
@@ -240,7 +240,7 @@ bool ddp_addr_may_serve(struct net *net, int mine, int has)
 	rcu_read_unlock();
 	return yes;
 }
-EXPORT_SYMBOL_GPL(ddp_addr_may_serve);
+EXPORT_SYMBOL_GPL(ddp_may_serve_iface);
 
 /* Find the interface of a local address as rdma_bind_addr() does */
 static const struct net_device *find_local_dev(struct net *net, const struct sockaddr_storage *a)
@@ -258,7 +258,7 @@ static const struct net_device *find_local_dev(struct net *net, const struct soc
  * @mine: ifindex of the device's interface
  * @local: the address, which may be a wildcard address
  *
- * rdma_cm may give a device an address of another interface, see ddp_addr_is_related(). That
+ * rdma_cm may give a device an address of another interface, see ddp_are_ifaces_related(). That
  * interface can be in another VRF, and the address exists in that VRF only.
  *
  * Return: ifindex of the VRF of the interface that has the address. If @local is a wildcard
@@ -340,7 +340,7 @@ static int list_ipv6_addrs(struct net_device *dev, struct sockaddr_storage *at,
 #endif
 
 /**
- * ddp_addr_list_interface - list the addresses of an interface
+ * ddp_list_iface_addrs - list the addresses of an interface
  * @net: network namespace
  * @ifindex: the interface
  * @family: address family
@@ -350,8 +350,8 @@ static int list_ipv6_addrs(struct net_device *dev, struct sockaddr_storage *at,
  *
  * Return: number of addresses stored.
  */
-int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
-			    struct sockaddr_storage *at, int room)
+int ddp_list_iface_addrs(struct net *net, int ifindex, sa_family_t family,
+			 struct sockaddr_storage *at, int room)
 {
 	struct net_device *dev;
 	int n = 0;
@@ -364,4 +364,4 @@ int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
 	rcu_read_unlock();
 	return n;
 }
-EXPORT_SYMBOL_GPL(ddp_addr_list_interface);
+EXPORT_SYMBOL_GPL(ddp_list_iface_addrs);

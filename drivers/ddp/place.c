@@ -274,7 +274,8 @@ bool ddp_can_place_batch(const struct ddp_stream *s, u64 to, u32 len)
 }
 
 /* Copy the payload from @body, or from @llp if @body is NULL, to kernel memory */
-static enum iw_reason place_flat(struct ddp_llp *llp, const void *body, void *dst, u32 len)
+static enum iw_reason place_in_kernel_memory(struct ddp_llp *llp, const void *body, void *dst,
+					     u32 len)
 {
 	if (!body)
 		return llp->ops->read(llp, dst, len) ? IW_OK : IW_UNREADABLE;
@@ -283,15 +284,15 @@ static enum iw_reason place_flat(struct ddp_llp *llp, const void *body, void *ds
 }
 
 /* Copy the payload from @body, or from @llp if @body is NULL, to one SGE */
-static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
-				  const void *body, const struct ddp_sge *m)
+static enum iw_reason place_payload_in_sge(struct ddp_stream *s, struct ddp_llp *llp,
+					   const void *body, const struct ddp_sge *m)
 {
 	enum iw_reason why;
 
 	if (is_kernel_memory(s, m->stag)) {
 		/* this copy uses no MR: drop the cached reference, which delays revocation */
 		ddp_mr_cache_drop(&s->rx_mr);
-		return place_flat(llp, body, (void *)(uintptr_t)m->addr, m->len);
+		return place_in_kernel_memory(llp, body, (void *)(uintptr_t)m->addr, m->len);
 	}
 	/* the local consumer has posted the buffer, so an error is not the peer's fault */
 	if (ddp_mr_cache_get(s, &s->rx_mr, m, DDP_LOCAL_WRITE | DDP_RECV_BUF))
@@ -324,14 +325,14 @@ enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 	struct ddp_sge m;
 
 	if (to->buf->flat) {
-		why = place_flat(llp, body, to->buf->flat + to->off, len);
+		why = place_in_kernel_memory(llp, body, to->buf->flat + to->off, len);
 		to->off += len;
 		return why;
 	}
 	while (len && !why) {
 		if (!cursor_peek_piece(to, len, &m))
 			return IW_LOCAL_PROT;
-		why = place_piece(s, llp, body, &m);
+		why = place_payload_in_sge(s, llp, body, &m);
 		to->off += m.len;
 		len -= m.len;
 		if (body)
@@ -340,8 +341,8 @@ enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 	return why;
 }
 
-static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
-				  void *dst)
+static enum iw_reason fetch_payload_from_sge(struct ddp_stream *s, const struct ddp_sge *m,
+					     void *dst)
 {
 	enum iw_reason why;
 
@@ -384,7 +385,7 @@ enum iw_reason ddp_fetch_payload(struct ddp_stream *s, struct ddp_cursor *from,
 	while (len && !why) {
 		if (!cursor_peek_piece(from, len, &m))
 			return IW_DDP_CATASTROPHIC;
-		why = fetch_piece(s, &m, dst);
+		why = fetch_payload_from_sge(s, &m, dst);
 		from->off += m.len;
 		dst += m.len;
 		len -= m.len;

@@ -80,7 +80,7 @@ static u32 ddp_port_hash(const struct net *net,
 
 /* The socket --------------------------------------------------------------- */
 
-static void adopt_child(struct ddp_port *p, struct socket *sock)
+static void pass_accepted_sock(struct ddp_port *p, struct socket *sock)
 {
 	struct sock *sk = sock->sk;
 
@@ -97,13 +97,13 @@ static void adopt_child(struct ddp_port *p, struct socket *sock)
 	ddp_sock_release(sock);
 }
 
-static int accept_one(struct ddp_port *p)
+static int accept_one_connection(struct ddp_port *p)
 {
 	struct socket *sock;
 	int err = ddp_sock_accept(p->sock, &p->orig_callbacks, &sock);
 
 	if (!err)
-		adopt_child(p, sock);
+		pass_accepted_sock(p, sock);
 	return err;
 }
 
@@ -121,7 +121,7 @@ static void ddp_port_accept_all(struct work_struct *work)
 	int n, err = 0;
 
 	for (n = 0; n < ACCEPT_BATCH; n++) {
-		err = accept_one(p);
+		err = accept_one_connection(p);
 		if (err && err != -ECONNABORTED)
 			break;
 	}
@@ -324,8 +324,8 @@ static void ddp_listener_remove(struct ddp_port_listener *l)
  * the port. Otherwise wait until the creator has opened the socket. Return: 0,
  * or the negative errno for which the socket could not be opened.
  */
-static int open_or_wait_port(struct ddp_port *p, const struct ddp_listen *a, int limit,
-			     bool first)
+static int open_or_wait_for_port(struct ddp_port *p, const struct ddp_listen *a, int limit,
+				 bool first)
 {
 	if (first) {
 		p->err = open_and_listen(p, a, limit);
@@ -363,7 +363,7 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 		kfree(l);
 		return ERR_PTR(err);
 	}
-	err = open_or_wait_port(l->port, a, l->limit, l->port == fresh);
+	err = open_or_wait_for_port(l->port, a, l->limit, l->port == fresh);
 	if (l->port != fresh)
 		kfree(fresh);
 	if (!err)
@@ -442,7 +442,8 @@ find_and_get_shared_listener(const struct ddp_port *p, const struct sockaddr_sto
 	if (!has)
 		return NULL;
 	list_for_each_entry_rcu(l, &p->listeners, list)
-		if (ddp_addr_is_related(p->net, l->ifindex, has) && kref_get_unless_zero(&l->ref))
+		if (ddp_are_ifaces_related(p->net, l->ifindex, has) &&
+		    kref_get_unless_zero(&l->ref))
 			return l;
 	return NULL;
 }

@@ -98,8 +98,8 @@ static bool may_keep_cached_mr(const struct ddp_stream *s, const struct ddp_rx_s
 	       (!g->h.last || g->rights == DDP_REMOTE_WRITE);
 }
 
-static enum iw_reason rx_tagged(struct ddp_stream *s, struct ddp_llp *llp,
-				struct ddp_rx_seg *g)
+static enum iw_reason rx_tagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
+					struct ddp_rx_seg *g)
 {
 	struct ddp_grant grant = {};
 	enum iw_reason why;
@@ -119,8 +119,8 @@ static enum iw_reason rx_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	return why;
 }
 
-static enum iw_reason rx_untagged(struct ddp_stream *s, struct ddp_llp *llp,
-				  const struct ddp_rx_seg *g)
+static enum iw_reason rx_untagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
+					  const struct ddp_rx_seg *g)
 {
 	struct ddp_grant grant = {};
 	struct ddp_cursor *sink;
@@ -190,8 +190,8 @@ static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 		trace_ddp_segment_received(s, &g->h, g->payload);
 	}
 	if (!why)
-		why = g->h.tagged ? rx_tagged(s, llp, g)
-				  : rx_untagged(s, llp, g);
+		why = g->h.tagged ? rx_tagged_segment(s, llp, g)
+				  : rx_untagged_segment(s, llp, g);
 	if (why && why != IW_AGAIN)
 		ddp_rx_fail_segment(s, why, g);
 	return why;
@@ -241,7 +241,7 @@ static enum iw_reason rx_deliver_early(struct ddp_stream *s,
 	if (!why)
 		trace_ddp_segment_received(s, &g.h, g.payload);
 	if (!why)
-		why = rx_tagged(s, NULL, &g);
+		why = rx_tagged_segment(s, NULL, &g);
 	if (why)
 		ddp_rx_fail_segment(s, why, &g);
 	return why;

@@ -26,7 +26,7 @@
 #include "untagged.h"
 
 /* Compare the bytes before the TO or QN, without a slow call of memcmp() */
-static bool is_equal_before_to(const u8 *a, const u8 *b)
+static bool is_hdr_prefix_equal(const u8 *a, const u8 *b)
 {
 	static_assert(DDP_T_STAG == sizeof(u16) && DDP_T_TO == DDP_T_STAG + sizeof(u32));
 	return get_unaligned_be16(a) == get_unaligned_be16(b) &&
@@ -38,7 +38,7 @@ static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
-	return len == g->len && is_equal_before_to(head, g->raw);
+	return len == g->len && is_hdr_prefix_equal(head, g->raw);
 }
 
 /* Check whether the TO follows that of the last segment and of @n more segments of its length */
@@ -143,7 +143,7 @@ static u32 read_mo(const void *body)
 }
 
 /* Check whether an untagged segment is the next one of the same message */
-static bool is_next_untagged(const struct ddp_stream *s, const u8 *head, const void *body)
+static bool is_next_untagged_segment(const struct ddp_stream *s, const u8 *head, const void *body)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
@@ -164,7 +164,7 @@ static noinline bool rx_try_next_untagged(struct ddp_stream *s, const u8 *head, 
 	const struct ddp_grant grant = { .buf = sink->buf };
 	enum iw_reason why;
 
-	if (!has_same_header(s, head, len) || !is_next_untagged(s, head, body))
+	if (!has_same_header(s, head, len) || !is_next_untagged_segment(s, head, body))
 		return false;
 	g->h.mo += g->payload;
 	put_unaligned_be32(g->h.mo, g->raw + DDP_U_MO);
@@ -224,12 +224,12 @@ int ddp_rx_get_next_page_off(const struct ddp_stream *s)
 }
 EXPORT_SYMBOL_GPL(ddp_rx_get_next_page_off);
 
-bool ddp_rx_continues(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
+bool ddp_rx_continues_msg(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 {
 	return s->rx_mr && has_same_header(s, head, len) && s->rx_seg.h.tagged &&
 	       !s->rx_seg.h.last && is_tagged_contiguous(s, head, n);
 }
-EXPORT_SYMBOL_GPL(ddp_rx_continues);
+EXPORT_SYMBOL_GPL(ddp_rx_continues_msg);
 
 /*
  * Process a batch of @n segments with one check and one copy. Return: true if

@@ -241,16 +241,16 @@ static int convert_memory_error(int err)
  * Give a socket a file, which has the current credentials. Return: 0; or a negative
  * errno, and the socket is released.
  */
-static int add_file(struct socket *sock)
+static int add_sock_file(struct socket *sock)
 {
 	return PTR_ERR_OR_ZERO(sock_alloc_file(sock, O_NONBLOCK, NULL));
 }
 
-static int create_as_current(struct net *net, int family, int protocol, struct socket **sock)
+static int create_sock_as_current(struct net *net, int family, int protocol, struct socket **sock)
 {
 	int err = sock_create_kern(net, family, SOCK_STREAM, protocol, sock);
 
-	return err ?: add_file(*sock);
+	return err ?: add_sock_file(*sock);
 }
 
 /**
@@ -274,7 +274,7 @@ int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
 {
 	const struct cred *mine = override_creds(owner->cred);
 	struct socket *fresh;
-	int err = create_as_current(net, family, protocol, &fresh);
+	int err = create_sock_as_current(net, family, protocol, &fresh);
 
 	revert_creds(mine);
 	if (err)
@@ -295,12 +295,12 @@ EXPORT_SYMBOL_GPL(ddp_sock_create);
  * socket. The caller must have removed the callbacks of the listening socket from @sock,
  * because TCP or SCTP may call them even after the release. Return: 0, or a negative errno.
  */
-static int add_file_or_reset(struct socket *sock)
+static int add_sock_file_or_reset(struct socket *sock)
 {
 	int err;
 
 	sock_no_linger(sock->sk);
-	err = add_file(sock);
+	err = add_sock_file(sock);
 	if (err)
 		return err;
 	lock_sock(sock->sk);
@@ -334,7 +334,7 @@ int ddp_sock_accept(struct socket *listener, const struct ddp_sock_callbacks *or
 		ddp_sock_restore_callbacks((*sock)->sk, orig_callbacks);
 		compat_sk_child_net((*sock)->sk);
 		set_cgroups((*sock)->sk, &listener->sk->sk_cgrp_data);
-		err = add_file_or_reset(*sock);
+		err = add_sock_file_or_reset(*sock);
 	}
 	revert_creds(mine);
 	return convert_memory_error(err);

@@ -473,8 +473,8 @@ static enum iw_reason check_may_invalidate(const struct ddp_stream *s,
  * may request this. Needs no reference: another request may make the MR valid again
  * meanwhile, but the order of such concurrent requests is not defined.
  */
-static enum iw_reason check_already_invalid(const struct ddp_stream *s, const struct ddp_region *r,
-					    u32 stag, bool remote)
+static enum iw_reason check_may_invalidate_again(const struct ddp_stream *s,
+						 const struct ddp_region *r, u32 stag, bool remote)
 {
 	return remote ? IW_RDMAP_INVALIDATE : check_may_invalidate(s, r, stag, remote);
 }
@@ -496,7 +496,7 @@ static enum iw_reason region_invalidate(const struct ddp_stream *s, struct ddp_r
 	enum iw_reason why;
 
 	if (!valid)
-		return check_already_invalid(s, r, stag, remote);
+		return check_may_invalidate_again(s, r, stag, remote);
 	why = check_may_invalidate(s, r, stag, remote);
 	if (why)
 		return why;
@@ -539,7 +539,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 		why = region_invalidate(s, r, stag, remote);
 		ddp_region_put(r);
 	} else if (r) {
-		why = check_already_invalid(s, r, stag, remote);
+		why = check_may_invalidate_again(s, r, stag, remote);
 	}
 	local_bh_enable();
 	/* wait until others drop their references; meanwhile RCU keeps @r allocated */

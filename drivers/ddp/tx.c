@@ -155,14 +155,14 @@ static u32 compute_next_header(const struct ddp_stream *s, u32 mulpdu, struct dd
 	return ddp_compute_segment(&state, mulpdu, h);
 }
 
-static void account_pulled(struct ddp_stream *s, u32 segments, u32 bytes)
+static void account_pulled_segments(struct ddp_stream *s, u32 segments, u32 bytes)
 {
 	s->msg_pulled += bytes;
 	s->bytes += bytes;
 	s->segments += segments;
 }
 
-bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
+bool ddp_tx_pull(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 {
 	struct ddp_hdr h;
 
@@ -183,13 +183,13 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	seg->len = compute_next_header(s, mulpdu, &h);
 	seg->hdr_len = ddp_hdr_encode(seg->hdr, &h);
 	s->msg_pulled_before = s->msg_pulled;
-	account_pulled(s, 1, seg->len);
+	account_pulled_segments(s, 1, seg->len);
 	seg->left = s->msg.buf->len - s->msg_pulled;
 	WRITE_ONCE(s->in_msg, !h.last);
 	trace_ddp_segment_pulled(s, &h, seg->len);
 	return true;
 }
-EXPORT_SYMBOL_GPL(ddp_tx_next);
+EXPORT_SYMBOL_GPL(ddp_tx_pull);
 
 /*
  * Write the headers of the next @n segments, which have @len bytes of payload
@@ -211,10 +211,10 @@ static void write_headers(struct ddp_stream *s, const struct ddp_txbatch *batch,
 		h.to += h.tagged ? len : 0;
 		h.mo += h.tagged ? 0 : len;
 	}
-	account_pulled(s, n, n * len);
+	account_pulled_segments(s, n, n * len);
 }
 
-u32 ddp_tx_next_batch(struct ddp_stream *s, const struct ddp_txbatch *batch)
+u32 ddp_tx_pull_batch(struct ddp_stream *s, const struct ddp_txbatch *batch)
 {
 	u32 hdr_len = ddp_hdr_len(&s->msg.hdr), len = batch->len - hdr_len, n;
 
@@ -227,10 +227,10 @@ u32 ddp_tx_next_batch(struct ddp_stream *s, const struct ddp_txbatch *batch)
 		write_headers(s, batch, n, len);
 	return n;
 }
-EXPORT_SYMBOL_GPL(ddp_tx_next_batch);
+EXPORT_SYMBOL_GPL(ddp_tx_pull_batch);
 
-/* noinline keeps this rare path out of ddp_tx_fill() */
-noinline void ddp_tx_undo_next(struct ddp_stream *s)
+/* noinline keeps this rare path out of ddp_tx_copy_data() */
+noinline void ddp_tx_undo_pull(struct ddp_stream *s)
 {
 	ddp_mr_cache_drop(&s->tx_mr);
 	s->segments--;
@@ -239,9 +239,9 @@ noinline void ddp_tx_undo_next(struct ddp_stream *s)
 	ddp_cursor_seek(&s->src, s->msg.buf, s->msg_pulled);
 	WRITE_ONCE(s->in_msg, true);
 }
-EXPORT_SYMBOL_GPL(ddp_tx_undo_next);
+EXPORT_SYMBOL_GPL(ddp_tx_undo_pull);
 
-bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
+bool ddp_tx_copy_data(struct ddp_stream *s, void *dst, u32 len)
 {
 	struct iw_failure f = {};
 
@@ -250,7 +250,7 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 		if (!f.why)
 			return true;
 		if (f.why == IW_AGAIN) {
-			ddp_tx_undo_next(s);
+			ddp_tx_undo_pull(s);
 			return false;
 		}
 		ddp_mr_cache_drop(&s->tx_mr);
@@ -259,7 +259,7 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 	WRITE_ONCE(s->in_msg, false);
 	return false;
 }
-EXPORT_SYMBOL_GPL(ddp_tx_fill);
+EXPORT_SYMBOL_GPL(ddp_tx_copy_data);
 
 u32 ddp_tx_get_page_off(struct ddp_stream *s)
 {

@@ -164,7 +164,7 @@ static void mpa_conn_advance_close(struct mpa_conn *c)
 	if (!READ_ONCE(c->closing))
 		return;
 	/*
-	 * Pairs with set_drained(), which sets drained after the last FPDU was
+	 * Pairs with set_tx_drained(), which sets drained after the last FPDU was
 	 * passed to TCP. Without the acquire, our FIN could be sent before the last
 	 * FPDU; litmus: drained
 	 */
@@ -205,7 +205,7 @@ static enum iw_reason get_close_reason(const struct mpa_conn *c)
  * Tear down the connection if TCP has closed or lost it, or report to the ULP that
  * the peer has closed. The caller must have received all data that was in the socket.
  */
-static void mpa_conn_handle_closed(struct mpa_conn *c)
+static void mpa_conn_end_or_report_close(struct mpa_conn *c)
 {
 	bool news;
 	int err;
@@ -264,7 +264,7 @@ static bool advance_full_operation(struct mpa_conn *c)
 	if (more)
 		mpa_conn_set_event(c, MPA_EV_RX);
 	else
-		mpa_conn_handle_closed(c);
+		mpa_conn_end_or_report_close(c);
 	return more;
 }
 

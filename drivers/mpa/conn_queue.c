@@ -25,7 +25,7 @@ static DEFINE_SPINLOCK(connqs_lock);
  * Compute the hash key of a queue. The seed is random: otherwise a user could choose
  * process IDs whose queues fall into the same hash bucket, and so make look-ups slow.
  */
-static u32 connq_hash_key(const void *listener, pid_t process)
+static u32 compute_connq_hash_key(const void *listener, pid_t process)
 {
 	static u32 seed;
 
@@ -40,7 +40,7 @@ static struct mpa_connq *__find_get_connq(const void *listener, pid_t process)
 	struct mpa_connq *connq;
 
 	lockdep_assert_held(&connqs_lock);
-	hash_for_each_possible(connqs, connq, node, connq_hash_key(listener, process))
+	hash_for_each_possible(connqs, connq, node, compute_connq_hash_key(listener, process))
 		if (connq->listener == listener && connq->process == process) {
 			refcount_inc(&connq->ref);
 			return connq;
@@ -137,7 +137,7 @@ struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work)
 	spin_lock_irq(&connqs_lock);
 	connq = __find_get_connq(listener, process);
 	if (!connq) {
-		hash_add(connqs, &fresh->node, connq_hash_key(listener, process));
+		hash_add(connqs, &fresh->node, compute_connq_hash_key(listener, process));
 		connq = fresh;
 	}
 	spin_unlock_irq(&connqs_lock);

@@ -19,7 +19,7 @@
 #define DEADLINE_REQUEST	10	/* responder's time limit to receive a Request, in s */
 #define DEADLINE_REPLY		60	/* initiator's time limit to receive a Reply, in s */
 
-static enum iw_reason err_to_lost_reason(int err)
+static enum iw_reason mpa_err_to_reason(int err)
 {
 	return ddp_sock_err_to_reason(err, IW_MPA_LOST);
 }
@@ -94,7 +94,7 @@ static int read_frame_bytes(struct mpa_conn *c)
 	if (n > 0)
 		mpa_startup_process_input(c->su, buf, n);
 	else
-		mpa_startup_handle_eof(c->su, is_frame_acked(c));
+		mpa_startup_record_eof(c->su, is_frame_acked(c));
 	return 0;
 }
 
@@ -144,7 +144,7 @@ static void schedule_write_retry(struct mpa_conn *c)
 {
 	if (!c->has_deadline)
 		mpa_conn_set_deadline(c, MPA_DEADLINE_MEMORY);
-	c->retry_ms = mpa_next_retry_delay(c->retry_ms);
+	c->retry_ms = mpa_compute_retry_delay(c->retry_ms);
 	mpa_conn_arm_timer_if_earlier(c, msecs_to_jiffies(c->retry_ms));
 }
 
@@ -156,17 +156,17 @@ static bool write_frame(struct mpa_conn *c)
 {
 	int err = report_established_and_write_frame(c);
 
-	if (ddp_sock_is_transient(err)) {
+	if (ddp_sock_is_transient_error(err)) {
 		schedule_write_retry(c);
 		return false;
 	}
 	if (err) {
-		mpa_conn_tear_down(c, err_to_lost_reason(err), NULL);
+		mpa_conn_tear_down(c, mpa_err_to_reason(err), NULL);
 		return false;
 	}
 	c->startup_written = 0;
 	c->retry_ms = 0;
-	mpa_startup_handle_sent(c->su);
+	mpa_startup_record_sent(c->su);
 	if (c->su->initiator)
 		mpa_conn_set_deadline(c, DEADLINE_REPLY);
 	return true;
@@ -205,7 +205,7 @@ static bool refuse_if_early_data(struct mpa_conn *c)
  * Return: true if start-up has to wait, or the connection was torn down; false if
  * start-up has failed, because the peer has sent more than its Request.
  */
-static bool handle_request(struct mpa_conn *c)
+static bool report_request_if_connected(struct mpa_conn *c)
 {
 	int err;
 	/* get the error first, because mpa_sock_read() clears the error of the socket */
@@ -221,7 +221,7 @@ static bool handle_request(struct mpa_conn *c)
 		return true;
 	if (state != MPA_SOCK_OPEN)
 		mpa_conn_tear_down(c, state == MPA_SOCK_LOST ?
-					err_to_lost_reason(err) : IW_PEER_CLOSED,
+					mpa_err_to_reason(err) : IW_PEER_CLOSED,
 				   NULL);
 	else if (!c->reported)
 		report_request_to_ulp(c);
@@ -272,7 +272,7 @@ static void advance_startup(struct mpa_conn *c)
 				return;
 			break;
 		case MPA_WANT_OFFER:
-			if (handle_request(c))
+			if (report_request_if_connected(c))
 				return;
 			break;
 		case MPA_WANT_ENTER:
@@ -294,7 +294,7 @@ static void advance_startup(struct mpa_conn *c)
  * Begin to exchange start-up frames if the TCP handshake is complete; tear down the
  * connection if the handshake has failed
  */
-static void handle_tcp_connect_state(struct mpa_conn *c)
+static void begin_startup_if_connected(struct mpa_conn *c)
 {
 	int err;
 
@@ -309,7 +309,7 @@ static void handle_tcp_connect_state(struct mpa_conn *c)
 		advance_startup(c);
 		return;
 	default:
-		mpa_conn_tear_down(c, err_to_lost_reason(err), NULL);
+		mpa_conn_tear_down(c, mpa_err_to_reason(err), NULL);
 	}
 }
 
@@ -322,7 +322,7 @@ static void handle_tcp_connect_state(struct mpa_conn *c)
 void mpa_conn_advance_startup(struct mpa_conn *c)
 {
 	if (c->phase == MPA_CONNECTING)
-		handle_tcp_connect_state(c);
+		begin_startup_if_connected(c);
 	else
 		advance_startup(c);
 }

@@ -94,8 +94,8 @@ static void start_extent_in_piece(struct mpa_cursor *cur, u32 off)
 }
 
 /* Begin an extent at offset @off of @skb; @off must be less than the skb's length */
-static void mpa_cursor_start_in_skb(struct mpa_cursor *cur, const struct sk_buff *skb,
-				    u32 off)
+static void mpa_cursor_seek_in_skb(struct mpa_cursor *cur, const struct sk_buff *skb,
+				   u32 off)
 {
 	u32 len;
 
@@ -131,14 +131,14 @@ static void mpa_cursor_seek_seq(struct mpa_cursor *cur, const struct sk_buff *sk
 		}
 		skb = skb_queue_next(cur->queue, skb);
 	}
-	mpa_cursor_start_in_skb(cur, skb, off);
+	mpa_cursor_seek_in_skb(cur, skb, off);
 }
 
 /*
  * Begin an extent at the next fragment or frag_list member of the skb, or at the next
  * skb of the queue. At the end of the queue, set @cur->ended.
  */
-static void mpa_cursor_next_extent(struct mpa_cursor *cur)
+static void mpa_cursor_move_to_next_extent(struct mpa_cursor *cur)
 {
 	if (move_to_next_piece(cur))
 		start_extent_in_piece(cur, 0);
@@ -177,7 +177,7 @@ void mpa_cursor_seek(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 void mpa_cursor_refill(struct mpa_cursor *cur)
 {
 	while (!cur->extent_left && cur->left && !cur->ended)
-		mpa_cursor_next_extent(cur);
+		mpa_cursor_move_to_next_extent(cur);
 }
 
 /*
@@ -185,7 +185,7 @@ void mpa_cursor_refill(struct mpa_cursor *cur)
  * extent if the current extent is consumed. Return: number of bytes; 0 if no bytes
  * are left.
  */
-static u32 refill_contiguous(struct mpa_cursor *cur, u32 len)
+static u32 refill_and_get_contiguous_len(struct mpa_cursor *cur, u32 len)
 {
 	mpa_cursor_refill(cur);
 	return min(len, cur->extent_left);
@@ -203,7 +203,7 @@ static u32 refill_contiguous(struct mpa_cursor *cur, u32 len)
 bool mpa_cursor_copy_extents(struct mpa_cursor *cur, void *dst, u32 len)
 {
 	while (len) {
-		u32 n = refill_contiguous(cur, len);
+		u32 n = refill_and_get_contiguous_len(cur, len);
 
 		if (!n || !cur->at) {
 			memset(dst, 0, len);
@@ -226,7 +226,7 @@ bool mpa_cursor_copy_extents(struct mpa_cursor *cur, void *dst, u32 len)
 bool mpa_cursor_skip_extents(struct mpa_cursor *cur, u32 len)
 {
 	while (len) {
-		u32 n = refill_contiguous(cur, len);
+		u32 n = refill_and_get_contiguous_len(cur, len);
 
 		if (!n)
 			return false;

@@ -34,19 +34,19 @@ u32 mpa_fpdu_content_len(u32 ulpdu_len)
 }
 
 /**
- * mpa_marker_dist - compute the distance to the next marker
+ * mpa_marker_distance - compute the distance to the next marker
  * @pos: position in the stream
  *
  * Return: number of bytes from @pos to the next marker; 0 if a marker begins at
  * @pos.
  */
-u32 mpa_marker_dist(u32 pos)
+u32 mpa_marker_distance(u32 pos)
 {
 	return -pos & (MPA_MARKER_INTERVAL - 1);
 }
 
 /**
- * mpa_marker_count - count the markers of an FPDU
+ * mpa_count_markers - count the markers of an FPDU
  * @pos: position in the stream where the FPDU begins
  * @content: length of the FPDU without markers, in bytes
  *
@@ -55,9 +55,9 @@ u32 mpa_marker_dist(u32 pos)
  *
  * Return: number of markers, including a marker before the length field.
  */
-u32 mpa_marker_count(u32 pos, u32 content)
+u32 mpa_count_markers(u32 pos, u32 content)
 {
-	u32 gap = mpa_marker_dist(pos);
+	u32 gap = mpa_marker_distance(pos);
 
 	if (content <= gap)
 		return 0;
@@ -77,7 +77,7 @@ u32 mpa_fpdu_wire_len(u32 pos, u32 ulpdu_len, bool markers)
 	u32 len = mpa_fpdu_content_len(ulpdu_len);
 
 	if (markers)
-		len += mpa_marker_count(pos, len) * MPA_MARKER_SIZE;
+		len += mpa_count_markers(pos, len) * MPA_MARKER_SIZE;
 	return len;
 }
 
@@ -91,7 +91,7 @@ u32 mpa_fpdu_wire_len(u32 pos, u32 ulpdu_len, bool markers)
  */
 u32 mpa_fpdu_head_len(u32 pos, bool markers)
 {
-	if (markers && !mpa_marker_dist(pos))
+	if (markers && !mpa_marker_distance(pos))
 		return MPA_MARKER_SIZE + MPA_LEN_SIZE;
 	return MPA_LEN_SIZE;
 }
@@ -120,7 +120,7 @@ bool mpa_fpdu_decode(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
 }
 
 /**
- * mpa_marker_fpduptr - compute the FPDUPTR of a marker
+ * mpa_compute_fpduptr - compute the FPDUPTR of a marker
  * @pos: position in the stream where the FPDU begins. If the FPDU begins with a
  *	marker (the leading marker), this is the position of that marker.
  * @at: position in the stream where the marker begins
@@ -131,11 +131,11 @@ bool mpa_fpdu_decode(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
  * Return: number of bytes from the length field to the marker; 0 for a leading
  * marker.
  */
-u32 mpa_marker_fpduptr(u32 pos, u32 at)
+u32 mpa_compute_fpduptr(u32 pos, u32 at)
 {
 	if (at == pos)
 		return 0;
-	if (!mpa_marker_dist(pos))
+	if (!mpa_marker_distance(pos))
 		pos += MPA_MARKER_SIZE;
 	return at - pos;
 }
@@ -143,7 +143,7 @@ u32 mpa_marker_fpduptr(u32 pos, u32 at)
 /**
  * mpa_marker_is_valid - check whether a marker points to the length field of its FPDU
  * @p: the marker
- * @back: result of mpa_marker_fpduptr() for this marker
+ * @back: result of mpa_compute_fpduptr() for this marker
  *
  * The reserved field and the low two bits of FPDUPTR are ignored (RFC 5044
  * section 4.2).
@@ -161,7 +161,7 @@ bool mpa_marker_is_valid(const u8 *p, u32 back)
 /**
  * mpa_marker_encode - write a marker
  * @p: destination, MPA_MARKER_SIZE bytes
- * @back: result of mpa_marker_fpduptr() for this marker
+ * @back: result of mpa_compute_fpduptr() for this marker
  */
 void mpa_marker_encode(u8 *p, u32 back)
 {

@@ -38,13 +38,13 @@ static u32 get_crc_covered_len(const struct mpa_verify *t)
 
 static bool is_at_marker(const struct mpa_verify *t)
 {
-	return t->markers && !mpa_marker_dist(t->pos);
+	return t->markers && !mpa_marker_distance(t->pos);
 }
 
 /* Check the marker in @t->marker, and add it to the CRC if CRC is in use */
-static void process_marker(struct mpa_verify *t)
+static void check_marker_and_update_crc(struct mpa_verify *t)
 {
-	if (!mpa_marker_is_valid(t->marker, mpa_marker_fpduptr(t->f.start, t->pos)))
+	if (!mpa_marker_is_valid(t->marker, mpa_compute_fpduptr(t->f.start, t->pos)))
 		t->marker_wrong = true;
 	if (t->crc)
 		t->crc_value = mpa_crc_update(t->crc_value, t->marker, sizeof(t->marker));
@@ -83,7 +83,7 @@ void mpa_verify_begin(struct mpa_verify *t, const struct mpa_fpdu *f,
 	t->to = to;
 	if (is_at_marker(t)) {
 		memcpy(t->marker, head, sizeof(t->marker));
-		process_marker(t);
+		check_marker_and_update_crc(t);
 	}
 	memcpy(to, head + f->head_len - MPA_LEN_SIZE, MPA_LEN_SIZE);
 	t->got = MPA_LEN_SIZE;
@@ -94,7 +94,7 @@ void mpa_verify_begin(struct mpa_verify *t, const struct mpa_fpdu *f,
  * mpa_verify_get_next_dst - get the destination of the next bytes to copy
  * @t: state of the FPDU
  * @len: set to the number of bytes; the caller must copy all of them and then
- *	call mpa_verify_process_copied()
+ *	call mpa_verify_add_copied()
  *
  * Return: the destination; NULL if all bytes of the FPDU have been copied.
  */
@@ -112,19 +112,19 @@ void *mpa_verify_get_next_dst(struct mpa_verify *t, u32 *len)
 	to = t->to + t->got;
 	*len = min_t(u32, left, PIECE - ((uintptr_t)to & (PIECE - 1)));
 	if (t->markers)
-		*len = min(*len, mpa_marker_dist(t->pos));
+		*len = min(*len, mpa_marker_distance(t->pos));
 	return to;
 }
 
 /**
- * mpa_verify_process_copied - process the bytes that have been copied
+ * mpa_verify_add_copied - process the bytes that have been copied
  * @t: state of the FPDU
  * @len: number of bytes, as set by mpa_verify_get_next_dst()
  */
-void mpa_verify_process_copied(struct mpa_verify *t, u32 len)
+void mpa_verify_add_copied(struct mpa_verify *t, u32 len)
 {
 	if (is_at_marker(t)) {
-		process_marker(t);
+		check_marker_and_update_crc(t);
 		return;
 	}
 	t->got += len;

@@ -3,7 +3,7 @@
  * Copy and verify FPDUs from memory that a sender may still write.
  *
  * mpa_verify_get_next_dst() and mpa_fpdu_batch_prepare_dst() return the destination of the
- * next bytes. The caller copies the bytes there. mpa_verify_process_copied() and
+ * next bytes. The caller copies the bytes there. mpa_verify_add_copied() and
  * mpa_fpdu_batch_add_if_valid() then process the copy.
  */
 #ifndef _MPA_FPDU_VERIFY_H
@@ -44,7 +44,7 @@ struct mpa_verify {
 void mpa_verify_begin(struct mpa_verify *t, const struct mpa_fpdu *f,
 		      const u8 *head, u8 *to);
 void *mpa_verify_get_next_dst(struct mpa_verify *t, u32 *len);
-void mpa_verify_process_copied(struct mpa_verify *t, u32 len);
+void mpa_verify_add_copied(struct mpa_verify *t, u32 len);
 enum iw_reason mpa_verify_get_result(const struct mpa_verify *t);
 
 /* Batch of FPDUs of one length --------------------------------------------- */

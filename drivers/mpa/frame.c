@@ -263,7 +263,7 @@ static void writer_commit(struct writer *w, const u8 *p, u32 len)
 }
 
 /* Write @len bytes without inserting markers */
-static void put_without_markers(struct writer *w, const u8 *src, u32 len)
+static void write_without_markers(struct writer *w, const u8 *src, u32 len)
 {
 	while (len) {
 		u32 n = len;
@@ -280,27 +280,27 @@ static void put_without_markers(struct writer *w, const u8 *src, u32 len)
  * Write a marker if the stream must have a marker at the current position. Return:
  * number of bytes up to the next marker; U32_MAX if markers are not in use.
  */
-static u32 put_marker_if_due(struct writer *w)
+static u32 write_marker_if_due(struct writer *w)
 {
 	u8 marker[MPA_MARKER_SIZE];
 
 	if (!w->c->tx_markers)
 		return U32_MAX;
-	if (!mpa_marker_dist(w->c->tx_pos)) {
+	if (!mpa_marker_distance(w->c->tx_pos)) {
 		mpa_marker_encode(marker,
-				  mpa_marker_fpduptr(w->start, w->c->tx_pos));
-		put_without_markers(w, marker, sizeof(marker));
+				  mpa_compute_fpduptr(w->start, w->c->tx_pos));
+		write_without_markers(w, marker, sizeof(marker));
 	}
-	return mpa_marker_dist(w->c->tx_pos);
+	return mpa_marker_distance(w->c->tx_pos);
 }
 
 /* Write @len bytes, and insert markers where the stream must have them */
-static void put_with_markers(struct writer *w, const u8 *src, u32 len)
+static void write_with_markers(struct writer *w, const u8 *src, u32 len)
 {
 	while (len) {
-		u32 n = min(len, put_marker_if_due(w));
+		u32 n = min(len, write_marker_if_due(w));
 
-		put_without_markers(w, src, n);
+		write_without_markers(w, src, n);
 		src += n;
 		len -= n;
 	}
@@ -310,13 +310,13 @@ static void put_with_markers(struct writer *w, const u8 *src, u32 len)
  * Let DDP write @len bytes of payload, and insert markers where the stream must have
  * them. Return: true on success, false if DDP has not supplied the payload.
  */
-static bool put_payload(struct writer *w, u32 len)
+static bool write_payload(struct writer *w, u32 len)
 {
 	while (len) {
-		u32 n = min(len, put_marker_if_due(w));
+		u32 n = min(len, write_marker_if_due(w));
 		u8 *p = writer_get_dst(w, &n);
 
-		if (!ddp_tx_fill(w->c->tx_stream, p, n))
+		if (!ddp_tx_copy_data(w->c->tx_stream, p, n))
 			return false;
 		writer_commit(w, p, n);
 		len -= n;
@@ -325,20 +325,20 @@ static bool put_payload(struct writer *w, u32 len)
 }
 
 /* Write the PAD and the CRC field, and insert markers where the stream must have them */
-static void put_trailer_with_markers(struct writer *w, u32 ulpdu_len)
+static void write_trailer_with_markers(struct writer *w, u32 ulpdu_len)
 {
 	static const u8 zero[MPA_ALIGN];
 	u8 crc[MPA_CRC_SIZE] = {};
 
-	put_with_markers(w, zero, mpa_fpdu_pad_len(ulpdu_len));
-	put_marker_if_due(w);
+	write_with_markers(w, zero, mpa_fpdu_pad_len(ulpdu_len));
+	write_marker_if_due(w);
 	if (w->c->crc)
 		mpa_crc_final(w->crc, crc);
-	put_without_markers(w, crc, sizeof(crc));
+	write_without_markers(w, crc, sizeof(crc));
 }
 
 /* Write the length field and the DDP header to @p. Return: number of bytes written. */
-static u32 put_head(u8 *p, const struct ddp_txseg *seg)
+static u32 write_head(u8 *p, const struct ddp_txseg *seg)
 {
 	put_unaligned_be16(seg->hdr_len + seg->len, p);
 	memcpy(p + MPA_LEN_SIZE, seg->hdr, seg->hdr_len);
@@ -353,10 +353,10 @@ static bool write_fpdu_in_pieces(struct writer *w, const struct ddp_txseg *seg)
 {
 	u8 head[MPA_LEN_SIZE + IW_DDP_HDR_MAX];
 
-	put_with_markers(w, head, put_head(head, seg));
-	if (!put_payload(w, seg->len))
+	write_with_markers(w, head, write_head(head, seg));
+	if (!write_payload(w, seg->len))
 		return false;
-	put_trailer_with_markers(w, seg->hdr_len + seg->len);
+	write_trailer_with_markers(w, seg->hdr_len + seg->len);
 	return true;
 }
 
@@ -364,7 +364,7 @@ static bool write_fpdu_in_pieces(struct writer *w, const struct ddp_txseg *seg)
  * Write the PAD and the CRC field of a contiguous FPDU of @wire bytes. @p: the FPDU;
  * @at: length of the length field and the ULPDU together, in bytes.
  */
-static void mpa_frame_put_trailer(const struct mpa_conn *c, u8 *p, u32 at, u32 wire)
+static void mpa_frame_write_trailer(const struct mpa_conn *c, u8 *p, u32 at, u32 wire)
 {
 	u32 end = wire - MPA_CRC_SIZE;
 
@@ -383,11 +383,11 @@ static void mpa_frame_put_trailer(const struct mpa_conn *c, u8 *p, u32 at, u32 w
 static bool write_contiguous_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u8 *p,
 				  u32 wire)
 {
-	u32 at = put_head(p, seg);
+	u32 at = write_head(p, seg);
 
-	if (seg->len && !ddp_tx_fill(c->tx_stream, p + at, seg->len))
+	if (seg->len && !ddp_tx_copy_data(c->tx_stream, p + at, seg->len))
 		return false;
-	mpa_frame_put_trailer(c, p, at + seg->len, wire);
+	mpa_frame_write_trailer(c, p, at + seg->len, wire);
 	mpa_frame_count_written(c, wire);
 	return true;
 }
@@ -452,10 +452,10 @@ static void write_fpdu_batch(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 	batch.max_segments = together / wire;
 	if (!batch.max_segments)
 		return;
-	n = ddp_tx_next_batch(c->tx_stream, &batch);
+	n = ddp_tx_pull_batch(c->tx_stream, &batch);
 	for (i = 0; i < n; i++, p += wire) {
 		put_unaligned_be16(mulpdu, p);
-		mpa_frame_put_trailer(c, p, MPA_LEN_SIZE + mulpdu, wire);
+		mpa_frame_write_trailer(c, p, MPA_LEN_SIZE + mulpdu, wire);
 	}
 	writer_advance(&w, n * wire);
 }
@@ -487,13 +487,13 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 		trim_batch(&c->out, len);
 	if (!reserve_bytes(&c->out, wire, mpa_frame_choose_reserve_len(&c->out, seg, wire),
 			   mpa_frame_choose_page_off(c, seg))) {
-		ddp_tx_undo_next(c->tx_stream);
+		ddp_tx_undo_pull(c->tx_stream);
 		return false;
 	}
 	if (!write_fpdu(c, seg, wire)) {
 		trim_batch(&c->out, len);
 		c->tx_pos = pos;
-		/* prevent add_fpdus() from adding the next segments of this message */
+		/* prevent add_following_fpdus() from adding the next segments of this message */
 		seg->left = 0;
 	}
 	return true;
@@ -503,8 +503,8 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
  * Add the full-length segments that follow @seg in its message, as many as fit into
  * @reserved bytes. @mulpdu: length of a full-length ULPDU.
  */
-static void add_fpdus(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpdu,
-		      u32 reserved)
+static void add_following_fpdus(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpdu,
+				u32 reserved)
 {
 	u32 wire = mpa_fpdu_wire_len(c->tx_pos, mulpdu, false), n;
 
@@ -529,13 +529,13 @@ static bool fill_batch(struct mpa_conn *c, u32 emss)
 
 	o->last = false;
 	while (o->len + emss <= enough) {
-		if (!ddp_tx_next(c->tx_stream, mulpdu, &seg)) {
+		if (!ddp_tx_pull(c->tx_stream, mulpdu, &seg)) {
 			o->last = true;
 			break;
 		}
 		if (!add_fpdu(c, &seg))
 			return o->len;
-		add_fpdus(c, &seg, mulpdu, enough - min(enough, o->len));
+		add_following_fpdus(c, &seg, mulpdu, enough - min(enough, o->len));
 	}
 	return true;
 }

@@ -264,7 +264,7 @@ static inline struct mpa_conn *llp_to_conn(struct ddp_llp *llp)
 #define MPA_RETRY_MAX	1000	/* maximum delay of a retry after a failed allocation, in ms */
 
 /* Compute the next retry delay in ms: twice the last delay @ms, within the limits */
-static inline u16 mpa_next_retry_delay(u16 ms)
+static inline u16 mpa_compute_retry_delay(u16 ms)
 {
 	return clamp(2 * ms, MPA_RETRY_MIN, MPA_RETRY_MAX);
 }
@@ -441,7 +441,7 @@ void mpa_sock_grow_rcvbuf(struct sock *sk, const struct sk_buff *skb);
 /* sock.c: operations on the connected socket */
 int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local,
 		     const struct ddp_sock_owner *owner);
-void mpa_sock_prepare(struct socket *sock);
+void mpa_sock_set_options(struct socket *sock);
 void mpa_sock_install_callbacks(struct mpa_conn *c);
 void mpa_sock_release(struct mpa_conn *c, bool abort);
 enum mpa_sock_state mpa_sock_get_state(struct mpa_conn *c, int *err);

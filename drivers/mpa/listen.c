@@ -37,7 +37,7 @@ static int mpa_listen_open(const struct ddp_listen *a, struct socket **sock)
 	err = ddp_sock_create(a->net, a->vrf, family, IPPROTO_TCP, a->owner, sock);
 	if (err)
 		return err;
-	mpa_sock_prepare(*sock);
+	mpa_sock_set_options(*sock);
 	if (family == AF_INET6 && a->v6only)
 		ip6_sock_set_v6only((*sock)->sk);
 	return ddp_sock_bind(*sock, a->local);
@@ -54,8 +54,8 @@ static void mpa_listen_queue_work(struct delayed_work *work, unsigned long delay
  * connection's socket. Return: the connection, which is added to the listener's
  * backlog; NULL if an allocation failed or the listener refuses the connection.
  */
-static struct mpa_conn *new_child(struct ddp_port_listener *l,
-				  struct socket *sock)
+static struct mpa_conn *new_accepted_conn(struct ddp_port_listener *l,
+					  struct socket *sock)
 {
 	struct sockaddr_storage from = {};
 	struct ddp_policy policy;
@@ -79,7 +79,7 @@ static struct mpa_conn *new_child(struct ddp_port_listener *l,
  * Process a socket that TCP has accepted. Return: 0 if the connection owns the
  * socket now; a negative errno if the caller must reset and release the socket.
  */
-static int mpa_listen_handle_accepted(struct ddp_port *p, struct socket *sock)
+static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 {
 	const struct sock *sk = sock->sk;
 	struct sockaddr_storage called = {};
@@ -95,7 +95,7 @@ static int mpa_listen_handle_accepted(struct ddp_port *p, struct socket *sock)
 				  ddp_ifindex_to_vrf(sock_net(sk), sk->sk_bound_dev_if));
 	if (!l)
 		return -ECONNREFUSED;
-	c = new_child(l, sock);
+	c = new_accepted_conn(l, sock);
 	ddp_port_put_listener(l);
 	if (!c)
 		return -EBUSY;
@@ -129,7 +129,7 @@ static const struct ddp_port_ops port_ops = {
 	.type		= &mpa_session_type,
 	.open		= mpa_listen_open,
 	.queue		= mpa_listen_queue_work,
-	.accepted	= mpa_listen_handle_accepted,
+	.accepted	= mpa_listen_accepted,
 	.evict	= mpa_listen_evict,
 };
 

@@ -29,7 +29,7 @@ int __init mpa_init(struct module *owner)
 	if (!mpa_wq)
 		goto exit_alloc;
 	mpa_txq_init();
-	err = ddp_type_register(&mpa_session_type);
+	err = ddp_session_type_register(&mpa_session_type);
 	if (err)
 		goto exit_queue;
 	return 0;
@@ -52,7 +52,7 @@ exit_rx:
  */
 void mpa_exit(void)
 {
-	ddp_type_unregister(&mpa_session_type);
+	ddp_session_type_unregister(&mpa_session_type);
 	/* a queued worker may still hold a reference on a connection that was torn down */
 	mpa_conn_wait_all_released();
 	mpa_txq_exit();

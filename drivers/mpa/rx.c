@@ -6,11 +6,11 @@
  * The slow path, mpa_rx_slow_path(), receives any FPDU. On a connection with neither CRC
  * nor markers, the fast path mpa_rx_fast_path() receives the FPDUs whose segments
  * ddp_rx_try_fast() accepts. On a connection with CRC and without markers, the CRC fast
- * path mpa_rx_verify_batches() receives the FPDUs whose segments ddp_rx_continues() accepts.
+ * path mpa_rx_recv_batches() receives the FPDUs whose segments ddp_rx_continues_msg() accepts.
  *
  * Both fast paths require that the FPDU is contiguous in the queue and as long
  * as the previous FPDU. ddp_rx_try_fast() accepts a segment that continues the current
- * message, or that is a one-segment Write like the previous one. ddp_rx_continues() accepts
+ * message, or that is a one-segment Write like the previous one. ddp_rx_continues_msg() accepts
  * a segment that continues a tagged message. The CRC fast path handles ULPDUs shorter
  * than DDP_COPY_LONG, and places the payloads of many FPDUs at once.
  *
@@ -146,7 +146,7 @@ static enum iw_reason mpa_rx_copy_fpdu(struct mpa_conn *c,
 	while ((to = mpa_verify_get_next_dst(&t, &len))) {
 		if (!mpa_cursor_copy(&c->cur, to, len))
 			return IW_UNREADABLE;
-		mpa_verify_process_copied(&t, len);
+		mpa_verify_add_copied(&t, len);
 	}
 	return mpa_verify_get_result(&t);
 }
@@ -173,8 +173,8 @@ static u32 choose_copy_offset(struct mpa_conn *c, const struct mpa_fpdu *f)
 }
 
 /* Copy a complete FPDU, verify the copy and pass it to DDP */
-static enum iw_reason copy_verify_and_pass(struct mpa_conn *c, const struct mpa_fpdu *f,
-					   const u8 *head)
+static enum iw_reason copy_verify_and_pass_fpdu(struct mpa_conn *c, const struct mpa_fpdu *f,
+						const u8 *head)
 {
 	enum iw_reason why;
 	u8 *fpdu;
@@ -198,9 +198,9 @@ static enum iw_reason copy_verify_and_pass(struct mpa_conn *c, const struct mpa_
  * The number of bytes to skip is never negative, because DDP accepts no segment
  * that is shorter than the header that mpa_rx_slow_path() has copied.
  */
-static enum iw_reason mpa_rx_skip_rest(struct mpa_conn *c,
-				       const struct mpa_fpdu *f,
-				       u32 from)
+static enum iw_reason mpa_rx_skip_fpdu_rest(struct mpa_conn *c,
+					    const struct mpa_fpdu *f,
+					    u32 from)
 {
 	c->rx_pos += f->wire_len;
 	if (!mpa_cursor_skip(&c->cur, f->wire_len - (from - mpa_cursor_bytes_left(&c->cur))))
@@ -212,8 +212,8 @@ static enum iw_reason mpa_rx_skip_rest(struct mpa_conn *c,
  * Convert DDP's result @why for an FPDU to enum mpa_rx_result. If a page fault
  * defers the FPDU (IW_AGAIN), set @c->rx_deferred.
  */
-static enum mpa_rx_result mpa_rx_handle_result(struct mpa_conn *c,
-					       enum iw_reason why)
+static enum mpa_rx_result mpa_rx_defer_or_convert_result(struct mpa_conn *c,
+							 enum iw_reason why)
 {
 	if (unlikely(why == IW_AGAIN)) {
 		WRITE_ONCE(c->rx_deferred, true);
@@ -252,12 +252,12 @@ static enum mpa_rx_result mpa_rx_slow_path(struct mpa_conn *c, struct mpa_fpdu *
 		return MPA_RX_WAIT;
 	}
 	why = plain ? pass_segment_to_ddp(c, f, head + f->head_len, false)
-		    : copy_verify_and_pass(c, f, head);
+		    : copy_verify_and_pass_fpdu(c, f, head);
 	if (!why)
-		why = mpa_rx_skip_rest(c, f, left);
+		why = mpa_rx_skip_fpdu_rest(c, f, left);
 	if (unlikely(why == IW_AGAIN))
 		c->cur = from;
-	return mpa_rx_handle_result(c, why);
+	return mpa_rx_defer_or_convert_result(c, why);
 }
 
 /* Reduce the budget by the cost of an FPDU of @wire bytes. Return: @wire. */
@@ -306,7 +306,7 @@ static u32 mpa_rx_fill_batch(struct mpa_conn *c, const struct mpa_fpdu *f,
 	u32 n = 0;
 
 	while (r->left && *budget > 0 && mpa_rx_peek_headers(c, f, head) &&
-	       ddp_rx_continues(c->stream, head + MPA_LEN_SIZE, f->ulpdu_len, n)) {
+	       ddp_rx_continues_msg(c->stream, head + MPA_LEN_SIZE, f->ulpdu_len, n)) {
 		charge_budget(budget, f->wire_len);
 		mpa_cursor_peek(&c->cur, mpa_fpdu_batch_prepare_dst(r), f->wire_len);
 		if (!mpa_fpdu_batch_add_if_valid(r, head))
@@ -321,7 +321,7 @@ static u32 mpa_rx_fill_batch(struct mpa_conn *c, const struct mpa_fpdu *f,
  * Move the cursor back to the first FPDU of a batch that DDP has not placed.
  * @from: cursor at the beginning of the batch; @bytes: total length of the placed
  * FPDUs; @why: DDP's result for the first FPDU that is not placed. Return: @why,
- * converted by mpa_rx_handle_result().
+ * converted by mpa_rx_defer_or_convert_result().
  */
 static enum mpa_rx_result mpa_rx_rewind(struct mpa_conn *c,
 					const struct mpa_cursor *from,
@@ -329,7 +329,7 @@ static enum mpa_rx_result mpa_rx_rewind(struct mpa_conn *c,
 {
 	c->cur = *from;
 	mpa_cursor_skip(&c->cur, bytes);
-	return mpa_rx_handle_result(c, why);
+	return mpa_rx_defer_or_convert_result(c, why);
 }
 
 /*
@@ -338,9 +338,9 @@ static enum mpa_rx_result mpa_rx_rewind(struct mpa_conn *c,
  * Return: MPA_RX_NEXT if all were placed, or no FPDU continues the message of @f;
  * the result of the first FPDU that was not placed otherwise.
  */
-static enum mpa_rx_result mpa_rx_verify_one_batch(struct mpa_conn *c,
-						  const struct mpa_fpdu *f,
-						  struct mpa_fpdu_batch *r, int *budget, u32 *used)
+static enum mpa_rx_result mpa_rx_recv_one_batch(struct mpa_conn *c,
+						const struct mpa_fpdu *f,
+						struct mpa_fpdu_batch *r, int *budget, u32 *used)
 {
 	const struct mpa_cursor from = c->cur;
 	u8 *at = mpa_rx_get_batch_dst(c);
@@ -365,7 +365,7 @@ static enum mpa_rx_result mpa_rx_verify_one_batch(struct mpa_conn *c,
  * messages. Parameters and result are those of mpa_rx_fast_path().
  */
 static noinline enum mpa_rx_result
-mpa_rx_verify_batches(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 *used)
+mpa_rx_recv_batches(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 *used)
 {
 	enum mpa_rx_result result;
 	struct mpa_fpdu_batch r;
@@ -374,7 +374,7 @@ mpa_rx_verify_batches(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget,
 	local_lock_nested_bh(&copies.lock);
 	do {
 		before = *used;
-		result = mpa_rx_verify_one_batch(c, f, &r, budget, used);
+		result = mpa_rx_recv_one_batch(c, f, &r, budget, used);
 		/* if the batch was not filled, the next FPDU needs the slow path */
 	} while (result == MPA_RX_NEXT && *used > before && !r.left);
 	local_unlock_nested_bh(&copies.lock);
@@ -403,11 +403,11 @@ static enum mpa_rx_result mpa_rx_fast_path(struct mpa_conn *c,
 	/* with CRC, leave long FPDUs to the slow path, which copies whole pages */
 	if (c->crc)
 		return f->ulpdu_len < DDP_COPY_LONG && ddp_rx_get_next_page_off(c->stream) >= 0 ?
-		       mpa_rx_verify_batches(c, f, budget, used) : MPA_RX_NEXT;
+		       mpa_rx_recv_batches(c, f, budget, used) : MPA_RX_NEXT;
 	while (*budget > 0 && mpa_rx_peek_headers(c, f, head) &&
 	       ddp_rx_try_fast(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
 			       f->ulpdu_len, &why)) {
-		result = mpa_rx_handle_result(c, why);
+		result = mpa_rx_defer_or_convert_result(c, why);
 		if (result != MPA_RX_NEXT)
 			break;
 		mpa_cursor_advance(&c->cur, f->wire_len);

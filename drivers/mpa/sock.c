@@ -61,10 +61,10 @@ static const struct ddp_sock_callbacks calls = {
 };
 
 /**
- * mpa_sock_prepare - configure a socket before it connects or listens
+ * mpa_sock_set_options - configure a socket before it connects or listens
  * @sock: the new socket; accepted sockets inherit the settings
  */
-void mpa_sock_prepare(struct socket *sock)
+void mpa_sock_set_options(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
 
@@ -237,7 +237,7 @@ static int create_conn_socket(struct mpa_conn *c, int vrf, const struct ddp_sock
 
 	if (err)
 		return err;
-	mpa_sock_prepare(sock);
+	mpa_sock_set_options(sock);
 	ddp_sock_set_tos(sock->sk, c->tos);
 	spin_lock_bh(&c->query_lock);
 	c->sock = sock;

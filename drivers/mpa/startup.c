@@ -201,16 +201,16 @@ size_t mpa_startup_encode_frame(const struct mpa_startup *su, u8 *buf, size_t si
 	buf[MPA_HDR_REV] = su->revision;
 	put_unaligned_be16(data, buf + MPA_HDR_PD_LENGTH);
 	if (word)
-		put_unaligned_be32(ddp_offer_encode_word(&su->mine), p);
+		put_unaligned_be32(ddp_offer_encode_ird_ord(&su->mine), p);
 	memcpy(p + word, su->mine.pd, su->mine.pd_len);
 	return MPA_HDR_LEN + data;
 }
 
 /**
- * mpa_startup_handle_sent - record that TCP has accepted our whole frame
+ * mpa_startup_record_sent - record that TCP has accepted our whole frame
  * @su: the state machine; the next step must be MPA_WANT_WRITE
  */
-void mpa_startup_handle_sent(struct mpa_startup *su)
+void mpa_startup_record_sent(struct mpa_startup *su)
 {
 	if (su->state == MPA_SU_SEND_REJECT)
 		end_startup(su, IW_LOCAL_CLOSE);
@@ -282,7 +282,7 @@ static void parse_private_data(struct mpa_startup *su)
 	o->pd_len = su->data_len;
 	if (!o->enhanced)
 		return;
-	ddp_offer_decode_word(o, get_unaligned_be32(o->pd));
+	ddp_offer_decode_ird_ord(o, get_unaligned_be32(o->pd));
 	o->pd_len -= DDP_WORD_SIZE;
 	memmove(o->pd, o->pd + DDP_WORD_SIZE, o->pd_len);
 }
@@ -303,7 +303,7 @@ static bool is_request_misunderstood(const struct mpa_startup *su)
 }
 
 /* Evaluate the peer's complete frame and set the next state */
-static void process_frame(struct mpa_startup *su)
+static void evaluate_peer_frame(struct mpa_startup *su)
 {
 	parse_private_data(su);
 	if (is_request_misunderstood(su)) {
@@ -330,7 +330,7 @@ static void process_frame(struct mpa_startup *su)
  * Evaluate the bytes of the peer's frame that have arrived. Return: IW_OK if they are
  * valid; the reason if they are invalid.
  */
-static enum iw_reason mpa_startup_advance(struct mpa_startup *su)
+static enum iw_reason mpa_startup_evaluate_input(struct mpa_startup *su)
 {
 	enum iw_reason why = IW_OK;
 
@@ -342,7 +342,7 @@ static enum iw_reason mpa_startup_advance(struct mpa_startup *su)
 		su->state = MPA_SU_DATA;
 	}
 	if (!why && !mpa_startup_get_missing_len(su))
-		process_frame(su);
+		evaluate_peer_frame(su);
 	return why;
 }
 
@@ -387,7 +387,7 @@ ssize_t mpa_startup_process_input(struct mpa_startup *su, const u8 *p, size_t n)
 		memcpy(to, p + eaten, take);
 		su->got += take;
 		eaten += take;
-		why = mpa_startup_advance(su);
+		why = mpa_startup_evaluate_input(su);
 		if (why)
 			return refuse_input(su, why);
 	}
@@ -395,7 +395,7 @@ ssize_t mpa_startup_process_input(struct mpa_startup *su, const u8 *p, size_t n)
 }
 
 /**
- * mpa_startup_handle_eof - record that the peer has closed or reset the connection
+ * mpa_startup_record_eof - record that the peer has closed or reset the connection
  * @su: the state machine
  * @acked: true if the peer's TCP has acknowledged our whole frame
  *
@@ -411,7 +411,7 @@ ssize_t mpa_startup_process_input(struct mpa_startup *su, const u8 *p, size_t n)
  * A truncated frame is invalid (RFC 5044 section 7.1.1). A rejecting Reply that is not
  * sent yet is sent before the connection is closed.
  */
-void mpa_startup_handle_eof(struct mpa_startup *su, bool acked)
+void mpa_startup_record_eof(struct mpa_startup *su, bool acked)
 {
 	enum mpa_want want = mpa_startup_get_next_step(su);
 

@@ -2,7 +2,7 @@
 /*
  * Transmit FPDUs, and choose the context that runs the transmit routine.
  *
- * The transmit routine runs in passes, see run_pass(). A pass sends at most BATCHES batches.
+ * The transmit routine runs in passes, see run_tx_pass(). A pass sends at most BATCHES batches.
  * The context that runs a pass is the owner of the transmit side, and has BH off while it is
  * the owner. The owner never sleeps, and is only preempted on PREEMPT_RT. The owner may spin
  * while another CPU receives and holds the spinlock of the socket. To wait for memory, or
@@ -65,20 +65,20 @@ enum tx_verdict {
  *   from state     function that changes the state      to state
  *   -------------  -----------------------------------  -------------
  *   0              tx_request_pass()                    PENDING
- *   0              tx_request_pass_or_own()             OWNED
+ *   0              tx_request_pass_or_become_owner()             OWNED
  *   PENDING        mpa_tx_try_become_owner()            OWNED
  *   OWNED          tx_request_pass()                    OWNED|PENDING
- *   OWNED          tx_request_pass_or_own()             OWNED|PENDING
- *   OWNED          mpa_tx_try_release(): true           0
- *   OWNED|PENDING  mpa_tx_try_release(): false          OWNED
- *   OWNED          tx_release_pending()                 PENDING
- *   OWNED|PENDING  tx_release_pending()                 PENDING
+ *   OWNED          tx_request_pass_or_become_owner()             OWNED|PENDING
+ *   OWNED          mpa_tx_try_release_ownership(): true           0
+ *   OWNED|PENDING  mpa_tx_try_release_ownership(): false          OWNED
+ *   OWNED          tx_release_with_work_pending()                 PENDING
+ *   OWNED|PENDING  tx_release_with_work_pending()                 PENDING
  *
- * tx_request_pass() and tx_request_pass_or_own() do not change the states PENDING
+ * tx_request_pass() and tx_request_pass_or_become_owner() do not change the states PENDING
  * and OWNED|PENDING.
  *
  * mpa_tx_stop() adds DEAD to any state and waits until OWNED is clear. If DEAD
- * is set, mpa_tx_try_release() and tx_release_pending() keep DEAD, and no
+ * is set, mpa_tx_try_release_ownership() and tx_release_with_work_pending() keep DEAD, and no
  * function sets OWNED.
  */
 
@@ -86,7 +86,7 @@ enum tx_verdict {
  * Request a pass for work that the caller has made pending. The atomic operation
  * is a full barrier even if the state does not change, so that the context that
  * clears PENDING afterwards sees this work. Pairs with mpa_tx_try_become_owner() and
- * mpa_tx_try_release(). Return: true if the caller must schedule a context for the
+ * mpa_tx_try_release_ownership(). Return: true if the caller must schedule a context for the
  * pass; false if one is scheduled, the owner will check again, or DEAD is set.
  */
 static bool tx_request_pass(struct mpa_conn *c)
@@ -98,7 +98,7 @@ static bool tx_request_pass(struct mpa_conn *c)
  * Become the owner if the state is 0; request a pass in any other state. Return:
  * true if the caller is the owner now, false otherwise.
  */
-static bool tx_request_pass_or_own(struct mpa_conn *c)
+static bool tx_request_pass_or_become_owner(struct mpa_conn *c)
 {
 	int old = atomic_read(&c->tx), new;
 
@@ -124,7 +124,7 @@ static bool mpa_tx_try_become_owner(struct mpa_conn *c)
  * is released; false if another pass was requested, so that the caller is still
  * the owner and must check for work again.
  */
-static bool mpa_tx_try_release(struct mpa_conn *c)
+static bool mpa_tx_try_release_ownership(struct mpa_conn *c)
 {
 	int old = MPA_TX_OWNED;
 
@@ -143,7 +143,7 @@ static bool mpa_tx_try_release(struct mpa_conn *c)
  * schedule the next pass, because while PENDING is set only the scheduled
  * context can become the owner; false if DEAD is set, so that no pass can follow.
  */
-static bool tx_release_pending(struct mpa_conn *c)
+static bool tx_release_with_work_pending(struct mpa_conn *c)
 {
 	int old = atomic_read(&c->tx), new;
 
@@ -229,7 +229,7 @@ static enum tx_verdict build_batch(struct mpa_conn *c, bool closing)
  * Record that TCP has accepted all segments that a graceful close has to wait for.
  * From then on no batch is built, since the worker may send the FIN at any time.
  */
-static void set_drained(struct mpa_conn *c)
+static void set_tx_drained(struct mpa_conn *c)
 {
 	/*
 	 * drained is set after the last FPDU was passed to TCP. Pairs with
@@ -301,7 +301,7 @@ static enum tx_verdict send_one_batch(struct mpa_conn *c)
 	if (!closing)
 		return v;
 	if (is_tx_drained(c, v, no_responses))
-		set_drained(c);
+		set_tx_drained(c);
 	/* after TX_LAST a graceful close needs one more pull, to check is_tx_drained() */
 	return v == TX_LAST ? TX_SENT : v;
 }
@@ -309,7 +309,7 @@ static enum tx_verdict send_one_batch(struct mpa_conn *c)
 /*
  * Check whether the owner may release ownership without scheduling a pass. It may if
  * another context will request a pass as soon as there is something to do.
- * mpa_tx_try_release() detects a request that was made before the release.
+ * mpa_tx_try_release_ownership() detects a request that was made before the release.
  */
 static bool may_release_ownership(enum tx_verdict v)
 {
@@ -320,7 +320,7 @@ static bool may_release_ownership(enum tx_verdict v)
  * Run a pass. The caller must be the owner and have BH off. If may_release_ownership() is true
  * for the returned verdict, ownership is released; otherwise the caller keeps it.
  */
-static enum tx_verdict run_pass(struct mpa_conn *c)
+static enum tx_verdict run_tx_pass(struct mpa_conn *c)
 {
 	int left = BATCHES;
 	enum tx_verdict v;
@@ -329,7 +329,7 @@ static enum tx_verdict run_pass(struct mpa_conn *c)
 		v = left-- ? send_one_batch(c) : TX_LIMIT;
 		if (!may_release_ownership(v))
 			continue;
-		if (mpa_tx_try_release(c))
+		if (mpa_tx_try_release_ownership(c))
 			break;
 		v = TX_SENT;
 	} while (v == TX_SENT);
@@ -361,7 +361,7 @@ static void enqueue_conn(struct mpa_conn *c)
 
 /*
  * Add a connection to this CPU's queue, in any context. tx_request_pass() or
- * tx_release_pending() must have returned true to the caller, which ensures that no
+ * tx_release_with_work_pending() must have returned true to the caller, which ensures that no
  * CPU has the connection in its queue. The caller must hold a reference, be a
  * callback of the socket, or be an RCU reader that has looked up the connection.
  */
@@ -396,9 +396,9 @@ static void mpa_tx_retry_work(struct work_struct *work)
  * delay. The state stays PENDING until then, so a pass that is requested meanwhile
  * also waits for the timer.
  */
-static void schedule_retry(struct mpa_conn *c)
+static void schedule_tx_retry(struct mpa_conn *c)
 {
-	c->retry_ms = mpa_next_retry_delay(c->retry_ms);
+	c->retry_ms = mpa_compute_retry_delay(c->retry_ms);
 	if (kref_get_unless_zero(&c->ss.ref))
 		queue_delayed_work(mpa_wq, &c->tx_retry,
 				   msecs_to_jiffies(c->retry_ms));
@@ -406,7 +406,7 @@ static void schedule_retry(struct mpa_conn *c)
 
 /*
  * Release ownership. If the pass has left work pending, also schedule a context for
- * the next pass. @v: result of run_pass(); @who: context of the caller. Return: true if
+ * the next pass. @v: result of run_tx_pass(); @who: context of the caller. Return: true if
  * the caller is the worker and may run the next pass itself, false otherwise.
  *
  * Never run two successive passes in softirq. A softirq that is raised in
@@ -416,7 +416,7 @@ static void schedule_retry(struct mpa_conn *c)
  */
 static bool release_and_reschedule(struct mpa_conn *c, enum tx_verdict v, enum runner who)
 {
-	if (may_release_ownership(v) || !tx_release_pending(c))
+	if (may_release_ownership(v) || !tx_release_with_work_pending(c))
 		return false;
 	if (v == TX_LOST) {
 		/* schedule no pass, because the worker tears down the connection */
@@ -424,7 +424,7 @@ static bool release_and_reschedule(struct mpa_conn *c, enum tx_verdict v, enum r
 		return false;
 	}
 	if (v == TX_NOMEM) {
-		schedule_retry(c);
+		schedule_tx_retry(c);
 		return false;
 	}
 	if (who == POSTER)
@@ -466,19 +466,19 @@ void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 void mpa_tx_push(struct mpa_conn *c)
 {
 	local_bh_disable();
-	if (tx_request_pass_or_own(c)) {
+	if (tx_request_pass_or_become_owner(c)) {
 		if (may_send_fpdus(c))
 			mpa_sock_record_flow(c);
-		release_and_reschedule(c, run_pass(c), POSTER);
+		release_and_reschedule(c, run_tx_pass(c), POSTER);
 	}
 	local_bh_enable();
 }
 
 /* Run a pass in softirq, as scheduled by mpa_txq_add() */
-static void mpa_tx_softirq(struct mpa_conn *c)
+static void run_tx_pass_in_softirq(struct mpa_conn *c)
 {
 	if (mpa_tx_try_become_owner(c))
-		release_and_reschedule(c, run_pass(c), SOFTIRQ);
+		release_and_reschedule(c, run_tx_pass(c), SOFTIRQ);
 }
 
 /*
@@ -496,7 +496,7 @@ static void mpa_txq_drain(struct compat_bh *bh)
 	first = llist_reverse_order(llist_del_all(&d->conns));
 	llist_for_each_entry_safe(c, next, first, txq) {
 		if (ktime_get_ns() < until)
-			mpa_tx_softirq(c);
+			run_tx_pass_in_softirq(c);
 		else
 			mpa_conn_set_event(c, MPA_EV_TX);
 		ddp_session_put(&c->ss);
@@ -507,14 +507,14 @@ static void mpa_txq_drain(struct compat_bh *bh)
  * Run a pass in the worker. Return: true if the worker may run the next pass,
  * false otherwise.
  */
-static bool run_pass_in_worker(struct mpa_conn *c)
+static bool run_tx_pass_in_worker(struct mpa_conn *c)
 {
 	enum tx_verdict v = TX_LOST;
 	bool go_on = false;
 
 	local_bh_disable();
 	if (mpa_tx_try_become_owner(c)) {
-		v = run_pass(c);
+		v = run_tx_pass(c);
 		go_on = release_and_reschedule(c, v, WORKER);
 	}
 	local_bh_enable();
@@ -535,7 +535,7 @@ void mpa_tx_work(struct mpa_conn *c)
 	int n;
 
 	for (n = 0; n < WORKER_PASSES; n++)
-		if (!run_pass_in_worker(c))
+		if (!run_tx_pass_in_worker(c))
 			return;
 	mpa_conn_set_event(c, MPA_EV_TX);
 }
@@ -559,8 +559,8 @@ void mpa_tx_stop(struct mpa_conn *c)
 {
 	/*
 	 * The caller may access the owner's fields after the loop. The acquire
-	 * pairs with the release operations of mpa_tx_try_release() and
-	 * tx_release_pending(). Without the acquire, the caller could read old
+	 * pairs with the release operations of mpa_tx_try_release_ownership() and
+	 * tx_release_with_work_pending(). Without the acquire, the caller could read old
 	 * values of these fields; litmus: owner-stop
 	 */
 	atomic_fetch_or(MPA_TX_DEAD, &c->tx);

@@ -24,7 +24,7 @@ static_assert(NEG_RTR_P2P == DDP_RTR_P2P && NEG_RTR_SEND == DDP_RTR_SEND &&
 	      NEG_RTR_WRITE == DDP_RTR_WRITE && NEG_RTR_READ == DDP_RTR_READ &&
 	      NEG_DEPTH_NONE == DDP_DEPTH_NONE);
 
-static void fill_negotiation_local(const struct rnic_ep *ep, const struct iw_cm_conn_param *p,
+static void fill_local_negotiation(const struct rnic_ep *ep, const struct iw_cm_conn_param *p,
 				   struct negotiation_local *me)
 {
 	const struct rnic_dev *dev = ep->dev;
@@ -58,7 +58,7 @@ static void fill_offer(struct ddp_offer *o, const struct negotiation_side *side,
 		memcpy(o->pd, pd, len);
 }
 
-static void fill_negotiation_side(struct negotiation_side *side, const struct ddp_offer *o)
+static void offer_to_negotiation_side(struct negotiation_side *side, const struct ddp_offer *o)
 {
 	side->enhanced = o->enhanced;
 	side->ird = o->ird;
@@ -83,7 +83,7 @@ static void start_qp(struct rnic_ep *ep)
 	enum iw_reason why = rnic_qp_start(ep->qp, ep->result.ird,
 					   ep->result.ord);
 
-	if (rnic_ep_pass_peer_msg(ep) && !why)
+	if (rnic_ep_pass_peer_msg_to_qp(ep) && !why)
 		why = IW_MPA_LOCAL;
 	/* report lack of memory to the peer in a Terminate (RFC 6581 9.3), see rdmap_fail() */
 	if (why == IW_MPA_LOCAL && !ep->result.why)
@@ -109,10 +109,10 @@ static enum iw_reason finish_connect(struct rnic_ep *ep,
 {
 	struct negotiation_side reply;
 
-	fill_negotiation_side(&reply, o);
-	negotiation_process_reply(&ep->me, &ep->request, &reply, &ep->result);
+	offer_to_negotiation_side(&reply, o);
+	negotiation_evaluate_reply(&ep->me, &ep->request, &reply, &ep->result);
 	/* ignore -ENOMEM: start_qp() fails the connection if @ep has not kept the message */
-	rnic_ep_keep_peer_msg(ep, o, 0);
+	rnic_ep_save_peer_msg(ep, o, 0);
 	start_qp(ep);
 	if (ep->result.why)
 		return fail_connect(ep, ep->result.why, o);
@@ -153,16 +153,16 @@ static void rnic_cm_handle_peer_closed(struct ddp_session *ss)
 	rnic_qp_close(ep->qp);
 }
 
-static void report_closed(struct rnic_ep *ep, enum iw_reason why,
-			  const struct ddp_offer *o)
+static void report_session_closed(struct rnic_ep *ep, enum iw_reason why,
+				  const struct ddp_offer *o)
 {
 	int status = rnic_reason_to_status(why);
 
 	switch (ep->state) {
 	case EP_CONNECTING:
 		/* if memory is short, the program gets the event but cannot query the reject */
-		if (o && !rnic_ep_keep_peer_msg(ep, o, RNIC_SW_CONN_REJECTED))
-			rnic_ep_pass_peer_msg(ep);
+		if (o && !rnic_ep_save_peer_msg(ep, o, RNIC_SW_CONN_REJECTED))
+			rnic_ep_pass_peer_msg_to_qp(ep);
 		rnic_ep_report_failure(ep, status, o);
 		return;
 	case EP_ACCEPTED:
@@ -191,9 +191,9 @@ static void rnic_cm_handle_closed(struct ddp_session *ss, enum iw_reason why,
 	 */
 	if (ep->state == EP_CONNECTING || ep->state == EP_ESTABLISHED ||
 	    ep->state == EP_REFUSED || ss->accepted) {
-		report_closed(ep, why, o);
+		report_session_closed(ep, why, o);
 		rnic_ep_detach(ep);
-	} else if (rnic_pending_remove(ep)) {
+	} else if (rnic_pending_req_remove(ep)) {
 		rnic_ep_put(ep);
 	}
 	rnic_ep_put(ep);
@@ -211,15 +211,15 @@ static int rnic_cm_handle_request(struct ddp_listener *l, struct ddp_session *ss
 	ep->state = EP_REQUESTED;
 	ep->ss = ss;
 	ss->ctx = ep;
-	fill_negotiation_side(&ep->request, o);
-	err = rnic_ep_keep_peer_msg(ep, o, 0);
+	offer_to_negotiation_side(&ep->request, o);
+	err = rnic_ep_save_peer_msg(ep, o, 0);
 	if (!err)
-		err = rnic_pending_add(ep->dev, ep, &ep->number);
+		err = rnic_pending_req_add(ep->dev, ep, &ep->number);
 	if (!err) {
 		err = rnic_ep_report_request(ep, listener->id, o);
 		if (!err)
 			return 0;
-		if (rnic_pending_remove(ep))
+		if (rnic_pending_req_remove(ep))
 			rnic_ep_put(ep);
 	}
 	/* after an error the LLP drops its reference to @ss; take one for rnic_ep_free() to drop */
@@ -239,7 +239,7 @@ static void rnic_cm_get_policy(struct ddp_listener *l, struct ddp_policy *p)
 {
 	const struct rnic_listener *listener = l->ctx;
 
-	rnic_fill_policy(listener->dev, p);
+	rnic_fill_llp_policy(listener->dev, p);
 }
 
 const struct ddp_session_user rnic_session_user = {
@@ -285,7 +285,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 	/* return -ENETDOWN and no other error: after this error SUNRPC retries the connect */
 	if (!args.net)
 		return ERR_PTR(-ENETDOWN);
-	rnic_fill_policy(dev, &policy);
+	rnic_fill_llp_policy(dev, &policy);
 	ddp_sock_owner_init(&owner, args.net);
 	if (!rnic_is_same_netns(args.net, id))
 		ss = ERR_PTR(-ENETUNREACH);
@@ -312,7 +312,7 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 
 	if (!o)
 		return -ENOMEM;
-	fill_negotiation_local(ep, p, &ep->me);
+	fill_local_negotiation(ep, p, &ep->me);
 	negotiation_build_request(&ep->me, &ep->request);
 	fill_offer(o, &ep->request, p->private_data, p->private_data_len);
 	ss = connect_session(ep, o);
@@ -321,7 +321,7 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 }
 
 /* Find a QP that this task may connect with rdma_cm.  Return: the QP with a reference, or NULL. */
-static struct rnic_qp *get_qp_to_connect(struct rnic_dev *dev, u32 qpn)
+static struct rnic_qp *find_qp_and_use_connect_right(struct rnic_dev *dev, u32 qpn)
 {
 	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
 
@@ -369,7 +369,7 @@ int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 
 	if (p->private_data_len > DDP_PD_MAX - DDP_WORD_SIZE)
 		return -EINVAL;
-	qp = get_qp_to_connect(dev, p->qpn);
+	qp = find_qp_and_use_connect_right(dev, p->qpn);
 	if (!qp)
 		return -EINVAL;
 	err = connect_qp(dev, id, qp, p);
@@ -387,7 +387,7 @@ static int accept_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 
 	if (!o)
 		return -ENOMEM;
-	fill_negotiation_local(ep, p, &ep->me);
+	fill_local_negotiation(ep, p, &ep->me);
 	negotiation_build_reply(&ep->me, &ep->request, &reply, &ep->result);
 	fill_offer(o, &reply, p->private_data, p->private_data_len);
 	err = ep->ss->type->accept(ep->ss, &ep->qp->rdmap.stream, o);
@@ -401,8 +401,8 @@ static int accept_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
  * Return: 0 if the LLP will make an established or closed upcall; -ECONNRESET if the session
  * has ended already; or another negative errno.
  */
-static int accept_ep(struct rnic_ep *ep, struct iw_cm_id *id,
-		     struct rnic_qp *qp, const struct iw_cm_conn_param *p)
+static int accept_request(struct rnic_ep *ep, struct iw_cm_id *id,
+			  struct rnic_qp *qp, const struct iw_cm_conn_param *p)
 {
 	int err;
 
@@ -422,7 +422,7 @@ static int accept_ep(struct rnic_ep *ep, struct iw_cm_id *id,
 static int accept_or_report_peer_gone(struct rnic_ep *ep, struct iw_cm_id *id,
 				      struct rnic_qp *qp, const struct iw_cm_conn_param *p)
 {
-	int err = ep ? accept_ep(ep, id, qp, p) : -ECONNRESET;
+	int err = ep ? accept_request(ep, id, qp, p) : -ECONNRESET;
 
 	if (err != -ECONNRESET)
 		return err;
@@ -483,9 +483,9 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 
 	if (is_id_accepted(id))
 		return handle_second_accept(id, p->qpn);
-	ep = rnic_pending_get(dev, xa_to_value(id->provider_data));
+	ep = rnic_pending_req_get(dev, xa_to_value(id->provider_data));
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
-		qp = get_qp_to_connect(dev, p->qpn);
+		qp = find_qp_and_use_connect_right(dev, p->qpn);
 	if (qp) {
 		/* set provider_data before the accept: later upcalls read it in is_rejected() */
 		id->provider_data = qp;
@@ -500,7 +500,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	 */
 	if (err)
 		rnic_ep_reject(ep, NULL, 0);
-	else if (rnic_pending_remove(ep))
+	else if (rnic_pending_req_remove(ep))
 		rnic_ep_put(ep);
 	rnic_ep_put(ep);
 	return err;
@@ -547,7 +547,7 @@ int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
 	if (is_id_accepted(id))
 		return reject_accepted(id);
 	rnic_count(dev, RNIC_REJECTS);
-	ep = rnic_pending_get(dev, xa_to_value(id->provider_data));
+	ep = rnic_pending_req_get(dev, xa_to_value(id->provider_data));
 	if (!ep)
 		return 0;
 	rnic_ep_reject(ep, pd, len);
@@ -566,7 +566,7 @@ int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
  */
 int rnic_cm_init(struct rnic_dev *dev)
 {
-	rnic_pending_init(dev);
+	rnic_pending_reqs_init(dev);
 	return rnic_llps_init(dev);
 }
 
@@ -582,7 +582,7 @@ void rnic_cm_exit(struct rnic_dev *dev)
 {
 	if (!dev->llps)
 		return;
-	rnic_pending_abort_all(dev);
+	rnic_pending_reqs_abort(dev);
 	rnic_wait_objects_freed(dev, RNIC_EPS);
 	rnic_llps_exit(dev);
 }

@@ -95,12 +95,12 @@ extern const struct ddp_session_user rnic_session_user;
 /* cm_llp.c */
 int rnic_llps_init(struct rnic_dev *dev);
 void rnic_llps_exit(struct rnic_dev *dev);
-void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p);
+void rnic_fill_llp_policy(const struct rnic_dev *dev, struct ddp_policy *p);
 const struct ddp_session_type *rnic_get_llp(const struct rnic_dev *dev, u8 llp);
 
 /* cm_watch.c */
-void rnic_watch_init(struct rnic_llps *llps);
-void rnic_watch_exit(struct rnic_llps *llps);
+void rnic_connect_watch_init(struct rnic_llps *llps);
+void rnic_connect_watch_exit(struct rnic_llps *llps);
 void rnic_ep_watch(struct rnic_ep *ep);
 void rnic_ep_unwatch(struct rnic_ep *ep);
 
@@ -114,12 +114,12 @@ void rnic_ep_put(struct rnic_ep *ep);
 void rnic_ep_reject(struct rnic_ep *ep, const void *pd, u8 len);
 void rnic_ep_attach(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp);
 void rnic_ep_detach(struct rnic_ep *ep);
-int rnic_ep_keep_peer_msg(struct rnic_ep *ep, const struct ddp_offer *o, u8 flags);
-int rnic_ep_pass_peer_msg(struct rnic_ep *ep);
-void rnic_pending_init(struct rnic_dev *dev);
-int rnic_pending_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number);
-bool rnic_pending_remove(struct rnic_ep *ep);
-struct rnic_ep *rnic_pending_get(struct rnic_dev *dev, u32 number);
+int rnic_ep_save_peer_msg(struct rnic_ep *ep, const struct ddp_offer *o, u8 flags);
+int rnic_ep_pass_peer_msg_to_qp(struct rnic_ep *ep);
+void rnic_pending_reqs_init(struct rnic_dev *dev);
+int rnic_pending_req_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number);
+bool rnic_pending_req_remove(struct rnic_ep *ep);
+struct rnic_ep *rnic_pending_req_get(struct rnic_dev *dev, u32 number);
 
 /* cm_event.c */
 int rnic_ep_report_request(struct rnic_ep *ep, struct iw_cm_id *listener,

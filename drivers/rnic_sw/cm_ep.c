@@ -13,7 +13,7 @@
  * short, and then a reference held by iw_cm would never be dropped.
  *
  * Removal of a device does not wait for a program or a peer: destroying the QP aborts an
- * accepted connection, and rnic_pending_abort_all() aborts all pending requests.
+ * accepted connection, and rnic_pending_reqs_abort() aborts all pending requests.
  */
 #include <linux/slab.h>
 #include <linux/xarray.h>
@@ -164,7 +164,7 @@ void rnic_ep_detach(struct rnic_ep *ep)
 /* The peer's start-up message ------------------------------------------------------ */
 
 /**
- * rnic_ep_keep_peer_msg - keep the peer's start-up message until a QP can take it
+ * rnic_ep_save_peer_msg - keep the peer's start-up message until a QP can take it
  * @ep: the endpoint, with its session; must have no message
  * @o: contents of the message
  * @flags: RNIC_SW_CONN_REJECTED if the message is a reject, else 0
@@ -173,7 +173,7 @@ void rnic_ep_detach(struct rnic_ep *ep)
  *
  * Return: 0 or -ENOMEM.
  */
-int rnic_ep_keep_peer_msg(struct rnic_ep *ep, const struct ddp_offer *o, u8 flags)
+int rnic_ep_save_peer_msg(struct rnic_ep *ep, const struct ddp_offer *o, u8 flags)
 {
 	bool sctp = ep->ss->type == rnic_get_llp(ep->dev, RNIC_SW_LLP_SCTP);
 
@@ -182,15 +182,15 @@ int rnic_ep_keep_peer_msg(struct rnic_ep *ep, const struct ddp_offer *o, u8 flag
 }
 
 /**
- * rnic_ep_pass_peer_msg - pass the peer's start-up message to the QP
+ * rnic_ep_pass_peer_msg_to_qp - pass the peer's start-up message to the QP
  * @ep: the endpoint, with its QP; has no message on return
  *
  * The caller must report ESTABLISHED or the reject to iw_cm afterwards, because the program may
  * query the message from that event on.  May sleep.
  *
- * Return: 0; -ENOMEM, also if rnic_ep_keep_peer_msg() had no memory.
+ * Return: 0; -ENOMEM, also if rnic_ep_save_peer_msg() had no memory.
  */
-int rnic_ep_pass_peer_msg(struct rnic_ep *ep)
+int rnic_ep_pass_peer_msg_to_qp(struct rnic_ep *ep)
 {
 	int err = ep->peer_msg ? rnic_qp_set_peer_msg(ep->qp, ep->peer_msg) : -ENOMEM;
 
@@ -202,23 +202,23 @@ int rnic_ep_pass_peer_msg(struct rnic_ep *ep)
 /* The table of pending requests --------------------------------------------------- */
 
 /**
- * rnic_pending_init - initialize the table of pending requests
+ * rnic_pending_reqs_init - initialize the table of pending requests
  * @dev: the device, not yet registered
  */
-void rnic_pending_init(struct rnic_dev *dev)
+void rnic_pending_reqs_init(struct rnic_dev *dev)
 {
 	xa_init_flags(&dev->pending, XA_FLAGS_ALLOC1);
 }
 
 /**
- * rnic_pending_add - add a request to the table before reporting the request to iw_cm
+ * rnic_pending_req_add - add a request to the table before reporting the request to iw_cm
  * @dev: the device
  * @ep: the endpoint; the table takes a reference
  * @number: filled in with the number that iw_cm gets for the request; allocated cyclically
  *
  * Return: 0 or a negative errno.
  */
-int rnic_pending_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number)
+int rnic_pending_req_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number)
 {
 	int err;
 
@@ -232,7 +232,7 @@ int rnic_pending_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number)
 }
 
 /**
- * rnic_pending_remove - remove a request from the table
+ * rnic_pending_req_remove - remove a request from the table
  * @ep: the endpoint
  *
  * Called when a program has accepted the request, when the session of the request has ended,
@@ -241,7 +241,7 @@ int rnic_pending_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number)
  * Return: true if the request was in the table, so the caller must drop the table's reference;
  * false otherwise.
  */
-bool rnic_pending_remove(struct rnic_ep *ep)
+bool rnic_pending_req_remove(struct rnic_ep *ep)
 {
 	struct xarray *pending = &ep->dev->pending;
 	bool was_pending;
@@ -256,7 +256,7 @@ bool rnic_pending_remove(struct rnic_ep *ep)
 }
 
 /**
- * rnic_pending_get - look up a request that is to be accepted or rejected
+ * rnic_pending_req_get - look up a request that is to be accepted or rejected
  * @dev: the device
  * @number: the number of the request
  *
@@ -266,7 +266,7 @@ bool rnic_pending_remove(struct rnic_ep *ep)
  *
  * Return: the endpoint with a new reference, or NULL if the request is not in the table.
  */
-struct rnic_ep *rnic_pending_get(struct rnic_dev *dev, u32 number)
+struct rnic_ep *rnic_pending_req_get(struct rnic_dev *dev, u32 number)
 {
 	struct rnic_ep *ep;
 
@@ -278,7 +278,7 @@ struct rnic_ep *rnic_pending_get(struct rnic_dev *dev, u32 number)
 	return ep;
 }
 
-static struct rnic_ep *get_next_pending(struct rnic_dev *dev, unsigned long *at)
+static struct rnic_ep *get_next_pending_req(struct rnic_dev *dev, unsigned long *at)
 {
 	struct rnic_ep *ep;
 
@@ -291,19 +291,19 @@ static struct rnic_ep *get_next_pending(struct rnic_dev *dev, unsigned long *at)
 }
 
 /**
- * rnic_pending_abort_all - abort all pending requests
+ * rnic_pending_reqs_abort - abort all pending requests
  * @dev: the device, which is being removed
  *
  * Does not wait for the end of the sessions; when a session has ended, rnic_cm_handle_closed()
  * removes its request from the table.  The caller must have preemption enabled, because the table
  * may be large.
  */
-void rnic_pending_abort_all(struct rnic_dev *dev)
+void rnic_pending_reqs_abort(struct rnic_dev *dev)
 {
 	unsigned long at = 0;
 	struct rnic_ep *ep;
 
-	while ((ep = get_next_pending(dev, &at))) {
+	while ((ep = get_next_pending_req(dev, &at))) {
 		rnic_ep_abort(ep);
 		rnic_ep_put(ep);
 	}

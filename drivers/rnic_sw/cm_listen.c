@@ -115,7 +115,7 @@ static int listen_on_llps(struct rnic_listener *listener, const struct ddp_liste
  */
 bool rnic_is_same_netns(const struct net *net, const struct iw_cm_id *id)
 {
-	const struct net *theirs = compat_iw_cm_net(id);
+	const struct net *theirs = compat_iw_cm_get_net(id);
 
 	return theirs && net_eq(theirs, net);
 }
@@ -138,7 +138,7 @@ static int start_listening(struct rnic_listener *listener, struct ddp_listen *ar
 	if (!rnic_is_same_netns(args->net, listener->id))
 		return -EADDRNOTAVAIL;
 	args->policy = &policy;
-	rnic_fill_policy(listener->dev, &policy);
+	rnic_fill_llp_policy(listener->dev, &policy);
 	return listen_on_llps(listener, args, mask);
 }
 
@@ -319,7 +319,7 @@ int rnic_iw_unlisten(struct iw_cm_id *id)
 /* The "listen" setting ------------------------------------------------------ */
 
 /* Begin a pass over all listeners.  get_next_listener() continues the pass. */
-static void begin_pass(struct rnic_llps *llps)
+static void begin_pass_over_listeners(struct rnic_llps *llps)
 {
 	spin_lock(&llps->lock);
 	llps->pass++;
@@ -380,7 +380,7 @@ static int call_for_all_listeners(struct rnic_llps *llps,
 	struct rnic_listener *listener;
 	int err = 0;
 
-	begin_pass(llps);
+	begin_pass_over_listeners(llps);
 	while (!err && (listener = get_next_listener(llps))) {
 		err = call_for_listener(listener, fn, mask);
 		rnic_listener_put(listener);
@@ -399,7 +399,7 @@ static void call_for_unlocked_listeners(struct rnic_llps *llps,
 {
 	struct rnic_listener *listener;
 
-	begin_pass(llps);
+	begin_pass_over_listeners(llps);
 	while ((listener = get_next_listener(llps))) {
 		if (mutex_trylock(&listener->lock)) {
 			if (!listener->stopped)
@@ -413,8 +413,9 @@ static void call_for_unlocked_listeners(struct rnic_llps *llps,
 /*
  * Make a listener use the LLPs in @mask only: start those of them that do not run yet, then stop
  * all other LLPs. Starting fails mostly for a listener that was added after step 1 of
- * switch_llps(). It can also fail if step 1 ignored an error of SCTP, or was skipped because the
- * setting stays the same. The setting is stored already, so log the error and return success.
+ * switch_listener_llps(). It can also fail if step 1 ignored an error of SCTP, or was skipped
+ * because the setting stays the same. The setting is stored already, so log the error and return
+ * success.
  */
 static int rnic_listener_set_llps(struct rnic_listener *listener, u8 mask)
 {
@@ -437,7 +438,7 @@ static int rnic_listener_set_llps(struct rnic_listener *listener, u8 mask)
  *    added between steps 1 and 2.  If a fatal signal interrupts this step, do it for those
  *    listeners whose lock is free.
  */
-static int switch_llps(struct rnic_dev *dev, u8 mask)
+static int switch_listener_llps(struct rnic_dev *dev, u8 mask)
 {
 	int err = 0;
 
@@ -458,7 +459,7 @@ static int switch_llps(struct rnic_dev *dev, u8 mask)
 /**
  * rnic_set_listen_llps - set the LLPs of a device's listeners
  * @dev: the device
- * @mask: mask of 1 << enum rnic_sw_llp; the caller must have called rnic_require_llp()
+ * @mask: mask of 1 << enum rnic_sw_llp; the caller must have called rnic_ensure_llp()
  *	successfully for each LLP in it
  *
  * May sleep.  Unless the task is killed, the change applies to all existing listeners or to none.
@@ -474,7 +475,7 @@ int rnic_set_listen_llps(struct rnic_dev *dev, u8 mask)
 	int err = mutex_lock_killable(&dev->llps->setting_lock);
 
 	if (!err) {
-		err = switch_llps(dev, mask);
+		err = switch_listener_llps(dev, mask);
 		mutex_unlock(&dev->llps->setting_lock);
 	}
 	memalloc_noio_restore(noio);

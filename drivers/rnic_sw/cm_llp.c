@@ -14,18 +14,18 @@
 
 static_assert(RNIC_PATHS == DDP_PATHS_MAX);
 
-/* Names under which the LLPs are registered, see ddp_type_get() */
+/* Names under which the LLPs are registered, see ddp_session_type_get() */
 static const char *const names[RNIC_LLPS] = {
 	[RNIC_SW_LLP_TCP]	= "mpa",
 	[RNIC_SW_LLP_SCTP]	= "sctp",
 };
 
 /**
- * rnic_fill_policy - copy those settings of a device that its LLPs use
+ * rnic_fill_llp_policy - copy those settings of a device that its LLPs use
  * @dev: the device
  * @p: filled in with the settings
  */
-void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
+void rnic_fill_llp_policy(const struct rnic_dev *dev, struct ddp_policy *p)
 {
 	p->revision = READ_ONCE(dev->policy.mpa_revision);
 	p->crc = READ_ONCE(dev->policy.mpa_crc);
@@ -40,7 +40,7 @@ void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
  * @llp: enum rnic_sw_llp; RNIC_SW_LLP_DEFAULT selects the device's "connect" setting
  *
  * Return: the session type; NULL if the device has no reference to the LLP, because
- * rnic_require_llp() or rnic_require_sctp_for_user() has not succeeded for it.
+ * rnic_ensure_llp() or rnic_ensure_sctp_for_user() has not succeeded for it.
  */
 const struct ddp_session_type *rnic_get_llp(const struct rnic_dev *dev, u8 llp)
 {
@@ -65,12 +65,12 @@ static int store_llp(struct rnic_dev *dev, u8 llp,
 	 * need no ordering; litmus: none
 	 */
 	if (cmpxchg(&dev->llps->type[llp], NULL, type))
-		ddp_type_put(type);
+		ddp_session_type_put(type);
 	return 0;
 }
 
 /**
- * rnic_require_llp - take a reference to an LLP for a device, if it has none yet
+ * rnic_ensure_llp - take a reference to an LLP for a device, if it has none yet
  * @dev: the device
  * @llp: enum rnic_sw_llp
  *
@@ -80,39 +80,39 @@ static int store_llp(struct rnic_dev *dev, u8 llp,
  * Return: 0 if the device has the reference, which rnic_llps_exit() drops; -EPROTONOSUPPORT if no
  * module provides the LLP.
  */
-int rnic_require_llp(struct rnic_dev *dev, u8 llp)
+int rnic_ensure_llp(struct rnic_dev *dev, u8 llp)
 {
 	if (llp >= RNIC_LLPS || !names[llp])
 		return -EPROTONOSUPPORT;
 	if (READ_ONCE(dev->llps->type[llp]))
 		return 0;
-	return store_llp(dev, llp, ddp_type_get(names[llp]));
+	return store_llp(dev, llp, ddp_session_type_get(names[llp]));
 }
 
 /**
- * rnic_require_sctp_for_user - take a reference to SCTP for a device, on behalf of a program
+ * rnic_ensure_sctp_for_user - take a reference to SCTP for a device, on behalf of a program
  * @dev: the device
  *
- * Like rnic_require_llp(), but loads modules only if the current task may create an SCTP socket.
+ * Like rnic_ensure_llp(), but loads modules only if the current task may create an SCTP socket.
  * Otherwise programs could load SCTP although the administrator has blacklisted it.
  *
- * Return: 0 or -EPROTONOSUPPORT, as rnic_require_llp().
+ * Return: 0 or -EPROTONOSUPPORT, as rnic_ensure_llp().
  */
-int rnic_require_sctp_for_user(struct rnic_dev *dev)
+int rnic_ensure_sctp_for_user(struct rnic_dev *dev)
 {
 	const u8 llp = RNIC_SW_LLP_SCTP;
 
 	if (READ_ONCE(dev->llps->type[llp]))
 		return 0;
 	return store_llp(dev, llp,
-			 ddp_type_get_for_current(names[llp], IPPROTO_SCTP));
+			 ddp_session_type_get_for_current(names[llp], IPPROTO_SCTP));
 }
 
 /**
  * rnic_llps_init - set up the LLPs and the list of listeners of a new device
  * @dev: the device
  *
- * Looks up TCP only.  Callers of rnic_require_llp() or rnic_require_sctp_for_user() look up SCTP
+ * Looks up TCP only.  Callers of rnic_ensure_llp() or rnic_ensure_sctp_for_user() look up SCTP
  * when it is needed.
  *
  * Return: 0; -EPROTONOSUPPORT if no module provides TCP's LLP; or -ENOMEM.  Unless dev->llps is
@@ -128,8 +128,8 @@ int rnic_llps_init(struct rnic_dev *dev)
 	mutex_init(&llps->setting_lock);
 	spin_lock_init(&llps->lock);
 	INIT_LIST_HEAD(&llps->listeners);
-	rnic_watch_init(llps);
-	return rnic_require_llp(dev, RNIC_SW_LLP_TCP);
+	rnic_connect_watch_init(llps);
+	return rnic_ensure_llp(dev, RNIC_SW_LLP_TCP);
 }
 
 /**
@@ -140,10 +140,10 @@ void rnic_llps_exit(struct rnic_dev *dev)
 {
 	int llp;
 
-	rnic_watch_exit(dev->llps);
+	rnic_connect_watch_exit(dev->llps);
 	for (llp = 0; llp < RNIC_LLPS; llp++)
 		if (dev->llps->type[llp])
-			ddp_type_put(dev->llps->type[llp]);
+			ddp_session_type_put(dev->llps->type[llp]);
 	kfree(dev->llps);
 	dev->llps = NULL;
 }

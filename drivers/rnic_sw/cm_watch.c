@@ -65,7 +65,7 @@ static struct rnic_qp *rotate_and_get_exiting_qp(struct rnic_llps *llps)
 	return qp;
 }
 
-static void rnic_watch_check_all(struct work_struct *w)
+static void rnic_connect_watch_work(struct work_struct *w)
 {
 	struct rnic_llps *llps = container_of(to_delayed_work(w), struct rnic_llps, watch);
 	u32 n = READ_ONCE(llps->n_connects);
@@ -84,22 +84,22 @@ static void rnic_watch_check_all(struct work_struct *w)
 }
 
 /**
- * rnic_watch_init - initialize the list of pending connects of a device
+ * rnic_connect_watch_init - initialize the list of pending connects of a device
  * @llps: LLPs of the device
  */
-void rnic_watch_init(struct rnic_llps *llps)
+void rnic_connect_watch_init(struct rnic_llps *llps)
 {
 	INIT_LIST_HEAD(&llps->connects);
-	INIT_DELAYED_WORK(&llps->watch, rnic_watch_check_all);
+	INIT_DELAYED_WORK(&llps->watch, rnic_connect_watch_work);
 }
 
 /**
- * rnic_watch_exit - stop checking whether the programs that connect still exist
+ * rnic_connect_watch_exit - stop checking whether the programs that connect still exist
  * @llps: LLPs of the device, which must have no connect in progress
  *
  * Context: process, may sleep.
  */
-void rnic_watch_exit(struct rnic_llps *llps)
+void rnic_connect_watch_exit(struct rnic_llps *llps)
 {
 	cancel_delayed_work_sync(&llps->watch);
 }

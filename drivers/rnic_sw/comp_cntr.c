@@ -32,7 +32,7 @@ static struct rnic_comp_cntr *to_rnic_comp_cntr(struct ib_comp_cntr *ib)
 
 /*
  * Add @n to an entry of the counter for @op, if there is one. Count nothing if the QP is being
- * destroyed or reset, because rnic_cq_push() drops the CQEs then.
+ * destroyed or reset, because rnic_cq_post_cqe() drops the CQEs then.
  */
 static void count_ops(struct rnic_qp *qp, enum rnic_comp_op op, enum ib_comp_cntr_entry entry,
 		      u32 n)
@@ -56,7 +56,7 @@ static void count_ops(struct rnic_qp *qp, enum rnic_comp_op op, enum ib_comp_cnt
 	atomic64_add(n, &cntr->value[entry]);
 }
 
-static enum ib_comp_cntr_entry to_entry(u8 status)
+static enum ib_comp_cntr_entry status_to_cntr_entry(u8 status)
 {
 	return status ? IB_COMP_CNTR_ENTRY_ERR : IB_COMP_CNTR_ENTRY_COMP;
 }
@@ -65,7 +65,7 @@ static enum ib_comp_cntr_entry to_entry(u8 status)
  * Get the operation of a WQE. The WQE may be invalid and then have any opcode. Atomics, binds and
  * invalidations are not counted, because the verbs have no operation for them.
  */
-static enum rnic_comp_op to_comp_op(u8 opcode)
+static enum rnic_comp_op opcode_to_comp_op(u8 opcode)
 {
 	switch (opcode) {
 	case RNIC_SW_OP_SEND:
@@ -90,7 +90,7 @@ static enum rnic_comp_op to_comp_op(u8 opcode)
  */
 void __rnic_count_send(struct rnic_qp *qp, const struct rnic_swqe *n)
 {
-	count_ops(qp, to_comp_op(n->opcode), to_entry(n->status), 1);
+	count_ops(qp, opcode_to_comp_op(n->opcode), status_to_cntr_entry(n->status), 1);
 }
 
 /**
@@ -102,7 +102,7 @@ void __rnic_count_send(struct rnic_qp *qp, const struct rnic_swqe *n)
  */
 void __rnic_count_recv(struct rnic_qp *qp, u8 status)
 {
-	count_ops(qp, RNIC_COMP_RECV, to_entry(status), 1);
+	count_ops(qp, RNIC_COMP_RECV, status_to_cntr_entry(status), 1);
 }
 
 void rdmap_count_peer_ops(struct rdmap *r, u8 opcode, u32 n)
@@ -139,7 +139,7 @@ int rnic_destroy_comp_cntr(struct ib_comp_cntr *ib)
 }
 
 /* @entry comes from the program, and the core does not check it */
-static atomic64_t *get_value(struct ib_comp_cntr *ib, enum ib_comp_cntr_entry entry)
+static atomic64_t *find_cntr_value(struct ib_comp_cntr *ib, enum ib_comp_cntr_entry entry)
 {
 	switch (entry) {
 	case IB_COMP_CNTR_ENTRY_COMP:
@@ -165,7 +165,7 @@ static atomic64_t *get_value(struct ib_comp_cntr *ib, enum ib_comp_cntr_entry en
 int rnic_modify_comp_cntr(struct ib_comp_cntr *ib, enum ib_comp_cntr_entry entry,
 			  enum ib_comp_cntr_modify_op op, u64 value)
 {
-	atomic64_t *v = get_value(ib, entry);
+	atomic64_t *v = find_cntr_value(ib, entry);
 
 	if (!v)
 		return -EINVAL;
@@ -191,7 +191,7 @@ int rnic_modify_comp_cntr(struct ib_comp_cntr *ib, enum ib_comp_cntr_entry entry
  */
 int rnic_read_comp_cntr(struct ib_comp_cntr *ib, enum ib_comp_cntr_entry entry, u64 *value)
 {
-	const atomic64_t *v = get_value(ib, entry);
+	const atomic64_t *v = find_cntr_value(ib, entry);
 
 	if (!v)
 		return -EINVAL;
@@ -220,7 +220,7 @@ int rnic_query_comp_cntr_caps(struct ib_device *ib, struct ib_comp_cntr_caps *ca
 }
 
 /* Get the table of @qp, and allocate it before the first attach. Return: NULL if memory is short */
-static struct rnic_comp_cntrs *get_table(struct rnic_qp *qp)
+static struct rnic_comp_cntrs *get_or_alloc_cntr_table(struct rnic_qp *qp)
 {
 	struct rnic_comp_cntrs *cntrs = qp->comp_cntrs;
 
@@ -256,7 +256,7 @@ int rnic_qp_attach_comp_cntr(struct ib_qp *ib, struct ib_comp_cntr *cntr,
 
 	if (attr->op_mask & ~OPS_ALL)
 		return -EOPNOTSUPP;
-	cntrs = get_table(qp);
+	cntrs = get_or_alloc_cntr_table(qp);
 	if (!cntrs)
 		return -ENOMEM;
 	for (op = 0; op < RNIC_COMP_OPS; op++)

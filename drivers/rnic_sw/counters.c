@@ -121,7 +121,7 @@ struct rdma_hw_stats *rnic_alloc_counter_stats(struct rdma_counter *counter)
 	return alloc_stats();
 }
 
-static u64 sum_counter(const u64 __percpu *value, int c)
+static u64 sum_counter_over_cpus(const u64 __percpu *value, int c)
 {
 	u64 sum = 0;
 	int cpu;
@@ -137,14 +137,14 @@ static void rnic_fill_stats(const u64 __percpu *value,
 	int c;
 
 	for (c = 0; c < RNIC_COUNTERS; c++)
-		stats->value[c] = sum_counter(value, c);
+		stats->value[c] = sum_counter_over_cpus(value, c);
 	for (c = IW_OK + 1; c < IW_REASON_NR; c++)
-		stats->value[REASON_STAT(c)] = sum_counter(value, RNIC_COUNTERS + c);
+		stats->value[REASON_STAT(c)] = sum_counter_over_cpus(value, RNIC_COUNTERS + c);
 }
 
 /* Counter sets -------------------------------------------------------------------- */
 
-static u64 __percpu *alloc_values(gfp_t gfp)
+static u64 __percpu *alloc_counter_values(gfp_t gfp)
 {
 	return __alloc_percpu_gfp(RNIC_COUNTERS_ALL * sizeof(u64), sizeof(u64),
 				  gfp);
@@ -161,7 +161,7 @@ int rnic_counters_init(struct rnic_dev *dev)
 	spin_lock_init(&dev->count_lock);
 	xa_init_flags(&dev->sets, XA_FLAGS_ALLOC1);
 	INIT_LIST_HEAD(&dev->default_set.qps);
-	dev->default_set.value = alloc_values(GFP_KERNEL);
+	dev->default_set.value = alloc_counter_values(GFP_KERNEL);
 	return dev->default_set.value ? 0 : -ENOMEM;
 }
 
@@ -201,7 +201,7 @@ static void __update_retransmits(struct rnic_qp *qp)
  *
  * Return: true if @left is not empty yet, false if it is.
  */
-static bool __update_retransmits_some(struct list_head *left, struct list_head *done)
+static bool __update_some_retransmits(struct list_head *left, struct list_head *done)
 {
 	struct rnic_qp *qp;
 	int n;
@@ -224,7 +224,7 @@ static void update_retransmits(struct rnic_dev *dev, struct rnic_counter_set *se
 
 	spin_lock(&dev->count_lock);
 	list_splice_init(&set->qps, &left);
-	while (__update_retransmits_some(&left, &set->qps)) {
+	while (__update_some_retransmits(&left, &set->qps)) {
 		spin_unlock(&dev->count_lock);
 		/*
 		 * Other contexts may take the lock here.  If they destroy a queue pair or bind
@@ -297,24 +297,24 @@ void rnic_qp_clear_retransmits(struct rnic_qp *qp)
 	spin_unlock(&qp->dev->count_lock);
 }
 
-static void free_set(struct rnic_counter_set *set)
+static void free_counter_set(struct rnic_counter_set *set)
 {
 	free_percpu(set->value);
 	kfree(set);
 }
 
-static struct rnic_counter_set *new_set(struct rnic_dev *dev, u32 *id)
+static struct rnic_counter_set *new_counter_set(struct rnic_dev *dev, u32 *id)
 {
 	struct rnic_counter_set *set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
 
 	if (!set)
 		return NULL;
 	INIT_LIST_HEAD(&set->qps);
-	set->value = alloc_values(GFP_KERNEL_ACCOUNT);
+	set->value = alloc_counter_values(GFP_KERNEL_ACCOUNT);
 	if (set->value && !xa_alloc(&dev->sets, id, set, xa_limit_31b,
 				    GFP_KERNEL_ACCOUNT))
 		return set;
-	free_set(set);
+	free_counter_set(set);
 	return NULL;
 }
 
@@ -338,7 +338,7 @@ static int bind_qp_to_set(struct rnic_counter_set *set, struct rdma_counter *cou
 static int bind_first_qp(struct rnic_dev *dev, struct rdma_counter *counter,
 			 struct rnic_qp *qp)
 {
-	struct rnic_counter_set *set = new_set(dev, &counter->id);
+	struct rnic_counter_set *set = new_counter_set(dev, &counter->id);
 	int err;
 
 	if (!set)
@@ -348,7 +348,7 @@ static int bind_first_qp(struct rnic_dev *dev, struct rdma_counter *counter,
 		return 0;
 	xa_erase(&dev->sets, counter->id);
 	counter->id = 0;
-	free_set(set);
+	free_counter_set(set);
 	return err;
 }
 
@@ -423,7 +423,7 @@ int rnic_counter_dealloc(struct rdma_counter *counter)
 		return 0;
 	/* wait for contexts that have read qp->counts under RCU and may still count in this set */
 	synchronize_rcu();
-	free_set(set);
+	free_counter_set(set);
 	return 0;
 }
 

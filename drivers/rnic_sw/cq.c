@@ -282,9 +282,9 @@ static void report_overrun(struct rnic_cq *cq)
 }
 
 /**
- * rnic_cq_push - write a completion, and generate an event if the CQ is armed for it
+ * rnic_cq_post_cqe - write a completion, and generate an event if the CQ is armed for it
  * @cq: the completion queue
- * @cqe: the completion; its timestamp is ignored, because rnic_cq_push() sets it in the ring
+ * @cqe: the completion; its timestamp is ignored, because rnic_cq_post_cqe() sets it in the ring
  * @qp: queue pair of the completion
  *
  * Does nothing if the queue pair is being destroyed or reset. Any context.
@@ -293,8 +293,8 @@ static void report_overrun(struct rnic_cq *cq)
  * ring was full for this completion or an earlier one, so that the caller must move the queue pair
  * to the error state.
  */
-bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
-		  struct ib_qp *qp)
+bool rnic_cq_post_cqe(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
+		      struct ib_qp *qp)
 {
 	bool full, first = false, event = false;
 	unsigned long flags;
@@ -369,7 +369,7 @@ static void fill_wc(struct ib_wc *wc, const struct rnic_sw_cqe *cqe,
  *
  * Return: the number of ring entries read, including entries without a completion.
  */
-static int poll_batch(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
+static int poll_cqe_batch(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
 {
 	struct rnic_sw_ring *hdr;
 	unsigned long flags;
@@ -408,7 +408,7 @@ int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc)
 	int steps, got = 0;
 
 	do {
-		steps = poll_batch(cq, n, wc, &got);
+		steps = poll_cqe_batch(cq, n, wc, &got);
 	} while (steps == RING_IDX_STEPS && got < n);
 	return got;
 }

@@ -146,7 +146,7 @@ static bool __try_notify_remote(struct rnic_cq *cq)
  * Return: true if the caller must call rnic_cq_notify_and_unlock(); false if another context
  * delivers the events, or an IPI was sent to a CPU that will deliver them.
  */
-static bool __try_start_notify(struct rnic_cq *cq)
+static bool __try_begin_local_notify(struct rnic_cq *cq)
 {
 	if (cq->notifying)
 		return false;
@@ -173,7 +173,7 @@ void rnic_cq_notify(struct rnic_cq *cq)
 	}
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->ev_requested++;
-	if (__try_start_notify(cq))
+	if (__try_begin_local_notify(cq))
 		rnic_cq_notify_and_unlock(cq, flags);
 	else
 		spin_unlock_irqrestore(&cq->lock, flags);
@@ -190,7 +190,7 @@ static u32 read_events_requested(struct rnic_cq *cq)
 	return n;
 }
 
-static bool cq_has_delivered(struct rnic_cq *cq, u32 end)
+static bool cq_has_delivered_events(struct rnic_cq *cq, u32 end)
 {
 	unsigned long flags;
 	bool done;
@@ -212,6 +212,6 @@ void rnic_cq_notify_wait(struct rnic_cq *cq)
 {
 	u32 end = read_events_requested(cq);
 
-	while (!cq_has_delivered(cq, end))
+	while (!cq_has_delivered_events(cq, end))
 		usleep_range(5, 50);
 }

@@ -27,7 +27,7 @@ struct cq_resize {
 	u32			steps;	/* total number of entries copied */
 };
 
-static void copy_entry(struct rnic_cq *cq, struct cq_resize *m)
+static void copy_next_cqe(struct rnic_cq *cq, struct cq_resize *m)
 {
 	u32 idx = m->done++;
 
@@ -59,7 +59,7 @@ static int __copy_some_entries(struct rnic_cq *cq, struct cq_resize *m)
 		m->done = n;
 	n = min_t(u32, cq->prod - m->done, RING_IDX_STEPS);
 	for (end = m->done + n; m->done != end;)
-		copy_entry(cq, m);
+		copy_next_cqe(cq, m);
 	return cq->prod - m->done;
 }
 
@@ -106,7 +106,7 @@ static int copy_entries_and_swap(struct rnic_cq *cq, struct cq_resize *m)
  * the program specifies the ring with its mmap key, so the ring must not share a page with other
  * rings, which would then have the same key.
  */
-static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
+static int prepare_resize_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 {
 	struct rnic_ring ring;
 	unsigned long flags;
@@ -126,11 +126,12 @@ static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 }
 
 /*
- * Move the ring that prepare_ring() has allocated from @cq to @ring, if @key is its mmap key.
+ * Move the ring that prepare_resize_ring() has allocated from @cq to @ring, if @key is its mmap
+ * key.
  *
  * Return: true if the ring was moved; false if there is no such ring.
  */
-static bool try_take_prepared_ring(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
+static bool try_detach_resize_ring(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
 {
 	unsigned long flags;
 	bool ok;
@@ -144,7 +145,7 @@ static bool try_take_prepared_ring(struct rnic_cq *cq, u64 key, struct rnic_ring
 }
 
 /* Second step of a resize: copy unpolled entries to the new ring and use it from now on */
-static int switch_to_prepared_ring(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
+static int switch_to_resize_ring(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
 {
 	struct rnic_sw_resize_cq_resp none = {};
 	struct cq_resize m = {};
@@ -152,7 +153,7 @@ static int switch_to_prepared_ring(struct rnic_cq *cq, u64 key, struct ib_udata 
 
 	if (err)
 		return err;
-	if (!try_take_prepared_ring(cq, key, &m.ring))
+	if (!try_detach_resize_ring(cq, key, &m.ring))
 		return -ENOENT;
 	mutex_lock(&cq->walk_lock);
 	err = copy_entries_and_swap(cq, &m);
@@ -193,6 +194,6 @@ int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
 	use = req.flags & RNIC_SW_RESIZE_CQ_SWITCH;
 	if (req.flags & ~RNIC_SW_RESIZE_CQ_SWITCH || (req.ring_key && !use))
 		return -EOPNOTSUPP;
-	return use ? switch_to_prepared_ring(cq, req.ring_key, udata) :
-		     prepare_ring(cq, cqe, udata);
+	return use ? switch_to_resize_ring(cq, req.ring_key, udata) :
+		     prepare_resize_ring(cq, cqe, udata);
 }

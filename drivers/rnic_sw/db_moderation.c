@@ -12,7 +12,7 @@ void db_mod_init(struct db_mod *b)
 }
 
 /**
- * db_mod_record_doorbell - record a doorbell and decide whether to coalesce posts
+ * db_mod_doorbell_starts_coalescing - record a doorbell and decide whether to coalesce posts
  * @b: moderation state of the queue
  * @now: current time of a monotonic clock, in ns
  *
@@ -23,7 +23,7 @@ void db_mod_init(struct db_mod *b)
  * call db_mod_record_period_end(); false if the caller must transmit now and then call
  * db_mod_record_transmitted().
  */
-bool db_mod_record_doorbell(struct db_mod *b, u64 now)
+bool db_mod_doorbell_starts_coalescing(struct db_mod *b, u64 now)
 {
 	if (now <= b->last || now - b->last >= DB_MOD_QUICK_NS)
 		b->streak = 0;

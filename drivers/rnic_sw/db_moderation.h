@@ -47,7 +47,7 @@ struct db_mod {
 };
 
 void db_mod_init(struct db_mod *b);
-bool db_mod_record_doorbell(struct db_mod *b, u64 now);
+bool db_mod_doorbell_starts_coalescing(struct db_mod *b, u64 now);
 void db_mod_record_transmitted(struct db_mod *b, u64 now);
 void db_mod_record_period_end(struct db_mod *b, u64 now, u32 others);
 

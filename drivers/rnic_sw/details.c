@@ -18,7 +18,7 @@
 
 #define RIGHTS_MAX	64	/* size of a buffer for the names of all rights, in bytes */
 
-static int put_bool(struct sk_buff *msg, const char *name, bool value)
+static int put_bool_attr(struct sk_buff *msg, const char *name, bool value)
 {
 	return rdma_nl_put_driver_string(msg, name, str_on_off(value));
 }
@@ -103,9 +103,9 @@ static void fill_qp_details(struct rnic_qp *qp, struct qp_details *d)
 static int put_mpa_attrs(struct sk_buff *msg, const struct ddp_query *q)
 {
 	return rdma_nl_put_driver_u32(msg, "mpa_revision", q->revision) ||
-	       put_bool(msg, "crc", q->crc) ||
-	       put_bool(msg, "tx_markers", q->tx_markers) ||
-	       put_bool(msg, "rx_markers", q->rx_markers);
+	       put_bool_attr(msg, "crc", q->crc) ||
+	       put_bool_attr(msg, "tx_markers", q->tx_markers) ||
+	       put_bool_attr(msg, "rx_markers", q->rx_markers);
 }
 
 static int put_llp_attrs(struct sk_buff *msg, const struct ddp_query *q)
@@ -127,7 +127,7 @@ static int put_llp_attrs(struct sk_buff *msg, const struct ddp_query *q)
 	       rdma_nl_put_driver_u32(msg, "retransmits", q->retransmits);
 }
 
-static int put_queues(struct sk_buff *msg, const struct qp_details *d)
+static int put_queue_attrs(struct sk_buff *msg, const struct qp_details *d)
 {
 	return rdma_nl_put_driver_u32(msg, "sq_posted", d->sq_posted) ||
 	       rdma_nl_put_driver_u32(msg, "sq_busy", d->sq_busy) ||
@@ -143,7 +143,7 @@ static int rnic_details_put_qp(struct sk_buff *msg, const void *what)
 	const struct qp_details *d = what;
 
 	if (rdma_nl_put_driver_string(msg, "stage", qp_state_name(d->state)) ||
-	    put_llp_attrs(msg, &d->query) || put_queues(msg, d))
+	    put_llp_attrs(msg, &d->query) || put_queue_attrs(msg, d))
 		return -EMSGSIZE;
 	return d->why ? rdma_nl_put_driver_string(msg, "end",
 						  iw_reason_name(d->why)) : 0;

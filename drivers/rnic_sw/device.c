@@ -204,9 +204,9 @@ static int rnic_get_port_immutable(struct ib_device *ib, u32 port,
 static int rnic_query_gid(struct ib_device *ib, u32 port, int index,
 			  union ib_gid *gid)
 {
-	rnic_gids_get(to_rnic_dev(ib), index, gid);
+	rnic_gids_get_entry(to_rnic_dev(ib), index, gid);
 	compat_fill_mac_gid(ib, port, index, gid);
-	compat_keep_gid(ib, port, index, gid);
+	compat_record_unchanged_gid(ib, port, index, gid);
 	return 0;
 }
 

@@ -151,7 +151,7 @@ static bool is_cpu_memory(const struct iosys_map *map)
  * Return: 0; MOVED if the buffer was moved after @moves was read, so that begin_cpu_access() must
  * be called again; or a negative errno if the CPU cannot use the mapping.
  */
-static int __wait_usable(struct rnic_dmabuf *d, unsigned int moves)
+static int __wait_until_usable(struct rnic_dmabuf *d, unsigned int moves)
 {
 	/*
 	 * The exporter may still be copying the data to the buffer's present location.
@@ -174,7 +174,7 @@ static int __map_buffer(struct rnic_dmabuf *d)
 
 	if (err)
 		return err;
-	err = __wait_usable(d, moves);
+	err = __wait_until_usable(d, moves);
 	if (err) {
 		compat_dmabuf_unmap(d->buf, d->attach, &d->map);
 		return err;
@@ -273,7 +273,7 @@ static void close_buffer(struct rnic_dmabuf *d)
  * Return: true if another check must be scheduled, because the buffer was accessed or mapped since
  * the last check; false if the buffer is not mapped any more.
  */
-static bool unmap_if_idle(struct rnic_dmabuf *d)
+static bool unmap_if_idle_or_destroyed(struct rnic_dmabuf *d)
 {
 	if (d->closed)
 		return false;
@@ -300,7 +300,7 @@ static void rnic_dmabuf_idle_work(struct work_struct *work)
 	 * mutex while it waits for the exporter, possibly for a long time.
 	 */
 	if (mutex_trylock(&d->mutex)) {
-		again = unmap_if_idle(d);
+		again = unmap_if_idle_or_destroyed(d);
 		mutex_unlock(&d->mutex);
 	}
 	if (again)
@@ -416,8 +416,8 @@ static const struct rnic_unpinned_ops dmabuf_ops = {
  *
  * Return: 0 or a negative errno, see rnic_dmabuf_new().
  */
-static int check_buffer(const struct dma_buf *buf, u64 offset, u64 length,
-			int access)
+static int check_buffer_access(const struct dma_buf *buf, u64 offset, u64 length,
+			       int access)
 {
 	fmode_t mode = buf->file->f_mode;
 
@@ -504,7 +504,7 @@ struct rnic_unpinned *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
 
 	if (IS_ERR(buf))
 		return ERR_CAST(buf);
-	err = check_buffer(buf, offset, length, access);
+	err = check_buffer_access(buf, offset, length, access);
 	if (!err) {
 		d = alloc_dmabuf_state(dev, offset, length, access);
 		err = d ? 0 : -ENOMEM;

@@ -53,8 +53,8 @@ static struct rnic_doorbell_file *to_doorbell_file(struct ib_uobject *uobj)
 
 /*
  * Become a user of a doorbell, unless it is stopped.  atomic_inc_unless_negative() orders the
- * caller's read of the QP after the release in rnic_doorbell_start(); litmus: publish.  Return: the
- * doorbell; NULL if no QP has the number.
+ * caller's read of the QP after the release in rnic_doorbell_enable(); litmus: publish.  Return:
+ * the doorbell; NULL if no QP has the number.
  */
 static struct rnic_doorbell *get_doorbell(struct rnic_doorbell_file *f, unsigned long number)
 {
@@ -88,7 +88,7 @@ static long rnic_doorbell_ioctl(struct file *filp, unsigned int cmd, unsigned lo
 	bell = get_doorbell(f, number);
 	if (!bell)
 		return READ_ONCE(f->closed) ? -EIO : -ENOENT;
-	rnic_sq_ring_doorbell(bell->qp);
+	rnic_qp_handle_doorbell(bell->qp);
 	put_doorbell(bell);
 	return 0;
 }
@@ -186,7 +186,7 @@ static struct rnic_doorbell *add_doorbell(struct rnic_doorbell_file *f, u64 file
 }
 
 /* Get a stopped doorbell: an idle one, or a new one.  Return: NULL without memory. */
-static struct rnic_doorbell *take_doorbell(struct rnic_uctx *u)
+static struct rnic_doorbell *get_idle_or_new_doorbell(struct rnic_uctx *u)
 {
 	struct rnic_doorbell_file *f;
 	struct rnic_doorbell *bell;
@@ -207,7 +207,7 @@ static struct rnic_doorbell *take_doorbell(struct rnic_uctx *u)
  * @qp: the queue pair, which is being created
  * @uctx: context of the program
  *
- * The program cannot ring the doorbell until rnic_doorbell_start() is called.
+ * The program cannot ring the doorbell until rnic_doorbell_enable() is called.
  *
  * Context: process, may sleep.
  *
@@ -215,7 +215,7 @@ static struct rnic_doorbell *take_doorbell(struct rnic_uctx *u)
  */
 int rnic_doorbell_create(struct rnic_qp *qp, struct rnic_uctx *uctx)
 {
-	struct rnic_doorbell *bell = take_doorbell(uctx);
+	struct rnic_doorbell *bell = get_idle_or_new_doorbell(uctx);
 
 	if (!bell)
 		return -ENOMEM;
@@ -227,10 +227,10 @@ int rnic_doorbell_create(struct rnic_qp *qp, struct rnic_uctx *uctx)
 }
 
 /**
- * rnic_doorbell_start - let the program ring the doorbell
+ * rnic_doorbell_enable - let the program ring the doorbell
  * @qp: the queue pair, complete.  A kernel consumer's queue pair has no doorbell.
  */
-void rnic_doorbell_start(struct rnic_qp *qp)
+void rnic_doorbell_enable(struct rnic_qp *qp)
 {
 	struct rnic_doorbell *bell = qp->sq.doorbell;
 
@@ -242,12 +242,12 @@ void rnic_doorbell_start(struct rnic_qp *qp)
 }
 
 /**
- * rnic_doorbell_stop - let no further call ring the doorbell, and wait for the calls in progress
- * @qp: the queue pair, which is being destroyed; rnic_doorbell_start() was called
+ * rnic_doorbell_disable - let no further call ring the doorbell, and wait for the calls in progress
+ * @qp: the queue pair, which is being destroyed; rnic_doorbell_enable() was called
  *
  * Context: process; sleeps.
  */
-void rnic_doorbell_stop(struct rnic_qp *qp)
+void rnic_doorbell_disable(struct rnic_qp *qp)
 {
 	struct rnic_doorbell *bell = qp->sq.doorbell;
 
@@ -259,7 +259,7 @@ void rnic_doorbell_stop(struct rnic_qp *qp)
 
 /**
  * rnic_doorbell_free - free the doorbell, or keep it for the next QP, if there is one
- * @qp: the queue pair; rnic_doorbell_start() was not called, or rnic_doorbell_stop() was called
+ * @qp: the queue pair; rnic_doorbell_enable() was not called, or rnic_doorbell_disable() was called
  *
  * Context: process, may sleep.
  */

@@ -21,9 +21,9 @@ struct rnic_uctx;
  * @number: number of the doorbell in that file; 0 if it is in no file.  Constant
  * @qp: the queue pair
  * @uctx: context of the program
- * @users: number of calls that ring the doorbell; plus INT_MIN before rnic_doorbell_start() and
- *	after rnic_doorbell_stop()
- * @unused: completed by the last call after rnic_doorbell_stop()
+ * @users: number of calls that ring the doorbell; plus INT_MIN before rnic_doorbell_enable() and
+ *	after rnic_doorbell_disable()
+ * @unused: completed by the last call after rnic_doorbell_disable()
  * @entry: entry in the file's list of idle doorbells, if no QP uses the doorbell
  * @rcu: for the lookup by number
  * @timer: end of the coalescing period; armed, or its handler is running, while sq.coalescing
@@ -51,13 +51,13 @@ struct rnic_doorbell {
 /* doorbell.c */
 extern const struct uapi_definition rnic_doorbell_defs[];
 int rnic_doorbell_create(struct rnic_qp *qp, struct rnic_uctx *uctx);
-void rnic_doorbell_start(struct rnic_qp *qp);
-void rnic_doorbell_stop(struct rnic_qp *qp);
+void rnic_doorbell_enable(struct rnic_qp *qp);
+void rnic_doorbell_disable(struct rnic_qp *qp);
 void rnic_doorbell_free(struct rnic_qp *qp);
 
 /* sq_coalesce.c */
 void rnic_sq_coalesce_init(struct rnic_doorbell *bell);
 void rnic_sq_coalesce_stop(struct rnic_doorbell *bell);
-void rnic_sq_handle_doorbell(struct rnic_qp *qp);
+void rnic_sq_transmit_or_coalesce(struct rnic_qp *qp);
 
 #endif

@@ -118,7 +118,7 @@ static bool update_lid(struct rnic_gid_table *t, const struct net_device *netdev
  *
  * Return: true if the duplicate address detection of an address has not ended, false otherwise.
  */
-static bool update_table(struct rnic_gid_table *t, const struct net_device *netdev)
+static bool update_gid_table(struct rnic_gid_table *t, const struct net_device *netdev)
 {
 	struct gids_update u;
 	bool undecided;
@@ -141,7 +141,7 @@ static bool is_core_entry_current(struct rnic_dev *dev, int i)
 
 	if (rdma_query_gid(&dev->ib, 1, i, &core))
 		core = (union ib_gid){};
-	rnic_gids_get(dev, i, &own);
+	rnic_gids_get_entry(dev, i, &own);
 	return !memcmp(&core, &own, sizeof(own));
 }
 
@@ -176,14 +176,14 @@ static void report_gid_change(struct ib_device *ib, enum ib_event_type what)
  *
  * Return: true if the tables must be checked again without a notification, false otherwise.
  */
-static bool update_tables(struct rnic_dev *dev)
+static bool update_dev_and_core_gids(struct rnic_dev *dev)
 {
 	struct net_device *netdev = ib_device_get_netdev(&dev->ib, 1);
 	bool undecided, lid_changed;
 
 	if (!netdev)
 		return false;
-	undecided = update_table(&dev->gids, netdev);
+	undecided = update_gid_table(&dev->gids, netdev);
 	lid_changed = update_lid(&dev->gids, netdev);
 	dev_put(netdev);
 	if (lid_changed)
@@ -198,7 +198,7 @@ static bool update_tables(struct rnic_dev *dev)
  * Work function of rnic_gid_table.work.  The device reference makes the unregistration of the
  * device wait, so that the core does not get an event of an unregistered device.
  */
-static void rnic_gids_check(struct work_struct *work)
+static void rnic_gids_update_work(struct work_struct *work)
 {
 	struct rnic_dev *dev = container_of(to_delayed_work(work), struct rnic_dev, gids.work);
 	struct rnic_gid_table *t = &dev->gids;
@@ -210,8 +210,8 @@ static void rnic_gids_check(struct work_struct *work)
 		t->delay = GIDS_DELAY_MIN;
 	t->check_requested = false;
 	spin_unlock_bh(&t->lock);
-	if (!READ_ONCE(dev->removing) && update_tables(dev)) {
-		t->delay = gids_next_delay(t->delay);
+	if (!READ_ONCE(dev->removing) && update_dev_and_core_gids(dev)) {
+		t->delay = gids_compute_next_delay(t->delay);
 		if (t->delay)
 			queue_delayed_work(rnic_wq, &t->work, msecs_to_jiffies(t->delay));
 	}
@@ -226,7 +226,7 @@ static void rnic_gids_check(struct work_struct *work)
 void rnic_gids_init(struct rnic_dev *dev, u32 first)
 {
 	spin_lock_init(&dev->gids.lock);
-	INIT_DELAYED_WORK(&dev->gids.work, rnic_gids_check);
+	INIT_DELAYED_WORK(&dev->gids.work, rnic_gids_update_work);
 	dev->gids.first = first;
 }
 
@@ -252,7 +252,7 @@ void rnic_gids_exit(struct rnic_dev *dev)
  */
 void rnic_gids_fill(struct rnic_dev *dev, const struct net_device *netdev)
 {
-	update_table(&dev->gids, netdev);
+	update_gid_table(&dev->gids, netdev);
 	update_lid(&dev->gids, netdev);
 }
 
@@ -268,14 +268,14 @@ u16 rnic_gids_get_lid(const struct rnic_dev *dev)
 }
 
 /**
- * rnic_gids_get - get an entry of the GID table
+ * rnic_gids_get_entry - get an entry of the GID table
  * @dev: the device
  * @index: index of the entry, less than GIDS_MAX
  * @gid: the GID on return; zero if the entry is empty
  *
  * Context: BH on.
  */
-void rnic_gids_get(struct rnic_dev *dev, u32 index, union ib_gid *gid)
+void rnic_gids_get_entry(struct rnic_dev *dev, u32 index, union ib_gid *gid)
 {
 	spin_lock_bh(&dev->gids.lock);
 	memcpy(gid, &dev->gids.gid[index], sizeof(*gid));

@@ -29,7 +29,7 @@ void rnic_gids_exit(struct rnic_dev *dev);
 void rnic_gids_fill(struct rnic_dev *dev, const struct net_device *netdev);
 void rnic_gids_get_first_ipv4(const struct net_device *netdev, u32 *addr, u32 *mask);
 u16 rnic_gids_get_lid(const struct rnic_dev *dev);
-void rnic_gids_get(struct rnic_dev *dev, u32 index, union ib_gid *gid);
+void rnic_gids_get_entry(struct rnic_dev *dev, u32 index, union ib_gid *gid);
 void rnic_gids_request_check(struct rnic_dev *dev);
 void rnic_gids_request_netdev_check(struct net_device *netdev);
 int rnic_gid_events_init(void);

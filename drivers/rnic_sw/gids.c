@@ -74,13 +74,13 @@ void gids_finish_update(const struct gids_update *u)
 }
 
 /**
- * gids_next_delay - compute the time until the next check of a table that is not final
+ * gids_compute_next_delay - compute the time until the next check of a table that is not final
  * @before: time before the last check, in milliseconds
  *
  * Return: the time in milliseconds, or 0 if the table must not be checked again before the next
  * notification.
  */
-u32 gids_next_delay(u32 before)
+u32 gids_compute_next_delay(u32 before)
 {
 	return before < GIDS_DELAY_MAX ? 2 * before : 0;
 }

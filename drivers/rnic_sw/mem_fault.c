@@ -97,7 +97,7 @@ static unsigned long entry_to_count(void *entry)
 	return entry ? xa_to_value(entry) : 0;
 }
 
-static bool may_charge(unsigned long n)
+static bool may_charge_another_owner(unsigned long n)
 {
 	return n < OWNERS_USER_MAX || capable(CAP_SYS_RESOURCE);
 }
@@ -108,7 +108,7 @@ static bool may_charge(unsigned long n)
  *
  * Return: the new number; 0 also if the quota is used up or memory is short.
  */
-static unsigned long change_charge(kuid_t charged_uid, int more)
+static unsigned long adjust_uid_charge(kuid_t charged_uid, int more)
 {
 	void *entry = xa_load(&owners_by_uid, __kuid_val(charged_uid)), *was;
 	unsigned long n;
@@ -116,7 +116,7 @@ static unsigned long change_charge(kuid_t charged_uid, int more)
 	do {
 		was = entry;
 		n = entry_to_count(was);
-		if (more > 0 && !may_charge(n))
+		if (more > 0 && !may_charge_another_owner(n))
 			return 0;
 		n += more;
 		entry = xa_cmpxchg(&owners_by_uid, __kuid_val(charged_uid), was,
@@ -140,7 +140,7 @@ static unsigned long charge_owner(kuid_t charged_uid)
 
 	if (!atomic_add_unless(&nr_owners, 1, OWNERS_MAX))
 		return 0;
-	n = change_charge(charged_uid, 1);
+	n = adjust_uid_charge(charged_uid, 1);
 	if (!n)
 		dec_nr_owners();
 	return n;
@@ -148,7 +148,7 @@ static unsigned long charge_owner(kuid_t charged_uid)
 
 static void uncharge_owner(kuid_t charged_uid)
 {
-	change_charge(charged_uid, -1);
+	adjust_uid_charge(charged_uid, -1);
 	dec_nr_owners();
 }
 
@@ -289,7 +289,7 @@ void rnic_unpinned_put(struct rnic_unpinned *b)
 	kref_put(&b->ref, rnic_unpinned_release);
 }
 
-static void __count_event(const struct rnic_unpinned *b, enum rnic_counter c)
+static void __count_fault_event(const struct rnic_unpinned *b, enum rnic_counter c)
 {
 	lockdep_assert_held(&faults_lock);
 	if (!b->dead)
@@ -304,7 +304,7 @@ static void __count_event(const struct rnic_unpinned *b, enum rnic_counter c)
 void rnic_unpinned_count_event(struct rnic_unpinned *b, enum rnic_counter c)
 {
 	spin_lock_bh(&faults_lock);
-	__count_event(b, c);
+	__count_fault_event(b, c);
 	spin_unlock_bh(&faults_lock);
 }
 
@@ -351,7 +351,7 @@ static bool dequeue_fault(struct rnic_fault_worker *wk, struct rnic_fault_range 
 		*want = (struct rnic_fault_range) {
 			.at = w->at, .end = w->at + w->len, .write = w->write,
 		};
-		__count_event(b, b->ops->faults);
+		__count_fault_event(b, b->ops->faults);
 	}
 	spin_unlock_bh(&faults_lock);
 	return w;
@@ -366,7 +366,7 @@ static void complete_fault_request(struct rnic_fault_worker *wk, bool denied)
 	w = wk->fault;
 	wk->fault = NULL;
 	if (denied)
-		__count_event(wk->b, wk->b->ops->failed);
+		__count_fault_event(wk->b, wk->b->ops->failed);
 	if (w)
 		ddp_fault_complete(w, denied);
 	spin_unlock_bh(&faults_lock);
@@ -404,7 +404,7 @@ static void rnic_fault_work(struct work_struct *work)
 		module_put(THIS_MODULE);
 }
 
-static void __start_worker(struct rnic_unpinned *b)
+static void __start_fault_worker(struct rnic_unpinned *b)
 {
 	struct rnic_fault_worker *wk;
 
@@ -438,7 +438,7 @@ void rnic_fault_queue_request(void *mem, struct ddp_fault *w)
 	spin_lock_bh(&faults_lock);
 	w->priv = NULL;
 	list_add_tail(&w->entry, &b->pending);
-	__start_worker(b);
+	__start_fault_worker(b);
 	spin_unlock_bh(&faults_lock);
 }
 

@@ -141,7 +141,7 @@ static int pin_memory(struct rnic_mr *mr, struct ib_device *ib, u64 start, u64 l
 }
 
 /* Make the MR use @b, memory that is not pinned; @b may be an error pointer, which is returned */
-static int attach_unpinned(struct rnic_mr *mr, struct rnic_unpinned *b)
+static int attach_unpinned_memory(struct rnic_mr *mr, struct rnic_unpinned *b)
 {
 	if (IS_ERR(b))
 		return PTR_ERR(b);
@@ -152,14 +152,14 @@ static int attach_unpinned(struct rnic_mr *mr, struct rnic_unpinned *b)
 }
 
 /* Attach ODP memory. The range need not be mapped, because the process may map it later */
-static int attach_odp(struct rnic_mr *mr, u64 start, u64 length)
+static int attach_odp_memory(struct rnic_mr *mr, u64 start, u64 length)
 {
 	u64 end;
 
 	/* require that the address after the last byte fits into 64 bits */
 	if (check_add_overflow(start, length, &end))
 		return -EINVAL;
-	return attach_unpinned(mr, rnic_odp_new(mr->dev, start, length));
+	return attach_unpinned_memory(mr, rnic_odp_new(mr->dev, start, length));
 }
 
 /* Fill in those fields of an MR that do not depend on the kind of its memory */
@@ -200,7 +200,7 @@ static struct rnic_mr *new_user_mr(struct ib_pd *pd, u64 start, u64 length,
 		return ERR_PTR(-ENOMEM);
 	mr->access = access;
 	if (access & IB_ACCESS_ON_DEMAND)
-		err = attach_odp(mr, start, length);
+		err = attach_odp_memory(mr, start, length);
 	else
 		err = pin_memory(mr, pd->device, start, length);
 	if (err) {
@@ -219,7 +219,7 @@ static struct ib_mr *register_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	return IS_ERR(mr) ? ERR_CAST(mr) : publish_mr(mr->dev, mr);
 }
 
-static int check_access(int access)
+static int check_access_flags(int access)
 {
 	const int remote_write = IB_ACCESS_REMOTE_WRITE |
 				 IB_ACCESS_REMOTE_ATOMIC;
@@ -251,7 +251,7 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	int err = dmah ? -EOPNOTSUPP : ib_no_udata_io(udata);
 
 	if (!err)
-		err = check_access(access);
+		err = check_access_flags(access);
 	if (err)
 		return ERR_PTR(err);
 	return register_user_mr(pd, start, length, iova, access);
@@ -281,15 +281,15 @@ struct ib_mr *rnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 	if (!err)
 		err = ib_no_udata_io(&attrs->driver_udata);
 	if (!err)
-		err = check_access(access);
+		err = check_access_flags(access);
 	if (err)
 		return ERR_PTR(err);
 	mr = new_mr(pd);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->access = access;
-	err = attach_unpinned(mr, rnic_dmabuf_new(mr->dev, fd, offset, length,
-						  access));
+	err = attach_unpinned_memory(mr, rnic_dmabuf_new(mr->dev, fd, offset, length,
+							 access));
 	if (err) {
 		free_mr(mr);
 		return ERR_PTR(err);
@@ -413,7 +413,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 
 	access = compute_rereg_access(mr, flags, access);
 	if (!err)
-		err = check_access(access);
+		err = check_access_flags(access);
 	if (err)
 		return ERR_PTR(err);
 	if (!moves && rnic_mr_can_grant(mr, access)) {

@@ -242,8 +242,8 @@ static bool may_bind_window(const struct rnic_mr *mr, u32 lkey, u64 addr, u64 le
  * Make a window refer to @len bytes of an MR from TO @addr on. A window grants remote rights only,
  * so ignore local rights in @access.
  */
-static void __set_window(struct rnic_window *w, const struct rnic_mr *mr, u64 addr,
-			 u64 len, int access, u64 stream)
+static void __set_window_range(struct rnic_window *w, const struct rnic_mr *mr, u64 addr,
+			       u64 len, int access, u64 stream)
 {
 	u64 off = addr - mr->region.base + mr->region.skip;
 
@@ -311,7 +311,7 @@ static bool __link_and_validate_window(struct rnic_dev *dev, struct rnic_window 
 	/* check again: the MR may have changed during __revoke_and_unlink_window(), which waits */
 	ok = __may_bind_to_mr(mr, s, wr);
 	if (ok) {
-		__set_window(w, mr, wr->raddr, wr->compare_add, wr->swap, s->id);
+		__set_window_range(w, mr, wr->raddr, wr->compare_add, wr->swap, s->id);
 		w->mr = mr;
 		list_add(&w->entry, &mr->windows);
 		ddp_region_validate(&w->region, wr->rkey & DDP_STAG_KEY_MASK);

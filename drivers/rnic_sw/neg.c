@@ -33,7 +33,8 @@ static u16 limit_ord(u16 mine, u16 theirs)
 }
 
 /* Set IRD and ORD to the values that the program requested, up to the device's limit */
-static void init_result(const struct negotiation_local *me, struct negotiation_result *r)
+static void init_negotiation_result(const struct negotiation_local *me,
+				    struct negotiation_result *r)
 {
 	*r = (struct negotiation_result){
 		.ird = min(me->ird, me->max),
@@ -107,7 +108,7 @@ void negotiation_build_reply(const struct negotiation_local *me, const struct ne
 {
 	u8 types;
 
-	init_result(me, r);
+	init_negotiation_result(me, r);
 	*rep = (struct negotiation_side){ .enhanced = req->enhanced };
 	if (!req->enhanced)
 		return;
@@ -178,7 +179,7 @@ static enum iw_reason choose_rtr(u8 req_rtr, const struct negotiation_side *rep,
 }
 
 /**
- * negotiation_process_reply - compute the initiator's result from the responder's Reply
+ * negotiation_evaluate_reply - compute the initiator's result from the responder's Reply
  * @me: requested values and limits of the initiator
  * @req: the Request that was sent
  * @rep: the responder's Reply, which accepts the Request
@@ -199,11 +200,11 @@ static enum iw_reason choose_rtr(u8 req_rtr, const struct negotiation_side *rep,
  * IRD and ORD in @r are valid even on failure, because the initiator must then start the
  * stream in order to send a Terminate.
  */
-void negotiation_process_reply(const struct negotiation_local *me,
-			       const struct negotiation_side *req,
-			       const struct negotiation_side *rep, struct negotiation_result *r)
+void negotiation_evaluate_reply(const struct negotiation_local *me,
+				const struct negotiation_side *req,
+				const struct negotiation_side *rep, struct negotiation_result *r)
 {
-	init_result(me, r);
+	init_negotiation_result(me, r);
 	if (!req->enhanced || !rep->enhanced)
 		return;
 	r->ord = limit_ord(r->ord, rep->ird);

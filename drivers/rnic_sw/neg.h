@@ -4,7 +4,7 @@
  * responder (RFC 6581 section 9), for both LLPs.
  *
  * The initiator calls negotiation_build_request() to build its Request, and
- * negotiation_process_reply() to process the Reply.  The responder calls
+ * negotiation_evaluate_reply() to process the Reply.  The responder calls
  * negotiation_build_reply() to process the Request and to build the Reply.
  */
 #ifndef _RNIC_SW_NEG_H
@@ -75,8 +75,8 @@ struct negotiation_result {
 void negotiation_build_request(const struct negotiation_local *me, struct negotiation_side *req);
 void negotiation_build_reply(const struct negotiation_local *me, const struct negotiation_side *req,
 			     struct negotiation_side *rep, struct negotiation_result *r);
-void negotiation_process_reply(const struct negotiation_local *me,
-			       const struct negotiation_side *req,
-			       const struct negotiation_side *rep, struct negotiation_result *r);
+void negotiation_evaluate_reply(const struct negotiation_local *me,
+				const struct negotiation_side *req,
+				const struct negotiation_side *rep, struct negotiation_result *r);
 
 #endif

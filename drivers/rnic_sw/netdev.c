@@ -37,9 +37,9 @@ static DEFINE_MUTEX(newlink_mutex);
 static struct workqueue_struct *unregister_wq;
 
 /*
- * Work function of rnic_dev.unregister_work, queued by begin_removal(): flush the queue
+ * Work function of rnic_dev.unregister_work, queued by begin_device_removal(): flush the queue
  * pairs of kernel consumers, then have ib_core unregister the device asynchronously.
- * Drops the device reference that begin_removal() took.
+ * Drops the device reference that begin_device_removal() took.
  *
  * The order matters.  Kernel consumers get their flush errors before ib_core calls their
  * remove().  A consumer that destroys its last queue pair after such an error may drop
@@ -61,7 +61,7 @@ static void rnic_netdev_unregister_work(struct work_struct *work)
  * registered and have IPv4 or IPv6.  Exclude IPoIB, because ib_core manages the GIDs of
  * an IPoIB interface for InfiniBand.
  */
-static bool __is_suitable(struct net_device *netdev)
+static bool __is_netdev_suitable(struct net_device *netdev)
 {
 	return netdev->reg_state == NETREG_REGISTERED &&
 	       netdev->type != ARPHRD_INFINIBAND &&
@@ -77,19 +77,19 @@ static struct net *get_net_if_suitable(struct net_device *netdev)
 	struct net *net = NULL;
 
 	rtnl_lock();
-	if (__is_suitable(netdev))
+	if (__is_netdev_suitable(netdev))
 		net = maybe_get_net(dev_net(netdev));
 	rtnl_unlock();
 	return net;
 }
 
 /* Check whether the interface is still suitable and still in @net */
-static bool is_suitable_in_net(struct net_device *netdev, const struct net *net)
+static bool is_netdev_suitable_in_net(struct net_device *netdev, const struct net *net)
 {
 	bool yes;
 
 	rtnl_lock();
-	yes = __is_suitable(netdev) && net_eq(dev_net(netdev), net);
+	yes = __is_netdev_suitable(netdev) && net_eq(dev_net(netdev), net);
 	rtnl_unlock();
 	return yes;
 }
@@ -208,7 +208,7 @@ static int unregister_if_unsuitable(struct net_device *netdev, const struct net 
 {
 	struct ib_device *ib;
 
-	if (is_suitable_in_net(netdev, net))
+	if (is_netdev_suitable_in_net(netdev, net))
 		return 0;
 	ib = ib_device_get_by_netdev(netdev, DRIVER_ID);
 	if (ib)
@@ -268,13 +268,13 @@ static struct rdma_link_ops link_ops = {
  * The caller holds RTNL, so do not wait for consumers here: leave the flushes and the
  * unregistration to unregister_work.
  */
-static void begin_removal(struct ib_device *ib)
+static void begin_device_removal(struct ib_device *ib)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib);
 
 	WRITE_ONCE(dev->removing, true);
 	rnic_qps_fail(dev, IW_UNREACHABLE);
-	rnic_pending_abort_all(dev);
+	rnic_pending_reqs_abort(dev);
 	if (ib_device_try_get(ib) && !queue_work(unregister_wq, &dev->unregister_work))
 		ib_device_put(ib);
 }
@@ -289,7 +289,7 @@ static int rnic_netdev_event(struct notifier_block *nb, unsigned long event,
 		return NOTIFY_DONE;
 	switch (event) {
 	case NETDEV_UNREGISTER:
-		begin_removal(ib);
+		begin_device_removal(ib);
 		break;
 	case NETDEV_UP:
 	case NETDEV_DOWN:
@@ -308,7 +308,7 @@ static int rnic_netdev_event(struct notifier_block *nb, unsigned long event,
 		rnic_gids_request_check(to_rnic_dev(ib));
 		break;
 	case NETDEV_CHANGEADDR:
-		compat_report_link_gid(ib);
+		compat_dispatch_gid_change(ib);
 		break;
 	}
 	ib_device_put(ib);

@@ -81,7 +81,7 @@ static void rnic_odp_fault_ahead(struct rnic_unpinned *b, const struct rnic_faul
 
 	if (want->write || !mmget_not_zero(b->mm))
 		return;
-	rnic_odp_fault_in(o, want->end, odp_lookahead_end(want->end, b->end, PAGE_SHIFT),
+	rnic_odp_fault_in(o, want->end, odp_compute_lookahead_end(want->end, b->end, PAGE_SHIFT),
 			  false, ODP_STOP_ABSENT);
 	mmput(b->mm);
 }
@@ -236,7 +236,7 @@ static int rnic_odp_prefetch(const struct advised_range *a, bool write, enum odp
 	return err;
 }
 
-static int prefetch_one(const struct ib_pd *pd, const struct ib_sge *sge,
+static int prefetch_sge(const struct ib_pd *pd, const struct ib_sge *sge,
 			bool write, enum odp_absent_action how, bool flush)
 {
 	struct advised_range a;
@@ -289,7 +289,7 @@ int rnic_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 	else if (!write && advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH)
 		return -EOPNOTSUPP;
 	for (i = 0; i < n && !err; i++)
-		err = prefetch_one(pd, &sge[i], write, how,
+		err = prefetch_sge(pd, &sge[i], write, how,
 				   flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH);
 	return err;
 }

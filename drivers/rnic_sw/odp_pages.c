@@ -63,7 +63,7 @@ struct odp_chunk {
  * Compute the index of a chunk in the xarray. The index counts from the MR's
  * first chunk, which keeps the xarray flat.
  */
-static unsigned long chunk_index(const struct rnic_odp *o, unsigned long number)
+static unsigned long compute_chunk_index(const struct rnic_odp *o, unsigned long number)
 {
 	return number - (o->b.start >> CHUNK_SHIFT);
 }
@@ -117,7 +117,7 @@ bool rnic_odp_lock_extent(void *mem, u64 at, bool write, struct ddp_extent *exte
 	 * the chunk cannot be freed here, because it is freed after an RCU
 	 * grace period and BH are off
 	 */
-	c = xa_load(&o->chunks, chunk_index(o, at >> CHUNK_SHIFT));
+	c = xa_load(&o->chunks, compute_chunk_index(o, at >> CHUNK_SHIFT));
 	if (!c || !rnic_inval_read_trylock(&c->inval_lock))
 		return false;
 	if (!is_entry_accessible(c->page[i], write)) {
@@ -136,7 +136,7 @@ bool rnic_odp_lock_extent(void *mem, u64 at, bool write, struct ddp_extent *exte
  * Remove the pages of span @s from the table. Return: true if any of them was
  * present, false if none was
  */
-static bool __clear_pages(struct odp_chunk *c, const struct odp_span *s)
+static bool __clear_page_entries(struct odp_chunk *c, const struct odp_span *s)
 {
 	bool any = false;
 	u32 i;
@@ -162,14 +162,14 @@ static bool rnic_odp_invalidate(struct mmu_interval_notifier *notifier,
 				unsigned long seq)
 {
 	struct odp_chunk *c = container_of(notifier, struct odp_chunk, notifier);
-	struct odp_span s = odp_span_in_chunk(c->number, range->start, range->end,
-					      PAGE_SHIFT);
+	struct odp_span s = odp_compute_span_in_chunk(c->number, range->start, range->end,
+						      PAGE_SHIFT);
 	bool may_sleep = mmu_notifier_range_blockable(range), any;
 
 	if (!rnic_inval_write_lock(&c->inval_lock, may_sleep))
 		return false;
 	mmu_interval_set_seq(notifier, seq);
-	any = __clear_pages(c, &s);
+	any = __clear_page_entries(c, &s);
 	rnic_inval_write_unlock(&c->inval_lock);
 	if (any && may_sleep)
 		rnic_unpinned_count_event(&c->o->b, RNIC_ODP_INVALIDATIONS);
@@ -216,10 +216,10 @@ static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
 {
 	const struct odp_span all = { .pages = ODP_CHUNK_PAGES };
 
-	xa_erase(&o->chunks, chunk_index(o, c->number));
+	xa_erase(&o->chunks, compute_chunk_index(o, c->number));
 	o->count--;
 	rnic_inval_write_lock(&c->inval_lock, true);
-	__clear_pages(c, &all);
+	__clear_page_entries(c, &all);
 	rnic_inval_write_unlock(&c->inval_lock);
 	mmu_interval_notifier_remove(&c->notifier);
 	call_rcu(&c->rcu, rnic_odp_free_chunk);
@@ -236,7 +236,7 @@ static bool __evict_chunk(struct rnic_odp *o)
 
 	for (n = 0; n < EVICT_TRIES; n++) {
 		c = xa_find(&o->chunks, &o->evict_next, ULONG_MAX, XA_PRESENT);
-		o->evict_next = c ? chunk_index(o, c->number) + 1 : 0;
+		o->evict_next = c ? compute_chunk_index(o, c->number) + 1 : 0;
 		if (c && !c->users) {
 			__drop_chunk(o, c);
 			return true;
@@ -254,7 +254,7 @@ static int __insert_chunk(struct rnic_odp *o, struct odp_chunk *c)
 					   1ul << CHUNK_SHIFT, &notifier_ops);
 	if (err)
 		return err;
-	err = xa_err(xa_store(&o->chunks, chunk_index(o, c->number), c,
+	err = xa_err(xa_store(&o->chunks, compute_chunk_index(o, c->number), c,
 			      GFP_KERNEL_ACCOUNT));
 	if (err)
 		mmu_interval_notifier_remove(&c->notifier);
@@ -294,7 +294,7 @@ static struct odp_chunk *get_chunk(struct rnic_odp *o, unsigned long number,
 	struct odp_chunk *c;
 
 	mutex_lock(&o->lock);
-	c = xa_load(&o->chunks, chunk_index(o, number));
+	c = xa_load(&o->chunks, compute_chunk_index(o, number));
 	if (!c && make)
 		c = __new_chunk(o, number);
 	if (c)
@@ -338,7 +338,7 @@ void rnic_odp_drop_chunks(struct rnic_odp *o)
  * Enter @page into a table entry, as writable if @write is set. If the entry
  * already contains the same page as writable, it stays writable.
  */
-static void __set_entry(unsigned long *entry, struct page *page, bool write)
+static void __set_page_entry(unsigned long *entry, struct page *page, bool write)
 {
 	unsigned long now = (unsigned long)page_address(page) | ENTRY_PRESENT;
 
@@ -352,8 +352,8 @@ static void __set_entry(unsigned long *entry, struct page *page, bool write)
  * with no page entered, if a page may have been invalidated since @seq was
  * read.
  */
-static bool set_entries(struct odp_chunk *c, unsigned long seq, u32 first,
-			struct page **page, long n, bool write)
+static bool set_page_entries(struct odp_chunk *c, unsigned long seq, u32 first,
+			     struct page **page, long n, bool write)
 {
 	bool ok;
 	long i;
@@ -365,7 +365,7 @@ static bool set_entries(struct odp_chunk *c, unsigned long seq, u32 first,
 	rnic_inval_write_lock_when_free(&c->inval_lock);
 	ok = !mmu_interval_read_retry(&c->notifier, seq);
 	for (i = 0; ok && i < n; i++)
-		__set_entry(&c->page[first + i], page[i], write);
+		__set_page_entry(&c->page[first + i], page[i], write);
 	rnic_inval_write_unlock(&c->inval_lock);
 	return ok;
 }
@@ -437,7 +437,7 @@ static long fault_in_pages(struct rnic_odp *o, struct odp_chunk *c,
 	n = get_pages(o, s, write, how, page);
 	if (n <= 0)
 		return n;
-	if (!set_entries(c, seq, s->first, page, n, write))
+	if (!set_page_entries(c, seq, s->first, page, n, write))
 		i = -EAGAIN;
 	else
 		i = n;
@@ -522,7 +522,7 @@ int rnic_odp_fault_in(struct rnic_odp *o, u64 at, u64 end, bool write,
 	end -= at;
 	at &= o->addr_mask;
 	end += at;
-	while ((s = odp_next_span(at, end, PAGE_SHIFT)).pages) {
+	while ((s = odp_compute_next_span(at, end, PAGE_SHIFT)).pages) {
 		n = fault_in_span(o, &s, write, how);
 		if (n < 0)
 			return n;

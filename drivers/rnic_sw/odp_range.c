@@ -9,7 +9,7 @@
 #include "odp_range.h"
 
 /**
- * odp_next_span - compute the next pages of a range to fault in together
+ * odp_compute_next_span - compute the next pages of a range to fault in together
  * @at: address of the first byte that is not yet faulted in
  * @end: address of the first byte after the range
  * @shift: log2 of the page size
@@ -17,7 +17,7 @@
  * Return: at most ODP_BATCH pages of one chunk, starting with the page that
  * contains @at; 0 pages if @at is not less than @end.
  */
-struct odp_span odp_next_span(u64 at, u64 end, u8 shift)
+struct odp_span odp_compute_next_span(u64 at, u64 end, u8 shift)
 {
 	u64 nr = at >> shift, last = (end - 1) >> shift;
 	struct odp_span s = {
@@ -34,7 +34,7 @@ struct odp_span odp_next_span(u64 at, u64 end, u8 shift)
 }
 
 /**
- * odp_span_in_chunk - compute the pages of a chunk that overlap a range
+ * odp_compute_span_in_chunk - compute the pages of a chunk that overlap a range
  * @chunk: number of the chunk
  * @from: address of the first byte of the range
  * @to: address of the first byte after the range
@@ -43,7 +43,7 @@ struct odp_span odp_next_span(u64 at, u64 end, u8 shift)
  * Return: the pages of the chunk that contain bytes of the range; may be 0
  * pages.
  */
-struct odp_span odp_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift)
+struct odp_span odp_compute_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift)
 {
 	u64 base = chunk * ODP_CHUNK_PAGES, first, last;
 	struct odp_span s = { .chunk = chunk };
@@ -62,7 +62,7 @@ struct odp_span odp_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift)
 }
 
 /**
- * odp_lookahead_end - compute the end of the look-ahead range after a page fault
+ * odp_compute_lookahead_end - compute the end of the look-ahead range after a page fault
  * @at: address of the first byte after the range that was faulted in
  * @end: address of the first byte after the MR
  * @shift: log2 of the page size
@@ -72,7 +72,7 @@ struct odp_span odp_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift)
  * Return: address of the first byte after the look-ahead range, which has at
  * most ODP_AHEAD pages; @at if the MR has no bytes from @at on.
  */
-u64 odp_lookahead_end(u64 at, u64 end, u8 shift)
+u64 odp_compute_lookahead_end(u64 at, u64 end, u8 shift)
 {
 	u64 most = (u64)ODP_AHEAD << shift;
 

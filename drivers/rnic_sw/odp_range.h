@@ -31,9 +31,9 @@ struct odp_span {
 	u32	pages;
 };
 
-struct odp_span odp_next_span(u64 at, u64 end, u8 shift);
-struct odp_span odp_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift);
-u64 odp_lookahead_end(u64 at, u64 end, u8 shift);
+struct odp_span odp_compute_next_span(u64 at, u64 end, u8 shift);
+struct odp_span odp_compute_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift);
+u64 odp_compute_lookahead_end(u64 at, u64 end, u8 shift);
 u64 odp_find_addr_mask(u64 (*untag)(u64 at));
 
 #endif

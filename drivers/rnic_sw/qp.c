@@ -63,7 +63,7 @@ static bool needs_flush(struct rnic_qp *qp)
 	return !smp_load_acquire(&qp->discarding) && test_bit(0, &qp->rdmap.stream.failed);
 }
 
-static void rnic_qp_handle_error(struct work_struct *work)
+static void rnic_qp_error_work(struct work_struct *work)
 {
 	struct rnic_qp *qp = container_of(work, struct rnic_qp, err_work);
 
@@ -116,7 +116,7 @@ enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);
 	/* a rendezvous has set the limit already */
 	if (!err && !rnic_qp_rdv(qp))
-		err = rnic_rnr_add(qp, READ_ONCE(qp->dev->policy.rnr_wait));
+		err = rnic_rnr_enable(qp, READ_ONCE(qp->dev->policy.rnr_wait));
 	set_active_memcg(old);
 	trace_rnic_qp_started(qp, ird, ord);
 	if (!rnic_qp_set_state(qp, QP_RTS))
@@ -214,7 +214,7 @@ static int init_rq(struct rnic_qp *qp, struct ib_qp_cap *cap)
 	cap->max_recv_sge = max(cap->max_recv_sge, 1U);
 	rq->max_sge = cap->max_recv_sge;
 	err = rnic_ring_set_sizes(&rq->ring, cap->max_recv_wr,
-				  rnic_rqe_stride(rq->max_sge));
+				  rnic_rqe_compute_stride(rq->max_sge));
 	cap->max_recv_wr = rq->ring.slots;
 	return err;
 }
@@ -271,7 +271,7 @@ static int read_qp_request(struct rnic_qp *qp, struct ib_udata *udata, bool *pac
 	if (req.llp > RNIC_SW_LLP_SCTP)
 		return -EINVAL;
 	/* if the kernel has no SCTP, fail here rather than later in connect */
-	if (req.llp == RNIC_SW_LLP_SCTP && rnic_require_sctp_for_user(qp->dev))
+	if (req.llp == RNIC_SW_LLP_SCTP && rnic_ensure_sctp_for_user(qp->dev))
 		return -EOPNOTSUPP;
 	qp->llp = req.llp;
 	*packed = req.flags & RNIC_SW_CREATE_QP_PACK;
@@ -349,7 +349,7 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	qp->sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	spin_lock_init(&qp->lock);
 	kref_init(&qp->ref);
-	INIT_WORK(&qp->err_work, rnic_qp_handle_error);
+	INIT_WORK(&qp->err_work, rnic_qp_error_work);
 	INIT_WORK(&qp->complete_work, rnic_sq_complete_work);
 	rdmap_init(&qp->rdmap, &qp->dev->stags, qp->ib.pd);
 	qp->rdmap.stream.dma_ok = !rnic_qp_is_user(qp);
@@ -408,7 +408,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 		return err;
 	}
 	rnic_qp_counters_attach(qp);
-	rnic_doorbell_start(qp);
+	rnic_doorbell_enable(qp);
 	return 0;
 }
 
@@ -431,10 +431,10 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 
 	if (!rnic_qp_is_user(qp))
 		rnic_wait_unregister_queued(qp->dev);
-	rnic_doorbell_stop(qp);
+	rnic_doorbell_disable(qp);
 	rnic_qp_unpublish(qp);
 	/*
-	 * make rnic_cq_push() drop the completions of the flush: they could otherwise
+	 * make rnic_cq_post_cqe() drop the completions of the flush: they could otherwise
 	 * overrun a CQ that other queue pairs use
 	 */
 	WRITE_ONCE(qp->discarding, true);

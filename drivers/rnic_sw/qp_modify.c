@@ -64,7 +64,7 @@ static enum ib_qp_state get_ib_state(const struct rnic_qp *qp)
  * stream has ended, because iw_cm moves the QP to SQD when it disconnects; this then changes
  * nothing.
  */
-static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
+static int check_state_transition(const struct rnic_qp *qp, enum ib_qp_state to)
 {
 	enum qp_state now = READ_ONCE(qp->state);
 
@@ -170,7 +170,8 @@ static void set_depth_limits(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 }
 
 /* Check whether a modify enters RTS without rdma_cm, or changes attributes there */
-static bool is_rendezvous_rts(const struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+static bool is_rendezvous_modify_to_rts(const struct rnic_qp *qp, const struct ib_qp_attr *attr,
+					int mask)
 {
 	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS && rnic_qp_rdv(qp);
 }
@@ -179,16 +180,17 @@ static bool is_rendezvous_rts(const struct rnic_qp *qp, const struct ib_qp_attr 
  * Check the rate limit in kbit/s, where 0 means no limit.  The QP must be in RTS, or enter RTS
  * without rdma_cm.
  */
-static int check_rate(const struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int check_rate_limit(const struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	u32 rate = attr->rate_limit;
 
 	if (rate && rate < RNIC_SW_RATE_MIN)
 		return -EINVAL;
-	return get_ib_state(qp) == IB_QPS_RTS || is_rendezvous_rts(qp, attr, mask) ? 0 : -EINVAL;
+	return get_ib_state(qp) == IB_QPS_RTS ||
+	       is_rendezvous_modify_to_rts(qp, attr, mask) ? 0 : -EINVAL;
 }
 
-static int set_rate(struct rnic_qp *qp, u32 rate)
+static int set_rate_limit(struct rnic_qp *qp, u32 rate)
 {
 	u64 bytes = (u64)rate * 1000 / 8;
 	struct rnic_rdv *rdv;
@@ -239,9 +241,9 @@ static int check_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 		return -EINVAL;
 	err = check_depths(qp, attr, mask);
 	if (!err && mask & IB_QP_RATE_LIMIT)
-		err = check_rate(qp, attr, mask);
+		err = check_rate_limit(qp, attr, mask);
 	if (!err && mask & IB_QP_STATE)
-		err = check_state(qp, attr->qp_state);
+		err = check_state_transition(qp, attr->qp_state);
 	return err;
 }
 
@@ -258,9 +260,9 @@ static void set_rights(struct rnic_qp *qp, const struct ib_qp_attr *attr, int ma
 }
 
 /* Check whether a modify enters RTR or RTS without rdma_cm */
-static bool is_rendezvous(const struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+static bool is_rendezvous_modify(const struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	return rnic_rdv_is_requested(attr, mask) || is_rendezvous_rts(qp, attr, mask);
+	return rnic_rdv_is_requested(attr, mask) || is_rendezvous_modify_to_rts(qp, attr, mask);
 }
 
 /*
@@ -282,7 +284,7 @@ static int __modify_rendezvous(struct rnic_qp *qp, const struct ib_qp_attr *attr
 	err = rnic_rdv_modify(qp, attr, mask);
 	if (!err && mask & IB_QP_RATE_LIMIT)
 		/* cannot fail: rnic_rdv_modify() has checked that the LLP can limit the rate */
-		set_rate(qp, attr->rate_limit);
+		set_rate_limit(qp, attr->rate_limit);
 	if (!err)
 		return 0;
 	WRITE_ONCE(qp->ird_max, ird);
@@ -308,7 +310,7 @@ static int modify_rendezvous(struct rnic_qp *qp, const struct ib_qp_attr *attr, 
  * Read a program's driver data.  Store the peer's LID in the address vector, where the core has it
  * for InfiniBand.  Return: 0 or a negative errno.
  */
-static int read_udata(struct ib_udata *udata, struct ib_qp_attr *attr, int mask)
+static int read_modify_qp_request(struct ib_udata *udata, struct ib_qp_attr *attr, int mask)
 {
 	struct rnic_sw_modify_qp req;
 	int err;
@@ -331,11 +333,11 @@ static int __modify_qp(struct rnic_qp *qp, struct ib_qp_attr *attr, int mask)
 
 	if (err)
 		return err;
-	if (is_rendezvous(qp, attr, mask))
+	if (is_rendezvous_modify(qp, attr, mask))
 		return modify_rendezvous(qp, attr, mask);
 	/* set the rate and reset first, because the other steps cannot fail */
 	if (mask & IB_QP_RATE_LIMIT)
-		err = set_rate(qp, attr->rate_limit);
+		err = set_rate_limit(qp, attr->rate_limit);
 	if (!err && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
 		err = rnic_qp_reset(qp);
 	if (err)
@@ -373,7 +375,7 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
-	int err = read_udata(udata, attr, mask);
+	int err = read_modify_qp_request(udata, attr, mask);
 
 	if (err)
 		return err;

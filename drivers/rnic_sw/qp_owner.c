@@ -111,7 +111,7 @@ static bool is_current_thread_authorized(struct rnic_qp *qp)
  * Revoke the authorization if it is that of the current thread.  Return: true if it was,
  * false if not
  */
-static bool try_consume_auth(struct rnic_qp *qp)
+static bool try_consume_authorization(struct rnic_qp *qp)
 {
 	struct pid *me = task_pid(current);
 	unsigned long flags;
@@ -160,5 +160,6 @@ bool rnic_current_may_connect_qp(struct rnic_qp *qp)
  */
 bool rnic_qp_try_use_connect_right(struct rnic_qp *qp)
 {
-	return rnic_qp_is_user(qp) ? rnic_current_may_connect_qp(qp) : try_consume_auth(qp);
+	return rnic_qp_is_user(qp) ?
+	       rnic_current_may_connect_qp(qp) : try_consume_authorization(qp);
 }

@@ -226,7 +226,7 @@ bool rdmap_may_place_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 pa
 			   struct ddp_grant *g);
 enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 			     u32 total);
-bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m);
+bool rdmap_prepare_next_msg(struct ddp_stream *s, struct ddp_msg *m);
 void rdmap_handle_sent(struct ddp_stream *s);
 
 /* Implemented by RDMAP, called by the verbs ------------------------------- */
@@ -252,7 +252,7 @@ void rdmap_fail(struct rdmap *r, enum iw_reason why);
 
 /* sq.c: send queue */
 /**
- * rdmap_sq_pull - fetch the next posted work request
+ * rdmap_sq_pull_wr - fetch the next posted work request
  * @r: the stream
  * @wr: set to the request
  *
@@ -265,7 +265,7 @@ void rdmap_fail(struct rdmap *r, enum iw_reason why);
  * failed, or if no request is posted that may be sent; the next post then
  * schedules transmit.
  */
-bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr);
+bool rdmap_sq_pull_wr(struct rdmap *r, struct rdmap_wr *wr);
 
 /* Record that all segments of the WR at @slot have been pulled */
 void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot);
@@ -280,7 +280,7 @@ void rdmap_sq_complete_response(struct rdmap *r, u32 slot);
  * Set the WR at @slot to an error status. If the stream has not failed yet, the
  * caller must fail it next, so that the flush completes the WR with this status.
  */
-void rdmap_sq_set_failed(struct rdmap *r, u32 slot);
+void rdmap_sq_set_wr_failed(struct rdmap *r, u32 slot);
 /*
  * Execute and complete the local request @wr: RDMAP_WR_REG, RDMAP_WR_BIND or
  * RDMAP_WR_LOCAL_INV. Return: true if the request succeeded and is completed,

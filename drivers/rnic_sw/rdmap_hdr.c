@@ -115,14 +115,14 @@ static u64 add_fields(u64 a, u64 b, u64 tops)
 }
 
 /**
- * rdmap_atomic_result - compute the new value (RFC 7306 5.1.1, 5.1.2)
+ * rdmap_compute_atomic_result - compute the new value (RFC 7306 5.1.1, 5.1.2)
  * @a: the operation
  * @old: value in memory before the operation, in host byte order
  *
  * Return: the value to store in memory; equal to @old if @a is a CmpSwap whose
  * comparison failed.
  */
-u64 rdmap_atomic_result(const struct rdmap_atomic *a, u64 old)
+u64 rdmap_compute_atomic_result(const struct rdmap_atomic *a, u64 old)
 {
 	if (a->code == RDMAP_ATOMIC_FETCH_ADD)
 		return add_fields(old, a->data, a->mask);

@@ -61,7 +61,7 @@ void rdmap_rreq_advance(struct rdmap_rreq *r, u32 bytes);
 
 void rdmap_atomic_encode(u8 *p, const struct rdmap_atomic *a);
 enum iw_reason rdmap_atomic_decode(struct rdmap_atomic *a, const u8 *p);
-u64 rdmap_atomic_result(const struct rdmap_atomic *a, u64 old);
+u64 rdmap_compute_atomic_result(const struct rdmap_atomic *a, u64 old);
 void rdmap_aresp_encode(u8 *p, u32 id, u64 old);
 void rdmap_aresp_decode(const u8 *p, u32 *id, u64 *old);
 

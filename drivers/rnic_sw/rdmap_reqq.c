@@ -5,7 +5,7 @@
 #include "rdmap_reqq.h"
 
 /* Get the entry of the @n-th request, where the oldest request has number 0 */
-static struct rdmap_req *rdmap_reqq_entry(const struct rdmap_reqq *q, u32 n)
+static struct rdmap_req *rdmap_reqq_get_entry(const struct rdmap_reqq *q, u32 n)
 {
 	u32 at = q->head + n;
 
@@ -38,7 +38,7 @@ struct rdmap_req *rdmap_reqq_push(struct rdmap_reqq *q)
 
 	if (rdmap_reqq_is_full(q))
 		return NULL;
-	req = rdmap_reqq_entry(q, q->used++);
+	req = rdmap_reqq_get_entry(q, q->used++);
 	memset(req, 0, sizeof(*req));
 	return req;
 }
@@ -51,7 +51,7 @@ struct rdmap_req *rdmap_reqq_push(struct rdmap_reqq *q)
  */
 struct rdmap_req *rdmap_reqq_peek(const struct rdmap_reqq *q)
 {
-	return q->used ? rdmap_reqq_entry(q, 0) : NULL;
+	return q->used ? rdmap_reqq_get_entry(q, 0) : NULL;
 }
 
 /**
@@ -77,7 +77,7 @@ void rdmap_reqq_pop(struct rdmap_reqq *q)
  */
 struct rdmap_req *rdmap_reqq_peek_unserved(const struct rdmap_reqq *q)
 {
-	return q->served < q->used ? rdmap_reqq_entry(q, q->served) : NULL;
+	return q->served < q->used ? rdmap_reqq_get_entry(q, q->served) : NULL;
 }
 
 /**
@@ -105,7 +105,7 @@ u16 rdmap_reqq_count_reads(const struct rdmap_reqq *q, u16 n)
 	u16 i, reads = 0;
 
 	for (i = 0; i < n && i < q->used; i++) {
-		const struct rdmap_req *req = rdmap_reqq_entry(q, i);
+		const struct rdmap_req *req = rdmap_reqq_get_entry(q, i);
 
 		reads += !req->is_atomic && !req->is_rtr;
 	}
@@ -124,7 +124,7 @@ void rdmap_reqq_release(struct rdmap_reqq *q, u16 n)
 	q->used -= n;
 	q->served -= min(n, q->served);
 	if (n)
-		q->head = rdmap_reqq_entry(q, n) - q->req;
+		q->head = rdmap_reqq_get_entry(q, n) - q->req;
 }
 
 /**
@@ -196,7 +196,7 @@ bool rdmap_resp_is_expected(const struct rdmap_reqq *q, const struct ddp_hdr *h,
 	u16 i;
 
 	for (i = 0; i < q->used; i++)
-		if (is_in_read_sink(rdmap_reqq_entry(q, i), h, payload))
+		if (is_in_read_sink(rdmap_reqq_get_entry(q, i), h, payload))
 			return true;
 	return false;
 }

@@ -51,7 +51,7 @@ static bool __may_peer_have_response(const struct rdmap *r)
 {
 	/*
 	 * The transmit path first sets in_msg in try_begin_next_message(), and later
-	 * sets response_started under r->lock in prepare_response(). So a reader
+	 * sets response_started under r->lock in try_prepare_response(). So a reader
 	 * that holds the lock and finds response_started set cannot read a value
 	 * of in_msg from an earlier message. Such a value could be false, and a response
 	 * that is not sent yet would count as received. litmus: answered
@@ -504,7 +504,7 @@ static enum iw_reason store_atomic_response(struct rdmap *r, u32 total)
 	 * the sink was valid when the request was sent, but is not now, so fail
 	 * the request
 	 */
-	rdmap_sq_set_failed(r, req.slot);
+	rdmap_sq_set_wr_failed(r, req.slot);
 	return IW_LOCAL_PROT;
 }
 

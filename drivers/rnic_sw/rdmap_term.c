@@ -79,7 +79,7 @@ struct reader {
 	size_t		len;
 };
 
-static const u8 *take_bytes(struct reader *r, size_t n)
+static const u8 *read_bytes(struct reader *r, size_t n)
 {
 	const u8 *p = r->p;
 
@@ -90,9 +90,9 @@ static const u8 *take_bytes(struct reader *r, size_t n)
 	return p;
 }
 
-static bool take_seg_len(struct rdmap_term *t, struct reader *r)
+static bool read_seg_len(struct rdmap_term *t, struct reader *r)
 {
-	const u8 *p = take_bytes(r, RDMAP_TERM_SEG_LEN);
+	const u8 *p = read_bytes(r, RDMAP_TERM_SEG_LEN);
 
 	if (!p)
 		return false;
@@ -101,14 +101,14 @@ static bool take_seg_len(struct rdmap_term *t, struct reader *r)
 }
 
 /* Copy the quoted DDP header, whose T bit determines its length */
-static bool take_ddp_header(struct rdmap_term *t, struct reader *r)
+static bool read_ddp_header(struct rdmap_term *t, struct reader *r)
 {
 	u8 len = RDMAP_TERM_DDP_UNTAGGED;
 	const u8 *p;
 
 	if (r->len && r->p[0] & RDMAP_TERM_TAGGED)
 		len = RDMAP_TERM_DDP_TAGGED;
-	p = take_bytes(r, len);
+	p = read_bytes(r, len);
 	if (!p)
 		return false;
 	memcpy(t->ddp, p, len);
@@ -116,9 +116,9 @@ static bool take_ddp_header(struct rdmap_term *t, struct reader *r)
 	return true;
 }
 
-static bool take_rdma_header(struct rdmap_term *t, struct reader *r)
+static bool read_rdma_header(struct rdmap_term *t, struct reader *r)
 {
-	const u8 *p = take_bytes(r, RDMAP_RREQ_LEN);
+	const u8 *p = read_bytes(r, RDMAP_RREQ_LEN);
 
 	if (!p)
 		return false;
@@ -144,7 +144,7 @@ static bool take_rdma_header(struct rdmap_term *t, struct reader *r)
 enum iw_reason rdmap_term_parse(struct rdmap_term *t, const u8 *p, size_t len)
 {
 	struct reader r = { .p = p, .len = len };
-	const u8 *ctrl = take_bytes(&r, RDMAP_TERM_LEN);
+	const u8 *ctrl = read_bytes(&r, RDMAP_TERM_LEN);
 
 	memset(t, 0, sizeof(*t));
 	if (!ctrl)
@@ -153,11 +153,11 @@ enum iw_reason rdmap_term_parse(struct rdmap_term *t, const u8 *p, size_t len)
 	t->type = ctrl[RDMAP_TERM_KIND] & 0xf;
 	t->code = ctrl[RDMAP_TERM_CODE];
 	t->quote = ctrl[RDMAP_TERM_HDRCT] & QUOTE_ALL;
-	if (t->quote & (IW_QUOTE_M | IW_QUOTE_D) && !take_seg_len(t, &r))
+	if (t->quote & (IW_QUOTE_M | IW_QUOTE_D) && !read_seg_len(t, &r))
 		return IW_RDMAP_UNSPEC;
-	if (t->quote & IW_QUOTE_D && !take_ddp_header(t, &r))
+	if (t->quote & IW_QUOTE_D && !read_ddp_header(t, &r))
 		return IW_RDMAP_UNSPEC;
-	if (t->quote & IW_QUOTE_R && !take_rdma_header(t, &r))
+	if (t->quote & IW_QUOTE_R && !read_rdma_header(t, &r))
 		return IW_RDMAP_UNSPEC;
 	return IW_OK;
 }

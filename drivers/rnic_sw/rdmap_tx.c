@@ -40,14 +40,14 @@ static void set_raw_msg(struct rdmap *r, struct ddp_msg *m, u8 opcode, u32 qn,
 }
 
 /* Set up a Read Request message with the header @q */
-static void set_read_request(struct rdmap *r, struct ddp_msg *m,
-			     const struct rdmap_rreq *q)
+static void set_read_request_msg(struct rdmap *r, struct ddp_msg *m,
+				 const struct rdmap_rreq *q)
 {
 	rdmap_rreq_encode(r->out_raw, q);
 	set_raw_msg(r, m, RDMAP_OP_READ_REQ, RDMAP_QN_READ_REQ, RDMAP_RREQ_LEN);
 }
 
-static bool prepare_terminate(struct rdmap *r, struct ddp_msg *m)
+static bool try_prepare_terminate(struct rdmap *r, struct ddp_msg *m)
 {
 	bool due, term_decided;
 
@@ -77,7 +77,7 @@ static bool prepare_terminate(struct rdmap *r, struct ddp_msg *m)
 /*
  * Set up an empty Read as RTR message, and add it to the outstanding requests
  */
-static void set_rtr_read(struct rdmap *r, struct ddp_msg *m)
+static void set_rtr_read_msg(struct rdmap *r, struct ddp_msg *m)
 {
 	const struct rdmap_rreq nothing = {
 		.sink_stag = DDP_STAG_NONE, .src_stag = DDP_STAG_NONE,
@@ -91,21 +91,21 @@ static void set_rtr_read(struct rdmap *r, struct ddp_msg *m)
 		req->flags = RDMAP_WR_RTR;
 	}
 	spin_unlock(&r->lock);
-	set_read_request(r, m, &nothing);
+	set_read_request_msg(r, m, &nothing);
 }
 
 /*
  * Set up the RTR message, which must be the first message (RFC 6581 9.2).
  * Return: false if there is no RTR message to send
  */
-static bool prepare_rtr(struct rdmap *r, struct ddp_msg *m)
+static bool try_prepare_rtr(struct rdmap *r, struct ddp_msg *m)
 {
 	if (r->rtr & DDP_RTR_WRITE) {
 		init_msg(m, RDMAP_OP_WRITE, true, 0);
 		m->hdr.stag = DDP_STAG_NONE;
 		m->buf = &empty;
 	} else if (r->rtr & DDP_RTR_READ) {
-		set_rtr_read(r, m);
+		set_rtr_read_msg(r, m);
 	} else if (r->rtr & DDP_RTR_SEND) {
 		init_msg(m, RDMAP_OP_SEND, false, 0);
 		m->buf = &empty;
@@ -116,8 +116,8 @@ static bool prepare_rtr(struct rdmap *r, struct ddp_msg *m)
 	return true;
 }
 
-static void set_read_response(struct rdmap *r, struct ddp_msg *m,
-			      const struct rdmap_rreq *q)
+static void set_read_response_msg(struct rdmap *r, struct ddp_msg *m,
+				  const struct rdmap_rreq *q)
 {
 	init_msg(m, RDMAP_OP_READ_RESP, true, 0);
 	m->hdr.stag = q->sink_stag;
@@ -137,15 +137,15 @@ static void set_read_response(struct rdmap *r, struct ddp_msg *m,
  * consumer, which may invalidate the MR, and the invalidation waits for the
  * cached reference.
  */
-static void put_mr_and_fail(struct rdmap *r, enum iw_reason why)
+static void put_mr_and_fail_stream(struct rdmap *r, enum iw_reason why)
 {
 	ddp_tx_put_mr(&r->stream);
 	rdmap_fail(r, why);
 }
 
-static u64 rdmap_tx_atomic_result(const void *how, u64 old)
+static u64 rdmap_tx_compute_atomic_result(const void *how, u64 old)
 {
-	return rdmap_atomic_result(how, old);
+	return rdmap_compute_atomic_result(how, old);
 }
 
 /*
@@ -174,14 +174,14 @@ static bool execute_atomic_request(struct rdmap *r, struct ddp_msg *m,
 	enum iw_reason why;
 	u64 old;
 
-	why = ddp_mem_apply_atomic(&r->stream, a->stag, a->to, rdmap_tx_atomic_result,
+	why = ddp_mem_apply_atomic(&r->stream, a->stag, a->to, rdmap_tx_compute_atomic_result,
 				   a, &old);
 	if (why == IW_AGAIN) {
 		defer_response(r);
 		return false;
 	}
 	if (why) {
-		put_mr_and_fail(r, rdmap_get_refusal_reason(r, DDP_REMOTE_ATOMIC));
+		put_mr_and_fail_stream(r, rdmap_get_refusal_reason(r, DDP_REMOTE_ATOMIC));
 		return false;
 	}
 	rdmap_aresp_encode(r->out_raw, a->id, old);
@@ -190,7 +190,7 @@ static bool execute_atomic_request(struct rdmap *r, struct ddp_msg *m,
 	return true;
 }
 
-static bool prepare_response(struct rdmap *r, struct ddp_msg *m)
+static bool try_prepare_response(struct rdmap *r, struct ddp_msg *m)
 {
 	struct rdmap_req *oldest, req;
 
@@ -212,7 +212,7 @@ static bool prepare_response(struct rdmap *r, struct ddp_msg *m)
 		return false;
 
 	if (!req.is_atomic)
-		set_read_response(r, m, &req.rreq);
+		set_read_response_msg(r, m, &req.rreq);
 	else if (!execute_atomic_request(r, m, &req.atomic))
 		return false;
 	r->out_type = RDMAP_OUT_RESP;
@@ -226,7 +226,7 @@ static bool prepare_response(struct rdmap *r, struct ddp_msg *m)
  * Return: false if the request has a fence and local requests are unanswered,
  * or if the request needs a response and the ORD is reached; true otherwise.
  */
-static bool check_wr_or_set_blocked(struct rdmap *r, const struct rdmap_wr *wr)
+static bool may_send_wr_or_set_blocked(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	bool ok = true, due;
 
@@ -269,7 +269,7 @@ static void set_write_msg(struct rdmap *r, const struct rdmap_wr *wr,
 }
 
 /* Set up the Immediate Data that follows the Write of a work request */
-static bool prepare_immediate(struct rdmap *r, struct ddp_msg *m)
+static bool try_prepare_immediate(struct rdmap *r, struct ddp_msg *m)
 {
 	bool se = r->wr.flags & RDMAP_WR_SOLICITED;
 
@@ -303,8 +303,8 @@ static void set_send_msg(const struct rdmap_wr *wr, struct ddp_msg *m)
  * Request header. This must be done before the request is sent, because the
  * response may arrive before the sending function returns.
  */
-static struct rdmap_rreq record_request(struct rdmap *r,
-					const struct rdmap_wr *wr)
+static struct rdmap_rreq record_request_and_build_hdr(struct rdmap *r,
+						      const struct rdmap_wr *wr)
 {
 	struct rdmap_req *req;
 	struct rdmap_rreq q = {
@@ -331,9 +331,9 @@ static struct rdmap_rreq record_request(struct rdmap *r,
 static void set_read_msg(struct rdmap *r, const struct rdmap_wr *wr,
 			 struct ddp_msg *m)
 {
-	const struct rdmap_rreq q = record_request(r, wr);
+	const struct rdmap_rreq q = record_request_and_build_hdr(r, wr);
 
-	set_read_request(r, m, &q);
+	set_read_request_msg(r, m, &q);
 }
 
 /*
@@ -355,7 +355,7 @@ static void set_atomic_msg(struct rdmap *r, const struct rdmap_wr *wr,
 		.cmp_mask = U64_MAX,
 	};
 
-	record_request(r, wr);
+	record_request_and_build_hdr(r, wr);
 	rdmap_atomic_encode(r->out_raw, &a);
 	set_raw_msg(r, m, RDMAP_OP_ATOMIC_REQ, RDMAP_QN_READ_REQ, RDMAP_AREQ_LEN);
 }
@@ -413,8 +413,8 @@ static bool start_wr(struct rdmap *r, struct ddp_msg *m)
 			return false;
 		break;
 	}
-	rdmap_sq_set_failed(r, wr->slot);
-	put_mr_and_fail(r, IW_LOCAL_PROT);
+	rdmap_sq_set_wr_failed(r, wr->slot);
+	put_mr_and_fail_stream(r, IW_LOCAL_PROT);
 	return false;
 }
 
@@ -423,12 +423,12 @@ static bool is_budget_spent(const struct rdmap *r)
 	return r->budget_used >= PASS_BUDGET;
 }
 
-static bool prepare_wr(struct rdmap *r, struct ddp_msg *m)
+static bool try_prepare_wr(struct rdmap *r, struct ddp_msg *m)
 {
 	while (!test_bit(0, &r->stream.failed) && !is_budget_spent(r)) {
 		if (!r->have_wr)
-			r->have_wr = rdmap_sq_pull(r, &r->wr);
-		if (!r->have_wr || !check_wr_or_set_blocked(r, &r->wr))
+			r->have_wr = rdmap_sq_pull_wr(r, &r->wr);
+		if (!r->have_wr || !may_send_wr_or_set_blocked(r, &r->wr))
 			break;
 		r->have_wr = false;
 		if (start_wr(r, m)) {
@@ -469,19 +469,19 @@ static void account_finished_message(struct rdmap *r)
 	r->out_type = RDMAP_OUT_NONE;
 }
 
-static bool pick_message(struct rdmap *r, struct ddp_msg *m)
+static bool try_prepare_next_message(struct rdmap *r, struct ddp_msg *m)
 {
-	if (prepare_rtr(r, m) || prepare_immediate(r, m))
+	if (try_prepare_rtr(r, m) || try_prepare_immediate(r, m))
 		return true;
-	if (r->wr_preferred && prepare_wr(r, m)) {
+	if (r->wr_preferred && try_prepare_wr(r, m)) {
 		r->wr_preferred = false;
 		return true;
 	}
-	if (prepare_response(r, m)) {
+	if (try_prepare_response(r, m)) {
 		r->wr_preferred = true;
 		return true;
 	}
-	return !ddp_tx_has_pending_fault(&r->stream) && prepare_wr(r, m);
+	return !ddp_tx_has_pending_fault(&r->stream) && try_prepare_wr(r, m);
 }
 
 static void finish_tx_pass(struct rdmap *r)
@@ -491,10 +491,10 @@ static void finish_tx_pass(struct rdmap *r)
 	r->budget_used = 0;
 }
 
-static bool prepare_regular_message(struct rdmap *r, struct ddp_msg *m)
+static bool try_prepare_regular_message(struct rdmap *r, struct ddp_msg *m)
 {
 	account_finished_message(r);
-	if (is_budget_spent(r) || !pick_message(r, m)) {
+	if (is_budget_spent(r) || !try_prepare_next_message(r, m)) {
 		finish_tx_pass(r);
 		return false;
 	}
@@ -502,13 +502,13 @@ static bool prepare_regular_message(struct rdmap *r, struct ddp_msg *m)
 	return true;
 }
 
-bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
+bool rdmap_prepare_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 {
 	struct rdmap *r = to_rdmap(s);
-	bool any = !test_bit(0, &s->failed) && prepare_regular_message(r, m);
+	bool any = !test_bit(0, &s->failed) && try_prepare_regular_message(r, m);
 
 	/*
-	 * Test again, because prepare_regular_message() may have failed the stream.
+	 * Test again, because try_prepare_regular_message() may have failed the stream.
 	 * Without this test the function would return false, and a close in
 	 * progress would end the stream before the Terminate is sent.
 	 */
@@ -518,7 +518,7 @@ bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 		 * request
 		 */
 		r->out_type = RDMAP_OUT_NONE;
-		any = prepare_terminate(r, m);
+		any = try_prepare_terminate(r, m);
 		r->term_pulled |= any;
 		return any;
 	}

@@ -33,7 +33,7 @@ static void set_out_msg_failure(struct rdmap *r, struct iw_failure *f)
 	} else {
 		f->why = IW_LOCAL_PROT;
 		if (r->out_type == RDMAP_OUT_WR)
-			rdmap_sq_set_failed(r, r->wr.slot);
+			rdmap_sq_set_wr_failed(r, r->wr.slot);
 	}
 	r->out_type = RDMAP_OUT_NONE;
 }
@@ -106,7 +106,7 @@ static const struct ddp_ulp_ops ulp_ops = {
 	.writes_placed	= rdmap_deliver_writes,
 	.may_place_early		= rdmap_may_place_early,
 	.deliver	= rdmap_deliver,
-	.next		= rdmap_next_msg,
+	.next		= rdmap_prepare_next_msg,
 	.sent		= rdmap_handle_sent,
 	.failed		= rdmap_handle_failure,
 	.down		= rdmap_handle_down,

@@ -51,9 +51,9 @@ static bool has_unfinished_requests(const struct rnic_qp *qp)
 }
 
 /* Check whether requests have waited too long for the stream, or for a peer that has disappeared */
-static bool __has_limit_passed(struct rnic_rdv *rdv)
+static bool __update_and_check_wait_limit(struct rnic_rdv *rdv)
 {
-	u32 limit = rdv_limit_ms(rdv->timeout, rdv->retry_cnt);
+	u32 limit = rdv_compute_wait_limit_ms(rdv->timeout, rdv->retry_cnt);
 
 	lockdep_assert_held(&rdv->lock);
 	if (!rdv->msg.has_sq_psn || limit == RDV_FOREVER || !has_unfinished_requests(rdv->qp)) {
@@ -74,7 +74,7 @@ static enum rdv_step __begin_next_step(struct rnic_rdv *rdv)
 {
 	if (rdv->state == RDV_CONNECTED || rdv->state == RDV_ENDED)
 		return RDV_DO_NOTHING;
-	if (__has_limit_passed(rdv)) {
+	if (__update_and_check_wait_limit(rdv)) {
 		rdv->limit_over = true;
 		return rdv->state == RDV_LOST ? RDV_DO_FLUSH : RDV_DO_FAIL;
 	}
@@ -87,7 +87,7 @@ static enum rdv_step __begin_next_step(struct rnic_rdv *rdv)
 }
 
 /* Queue the work item for the next attempt, and for the next check of the limit */
-static void __queue_next_run(struct rnic_rdv *rdv)
+static void __queue_next_work_run(struct rnic_rdv *rdv)
 {
 	if (rdv->state == RDV_CONNECTED || rdv->state == RDV_ENDED)
 		return;
@@ -96,7 +96,8 @@ static void __queue_next_run(struct rnic_rdv *rdv)
 		return;
 	if (rdv->state == RDV_WAITING && rdv->active)
 		__rdv_queue_work(rdv, jiffies_to_msecs(max_t(long, rdv->next_try - jiffies, 0)));
-	if (rdv->msg.has_sq_psn && rdv_limit_ms(rdv->timeout, rdv->retry_cnt) != RDV_FOREVER)
+	if (rdv->msg.has_sq_psn &&
+	    rdv_compute_wait_limit_ms(rdv->timeout, rdv->retry_cnt) != RDV_FOREVER)
 		__rdv_queue_work(rdv, TICK_MS);
 }
 
@@ -110,12 +111,12 @@ static void connect_or_retry_later(struct rnic_rdv *rdv)
 	spin_lock_bh(&rdv->lock);
 	if (rdv->state == RDV_CONNECTING)
 		rdv->state = RDV_WAITING;
-	rdv->pause_ms = rdv_pause_ms(rdv->pause_ms);
+	rdv->pause_ms = rdv_compute_pause_ms(rdv->pause_ms);
 	rdv->next_try = jiffies + msecs_to_jiffies(rdv->pause_ms);
 	spin_unlock_bh(&rdv->lock);
 }
 
-static void do_step(struct rnic_rdv *rdv, enum rdv_step step)
+static void execute_rdv_step(struct rnic_rdv *rdv, enum rdv_step step)
 {
 	switch (step) {
 	case RDV_DO_CONNECT:
@@ -151,9 +152,9 @@ static void rnic_rdv_work(struct work_struct *work)
 	spin_lock_bh(&rdv->lock);
 	step = __begin_next_step(rdv);
 	spin_unlock_bh(&rdv->lock);
-	do_step(rdv, step);
+	execute_rdv_step(rdv, step);
 	spin_lock_bh(&rdv->lock);
-	__queue_next_run(rdv);
+	__queue_next_work_run(rdv);
 	spin_unlock_bh(&rdv->lock);
 	memalloc_noio_restore(noio);
 	set_active_memcg(old);
@@ -215,7 +216,7 @@ static enum rdv_role choose_role(const struct rnic_rdv *rdv, const struct rdma_a
 }
 
 /* Choose the LLP, the addresses and the role.  Return: 0 or a negative errno. */
-static int choose_peer(struct rnic_rdv *rdv, const struct ib_qp_attr *attr)
+static int resolve_peer_and_role(struct rnic_rdv *rdv, const struct ib_qp_attr *attr)
 {
 	struct rnic_dev *dev = rdv->qp->dev;
 	u16 port = READ_ONCE(dev->policy.rendezvous);
@@ -253,7 +254,7 @@ static int listen_or_unpublish(struct rnic_rdv *rdv)
  * Make the rendezvous visible to upcalls, and begin to listen or to connect.  The caller keeps its
  * reference if that fails.  Return: 0 or a negative errno
  */
-static int rdv_publish(struct rnic_rdv *rdv)
+static int rdv_publish_and_begin_connect(struct rnic_rdv *rdv)
 {
 	struct rnic_qp *qp = rdv->qp;
 	int err;
@@ -293,11 +294,11 @@ static int enter_rtr(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask
 	rdv = new_rdv(qp, attr);
 	if (!rdv)
 		return -ENOMEM;
-	err = choose_peer(rdv, attr);
+	err = resolve_peer_and_role(rdv, attr);
 	if (!err)
-		err = rnic_rnr_add(qp, RDV_FOREVER);
+		err = rnic_rnr_enable(qp, RDV_FOREVER);
 	if (!err)
-		err = rdv_publish(rdv);
+		err = rdv_publish_and_begin_connect(rdv);
 	if (err)
 		rdv_put(rdv);
 	return err;
@@ -311,7 +312,8 @@ static int enter_rtr(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask
  */
 void __rdv_update_rnr_limit(struct rnic_rdv *rdv)
 {
-	u32 limit = rdv->peer_in_rts ? rdv_rnr_limit_ms(rdv->min_rnr_timer, rdv->peer_rnr_retry) :
+	u32 limit = rdv->peer_in_rts ? rdv_compute_rnr_limit_ms(rdv->min_rnr_timer,
+								rdv->peer_rnr_retry) :
 				       RDV_FOREVER;
 
 	lockdep_assert_held(&rdv->lock);
@@ -335,7 +337,7 @@ void rnic_rdv_set_rnr_timer(struct rnic_rdv *rdv, u8 min_rnr_timer)
 }
 
 /* Check whether the LLP can limit the rate */
-static bool may_set_rate(const struct rnic_rdv *rdv)
+static bool can_limit_rate(const struct rnic_rdv *rdv)
 {
 	return rdv->type != rnic_get_llp(rdv->qp->dev, RNIC_SW_LLP_SCTP);
 }
@@ -351,7 +353,7 @@ static int enter_rts(struct rnic_rdv *rdv, const struct ib_qp_attr *attr, int ma
 
 	if (!ib_modify_qp_is_ok(IB_QPS_RTR, IB_QPS_RTS, IB_QPT_RC, mask & ~IB_QP_RATE_LIMIT))
 		return -EINVAL;
-	if (mask & IB_QP_RATE_LIMIT && !may_set_rate(rdv))
+	if (mask & IB_QP_RATE_LIMIT && !can_limit_rate(rdv))
 		return -EOPNOTSUPP;
 	spin_lock_bh(&rdv->lock);
 	if (rdv->has_peer && rdv->peer_rq_psn != psn) {
@@ -362,7 +364,7 @@ static int enter_rts(struct rnic_rdv *rdv, const struct ib_qp_attr *attr, int ma
 		rdv->timeout = attr->timeout;
 		rdv->retry_cnt = attr->retry_cnt;
 		rdv->msg.rnr_retry = attr->rnr_retry & 7;
-		__queue_next_run(rdv);
+		__queue_next_work_run(rdv);
 	}
 	spin_unlock_bh(&rdv->lock);
 	if (!err && mask & IB_QP_MIN_RNR_TIMER)
@@ -375,7 +377,7 @@ static int modify_in_rts(struct rnic_rdv *rdv, const struct ib_qp_attr *attr, in
 {
 	if (!ib_modify_qp_is_ok(IB_QPS_RTS, IB_QPS_RTS, IB_QPT_RC, mask & ~IB_QP_RATE_LIMIT))
 		return -EINVAL;
-	if (mask & IB_QP_RATE_LIMIT && !may_set_rate(rdv))
+	if (mask & IB_QP_RATE_LIMIT && !can_limit_rate(rdv))
 		return -EOPNOTSUPP;
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		rnic_rdv_set_rnr_timer(rdv, attr->min_rnr_timer);
@@ -423,7 +425,7 @@ int rnic_rdv_set_rate(struct rnic_rdv *rdv, u64 rate)
 {
 	int err;
 
-	if (!may_set_rate(rdv))
+	if (!can_limit_rate(rdv))
 		return -EOPNOTSUPP;
 	/* start_stream() reads the rate after the stream was bound */
 	spin_lock_bh(&rdv->lock);
@@ -481,7 +483,7 @@ static bool __may_defer_flush(const struct rnic_rdv *rdv)
 	return (rdv->state == RDV_CONNECTED || rdv->state == RDV_LOST) && !rdv->limit_over &&
 	       !READ_ONCE(qp->discarding) && rnic_qp_must_keep_recvs(qp) &&
 	       (!rdv->msg.has_sq_psn ||
-		rdv_limit_ms(rdv->timeout, rdv->retry_cnt) != RDV_FOREVER);
+		rdv_compute_wait_limit_ms(rdv->timeout, rdv->retry_cnt) != RDV_FOREVER);
 }
 
 /**
@@ -508,7 +510,7 @@ bool rnic_rdv_try_defer_flush(struct rnic_qp *qp)
 
 	if (!rdv)
 		return false;
-	posted = rnic_sq_end(qp);
+	posted = rnic_sq_mark_ended(qp);
 	spin_lock_bh(&rdv->lock);
 	/*
 	 * rnic_destroy_qp() sets qp->discarding before rnic_rdv_stop() takes the lock, so the work

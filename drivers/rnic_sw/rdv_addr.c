@@ -63,8 +63,8 @@ static int gid_to_addr(const union ib_gid *gid, int ifindex, struct sockaddr_sto
 /* Get the first address of the device's interface.  Return: 0 or -EADDRNOTAVAIL. */
 static int get_first_addr(struct net *net, int ifindex, struct sockaddr_storage *a)
 {
-	if (ddp_addr_list_interface(net, ifindex, AF_INET, a, 1) ||
-	    ddp_addr_list_interface(net, ifindex, AF_INET6, a, 1))
+	if (ddp_list_iface_addrs(net, ifindex, AF_INET, a, 1) ||
+	    ddp_list_iface_addrs(net, ifindex, AF_INET6, a, 1))
 		return 0;
 	return -EADDRNOTAVAIL;
 }
@@ -138,7 +138,7 @@ static int resolve_lid(struct rnic_dev *dev, u16 dlid, struct sockaddr_storage *
 	return 0;
 }
 
-static int resolve_one(struct rnic_dev *dev, struct net *net, const union ib_gid *gid,
+static int resolve_gid(struct rnic_dev *dev, struct net *net, const union ib_gid *gid,
 		       struct sockaddr_storage *a)
 {
 	int ifindex = rnic_get_ifindex(dev);
@@ -152,10 +152,10 @@ static int resolve_one(struct rnic_dev *dev, struct net *net, const union ib_gid
 static int resolve_gids(struct rnic_dev *dev, struct net *net, const struct rdma_ah_attr *ah,
 			struct sockaddr_storage *local, struct sockaddr_storage *remote)
 {
-	int err = resolve_one(dev, net, &ah->grh.sgid_attr->gid, local);
+	int err = resolve_gid(dev, net, &ah->grh.sgid_attr->gid, local);
 
 	if (!err)
-		err = resolve_one(dev, net, &ah->grh.dgid, remote);
+		err = resolve_gid(dev, net, &ah->grh.dgid, remote);
 	return err ?: local->ss_family == remote->ss_family ? 0 : -EINVAL;
 }
 

@@ -13,7 +13,7 @@
 #define LID_UNICAST_MAX	0xbfffu		/* 0 is no LID, and larger LIDs are multicast or reserved */
 #define HIGH_HALF	0xffff0000u
 
-static bool is_unicast(u32 lid)
+static bool is_unicast_lid(u32 lid)
 {
 	return lid && lid <= LID_UNICAST_MAX;
 }
@@ -30,7 +30,7 @@ u16 rdv_addr_to_lid(u32 addr, u32 mask)
 {
 	u32 lid = addr & ~HIGH_HALF;
 
-	return (mask & HIGH_HALF) == HIGH_HALF && is_unicast(lid) ? lid : 0;
+	return (mask & HIGH_HALF) == HIGH_HALF && is_unicast_lid(lid) ? lid : 0;
 }
 
 /**
@@ -44,7 +44,7 @@ u16 rdv_addr_to_lid(u32 addr, u32 mask)
  */
 u32 rdv_lid_to_addr(u16 lid, u32 addr, u32 mask)
 {
-	if (!addr || (mask & HIGH_HALF) != HIGH_HALF || !is_unicast(lid))
+	if (!addr || (mask & HIGH_HALF) != HIGH_HALF || !is_unicast_lid(lid))
 		return 0;
 	return (addr & HIGH_HALF) | lid;
 }

@@ -54,7 +54,7 @@ static int start_rdv_listener(struct rdv_port *p, const struct ddp_session_type 
 
 	if (!args.net)
 		return -ENODEV;
-	rnic_fill_policy(p->dev, &policy);
+	rnic_fill_llp_policy(p->dev, &policy);
 	p->l = type->listen(&args, &rdv_session_user, p);
 	put_net(args.net);
 	return PTR_ERR_OR_ZERO(p->l);

@@ -11,7 +11,7 @@
 /* Get the rendezvous of a queue pair; NULL if the queue pair has none.  See struct rnic_rdv. */
 static inline struct rnic_rdv *rnic_qp_rdv(const struct rnic_qp *qp)
 {
-	/* pairs with the xchg() in rdv_publish(); litmus: publish */
+	/* pairs with the xchg() in rdv_publish_and_begin_connect(); litmus: publish */
 	return smp_load_acquire(&qp->rdv);
 }
 

@@ -71,7 +71,7 @@ static void fill_rdv_offer(struct ddp_offer *o, const struct negotiation_side *s
 	rdv_msg_encode(&rdv->msg, o->pd);
 }
 
-static struct negotiation_side get_negotiation_side(const struct ddp_offer *o)
+static struct negotiation_side make_negotiation_side(const struct ddp_offer *o)
 {
 	return (struct negotiation_side){
 		.enhanced = o->enhanced, .ird = o->ird, .ord = o->ord, .rtr = o->rtr,
@@ -118,7 +118,7 @@ static struct ddp_session *connect_rdv_session(struct rnic_rdv *rdv, const struc
 
 	if (!args.net)
 		return ERR_PTR(-ENETDOWN);
-	rnic_fill_policy(dev, &policy);
+	rnic_fill_llp_policy(dev, &policy);
 	/* a reset mostly means that the peer is not in RTR yet: do not fall back to revision 1 */
 	if (!policy.revision)
 		policy.revision = 2;
@@ -127,7 +127,7 @@ static struct ddp_session *connect_rdv_session(struct rnic_rdv *rdv, const struc
 	return ss;
 }
 
-static void set_session(struct rnic_rdv *rdv, struct ddp_session *ss)
+static void set_rdv_session(struct rnic_rdv *rdv, struct ddp_session *ss)
 {
 	struct ddp_session *old;
 
@@ -168,7 +168,7 @@ int rdv_connect(struct rnic_rdv *rdv)
 		rnic_qp_put(rdv->qp);
 		return PTR_ERR(ss);
 	}
-	set_session(rdv, ss);
+	set_rdv_session(rdv, ss);
 	return 0;
 }
 
@@ -240,7 +240,7 @@ int rdv_accept(struct rnic_rdv *rdv)
 /* Upcalls -------------------------------------------------------------------------------- */
 
 /* Record the contents of the peer's message */
-static void __set_peer(struct rnic_rdv *rdv, const struct rdv_msg *peer)
+static void __record_peer_msg(struct rnic_rdv *rdv, const struct rdv_msg *peer)
 {
 	lockdep_assert_held(&rdv->lock);
 	rdv->has_peer = true;
@@ -271,8 +271,8 @@ static bool try_claim_qp_for_request(struct rnic_rdv *rdv, struct ddp_session *s
 		ss->ctx = rdv;
 		rdv->state = RDV_REQUESTED;
 		rdv->accepted = false;
-		rdv->request = get_negotiation_side(o);
-		__set_peer(rdv, peer);
+		rdv->request = make_negotiation_side(o);
+		__record_peer_msg(rdv, peer);
 		__rdv_queue_work(rdv, 0);
 	}
 	spin_unlock_bh(&rdv->lock);
@@ -310,7 +310,7 @@ static int rnic_rdv_handle_request(struct ddp_listener *l, struct ddp_session *s
 }
 
 /* Limit the rate of the bound stream if the program has already set a limit */
-static void apply_rate(struct rnic_rdv *rdv)
+static void apply_rate_limit(struct rnic_rdv *rdv)
 {
 	u64 rate;
 
@@ -327,7 +327,7 @@ static void start_stream(struct rnic_rdv *rdv)
 	struct rnic_qp *qp = rdv->qp;
 	enum iw_reason why = rnic_qp_start(qp, rdv->result.ird, rdv->result.ord);
 
-	apply_rate(rdv);
+	apply_rate_limit(rdv);
 	if (why == IW_MPA_LOCAL && !rdv->result.why)
 		rdv->result.why = why;
 	if (why == IW_LOCAL_ABORT)
@@ -348,7 +348,7 @@ static bool try_claim_qp_for_reply(struct rnic_rdv *rdv, const struct ddp_offer 
 	ok = rdv->state == RDV_CONNECTING && rdv_msg_is_for(&peer, &rdv->msg);
 	if (ok) {
 		rdv->state = RDV_CONNECTED;
-		__set_peer(rdv, &peer);
+		__record_peer_msg(rdv, &peer);
 	}
 	spin_unlock_bh(&rdv->lock);
 	return ok;
@@ -362,14 +362,14 @@ static enum iw_reason finish_rdv_connect(struct rnic_rdv *rdv, struct ddp_sessio
 					 const struct ddp_offer *o)
 {
 	struct rnic_qp *qp = rdv->qp;
-	struct negotiation_side reply = get_negotiation_side(o);
+	struct negotiation_side reply = make_negotiation_side(o);
 
 	if (!try_claim_qp_for_reply(rdv, o) || rdv->type->bind(ss, &qp->rdmap.stream))
 		return IW_LOCAL_ABORT;
 	rnic_count(qp->dev, RNIC_CONNECTS);
 	if (rdv->type == rnic_get_llp(qp->dev, RNIC_SW_LLP_SCTP))
 		rnic_count(qp->dev, RNIC_CONNECTS_SCTP);
-	negotiation_process_reply(&rdv->me, &rdv->request, &reply, &rdv->result);
+	negotiation_evaluate_reply(&rdv->me, &rdv->request, &reply, &rdv->result);
 	start_stream(rdv);
 	ddp_stream_close_if_failed(&qp->rdmap.stream);
 	if (!rdv->result.why)
@@ -419,7 +419,7 @@ static void rnic_rdv_handle_closed(struct ddp_session *ss, enum iw_reason why,
 	    READ_ONCE(qp->state) == QP_IDLE) {
 		rdv->state = RDV_WAITING;
 		rdv->has_peer = false;
-		rdv->pause_ms = rdv_pause_ms(rdv->pause_ms);
+		rdv->pause_ms = rdv_compute_pause_ms(rdv->pause_ms);
 		rdv->next_try = jiffies + msecs_to_jiffies(rdv->pause_ms);
 		__rdv_queue_work(rdv, rdv->active ? rdv->pause_ms : 0);
 	}
@@ -434,7 +434,7 @@ static void rnic_rdv_count_refused(struct ddp_listener *l, enum iw_reason why)
 
 static void rnic_rdv_get_policy(struct ddp_listener *l, struct ddp_policy *p)
 {
-	rnic_fill_policy(rdv_port_get_dev(l), p);
+	rnic_fill_llp_policy(rdv_port_get_dev(l), p);
 }
 
 const struct ddp_session_user rdv_session_user = {

@@ -16,13 +16,13 @@
 #define PAUSE_MAX	250	/* milliseconds */
 
 /**
- * rdv_limit_ms - compute how long a posted request waits for the stream
+ * rdv_compute_wait_limit_ms - compute how long a posted request waits for the stream
  * @timeout: attribute of the queue pair, 5 bits: a try takes 4.096 us * 2^timeout
  * @retry_cnt: attribute of the queue pair, 3 bits: number of further tries
  *
  * Return: milliseconds; RDV_FOREVER if @timeout is 0.
  */
-u32 rdv_limit_ms(u8 timeout, u8 retry_cnt)
+u32 rdv_compute_wait_limit_ms(u8 timeout, u8 retry_cnt)
 {
 	/* 4.096 us are about 2^-8 ms */
 	u64 ms = ((u64)SLACK * ((retry_cnt & 7) + 1) << (timeout & 31)) >> 8;
@@ -33,14 +33,14 @@ u32 rdv_limit_ms(u8 timeout, u8 retry_cnt)
 }
 
 /**
- * rdv_pause_ms - compute the pause before the next attempt to connect
+ * rdv_compute_pause_ms - compute the pause before the next attempt to connect
  * @before: the pause before the last attempt in milliseconds; 0 before the first one
  *
  * The first pauses are short, because the peer often enters RTR at nearly the same time.
  *
  * Return: milliseconds.
  */
-u32 rdv_pause_ms(u32 before)
+u32 rdv_compute_pause_ms(u32 before)
 {
 	if (!before)
 		return 1;
@@ -48,13 +48,13 @@ u32 rdv_pause_ms(u32 before)
 }
 
 /**
- * rdv_rnr_limit_ms - compute how long a message waits for a receive
+ * rdv_compute_rnr_limit_ms - compute how long a message waits for a receive
  * @min_rnr_timer: attribute of the receiving queue pair, 5 bits: time before the next try
  * @rnr_retry: attribute of the sending queue pair, 3 bits: number of further tries
  *
  * Return: milliseconds, rounded up; RDV_FOREVER if @rnr_retry is 7.
  */
-u32 rdv_rnr_limit_ms(u8 min_rnr_timer, u8 rnr_retry)
+u32 rdv_compute_rnr_limit_ms(u8 min_rnr_timer, u8 rnr_retry)
 {
 	/* in units of 10 us, in InfiniBand's encoding */
 	static const u16 times[] = {

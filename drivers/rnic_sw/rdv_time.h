@@ -10,8 +10,8 @@
 
 #define RDV_FOREVER	U32_MAX
 
-u32 rdv_limit_ms(u8 timeout, u8 retry_cnt);
-u32 rdv_pause_ms(u32 before);
-u32 rdv_rnr_limit_ms(u8 min_rnr_timer, u8 rnr_retry);
+u32 rdv_compute_wait_limit_ms(u8 timeout, u8 retry_cnt);
+u32 rdv_compute_pause_ms(u32 before);
+u32 rdv_compute_rnr_limit_ms(u8 min_rnr_timer, u8 rnr_retry);
 
 #endif

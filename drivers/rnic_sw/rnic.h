@@ -399,8 +399,8 @@ int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
  * Return: true if the completion was written, or dropped because @qp is being destroyed or reset;
  * false if the CQ has overrun, so that the caller must move @qp to the error state.
  */
-bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
-		  struct ib_qp *qp);
+bool rnic_cq_post_cqe(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
+		      struct ib_qp *qp);
 
 void rnic_cq_drop_qp_cqes(struct rnic_cq *cq, const struct ib_qp *qp);
 
@@ -532,12 +532,12 @@ void rnic_uncharge_object(struct rnic_dev *dev, enum rnic_kind kind);
 void rnic_wait_objects_freed(struct rnic_dev *dev, enum rnic_kind kind);
 
 /* sq_parse.c */
-enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
-				const struct rnic_sw_sqe *e, void *slot,
-				struct rdmap_wr *wr);
+enum ib_wc_status rnic_sq_parse_wqe(const struct rnic_qp *qp,
+				    const struct rnic_sw_sqe *e, void *slot,
+				    struct rdmap_wr *wr);
 
 /* rqe.c: WQEs of receive queues and SRQs */
-u32 rnic_rqe_stride(u32 max_sge);
+u32 rnic_rqe_compute_stride(u32 max_sge);
 bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 		   struct rdmap *r, u64 *wr_id);
 int rnic_rqe_post(struct rnic_ring *ring, u32 oldest, u32 max_sge,
@@ -548,9 +548,9 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad);
 int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad);
-void rnic_sq_ring_doorbell(struct rnic_qp *qp);
+void rnic_qp_handle_doorbell(struct rnic_qp *qp);
 void rnic_sq_close(struct rnic_qp *qp);
-bool rnic_sq_end(struct rnic_qp *qp);
+bool rnic_sq_mark_ended(struct rnic_qp *qp);
 void rnic_sq_flush(struct rnic_qp *qp);
 void rnic_sq_flush_again(struct rnic_qp *qp);
 void rnic_sq_wait_flushed(struct rnic_qp *qp);
@@ -589,10 +589,10 @@ int rnic_iw_unlisten(struct iw_cm_id *id);
 int rnic_set_listen_llps(struct rnic_dev *dev, u8 mask);	/* mask of 1 << enum rnic_sw_llp */
 
 /* cm_llp.c: lower layers */
-int rnic_require_llp(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
-int rnic_require_sctp_for_user(struct rnic_dev *dev);
+int rnic_ensure_llp(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
+int rnic_ensure_sctp_for_user(struct rnic_dev *dev);
 
 /* cm_ep.c: connection requests that are not accepted yet */
-void rnic_pending_abort_all(struct rnic_dev *dev);
+void rnic_pending_reqs_abort(struct rnic_dev *dev);
 
 #endif

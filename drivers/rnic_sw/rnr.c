@@ -41,7 +41,7 @@ struct rnic_rnr {
 	struct delayed_work	work;
 };
 
-static bool has_limit_passed(const struct rnic_rnr *rnr)
+static bool has_rnr_limit_passed(const struct rnic_rnr *rnr)
 {
 	u32 limit = READ_ONCE(rnr->limit_ms);
 
@@ -191,7 +191,7 @@ static bool try_end_wait(struct rnic_rnr *rnr)
 
 /**
  * rnic_rnr_end_wait_if_posted - end the wait of a message if a receive has been posted
- * @qp: a queue pair for which rnic_rnr_add() has succeeded
+ * @qp: a queue pair for which rnic_rnr_enable() has succeeded
  *
  * Called after a program or kernel consumer has posted a receive to the queue pair.
  *
@@ -246,7 +246,7 @@ void rnic_rnr_wake_srq(struct rnic_srq *srq)
 
 /**
  * rnic_rnr_set_limit - set how long a message may wait for a receive
- * @qp: a queue pair for which rnic_rnr_add() has succeeded
+ * @qp: a queue pair for which rnic_rnr_enable() has succeeded
  * @ms: milliseconds; 0 to send a Terminate at once; RDV_FOREVER for no limit
  *
  * Applies to messages that begin to wait from now on.
@@ -263,7 +263,7 @@ static void __check_rnr_wait(struct rnic_rnr *rnr)
 
 	lockdep_assert_held(&rnr->lock);
 	/* if a receive was posted in time, later messages must still be able to wait */
-	rnr->expired = !has_recv && has_limit_passed(rnr);
+	rnr->expired = !has_recv && has_rnr_limit_passed(rnr);
 	/* a message that waits longer may need the receive of an SRQ */
 	if (rnr->expired || (has_recv && !rnr->qp->srq))
 		__end_rnr_wait(rnr);
@@ -298,7 +298,7 @@ static struct rnic_rnr *new_rnr(struct rnic_qp *qp)
 }
 
 /**
- * rnic_rnr_add - let messages to a queue pair wait for receives
+ * rnic_rnr_enable - let messages to a queue pair wait for receives
  * @qp: the queue pair; its stream must not have started, and no other call may run for it
  * @ms: as for rnic_rnr_set_limit()
  *
@@ -308,7 +308,7 @@ static struct rnic_rnr *new_rnr(struct rnic_qp *qp)
  *
  * Return: 0; -ENOMEM if memory is short.
  */
-int rnic_rnr_add(struct rnic_qp *qp, u32 ms)
+int rnic_rnr_enable(struct rnic_qp *qp, u32 ms)
 {
 	struct rnic_rnr *rnr = qp->rnr ?: ms ? new_rnr(qp) : NULL;
 
@@ -321,7 +321,7 @@ int rnic_rnr_add(struct rnic_qp *qp, u32 ms)
 }
 
 /**
- * rnic_rnr_reset - let no message wait until rnic_rnr_add() is called again
+ * rnic_rnr_reset - let no message wait until rnic_rnr_enable() is called again
  * @qp: the queue pair; its stream must be unbound
  *
  * Keeps the memory, which a post may be reading.
@@ -340,7 +340,7 @@ void rnic_rnr_reset(struct rnic_qp *qp)
 }
 
 /**
- * rnic_rnr_free - free the memory that rnic_rnr_add() has allocated
+ * rnic_rnr_free - free the memory that rnic_rnr_enable() has allocated
  * @qp: the queue pair; its stream must be unbound
  */
 void rnic_rnr_free(struct rnic_qp *qp)

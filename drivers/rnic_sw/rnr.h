@@ -11,11 +11,11 @@
 /* Get the state of the queue pair's waits for receives; NULL if no message may wait */
 static inline struct rnic_rnr *rnic_qp_rnr(const struct rnic_qp *qp)
 {
-	/* pairs with the release in rnic_rnr_add(); litmus: publish */
+	/* pairs with the release in rnic_rnr_enable(); litmus: publish */
 	return smp_load_acquire(&qp->rnr);
 }
 
-int rnic_rnr_add(struct rnic_qp *qp, u32 ms);
+int rnic_rnr_enable(struct rnic_qp *qp, u32 ms);
 void rnic_rnr_reset(struct rnic_qp *qp);
 void rnic_rnr_free(struct rnic_qp *qp);
 void rnic_rnr_set_limit(struct rnic_qp *qp, u32 ms);

@@ -86,7 +86,7 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 		rnic_ring_set_cons(&rq->ring, rq->tail);
 	}
 	rnic_count_recv(qp, IB_WC_SUCCESS);
-	if (!rnic_cq_push(qp->rcq, &cqe, &qp->ib))
+	if (!rnic_cq_post_cqe(qp->rcq, &cqe, &qp->ib))
 		rdmap_fail(&qp->rdmap, IW_LOCAL_CQ);
 }
 
@@ -181,7 +181,7 @@ static void flush_srq_recv(struct rnic_qp *qp)
 	mutex_lock(&rq->flush_lock);
 	if (rq->srq_recv_in_use) {
 		rnic_count_recv(qp, cqe.status);
-		rnic_cq_push(qp->rcq, &cqe, &qp->ib);
+		rnic_cq_post_cqe(qp->rcq, &cqe, &qp->ib);
 	}
 	rq->srq_recv_in_use = false;
 	last = !qp->last_wqe_reported;
@@ -206,8 +206,8 @@ static void __flush_rq(struct rnic_qp *qp)
 						    get_recv_flush_status(qp);
 		cqe.wr_id = pop_oldest_recv(rq);
 		rnic_count_recv(qp, cqe.status);
-		/* ignore an overrun, because rnic_cq_push() has reported it */
-		rnic_cq_push(qp->rcq, &cqe, &qp->ib);
+		/* ignore an overrun, because rnic_cq_post_cqe() has reported it */
+		rnic_cq_post_cqe(qp->rcq, &cqe, &qp->ib);
 		cond_resched();
 	}
 }

@@ -12,12 +12,12 @@
 #include "sqe.h"
 
 /**
- * rnic_rqe_stride - compute the distance between receive WQEs in a ring
+ * rnic_rqe_compute_stride - compute the distance between receive WQEs in a ring
  * @max_sge: maximum number of SGEs of each WQE
  *
  * Return: the distance in bytes.
  */
-u32 rnic_rqe_stride(u32 max_sge)
+u32 rnic_rqe_compute_stride(u32 max_sge)
 {
 	return sizeof(struct rnic_sw_rqe) +
 	       max_sge * sizeof(struct rnic_sw_sge);

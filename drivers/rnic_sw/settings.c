@@ -49,7 +49,7 @@ static const struct value_name rtr_values[] = {
 	{ "read", DDP_RTR_READ }, {}
 };
 
-static const struct value_name *find_value(const struct value_name *w, const char *name)
+static const struct value_name *find_named_value(const struct value_name *w, const char *name)
 {
 	while (w->name && !sysfs_streq(name, w->name))
 		w++;
@@ -92,7 +92,7 @@ static void rnic_show_named_value(struct ib_device *ib,
 
 static int rnic_set_connect_setting(struct rnic_dev *dev, u8 *at, u8 value)
 {
-	int err = rnic_require_llp(dev, value);
+	int err = rnic_ensure_llp(dev, value);
 
 	if (!err)
 		WRITE_ONCE(*at, value);
@@ -104,11 +104,11 @@ static int rnic_set_listen_setting(struct rnic_dev *dev, u8 *at, u8 value)
 	int err = 0;
 
 	if (value & LISTEN_SCTP)
-		err = rnic_require_llp(dev, RNIC_SW_LLP_SCTP);
+		err = rnic_ensure_llp(dev, RNIC_SW_LLP_SCTP);
 	return err ? err : rnic_set_listen_llps(dev, value);
 }
 
-static int rnic_store_value(struct rnic_dev *dev, u8 *at, u8 value)
+static int rnic_store_setting(struct rnic_dev *dev, u8 *at, u8 value)
 {
 	WRITE_ONCE(*at, value);
 	return 0;
@@ -119,7 +119,7 @@ static int rnic_set_named_value(struct ib_device *ib,
 				struct netlink_ext_ack *extack)
 {
 	const struct choice *c = param->arg;
-	const struct value_name *w = find_value(c->values, text);
+	const struct value_name *w = find_named_value(c->values, text);
 	int err;
 
 	if (!w) {
@@ -216,7 +216,7 @@ static void rnic_show_rtr(struct ib_device *ib,
 
 static int rnic_policy_add_rtr(void *list, const char *name)
 {
-	const struct value_name *w = find_value(rtr_values, name);
+	const struct value_name *w = find_named_value(rtr_values, name);
 	u8 *rtr = list;
 
 	if (!w)
@@ -333,11 +333,11 @@ const struct ib_device_param rnic_params[] = {
 	  (void *)offsetof(struct rnic_policy, streams) },
 	{ "paths", rnic_show_paths, rnic_set_paths },
 	{ "revision", rnic_show_named_value, rnic_set_named_value,
-	  CHOICE(revision_values, "one of auto, 1, 2", mpa_revision, rnic_store_value) },
+	  CHOICE(revision_values, "one of auto, 1, 2", mpa_revision, rnic_store_setting) },
 	{ "crc", rnic_show_named_value, rnic_set_named_value,
-	  CHOICE(switch_values, "0 or 1", mpa_crc, rnic_store_value) },
+	  CHOICE(switch_values, "0 or 1", mpa_crc, rnic_store_setting) },
 	{ "markers", rnic_show_named_value, rnic_set_named_value,
-	  CHOICE(switch_values, "0 or 1", mpa_markers, rnic_store_value) },
+	  CHOICE(switch_values, "0 or 1", mpa_markers, rnic_store_setting) },
 	{ "rtr", rnic_show_rtr, rnic_set_mpa_rtr },
 	{ "rendezvous", rnic_show_number, rnic_set_number,
 	  (void *)offsetof(struct rnic_policy, rendezvous) },

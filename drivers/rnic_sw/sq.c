@@ -31,7 +31,7 @@ enum swqe_state {
 };
 
 /* Copy the fixed part of a WQE. A program may change the WQE at any time. */
-static void read_slot(struct rnic_sq *sq, u32 idx, struct rnic_sw_sqe *e)
+static void copy_wqe(struct rnic_sq *sq, u32 idx, struct rnic_sw_sqe *e)
 {
 	memcpy(e, rnic_ring_slot(&sq->ring, idx), sizeof(*e));
 	/* keep the compiler from reading the WQE again after this point */
@@ -131,10 +131,10 @@ static enum ib_wc_status __pull_wqe(struct rnic_qp *qp, struct rdmap_wr *wr)
 
 	wr->slot = sq->head++;
 	n = rnic_swqe_at(sq, wr->slot);
-	read_slot(sq, wr->slot, &e);
+	copy_wqe(sq, wr->slot, &e);
 	fill_swqe(sq, wr->slot, &e);
-	n->status = rnic_sq_parse(qp, &e, rnic_ring_slot(&sq->ring, wr->slot),
-				  wr);
+	n->status = rnic_sq_parse_wqe(qp, &e, rnic_ring_slot(&sq->ring, wr->slot),
+				      wr);
 	if (!n->status) {
 		n->len = wr->buf.len;
 		n->state = rdmap_wr_has_response(wr) ? SWQE_AWAITS_RESPONSE : SWQE_PULLED;
@@ -142,7 +142,7 @@ static enum ib_wc_status __pull_wqe(struct rnic_qp *qp, struct rdmap_wr *wr)
 	return n->status;
 }
 
-bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
+bool rdmap_sq_pull_wr(struct rdmap *r, struct rdmap_wr *wr)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 	struct rnic_sq *sq = &qp->sq;
@@ -261,13 +261,13 @@ static bool __pop_wqe_to_flush(struct rnic_sq *sq)
 
 	if (!sq->flushing || sq->head == sq->flush_end)
 		return false;
-	read_slot(sq, sq->head, &e);
+	copy_wqe(sq, sq->head, &e);
 	fill_swqe(sq, sq->head, &e);
 	sq->head++;
 	return true;
 }
 
-static bool __is_done(const struct rnic_sq *sq, const struct rnic_swqe *n)
+static bool __is_request_done(const struct rnic_sq *sq, const struct rnic_swqe *n)
 {
 	return n->state == SWQE_DONE ||
 	       (n->state == SWQE_PULLED && ring_idx_is_before(sq->tail, sq->sent));
@@ -291,7 +291,7 @@ static bool __try_prepare_oldest_completion(struct rnic_qp *qp)
 	 * if a request has completed with an error, no later request may succeed, even if it was
 	 * sent
 	 */
-	if (!sq->error_completed && !n->status && __is_done(sq, n))
+	if (!sq->error_completed && !n->status && __is_request_done(sq, n))
 		return true;
 	if (!sq->flushing)
 		return false;
@@ -367,7 +367,7 @@ static void complete_requests_and_unlock(struct rnic_qp *qp, unsigned long flags
 			break;
 		spin_unlock_irqrestore(&sq->lock, flags);
 		if (needs_cqe)
-			ok &= rnic_cq_push(qp->scq, &cqe, &qp->ib);
+			ok &= rnic_cq_post_cqe(qp->scq, &cqe, &qp->ib);
 		spin_lock_irqsave(&sq->lock, flags);
 		sum += taken;
 	} while (sum < COMPLETE_MAX);
@@ -448,7 +448,7 @@ void rdmap_sq_complete_response(struct rdmap *r, u32 slot)
 	set_done_and_complete(rdmap_to_qp(r), slot);
 }
 
-void rdmap_sq_set_failed(struct rdmap *r, u32 slot)
+void rdmap_sq_set_wr_failed(struct rdmap *r, u32 slot)
 {
 	struct rnic_sq *sq = &rdmap_to_qp(r)->sq;
 	struct rnic_swqe *n = rnic_swqe_at(sq, slot);
@@ -488,7 +488,7 @@ bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr)
 }
 
 /* Let each later post enter the kernel, because the stream has ended */
-static void __end_sq(struct rnic_sq *sq)
+static void __mark_sq_ended(struct rnic_sq *sq)
 {
 	lockdep_assert_held(&sq->lock);
 	WRITE_ONCE(sq->ended, true);
@@ -503,21 +503,21 @@ static void __end_sq(struct rnic_sq *sq)
 }
 
 /**
- * rnic_sq_end - let posts schedule qp->err_work, and flush nothing yet
+ * rnic_sq_mark_ended - let posts schedule qp->err_work, and flush nothing yet
  * @qp: queue pair in error state, whose stream ddp_stream_quiesce() has settled
  *
  * Context: process.
  *
  * Return: true if requests are posted that have not completed; false otherwise.
  */
-bool rnic_sq_end(struct rnic_qp *qp)
+bool rnic_sq_mark_ended(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
 	unsigned long flags;
 	bool posted;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	__end_sq(sq);
+	__mark_sq_ended(sq);
 	posted = __get_posted_end(sq) != sq->tail;
 	spin_unlock_irqrestore(&sq->lock, flags);
 	return posted;
@@ -531,7 +531,7 @@ static void flush_sq(struct rnic_qp *qp, bool begin)
 	spin_lock_irqsave(&sq->lock, flags);
 	if (begin || sq->flushing) {
 		WRITE_ONCE(sq->flushing, true);
-		__end_sq(sq);
+		__mark_sq_ended(sq);
 		WRITE_ONCE(sq->flush_end, __get_posted_end(sq));
 	}
 	complete_requests_and_unlock(qp, flags);

@@ -23,7 +23,7 @@
 /*
  * Get the current time in the unit of struct db_mod: ns divided by TIME_SCALE
  */
-static u64 rnic_db_mod_now(void)
+static u64 rnic_db_mod_get_time(void)
 {
 	return ktime_get_ns() / TIME_SCALE;
 }
@@ -42,7 +42,7 @@ static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	sq->coalescing = false;
-	db_mod_record_period_end(&bell->db_mod, rnic_db_mod_now(),
+	db_mod_record_period_end(&bell->db_mod, rnic_db_mod_get_time(),
 				 READ_ONCE(sq->ring.hdr->prod) - bell->first_prod);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	rnic_qp_count(bell->qp, RNIC_TX_COALESCED, 1);
@@ -71,7 +71,7 @@ void rnic_sq_coalesce_init(struct rnic_doorbell *bell)
 /**
  * rnic_sq_coalesce_stop - stop the coalescing timer of a send queue
  * @bell: doorbell of the queue, or NULL; the caller must ensure that
- *	rnic_sq_handle_doorbell() is not called for the queue
+ *	rnic_sq_transmit_or_coalesce() is not called for the queue
  *
  * Waits until the timer handler has returned. Does nothing for the queue of a
  * kernel consumer, which has no doorbell.
@@ -85,8 +85,8 @@ void rnic_sq_coalesce_stop(struct rnic_doorbell *bell)
 /*
  * Decide whether to coalesce posts from this doorbell on, and start the timer
  * if it is not armed. Never begin to coalesce after the stream has ended:
- * this would clear the NEED_WAKEUP that rnic_sq_end() has set, and later posts
- * would not be flushed. sq->lock orders this function and rnic_sq_end();
+ * this would clear the NEED_WAKEUP that rnic_sq_mark_ended() has set, and later posts
+ * would not be flushed. sq->lock orders this function and rnic_sq_mark_ended();
  * litmus: gather-flush
  *
  * Return: true if the timer will schedule transmit, false if the caller must
@@ -98,7 +98,7 @@ static bool __sq_try_coalesce(struct rnic_sq *sq)
 
 	if (sq->coalescing)
 		return true;
-	if (sq->ended || !db_mod_record_doorbell(&bell->db_mod, rnic_db_mod_now()))
+	if (sq->ended || !db_mod_doorbell_starts_coalescing(&bell->db_mod, rnic_db_mod_get_time()))
 		return false;
 	sq->coalescing = true;
 	bell->first_prod = READ_ONCE(sq->ring.hdr->prod);
@@ -121,12 +121,12 @@ static bool rnic_sq_try_coalesce(struct rnic_sq *sq)
 }
 
 /**
- * rnic_sq_handle_doorbell - transmit, or coalesce posts, after a doorbell
+ * rnic_sq_transmit_or_coalesce - transmit, or coalesce posts, after a doorbell
  * @qp: queue pair of a program
  *
  * Context: process, no lock held.
  */
-void rnic_sq_handle_doorbell(struct rnic_qp *qp)
+void rnic_sq_transmit_or_coalesce(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
 	/*
@@ -142,6 +142,6 @@ void rnic_sq_handle_doorbell(struct rnic_qp *qp)
 	if (!fine)
 		return;
 	spin_lock_irqsave(&sq->lock, flags);
-	db_mod_record_transmitted(&sq->doorbell->db_mod, rnic_db_mod_now());
+	db_mod_record_transmitted(&sq->doorbell->db_mod, rnic_db_mod_get_time());
 	spin_unlock_irqrestore(&sq->lock, flags);
 }

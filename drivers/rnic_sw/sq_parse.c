@@ -155,7 +155,7 @@ static enum ib_wc_status rnic_sq_check_request(const struct rnic_qp *qp,
 }
 
 /**
- * rnic_sq_parse - parse and check a send WQE
+ * rnic_sq_parse_wqe - parse and check a send WQE
  * @qp: the queue pair
  * @e: copy of the fixed part of the WQE
  * @slot: the WQE in the ring, for the SGEs or inline data after the fixed part
@@ -164,9 +164,9 @@ static enum ib_wc_status rnic_sq_check_request(const struct rnic_qp *qp,
  * Return: IB_WC_SUCCESS if the WQE is valid; otherwise the status with which
  * the request must complete. The caller must then fail the queue pair.
  */
-enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
-				const struct rnic_sw_sqe *e, void *slot,
-				struct rdmap_wr *wr)
+enum ib_wc_status rnic_sq_parse_wqe(const struct rnic_qp *qp,
+				    const struct rnic_sw_sqe *e, void *slot,
+				    struct rdmap_wr *wr)
 {
 	enum ib_wc_status status;
 

@@ -20,7 +20,7 @@ static void encode_atomic(const struct ib_atomic_wr *wr, struct rnic_sw_sqe *e)
  * the consumer may call ib_map_mr_sg() for the MR again before the registration
  * is executed.
  */
-static void encode_reg(const struct ib_reg_wr *wr, struct rnic_sw_sqe *e)
+static void encode_fastreg(const struct ib_reg_wr *wr, struct rnic_sw_sqe *e)
 {
 	e->opcode = RNIC_OP_REG_MR;
 	e->remote_addr = wr->mr->iova;
@@ -65,7 +65,7 @@ static int encode_op(const struct ib_send_wr *wr, struct rnic_sw_sqe *e)
 		e->inv_stag = wr->ex.invalidate_rkey;
 		return 0;
 	case IB_WR_REG_MR:
-		encode_reg(reg_wr(wr), e);
+		encode_fastreg(reg_wr(wr), e);
 		return 0;
 	default:
 		return -EINVAL;
@@ -123,7 +123,7 @@ static int encode_sges(const struct rnic_sq *sq, const struct ib_send_wr *wr,
 	return 0;
 }
 
-static int __post_one(struct rnic_qp *qp, const struct ib_send_wr *wr)
+static int __post_send_wr(struct rnic_qp *qp, const struct ib_send_wr *wr)
 {
 	struct rnic_sq *sq = &qp->sq;
 	u32 prod = sq->ring.hdr->prod;
@@ -154,7 +154,7 @@ static int __post_one(struct rnic_qp *qp, const struct ib_send_wr *wr)
  * Handle a post after the stream has ended.  The worker decides when the flush begins, see
  * rnic_rdv_try_defer_flush().  A program's later posts are flushed at once.
  */
-static void handle_post_after_end(struct rnic_qp *qp)
+static void flush_post_after_end(struct rnic_qp *qp)
 {
 	/*
 	 * A reset consumes the WQE, or leaves it to the next stream.  It waits for the references
@@ -176,7 +176,7 @@ static int rnic_sq_post_kernel(struct rnic_qp *qp, const struct ib_send_wr *wr,
 
 	spin_lock_irqsave(&qp->sq.lock, flags);
 	for (; wr; wr = wr->next) {
-		err = __post_one(qp, wr);
+		err = __post_send_wr(qp, wr);
 		if (err) {
 			*bad = wr;
 			break;
@@ -184,24 +184,24 @@ static int rnic_sq_post_kernel(struct rnic_qp *qp, const struct ib_send_wr *wr,
 	}
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
 	if (READ_ONCE(qp->sq.ended))
-		handle_post_after_end(qp);
+		flush_post_after_end(qp);
 	else
 		ddp_kick(&qp->rdmap.stream);
 	return err;
 }
 
 /**
- * rnic_sq_ring_doorbell - handle a doorbell of a program
+ * rnic_qp_handle_doorbell - handle a doorbell of a program
  * @qp: queue pair of the program, which cannot be destroyed during the call
  *
  * Context: process, no lock held; may sleep.
  */
-void rnic_sq_ring_doorbell(struct rnic_qp *qp)
+void rnic_qp_handle_doorbell(struct rnic_qp *qp)
 {
 	if (READ_ONCE(qp->sq.ended))
-		handle_post_after_end(qp);
+		flush_post_after_end(qp);
 	else
-		rnic_sq_handle_doorbell(qp);
+		rnic_sq_transmit_or_coalesce(qp);
 }
 
 /**
@@ -224,6 +224,6 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		*bad = wr;
 		return -EINVAL;
 	}
-	rnic_sq_ring_doorbell(qp);
+	rnic_qp_handle_doorbell(qp);
 	return 0;
 }

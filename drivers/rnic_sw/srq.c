@@ -140,7 +140,7 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 	srq->rings = !uctx;
 	srq->max_sge = max(attr->attr.max_sge, 1U);
 	err = rnic_ring_set_sizes(&srq->ring, attr->attr.max_wr,
-				  rnic_rqe_stride(srq->max_sge));
+				  rnic_rqe_compute_stride(srq->max_sge));
 	if (!err)
 		err = rnic_ring_alloc(&srq->ring, NULL, uctx ? &uctx->ib : NULL, packed);
 	if (err)
@@ -246,7 +246,7 @@ bool __rnic_srq_try_promise(struct rnic_srq *srq)
  *
  * Return: the event, or 0 if no event must be raised.
  */
-static int __claim_event(struct rnic_srq *srq, u32 posted)
+static int __claim_srq_event(struct rnic_srq *srq, u32 posted)
 {
 	if (srq->prod_invalid) {
 		if (srq->error_reported)
@@ -269,7 +269,7 @@ static int __claim_event(struct rnic_srq *srq, u32 posted)
  * Defer @event to event_work. Return: true if @event was deferred, false if it
  * is 0
  */
-static bool __defer_event(struct rnic_srq *srq, int event)
+static bool __defer_srq_event(struct rnic_srq *srq, int event)
 {
 	if (event == IB_EVENT_SRQ_ERR)
 		srq->error_pending = true;
@@ -312,7 +312,7 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 		return -EINVAL;
 	spin_lock_irqsave(&srq->lock, flags);
 	WRITE_ONCE(srq->limit, attr->srq_limit);
-	event = __defer_event(srq, __claim_event(srq, __rnic_srq_count_posted(srq)));
+	event = __defer_srq_event(srq, __claim_srq_event(srq, __rnic_srq_count_posted(srq)));
 	spin_unlock_irqrestore(&srq->lock, flags);
 	if (event)
 		queue_work(rnic_wq, &srq->event_work);
@@ -342,8 +342,8 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
  * Dequeue the oldest WQE. The caller must hold srq->lock. Return: as
  * rnic_srq_dequeue()
  */
-static enum iw_reason __dequeue_wqe(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
-				    bool *bad)
+static enum iw_reason __dequeue_srq_wqe(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
+					bool *bad)
 {
 	if (!__rnic_srq_count_posted(srq))
 		return srq->prod_invalid ? IW_LOCAL_PROT : IW_DDP_U_NO_BUFFER;
@@ -377,9 +377,9 @@ enum iw_reason rnic_srq_dequeue(struct rnic_srq *srq, struct rdmap *r, u64 *wr_i
 	int event = 0;
 
 	spin_lock_irqsave(&srq->lock, flags);
-	why = __dequeue_wqe(srq, r, wr_id, bad);
+	why = __dequeue_srq_wqe(srq, r, wr_id, bad);
 	if (why != IW_DDP_U_NO_BUFFER)
-		event = __claim_event(srq, __rnic_srq_count_posted(srq));
+		event = __claim_srq_event(srq, __rnic_srq_count_posted(srq));
 	spin_unlock_irqrestore(&srq->lock, flags);
 	rnic_srq_raise_event(srq, event);
 	return why;

@@ -10,7 +10,7 @@
 
 #include "internal.h"
 
-static int sddp_handle_addr_event(const struct net_device *dev)
+static int sddp_queue_updates_for_dev(const struct net_device *dev)
 {
 	sddp_laddrs_queue_updates(dev_net(dev), dev, NULL);
 	return NOTIFY_DONE;
@@ -21,7 +21,7 @@ static int sddp_inetaddr_event(struct notifier_block *nb, unsigned long event,
 {
 	const struct in_ifaddr *ifa = info;
 
-	return sddp_handle_addr_event(ifa->ifa_dev->dev);
+	return sddp_queue_updates_for_dev(ifa->ifa_dev->dev);
 }
 
 /* Handle an IPv6 address notification. Context: may be atomic. */
@@ -30,7 +30,7 @@ static int sddp_inet6addr_event(struct notifier_block *nb, unsigned long event,
 {
 	const struct inet6_ifaddr *ifa = info;
 
-	return sddp_handle_addr_event(ifa->idev->dev);
+	return sddp_queue_updates_for_dev(ifa->idev->dev);
 }
 
 /*
@@ -42,7 +42,7 @@ static int sddp_netdev_event(struct notifier_block *nb, unsigned long event, voi
 {
 	if (event != NETDEV_CHANGEUPPER)
 		return NOTIFY_DONE;
-	return sddp_handle_addr_event(netdev_notifier_info_to_dev(info));
+	return sddp_queue_updates_for_dev(netdev_notifier_info_to_dev(info));
 }
 
 static struct notifier_block netdev_notifier = { .notifier_call = sddp_netdev_event };

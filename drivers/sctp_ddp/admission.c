@@ -7,7 +7,7 @@
 #define DELAY_MAX	1000
 
 /**
- * sddp_may_keep_early - check whether an out-of-order chunk may be kept
+ * sddp_may_keep_early_chunk - check whether an out-of-order chunk may be kept
  * @kept: memory in use for kept chunks of the association, bytes
  * @all: memory in use for kept chunks of all associations, bytes
  * @cost: memory for this chunk, bytes
@@ -18,7 +18,7 @@
  *
  * Return: true if the chunk may be kept, false otherwise.
  */
-bool sddp_may_keep_early(u32 kept, u64 all, u32 cost)
+bool sddp_may_keep_early_chunk(u32 kept, u64 all, u32 cost)
 {
 	u32 left = all < SDDP_EARLY_ALL ? SDDP_EARLY_ALL - all : 0;
 	u32 most = left / 2;
@@ -31,14 +31,14 @@ bool sddp_may_keep_early(u32 kept, u64 all, u32 cost)
 }
 
 /**
- * sddp_may_keep_deferred - check whether a deferred chunk may be kept
+ * sddp_may_keep_deferred_chunk - check whether a deferred chunk may be kept
  * @chunks: number of kept chunks of the session
  * @kept: memory in use for kept chunks of the association, bytes
  * @all: memory in use for kept chunks of all associations, bytes
  *
  * Return: true if the chunk may be kept, false if it must stay in SCTP's queue.
  */
-bool sddp_may_keep_deferred(u32 chunks, u32 kept, u64 all)
+bool sddp_may_keep_deferred_chunk(u32 chunks, u32 kept, u64 all)
 {
 	return chunks < SDDP_DEFERRED_CHUNKS && kept < SDDP_DEFERRED_ASSOC &&
 	       all < SDDP_DEFERRED_ALL;
@@ -63,12 +63,12 @@ enum sddp_evict_group sddp_choose_evict_group(const struct sddp_unaccepted *c)
 }
 
 /**
- * sddp_next_retry_delay - compute the delay before the next retry
+ * sddp_compute_retry_delay - compute the delay before the next retry
  * @before: delay before the previous retry, milliseconds; 0 for the first retry
  *
  * Return: twice the previous delay, at least 10 and at most 1000 milliseconds.
  */
-u32 sddp_next_retry_delay(u32 before)
+u32 sddp_compute_retry_delay(u32 before)
 {
 	if (before < DELAY_MIN)
 		return DELAY_MIN;

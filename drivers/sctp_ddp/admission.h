@@ -61,8 +61,8 @@
 /* Maximum number of addresses that a wildcard listener listens on */
 #define SDDP_LADDRS_MAX	1024
 
-bool sddp_may_keep_early(u32 kept, u64 all, u32 cost);
-bool sddp_may_keep_deferred(u32 chunks, u32 kept, u64 all);
+bool sddp_may_keep_early_chunk(u32 kept, u64 all, u32 cost);
+bool sddp_may_keep_deferred_chunk(u32 chunks, u32 kept, u64 all);
 
 /**
  * struct sddp_unaccepted - numbers of unaccepted associations, without the new association
@@ -92,7 +92,7 @@ enum sddp_evict_group {
 };
 
 enum sddp_evict_group sddp_choose_evict_group(const struct sddp_unaccepted *c);
-u32 sddp_next_retry_delay(u32 before);
+u32 sddp_compute_retry_delay(u32 before);
 int sddp_choose_worse_error(int a, int b);
 
 #endif

@@ -13,7 +13,7 @@
  * set, this is SDDP_IDLE_UNACCEPTED seconds after the end of the last accepted session: at
  * that time the peer becomes unaccepted. Otherwise it is the end of the idle timeout.
  */
-static unsigned long sddp_assoc_idle_deadline(const struct sddp_assoc *a)
+static unsigned long sddp_assoc_get_idle_deadline(const struct sddp_assoc *a)
 {
 	if (!a->peer_accepted)
 		return a->idle_until;
@@ -22,7 +22,7 @@ static unsigned long sddp_assoc_idle_deadline(const struct sddp_assoc *a)
 
 static void sddp_assoc_arm_idle_timer(struct sddp_assoc *a)
 {
-	unsigned long due = sddp_assoc_idle_deadline(a);
+	unsigned long due = sddp_assoc_get_idle_deadline(a);
 
 	mod_delayed_work(sddp_wq, &a->idle, time_after(due, jiffies) ?
 			 due - jiffies : 0);
@@ -59,8 +59,8 @@ void sddp_assoc_start_idle_timer(struct sddp_assoc *a)
  * has begun and no program has accepted prolongs the timeout only if the peer has also
  * created the association, and a program was notified of the session.
  */
-static unsigned int sddp_assoc_idle_seconds(const struct sddp_assoc *a,
-					    const struct sddp_stream *st)
+static unsigned int sddp_assoc_get_idle_seconds(const struct sddp_assoc *a,
+						const struct sddp_stream *st)
 {
 	if (st->accepted || st->s.active)
 		return a->active ? SDDP_IDLE_ACTIVE : SDDP_IDLE_PASSIVE;
@@ -76,7 +76,7 @@ static unsigned int sddp_assoc_idle_seconds(const struct sddp_assoc *a,
  */
 void sddp_assoc_account_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
 {
-	unsigned long idle_until = jiffies + sddp_assoc_idle_seconds(a, st) * HZ;
+	unsigned long idle_until = jiffies + sddp_assoc_get_idle_seconds(a, st) * HZ;
 
 	if (time_after(idle_until, a->idle_until))
 		a->idle_until = idle_until;
@@ -113,7 +113,7 @@ bool sddp_assoc_handle_idle_timer(struct sddp_assoc *a)
 {
 	if (a->accepted_sessions)
 		return false;
-	if (time_after(sddp_assoc_idle_deadline(a), jiffies)) {
+	if (time_after(sddp_assoc_get_idle_deadline(a), jiffies)) {
 		sddp_assoc_arm_idle_timer(a);
 		return false;
 	}

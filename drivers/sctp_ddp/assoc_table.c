@@ -47,19 +47,19 @@ static u32 hash_dest(const struct ddp_connect *args)
 }
 
 /**
- * sddp_table_add_unshared - add an association that a peer has created
- * @a: the association; sddp_table_del() removes it
+ * sddp_assoc_table_add_unshared - add an association that a peer has created
+ * @a: the association; sddp_assoc_table_del() removes it
  *
  * Do not add the association to the hash table: local sessions must not use it.
  */
-void sddp_table_add_unshared(struct sddp_assoc *a)
+void sddp_assoc_table_add_unshared(struct sddp_assoc *a)
 {
 	spin_lock(&assocs_lock);
 	list_add_tail(&a->list, &all);
 	spin_unlock(&assocs_lock);
 }
 
-static void __table_del(struct sddp_assoc *a)
+static void __assoc_table_del(struct sddp_assoc *a)
 {
 	lockdep_assert_held(&assocs_lock);
 	hash_del(&a->dest_node);
@@ -67,20 +67,20 @@ static void __table_del(struct sddp_assoc *a)
 }
 
 /**
- * sddp_table_del - remove an association from the table
+ * sddp_assoc_table_del - remove an association from the table
  * @a: the association, which releases its socket now
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_table_del(struct sddp_assoc *a)
+void sddp_assoc_table_del(struct sddp_assoc *a)
 {
 	spin_lock(&assocs_lock);
-	__table_del(a);
+	__assoc_table_del(a);
 	spin_unlock(&assocs_lock);
 }
 
 /**
- * sddp_table_unhash - remove an association from the hash table
+ * sddp_assoc_table_unhash - remove an association from the hash table
  * @a: the association
  *
  * No new local session can use the association afterwards. Its present sessions
@@ -88,7 +88,7 @@ void sddp_table_del(struct sddp_assoc *a)
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_table_unhash(struct sddp_assoc *a)
+void sddp_assoc_table_unhash(struct sddp_assoc *a)
 {
 	spin_lock(&assocs_lock);
 	hash_del(&a->dest_node);
@@ -116,11 +116,11 @@ bool sddp_table_unhash_if_idle(struct sddp_assoc *a)
 }
 
 /**
- * sddp_table_pop - remove the first association from the table
+ * sddp_assoc_table_pop - remove the first association from the table
  *
  * Return: the association, referenced; NULL if the table is empty.
  */
-struct sddp_assoc *sddp_table_pop(void)
+struct sddp_assoc *sddp_assoc_table_pop(void)
 {
 	struct sddp_assoc *a;
 
@@ -128,7 +128,7 @@ struct sddp_assoc *sddp_table_pop(void)
 	a = list_first_entry_or_null(&all, struct sddp_assoc, list);
 	if (a) {
 		sddp_assoc_get(a);
-		__table_del(a);
+		__assoc_table_del(a);
 	}
 	spin_unlock(&assocs_lock);
 	return a;

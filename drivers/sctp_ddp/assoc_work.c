@@ -21,14 +21,14 @@ static void sddp_assoc_set_phase(struct sddp_assoc *a, enum sddp_phase phase)
 	trace_sddp_assoc_phase(a, phase);
 }
 
-static enum iw_reason sddp_err_to_lost_reason(int err)
+static enum iw_reason sddp_err_to_reason(int err)
 {
 	return ddp_sock_err_to_reason(err, IW_PEER_RESET);
 }
 
-static void end_stream(struct sddp_stream *st, enum iw_reason why)
+static void end_and_remove_stream(struct sddp_stream *st, enum iw_reason why)
 {
-	sddp_stream_end(st, why == IW_PEER_CLOSED ? sddp_stream_shutdown_reason(st) : why,
+	sddp_stream_end(st, why == IW_PEER_CLOSED ? sddp_stream_get_shutdown_reason(st) : why,
 			NULL);
 	sddp_stream_remove(st);
 }
@@ -37,7 +37,7 @@ static void end_stream(struct sddp_stream *st, enum iw_reason why)
  * End the sessions of the association. If @keep_deferred is true, do not end the sessions
  * that have a deferred segment.
  */
-static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool keep_deferred)
+static void end_assoc_streams(struct sddp_assoc *a, enum iw_reason why, bool keep_deferred)
 {
 	struct sddp_stream *st;
 	unsigned long id;
@@ -46,7 +46,7 @@ static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool keep_defe
 	xa_for_each(&a->streams, id, at) {
 		st = at;
 		if (!xa_is_value(at) && !(keep_deferred && st->deferred))
-			end_stream(st, why);
+			end_and_remove_stream(st, why);
 	}
 }
 
@@ -55,7 +55,7 @@ static void release_sock_of_ended(struct sddp_assoc *a)
 {
 	a->closing = false;
 	cancel_delayed_work_sync(&a->idle);
-	sddp_table_del(a);
+	sddp_assoc_table_del(a);
 	sddp_sock_release(a);
 	/* drop the reference of the socket callbacks */
 	sddp_assoc_put(a);
@@ -88,14 +88,14 @@ static void sddp_assoc_tear_down(struct sddp_assoc *a, enum iw_reason why,
 				 bool abort)
 {
 	sddp_unaccepted_remove(a);
-	sddp_table_unhash(a);
+	sddp_assoc_table_unhash(a);
 	a->why = why;
 	sddp_assoc_set_phase(a, SDDP_ENDED);
 	trace_sddp_assoc_end(a, why);
 	cancel_delayed_work_sync(&a->idle);
 	cancel_delayed_work_sync(&a->stall_timer);
 	cancel_delayed_work_sync(&a->retry);
-	end_streams(a, why, false);
+	end_assoc_streams(a, why, false);
 	/*
 	 * Free the buffer now: a QP that is not destroyed yet holds a reference to the
 	 * association, possibly for a long time.
@@ -140,7 +140,7 @@ static struct sddp_stream *sddp_assoc_pop_stream(struct sddp_assoc *a,
  * Check the deadlines of the streams whose timer has expired. @more: true if SCTP's
  * queue may have more chunks.
  */
-static void check_late_deadlines(struct sddp_assoc *a, bool more)
+static void end_late_streams(struct sddp_assoc *a, bool more)
 {
 	struct sddp_stream *st;
 
@@ -187,11 +187,11 @@ static void sddp_assoc_schedule_retry(struct sddp_assoc *a)
 
 /*
  * Schedule a retry because memory was short. The delay grows with each consecutive
- * failure, see sddp_next_retry_delay().
+ * failure, see sddp_compute_retry_delay().
  */
 static void sddp_assoc_schedule_backoff(struct sddp_assoc *a)
 {
-	u32 delay = sddp_next_retry_delay(a->retry_delay);
+	u32 delay = sddp_compute_retry_delay(a->retry_delay);
 
 	if (arm_retry_timer_if_earlier(a, msecs_to_jiffies(delay)))
 		a->retry_delay = delay;
@@ -209,7 +209,7 @@ static bool sddp_assoc_transmit(struct sddp_assoc *a)
 
 	if (err == -EAGAIN)
 		sddp_assoc_schedule_retry(a);
-	else if (ddp_sock_is_transient(err))
+	else if (ddp_sock_is_transient_error(err))
 		sddp_assoc_schedule_backoff(a);
 	return err > 0;
 }
@@ -239,7 +239,7 @@ static bool sddp_assoc_handle_events(struct sddp_assoc *a, bool more, bool lost)
 	}
 	if (up)
 		again = sddp_assoc_transmit(a);
-	check_late_deadlines(a, more);
+	end_late_streams(a, more);
 	return again || !list_empty_careful(&a->ready);
 }
 
@@ -265,9 +265,9 @@ static void connect_new_assoc(struct sddp_assoc *a)
 		sddp_assoc_set_phase(a, SDDP_CONNECTING);
 }
 
-static void sddp_assoc_handle_established(struct sddp_assoc *a)
+static void sddp_assoc_enter_up_phase(struct sddp_assoc *a)
 {
-	enum iw_reason why = sddp_sock_read_established(a);
+	enum iw_reason why = sddp_sock_check_and_read_assoc(a);
 
 	if (why != IW_OK) {
 		sddp_assoc_tear_down(a, why, true);
@@ -278,7 +278,7 @@ static void sddp_assoc_handle_established(struct sddp_assoc *a)
 	sddp_assoc_start_idle_timer(a);
 }
 
-static void sddp_assoc_handle_handshake(struct sddp_assoc *a)
+static void sddp_assoc_advance_handshake(struct sddp_assoc *a)
 {
 	int err;
 
@@ -288,10 +288,10 @@ static void sddp_assoc_handle_handshake(struct sddp_assoc *a)
 		sddp_assoc_handle_events(a, false, false);
 		return;
 	case SDDP_SOCK_OPEN:
-		sddp_assoc_handle_established(a);
+		sddp_assoc_enter_up_phase(a);
 		return;
 	default:
-		sddp_assoc_tear_down(a, sddp_err_to_lost_reason(err), true);
+		sddp_assoc_tear_down(a, sddp_err_to_reason(err), true);
 	}
 }
 
@@ -310,7 +310,7 @@ static bool test_and_clear_flag(bool *due)
 
 /*
  * Check whether received data must be processed before the association ends. @more:
- * result of sddp_recv(). Pending transmissions never delay the end, because SCTP accepts
+ * result of sddp_recv_chunks(). Pending transmissions never delay the end, because SCTP accepts
  * no more data, and because programs could post work requests for ever. Return: true if
  * received data must be processed first, false otherwise.
  */
@@ -333,9 +333,9 @@ static bool must_receive_first(const struct sddp_assoc *a, enum sddp_sock_state 
  */
 static void sddp_assoc_end_undeferred_sessions(struct sddp_assoc *a, bool taken)
 {
-	sddp_table_unhash(a);
+	sddp_assoc_table_unhash(a);
 	if (taken)
-		end_streams(a, IW_PEER_CLOSED, true);
+		end_assoc_streams(a, IW_PEER_CLOSED, true);
 }
 
 /*
@@ -343,9 +343,9 @@ static void sddp_assoc_end_undeferred_sessions(struct sddp_assoc *a, bool taken)
  * in flight. Return: false if the association must end, because no data reaches the
  * peer; true otherwise.
  */
-static bool sddp_assoc_check_stall(struct sddp_assoc *a)
+static bool sddp_assoc_survives_stall_check(struct sddp_assoc *a)
 {
-	enum sddp_path_state state = sddp_path_handle_stall(a);
+	enum sddp_path_state state = sddp_path_act_on_stall(a);
 
 	if (state == SDDP_PATH_IDLE)
 		sddp_tx_free_buf(a);
@@ -363,7 +363,7 @@ static void run_established_assoc(struct sddp_assoc *a)
 	 * ABORT, all data that the peer sent before it is already in the queue.
 	 */
 	state = sddp_sock_update_state(a, &err);
-	more = sddp_recv(a);
+	more = sddp_recv_chunks(a);
 	/*
 	 * keep the association if a session has begun after sddp_assoc_start_idle_timer() set
 	 * end_reason
@@ -375,7 +375,7 @@ static void run_established_assoc(struct sddp_assoc *a)
 		return;
 	}
 	again = sddp_assoc_handle_events(a, more, state == SDDP_SOCK_LOST);
-	if (test_and_clear_flag(&a->stall_due) && !sddp_assoc_check_stall(a)) {
+	if (test_and_clear_flag(&a->stall_due) && !sddp_assoc_survives_stall_check(a)) {
 		sddp_assoc_tear_down(a, IW_TIMEOUT, true);
 		return;
 	}
@@ -398,7 +398,7 @@ static void run_established_assoc(struct sddp_assoc *a)
 	}
 	switch (state) {
 	case SDDP_SOCK_LOST:
-		sddp_assoc_tear_down(a, sddp_err_to_lost_reason(err), true);
+		sddp_assoc_tear_down(a, sddp_err_to_reason(err), true);
 		return;
 	case SDDP_SOCK_PEER_DONE:
 		sddp_assoc_tear_down(a, IW_PEER_CLOSED, false);
@@ -432,7 +432,7 @@ void sddp_assoc_work(struct work_struct *w)
 	if (a->phase == SDDP_NEW)
 		connect_new_assoc(a);
 	if (a->phase == SDDP_CONNECTING)
-		sddp_assoc_handle_handshake(a);
+		sddp_assoc_advance_handshake(a);
 	if (a->phase == SDDP_UP)
 		run_established_assoc(a);
 	/* end streams that were added after the end of the association */
@@ -448,7 +448,7 @@ void sddp_assoc_work(struct work_struct *w)
 /* The passive side ----------------------------------------------------------- */
 
 /*
- * End an association, chosen by sddp_unaccepted_add(), if it is still unaccepted. The
+ * End an association, chosen by sddp_unaccepted_add_assoc(), if it is still unaccepted. The
  * caller must hold a reference.
  *
  * The work item of the listening socket, which adds the new association, calls this
@@ -483,7 +483,7 @@ int sddp_assoc_set_up_passive(struct sddp_assoc *a)
 	enum iw_reason why;
 
 	mutex_lock(&a->mutex);
-	why = sddp_sock_read_established(a);
+	why = sddp_sock_check_and_read_assoc(a);
 	if (why != IW_OK) {
 		mutex_unlock(&a->mutex);
 		/* do not count a reset by the peer as a refusal by this side */
@@ -496,8 +496,8 @@ int sddp_assoc_set_up_passive(struct sddp_assoc *a)
 	 * association as soon as the mutex is released.
 	 */
 	sddp_assoc_get(a);
-	sddp_table_add_unshared(a);
-	other = sddp_unaccepted_add(a);
+	sddp_assoc_table_add_unshared(a);
+	other = sddp_unaccepted_add_assoc(a);
 	sddp_sock_install_callbacks(a);
 	sddp_assoc_set_phase(a, SDDP_UP);
 	sddp_assoc_start_idle_timer(a);
@@ -522,7 +522,7 @@ void sddp_assoc_stop_all(void)
 {
 	struct sddp_assoc *a;
 
-	while ((a = sddp_table_pop())) {
+	while ((a = sddp_assoc_table_pop())) {
 		WRITE_ONCE(a->stop, true);
 		sddp_assoc_kick(a);
 		sddp_assoc_put(a);

@@ -27,7 +27,7 @@ static bool is_link_local(const struct sockaddr_storage *a)
 static bool get_path_addr(struct net *net, int ifindex, sa_family_t family,
 			  struct sockaddr_storage *addr)
 {
-	return ddp_addr_list_interface(net, ifindex, family, addr, 1) &&
+	return ddp_list_iface_addrs(net, ifindex, family, addr, 1) &&
 	       !is_link_local(addr);
 }
 
@@ -37,7 +37,7 @@ static bool get_path_addr(struct net *net, int ifindex, sa_family_t family,
  * interface, because one path is enough. Return: 0; -ENOMEM if memory is short, in which
  * case SCTP has released the port and all addresses of the socket.
  */
-static int bind_path(struct socket *sock, sa_family_t family, int ifindex)
+static int bind_path_addr(struct socket *sock, sa_family_t family, int ifindex)
 {
 	struct sockaddr_storage addr;
 	int err;
@@ -67,7 +67,7 @@ int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 	if (err || is_link_local(at))
 		return err;
 	for (i = 0; !err && i < DDP_PATHS_MAX && paths[i]; i++)
-		err = bind_path(sock, at->ss_family, paths[i]);
+		err = bind_path_addr(sock, at->ss_family, paths[i]);
 	return err;
 }
 

@@ -62,8 +62,8 @@ static bool decode_function_code(struct sddp_control *c, u16 function)
  * N-20). Return: true on success; false if an enhanced chunk of any other kind is too short
  * for the word.
  */
-static bool sddp_control_read_word(struct sddp_control *c, const u8 **p,
-				   size_t *len)
+static bool sddp_control_read_ird_ord(struct sddp_control *c, const u8 **p,
+				      size_t *len)
 {
 	if (!c->offer.enhanced)
 		return true;
@@ -71,20 +71,20 @@ static bool sddp_control_read_word(struct sddp_control *c, const u8 **p,
 		c->offer.enhanced = false;
 		return c->kind == SDDP_KIND_REJECT;
 	}
-	ddp_offer_decode_word(&c->offer, get_unaligned_be32(*p));
+	ddp_offer_decode_ird_ord(&c->offer, get_unaligned_be32(*p));
 	*p += DDP_WORD_SIZE;
 	*len -= DDP_WORD_SIZE;
 	return true;
 }
 
 /**
- * sddp_control_read_function - read the Function Code of a Session Control chunk
+ * sddp_control_read_function_code - read the Function Code of a Session Control chunk
  * @p: user data of the chunk
  * @len: length of the user data, bytes
  *
  * Return: the Function Code; 0, which is not a valid code, if the chunk is too short.
  */
-u16 sddp_control_read_function(const u8 *p, size_t len)
+u16 sddp_control_read_function_code(const u8 *p, size_t len)
 {
 	if (len < SDDP_CONTROL_LEN)
 		return 0;
@@ -117,7 +117,7 @@ enum iw_reason sddp_control_decode(struct sddp_control *c, const u8 *p,
 
 	p += SDDP_CONTROL_LEN;
 	len -= SDDP_CONTROL_LEN;
-	if (len > SDDP_PD_MAX || !sddp_control_read_word(c, &p, &len))
+	if (len > SDDP_PD_MAX || !sddp_control_read_ird_ord(c, &p, &len))
 		return IW_SCTP_CONTROL;
 	c->offer.pd_len = len;
 	memcpy(c->offer.pd, p, len);
@@ -164,7 +164,7 @@ size_t sddp_control_encode(u8 *p, size_t size, const struct sddp_control *c)
 	put_unaligned_be16(c->ssn, p + SDDP_SSN);
 	put_unaligned_be16(to_function_code(c), p + SDDP_FUNCTION);
 	if (word)
-		put_unaligned_be32(ddp_offer_encode_word(o), p + SDDP_PD);
+		put_unaligned_be32(ddp_offer_encode_ird_ord(o), p + SDDP_PD);
 	if (data)
 		memcpy(p + SDDP_PD + word, o->pd, o->pd_len);
 	return SDDP_CONTROL_LEN + pd;

@@ -43,7 +43,7 @@ struct sddp_control {
 bool sddp_ssn_decode(u16 *ssn, const u8 *p, size_t len);
 void sddp_ssn_encode(u8 *p, u16 ssn);
 
-u16 sddp_control_read_function(const u8 *p, size_t len);
+u16 sddp_control_read_function_code(const u8 *p, size_t len);
 enum iw_reason sddp_control_decode(struct sddp_control *c, const u8 *p,
 				   size_t len);
 size_t sddp_control_encode(u8 *p, size_t size, const struct sddp_control *c);

@@ -26,7 +26,7 @@ static u32 compute_kept_size(u32 len)
 	return kmalloc_size_roundup(sizeof(struct sddp_kept) + len);
 }
 
-static bool may_keep_chunk(const struct sddp_stream *st, u32 len)
+static bool may_keep_early_chunk(const struct sddp_stream *st, u32 len)
 {
 	u32 bytes = compute_kept_size(len);
 
@@ -39,11 +39,11 @@ static bool may_keep_chunk(const struct sddp_stream *st, u32 len)
 	if (st->s.state == SDDP_INITIATED &&
 	    st->early_cost >= SDDP_EARLY_UNANSWERED)
 		return false;
-	return sddp_may_keep_early(st->a->kept, atomic_long_read(&all_bytes), bytes);
+	return sddp_may_keep_early_chunk(st->a->kept, atomic_long_read(&all_bytes), bytes);
 }
 
 /**
- * sddp_early_may_defer - check whether a deferred chunk may be kept
+ * sddp_can_keep_deferred - check whether a deferred chunk may be kept
  * @st: the stream
  *
  * A deferred chunk is a segment that waits for a page fault, or a later chunk of the
@@ -52,13 +52,13 @@ static bool may_keep_chunk(const struct sddp_stream *st, u32 len)
  * Context: worker, with the association's mutex held.
  * Return: true if the chunk may be kept, false if it must stay in SCTP's queue.
  */
-bool sddp_early_may_defer(const struct sddp_stream *st)
+bool sddp_can_keep_deferred(const struct sddp_stream *st)
 {
-	return sddp_may_keep_deferred(st->early_count, st->a->kept,
-				      atomic_long_read(&all_bytes));
+	return sddp_may_keep_deferred_chunk(st->early_count, st->a->kept,
+					    atomic_long_read(&all_bytes));
 }
 
-static void sddp_early_charge(struct sddp_stream *st, u32 len)
+static void sddp_kept_charge(struct sddp_stream *st, u32 len)
 {
 	st->early_cost += compute_kept_size(len);
 	st->a->kept += compute_kept_size(len);
@@ -66,7 +66,7 @@ static void sddp_early_charge(struct sddp_stream *st, u32 len)
 	st->early_count++;
 }
 
-static void sddp_early_uncharge(struct sddp_stream *st, u32 len)
+static void sddp_kept_uncharge(struct sddp_stream *st, u32 len)
 {
 	st->early_cost -= compute_kept_size(len);
 	st->a->kept -= compute_kept_size(len);
@@ -75,7 +75,7 @@ static void sddp_early_uncharge(struct sddp_stream *st, u32 len)
 }
 
 /**
- * sddp_early_new - allocate memory to keep a chunk
+ * sddp_kept_chunk_new - allocate memory to keep a chunk
  * @st: the stream
  * @ssn: DDP-SSN of the chunk
  * @len: number of bytes of the chunk to keep
@@ -84,16 +84,16 @@ static void sddp_early_uncharge(struct sddp_stream *st, u32 len)
  * Return: the kept chunk, which the caller must fill in and add to the tree; NULL if a
  * limit is reached or memory is short.
  */
-struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len)
+struct sddp_kept *sddp_kept_chunk_new(struct sddp_stream *st, u16 ssn, u32 len)
 {
 	struct sddp_kept *k;
 
-	if (!may_keep_chunk(st, len))
+	if (!may_keep_early_chunk(st, len))
 		return NULL;
 	k = kvmalloc(struct_size(k, data, len), GFP_KERNEL);
 	if (!k)
 		return NULL;
-	sddp_early_charge(st, len);
+	sddp_kept_charge(st, len);
 	k->ssn = ssn;
 	k->len = len;
 	return k;
@@ -105,14 +105,14 @@ static u16 ssn_distance(const struct sddp_stream *st, u16 ssn)
 }
 
 /**
- * sddp_early_add - insert a kept chunk into the tree
+ * sddp_kept_chunk_add - insert a kept chunk into the tree
  * @st: the stream
- * @k: the chunk, from sddp_early_new(); the tree must have no chunk with the same
+ * @k: the chunk, from sddp_kept_chunk_new(); the tree must have no chunk with the same
  *	DDP-SSN
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k)
+void sddp_kept_chunk_add(struct sddp_stream *st, struct sddp_kept *k)
 {
 	struct rb_node **at = &st->early.rb_node, *parent = NULL;
 	const struct sddp_kept *other;
@@ -130,14 +130,14 @@ void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k)
 }
 
 /**
- * sddp_early_has_ssn - check whether a chunk with a given DDP-SSN is kept
+ * sddp_kept_has_ssn - check whether a chunk with a given DDP-SSN is kept
  * @st: the stream
  * @ssn: the DDP-SSN
  *
  * Context: worker, with the association's mutex held.
  * Return: true if such a chunk is kept, false otherwise.
  */
-bool sddp_early_has_ssn(const struct sddp_stream *st, u16 ssn)
+bool sddp_kept_has_ssn(const struct sddp_stream *st, u16 ssn)
 {
 	const struct rb_node *at = st->early.rb_node;
 	const struct sddp_kept *k;
@@ -153,14 +153,14 @@ bool sddp_early_has_ssn(const struct sddp_stream *st, u16 ssn)
 }
 
 /**
- * sddp_early_count_received - count the chunks that have been received for a session
+ * sddp_count_received_chunks - count the chunks that have been received for a session
  * @st: the stream
  *
  * Context: worker, with the association's mutex held.
  * Return: the count of the processed and the kept chunks. The field last is set in it if a
  * Terminate is among the kept chunks.
  */
-struct sddp_tally sddp_early_count_received(const struct sddp_stream *st)
+struct sddp_tally sddp_count_received_chunks(const struct sddp_stream *st)
 {
 	struct sddp_tally t = { .n = st->rx_next + st->early_count };
 	const struct sddp_kept *k;
@@ -168,7 +168,7 @@ struct sddp_tally sddp_early_count_received(const struct sddp_stream *st)
 
 	for (at = rb_first(&st->early); at; at = rb_next(at)) {
 		k = rb_entry(at, struct sddp_kept, node);
-		if (k->control && sddp_control_read_function(k->data, k->len) ==
+		if (k->control && sddp_control_read_function_code(k->data, k->len) ==
 				  SDDP_TERMINATE)
 			sddp_tally_set_last(&t, k->ssn);
 	}
@@ -176,14 +176,14 @@ struct sddp_tally sddp_early_count_received(const struct sddp_stream *st)
 }
 
 /**
- * sddp_early_pop_next - remove the next chunk in order from the tree
+ * sddp_kept_chunk_pop_next - remove the next chunk in order from the tree
  * @st: the stream
  *
  * Context: worker, with the association's mutex held.
- * Return: the chunk, which the caller must free with sddp_early_free() or add again with
- * sddp_early_add(); NULL if the next chunk in order is not kept.
+ * Return: the chunk, which the caller must free with sddp_kept_chunk_free() or add again with
+ * sddp_kept_chunk_add(); NULL if the next chunk in order is not kept.
  */
-struct sddp_kept *sddp_early_pop_next(struct sddp_stream *st)
+struct sddp_kept *sddp_kept_chunk_pop_next(struct sddp_stream *st)
 {
 	struct rb_node *first = rb_first(&st->early);
 	struct sddp_kept *k;
@@ -198,26 +198,26 @@ struct sddp_kept *sddp_early_pop_next(struct sddp_stream *st)
 }
 
 /**
- * sddp_early_free - free a kept chunk
+ * sddp_kept_chunk_free - free a kept chunk
  * @st: the stream
  * @k: the chunk; the caller must have removed it from the tree
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k)
+void sddp_kept_chunk_free(struct sddp_stream *st, struct sddp_kept *k)
 {
-	sddp_early_uncharge(st, k->len);
+	sddp_kept_uncharge(st, k->len);
 	kvfree(k);
 }
 
 /**
- * sddp_early_set_deferred - set whether the next chunk in order is deferred
+ * sddp_stream_set_deferred - set whether the next chunk in order is deferred
  * @st: the stream
  * @deferred: true if the chunk waits for a page fault, in the tree or in SCTP's queue
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_early_set_deferred(struct sddp_stream *st, bool deferred)
+void sddp_stream_set_deferred(struct sddp_stream *st, bool deferred)
 {
 	if (st->deferred == deferred)
 		return;
@@ -229,17 +229,17 @@ void sddp_early_set_deferred(struct sddp_stream *st, bool deferred)
 }
 
 /**
- * sddp_early_free_all - free all kept chunks of a stream
+ * sddp_kept_chunks_free - free all kept chunks of a stream
  * @st: the stream
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_early_free_all(struct sddp_stream *st)
+void sddp_kept_chunks_free(struct sddp_stream *st)
 {
 	struct sddp_kept *k, *next;
 
-	sddp_early_set_deferred(st, false);
+	sddp_stream_set_deferred(st, false);
 	rbtree_postorder_for_each_entry_safe(k, next, &st->early, node)
-		sddp_early_free(st, k);
+		sddp_kept_chunk_free(st, k);
 	st->early = RB_ROOT;
 }

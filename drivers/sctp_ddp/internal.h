@@ -238,7 +238,7 @@ struct sddp_assoc {
 	 */
 	u32			acked;
 	bool			watch_acks;	/* acknowledgments must schedule the worker */
-	struct list_head	late;	/* streams with expired timer, for check_late_deadlines() */
+	struct list_head	late;	/* streams with expired timer, for end_late_streams() */
 	unsigned long		polled_at;	/* start of the worker's present run, jiffies */
 	struct sddp_stall	stall;
 
@@ -386,11 +386,11 @@ static inline struct sddp_stream *llp_to_stream(struct ddp_llp *llp)
 extern struct workqueue_struct *sddp_wq;
 
 /* assoc_table.c: the table of associations, and reservations of stream numbers */
-void sddp_table_add_unshared(struct sddp_assoc *a);
-void sddp_table_del(struct sddp_assoc *a);
-void sddp_table_unhash(struct sddp_assoc *a);
+void sddp_assoc_table_add_unshared(struct sddp_assoc *a);
+void sddp_assoc_table_del(struct sddp_assoc *a);
+void sddp_assoc_table_unhash(struct sddp_assoc *a);
 bool sddp_table_unhash_if_idle(struct sddp_assoc *a);
-struct sddp_assoc *sddp_table_pop(void);
+struct sddp_assoc *sddp_assoc_table_pop(void);
 struct sddp_assoc *sddp_reserve_stream_pair(const struct ddp_connect *args,
 					    work_func_t work, u16 *id);
 struct sddp_assoc *sddp_reserve_other_stream_pair(const struct sddp_assoc *a,
@@ -417,10 +417,10 @@ int sddp_assoc_set_up_passive(struct sddp_assoc *a);
 void sddp_assoc_stop_all(void);
 
 /* unaccepted.c: associations without an accepted session */
-struct sddp_assoc *sddp_unaccepted_add(struct sddp_assoc *a);
+struct sddp_assoc *sddp_unaccepted_add_assoc(struct sddp_assoc *a);
 bool sddp_unaccepted_try_add_again(struct sddp_assoc *a);
 void sddp_unaccepted_remove(struct sddp_assoc *a);
-void sddp_assoc_count_accepted(struct sddp_assoc *a);
+void sddp_assoc_count_accepted_session(struct sddp_assoc *a);
 bool sddp_unaccepted_try_cancel_evict(struct sddp_assoc *a);
 
 /* stream.c: lifetime of a pair of streams, and requests of the ULP to its session */
@@ -441,9 +441,9 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 void sddp_stream_remove(struct sddp_stream *st);
 void sddp_stream_discard(struct sddp_stream *st);
 void sddp_stream_advance_close(struct sddp_stream *st);
-void sddp_stream_handle_peer_done(struct sddp_stream *st);
-enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st);
-void __sddp_stream_take_reply(struct sddp_stream *st);
+void sddp_stream_report_peer_done(struct sddp_stream *st);
+enum iw_reason sddp_stream_get_shutdown_reason(const struct sddp_stream *st);
+void __sddp_stream_set_pending_reply(struct sddp_stream *st);
 
 /* stream_work.c: how the worker handles events of a stream */
 void sddp_stream_release_if_ended(struct sddp_stream *st);
@@ -462,34 +462,34 @@ void sddp_src_decode_head(struct sddp_assoc *a, const struct sddp_chunk_desc *in
 bool sddp_src_read_next(struct sddp_assoc *a, void *dst, u32 len);
 
 /* early.c: storage of out-of-order and deferred chunks */
-bool sddp_early_may_defer(const struct sddp_stream *st);
-struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len);
-void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k);
-bool sddp_early_has_ssn(const struct sddp_stream *st, u16 ssn);
-struct sddp_tally sddp_early_count_received(const struct sddp_stream *st);
-struct sddp_kept *sddp_early_pop_next(struct sddp_stream *st);
-void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k);
-void sddp_early_set_deferred(struct sddp_stream *st, bool deferred);
-void sddp_early_free_all(struct sddp_stream *st);
+bool sddp_can_keep_deferred(const struct sddp_stream *st);
+struct sddp_kept *sddp_kept_chunk_new(struct sddp_stream *st, u16 ssn, u32 len);
+void sddp_kept_chunk_add(struct sddp_stream *st, struct sddp_kept *k);
+bool sddp_kept_has_ssn(const struct sddp_stream *st, u16 ssn);
+struct sddp_tally sddp_count_received_chunks(const struct sddp_stream *st);
+struct sddp_kept *sddp_kept_chunk_pop_next(struct sddp_stream *st);
+void sddp_kept_chunk_free(struct sddp_stream *st, struct sddp_kept *k);
+void sddp_stream_set_deferred(struct sddp_stream *st, bool deferred);
+void sddp_kept_chunks_free(struct sddp_stream *st);
 
 /* orphan.c: sessions of peers that no local program uses */
 void sddp_tally_count_chunk(struct sddp_tally *t, const struct sddp_head *h);
-int sddp_orphan_process_first(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
-			      const struct sddp_head *h);
-void sddp_orphan_process_next(struct sddp_assoc *a, u16 id, unsigned long value,
-			      const struct sddp_head *h);
+int sddp_orphan_process_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
+				    const struct sddp_head *h);
+void sddp_orphan_process_next_chunk(struct sddp_assoc *a, u16 id, unsigned long value,
+				    const struct sddp_head *h);
 void sddp_orphan_session(struct sddp_stream *st, bool owed);
-int sddp_orphan_send_terminates(struct sddp_assoc *a);
+int sddp_orphan_send_all_terminates(struct sddp_assoc *a);
 void sddp_assoc_count_violation(struct sddp_assoc *a);
 
 /* tx.c: transmission of chunks */
-void sddp_tx_enqueue(struct sddp_stream *st);
+void sddp_tx_enqueue_stream(struct sddp_stream *st);
 int sddp_tx_transmit(struct sddp_assoc *a);
 void sddp_tx_process_acks(struct sddp_assoc *a);
 
 /* tx_buf.c: the transmit buffer of an association */
 void sddp_tx_free_buf(struct sddp_assoc *a);
-void sddp_tx_drop_pending(struct sddp_stream *st);
+void sddp_tx_drop_pending_segment(struct sddp_stream *st);
 
 /* States of a connected socket */
 enum sddp_sock_state {
@@ -502,7 +502,7 @@ enum sddp_sock_state {
 /* sock.c: operations on a connected socket */
 int sddp_sock_check_support(void);
 int sddp_sock_set_opt(struct socket *sock, int name, void *value, int len);
-int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens);
+int sddp_sock_set_options(struct socket *sock, u16 streams, bool listens);
 void sddp_sock_copy_cookie_key(struct socket *child, const struct socket *listener);
 int sddp_sock_create(struct sddp_assoc *a);
 int sddp_sock_connect(struct sddp_assoc *a);
@@ -510,7 +510,7 @@ void sddp_sock_install_callbacks(struct sddp_assoc *a);
 enum sddp_sock_state sddp_sock_update_state(struct sddp_assoc *a, int *err);
 bool sddp_sock_has_peer_restarted(const struct sddp_assoc *a,
 				  const struct sctp_association *asoc);
-enum iw_reason sddp_sock_read_established(struct sddp_assoc *a);
+enum iw_reason sddp_sock_check_and_read_assoc(struct sddp_assoc *a);
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len);
 u32 sddp_sock_get_last_tsn(struct sddp_assoc *a);
@@ -532,7 +532,7 @@ void sddp_sock_uncork(struct sddp_assoc *a);
 void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q);
 
 /* recv.c: receiving chunks from SCTP's receive queue */
-int sddp_recv(struct sddp_assoc *a);
+int sddp_recv_chunks(struct sddp_assoc *a);
 
 /* Result of a check whether the peer acknowledges data */
 enum sddp_path_state {
@@ -544,7 +544,7 @@ enum sddp_path_state {
 /* path.c: path MTU and path failure */
 void __sddp_path_limit_timeouts(struct sctp_association *asoc);
 void sddp_path_schedule_check(struct sddp_assoc *a);
-enum sddp_path_state sddp_path_handle_stall(struct sddp_assoc *a);
+enum sddp_path_state sddp_path_act_on_stall(struct sddp_assoc *a);
 
 /* bind.c: binding a socket to addresses */
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,

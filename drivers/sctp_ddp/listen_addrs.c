@@ -8,10 +8,10 @@
  * the host, and a peer could send to any interface.
  *
  * A wildcard listener also has a socket for each address of another interface for which rdma_cm
- * may choose the listener's device, see ddp_addr_may_serve(). If several listeners on the same
+ * may choose the listener's device, see ddp_may_serve_iface(). If several listeners on the same
  * port qualify for an address, rdma_cm chooses the device of the listener that it created first,
  * so only that listener has a socket on the address. If the setting "listen" starts that listener
- * after the others, take_addrs_from_later_listeners() makes the others close their sockets.
+ * after the others, make_later_listeners_free_addrs() makes the others close their sockets.
  *
  * sddp_listen() creates the first sockets. A work item of the listener creates all later
  * sockets. No socket is created with a lock held.
@@ -44,7 +44,7 @@ struct laddr {
 	struct hlist_node	list;	/* entry in the table laddrs of the sddp_listener */
 	struct sockaddr_storage	addr;
 	struct ddp_listener	*addr_listener;	/* listener on this address */
-	bool			seen;	/* set by unlisten_unseen_laddrs(): address still exists */
+	bool			seen;	/* set by unlisten_removed_laddrs(): address still exists */
 };
 
 /* Snapshot of the addresses that a listener must listen on, each with the listener's port */
@@ -138,8 +138,8 @@ static void sddp_laddr_unlisten(struct laddr *p)
 static void list_family_addrs(const struct sddp_listener *l, int ifindex, sa_family_t family,
 			      struct addresses *all)
 {
-	int n = ddp_addr_list_interface(l->args.net, ifindex, family,
-					all->at + all->n, SDDP_LADDRS_MAX - all->n);
+	int n = ddp_list_iface_addrs(l->args.net, ifindex, family,
+				     all->at + all->n, SDDP_LADDRS_MAX - all->n);
 
 	while (n--)
 		ddp_addr_set_port(&all->at[all->n++],
@@ -156,7 +156,7 @@ static void list_interface_addrs(const struct sddp_listener *l, int ifindex,
 }
 
 /* Check whether @other listens on the same wildcard address and port for another device */
-static bool is_on_same_addr(const struct sddp_listener *l, const struct sddp_listener *other)
+static bool listens_on_same_addr(const struct sddp_listener *l, const struct sddp_listener *other)
 {
 	return other != l && net_eq(other->args.net, l->args.net) &&
 	       ddp_addr_equal(&other->local, &l->local);
@@ -171,8 +171,8 @@ static bool has_earlier_listener(const struct sddp_listener *l, const struct net
 	const struct sddp_listener *other;
 
 	hash_for_each_possible_rcu(wildcards, other, list, net_hash_mix(l->args.net))
-		if (other->args.order < l->args.order && is_on_same_addr(l, other) &&
-		    ddp_addr_is_related(l->args.net, other->args.ifindex, dev))
+		if (other->args.order < l->args.order && listens_on_same_addr(l, other) &&
+		    ddp_are_ifaces_related(l->args.net, other->args.ifindex, dev))
 			return true;
 	return false;
 }
@@ -181,7 +181,7 @@ static bool has_earlier_listener(const struct sddp_listener *l, const struct net
 static void list_dev_addrs(const struct sddp_listener *l, const struct net_device *dev,
 			   struct addresses *all)
 {
-	if (ddp_addr_may_serve(l->args.net, l->args.ifindex, dev->ifindex) &&
+	if (ddp_may_serve_iface(l->args.net, l->args.ifindex, dev->ifindex) &&
 	    !has_earlier_listener(l, dev))
 		list_interface_addrs(l, dev->ifindex, all);
 }
@@ -226,7 +226,7 @@ static bool may_continue_update(const struct sddp_listener *l)
  * Queue an update of the listener in @ms milliseconds. Do nothing if an update is already queued,
  * because that update finds all changes. Any context.
  */
-static void queue_update(struct sddp_listener *l, u32 ms)
+static void queue_listener_update(struct sddp_listener *l, u32 ms)
 {
 	unsigned long flags;
 
@@ -240,10 +240,10 @@ static void queue_update(struct sddp_listener *l, u32 ms)
  * Check whether a listener may listen on addresses of @dev, which may be about to be removed.
  * VRFs are not compared here, because the interface may have just joined or left one.
  */
-static bool may_use_addrs_of(const struct sddp_listener *l, const struct net_device *dev)
+static bool may_listen_on_addrs_of(const struct sddp_listener *l, const struct net_device *dev)
 {
 	return l->args.ifindex == dev->ifindex ||
-	       ddp_addr_is_related(l->args.net, l->args.ifindex, dev);
+	       ddp_are_ifaces_related(l->args.net, l->args.ifindex, dev);
 }
 
 /**
@@ -265,8 +265,8 @@ void sddp_laddrs_queue_updates(const struct net *net, const struct net_device *d
 
 	rcu_read_lock();
 	hash_for_each_possible_rcu(wildcards, l, list, net_hash_mix(net))
-		if (l != by && net_eq(l->args.net, net) && (!dev || may_use_addrs_of(l, dev)))
-			queue_update(l, UPDATE_DELAY);
+		if (l != by && net_eq(l->args.net, net) && (!dev || may_listen_on_addrs_of(l, dev)))
+			queue_listener_update(l, UPDATE_DELAY);
 	rcu_read_unlock();
 }
 
@@ -274,7 +274,7 @@ void sddp_laddrs_queue_updates(const struct net *net, const struct net_device *d
  * Stop listening on addresses that are not in @all. Return: true if a socket has been
  * closed, false otherwise.
  */
-static bool unlisten_unseen_laddrs(struct sddp_listener *l, const struct addresses *all)
+static bool unlisten_removed_laddrs(struct sddp_listener *l, const struct addresses *all)
 {
 	struct hlist_node *next;
 	bool left = false;
@@ -303,7 +303,7 @@ static bool unlisten_unseen_laddrs(struct sddp_listener *l, const struct address
  * all errors except -ENOMEM, because another program may use the port there. Return: 0, or the
  * error that sddp_choose_worse_error() chooses among the errors that are not ignored.
  */
-static int listen_all_laddrs(struct sddp_listener *l, const struct addresses *all)
+static int listen_on_new_laddrs(struct sddp_listener *l, const struct addresses *all)
 {
 	int vrf = ddp_ifindex_to_vrf(l->args.net, l->args.ifindex), i, one, err = 0;
 
@@ -321,7 +321,7 @@ static int listen_all_laddrs(struct sddp_listener *l, const struct addresses *al
  * Update a listener: stop listening on removed addresses, then listen on new addresses.
  * Return: 0 or a negative errno.
  */
-static int update_listener(struct sddp_listener *l)
+static int update_listener_addrs(struct sddp_listener *l)
 {
 	struct addresses *all = list_listen_addrs(l);
 	int err;
@@ -332,9 +332,9 @@ static int update_listener(struct sddp_listener *l)
 	 * Update the other listeners, too: an address may have moved to the interface of
 	 * another listener, which could not bind to the address until now.
 	 */
-	if (unlisten_unseen_laddrs(l, all))
+	if (unlisten_removed_laddrs(l, all))
 		sddp_laddrs_queue_updates(l->args.net, NULL, l);
-	err = listen_all_laddrs(l, all);
+	err = listen_on_new_laddrs(l, all);
 	kvfree(all);
 	return err;
 }
@@ -343,17 +343,17 @@ static int update_listener(struct sddp_listener *l)
  * Queue the update again after -ENOMEM, with a growing delay: if the addresses do not
  * change again, no notification triggers the update.
  */
-static void retry_update(struct sddp_listener *l)
+static void queue_update_retry(struct sddp_listener *l)
 {
-	l->delay = sddp_next_retry_delay(l->delay);
-	queue_update(l, l->delay);
+	l->delay = sddp_compute_retry_delay(l->delay);
+	queue_listener_update(l, l->delay);
 }
 
 /*
  * Update a listener (work item). Ignore errors other than -ENOMEM: for example, if another program
  * uses the port on one address, the listener still listens on the others.
  */
-static void sddp_laddrs_update_one(struct work_struct *work)
+static void sddp_laddrs_update_work(struct work_struct *work)
 {
 	struct sddp_listener *l = container_of(to_delayed_work(work),
 					       struct sddp_listener, update);
@@ -366,12 +366,12 @@ static void sddp_laddrs_update_one(struct work_struct *work)
 
 	/*
 	 * Read the flag before the table, because sddp_listen() fills the table until
-	 * the flag is set. Pairs with the release in listen_wildcard(). litmus: publish
+	 * the flag is set. Pairs with the release in start_wildcard_listener(). litmus: publish
 	 */
 	if (smp_load_acquire(&l->work_owns_table) && !READ_ONCE(l->ending))
-		err = update_listener(l);
+		err = update_listener_addrs(l);
 	if (err == -ENOMEM)
-		retry_update(l);
+		queue_update_retry(l);
 	else
 		l->delay = 0;
 	memalloc_noio_restore(noio);
@@ -391,7 +391,7 @@ static bool has_path(const struct sddp_listener *l, int ifindex)
  * Check whether @other is just starting, and may have sockets on addresses that @l must serve.
  * After the start, the work item of @other closes these sockets and queues an update of @l.
  */
-static bool may_hold_addrs_of(const struct sddp_listener *other, const struct sddp_listener *l)
+static bool may_bind_addrs_of(const struct sddp_listener *other, const struct sddp_listener *l)
 {
 	return other->args.order > l->args.order && !READ_ONCE(other->work_owns_table);
 }
@@ -401,7 +401,7 @@ static bool may_hold_addrs_of(const struct sddp_listener *other, const struct sd
  * that -EADDRINUSE is no error for @l: either until its start is complete, or because the interface
  * of @l is in the other device's setting "paths", so that the other listener accepts for both.
  */
-static bool may_other_have_addrs(const struct sddp_listener *l)
+static bool may_other_be_bound_to_addrs(const struct sddp_listener *l)
 {
 	const struct sddp_listener *other;
 	bool yes = false;
@@ -411,7 +411,7 @@ static bool may_other_have_addrs(const struct sddp_listener *l)
 		yes |= other != l && net_eq(other->args.net, l->args.net) &&
 		       ddp_addr_get_port(&other->local) ==
 		       ddp_addr_get_port(&l->local) &&
-		       (has_path(other, l->args.ifindex) || may_hold_addrs_of(other, l));
+		       (has_path(other, l->args.ifindex) || may_bind_addrs_of(other, l));
 	rcu_read_unlock();
 	return yes;
 }
@@ -435,7 +435,7 @@ static int get_later_listeners(struct sddp_listener *l, struct sddp_listener **f
 
 	rcu_read_lock();
 	hash_for_each_possible_rcu(wildcards, other, list, net_hash_mix(l->args.net)) {
-		if (other->args.order <= l->args.order || !is_on_same_addr(l, other))
+		if (other->args.order <= l->args.order || !listens_on_same_addr(l, other))
 			continue;
 		if (n < room && !refcount_inc_not_zero(&other->ref))
 			continue;
@@ -451,7 +451,7 @@ static int get_later_listeners(struct sddp_listener *l, struct sddp_listener **f
  * Make later listeners on the same port close their sockets on the addresses that @l must serve.
  * Listeners that start meanwhile find @l in the hash table. Return: 0 or -ENOMEM.
  */
-static int take_addrs_from_later_listeners(struct sddp_listener *l)
+static int make_later_listeners_free_addrs(struct sddp_listener *l)
 {
 	int room = get_later_listeners(l, NULL, 0), n;
 	struct sddp_listener **later;
@@ -463,7 +463,7 @@ static int take_addrs_from_later_listeners(struct sddp_listener *l)
 		return -ENOMEM;
 	n = min(get_later_listeners(l, later, room), room);
 	while (n--) {
-		queue_update(later[n], 0);
+		queue_listener_update(later[n], 0);
 		flush_delayed_work(&later[n]->update);
 		put_listener(later[n]);
 	}
@@ -474,9 +474,9 @@ static int take_addrs_from_later_listeners(struct sddp_listener *l)
 /*
  * Start a wildcard listener. Add the listener to the hash table before it binds to
  * addresses: if two listeners start concurrently and one of them gets -EADDRINUSE, it
- * must find the other listener in may_other_have_addrs(). Return: 0 or a negative errno.
+ * must find the other listener in may_other_be_bound_to_addrs(). Return: 0 or a negative errno.
  */
-static int listen_wildcard(struct sddp_listener *l)
+static int start_wildcard_listener(struct sddp_listener *l)
 {
 	bool of_other;
 	int err;
@@ -485,23 +485,23 @@ static int listen_wildcard(struct sddp_listener *l)
 	hash_add_rcu(wildcards, &l->list, net_hash_mix(l->args.net));
 	spin_unlock_irq(&laddrs_lock);
 	/* check before and after the binds: another listener can start or end meanwhile */
-	of_other = may_other_have_addrs(l);
-	err = take_addrs_from_later_listeners(l) ?: update_listener(l);
-	if (err == -EADDRINUSE && (of_other || may_other_have_addrs(l)))
+	of_other = may_other_be_bound_to_addrs(l);
+	err = make_later_listeners_free_addrs(l) ?: update_listener_addrs(l);
+	if (err == -EADDRINUSE && (of_other || may_other_be_bound_to_addrs(l)))
 		err = 0;
 	if (err)
 		return err;
 	/*
 	 * Write the table before the flag, so that the work item sees all entries. Pairs
-	 * with the acquire in sddp_laddrs_update_one(). litmus: publish
+	 * with the acquire in sddp_laddrs_update_work(). litmus: publish
 	 */
 	smp_store_release(&l->work_owns_table, true);
-	/* addresses may have changed since update_listener() listed them */
-	queue_update(l, 0);
+	/* addresses may have changed since update_listener_addrs() listed them */
+	queue_listener_update(l, 0);
 	return 0;
 }
 
-static void unlisten_all(struct sddp_listener *l)
+static void unlisten_all_laddrs(struct sddp_listener *l)
 {
 	struct hlist_node *next;
 	struct laddr *p;
@@ -524,7 +524,7 @@ static void destroy_listener(struct sddp_listener *l)
 	WRITE_ONCE(l->ending, true);
 	spin_unlock_irq(&laddrs_lock);
 	cancel_delayed_work_sync(&l->update);
-	unlisten_all(l);
+	unlisten_all_laddrs(l);
 	/* update the other listeners, which can bind to the addresses now */
 	if (ddp_addr_is_wildcard(&l->local))
 		sddp_laddrs_queue_updates(l->args.net, NULL, l);
@@ -551,7 +551,7 @@ sddp_new_listener(const struct ddp_listen *a,
 	INIT_HLIST_NODE(&l->list);
 	refcount_set(&l->ref, 1);
 	hash_init(l->laddrs);
-	INIT_DELAYED_WORK(&l->update, sddp_laddrs_update_one);
+	INIT_DELAYED_WORK(&l->update, sddp_laddrs_update_work);
 	return l;
 }
 
@@ -576,7 +576,7 @@ struct ddp_listener *sddp_listen(const struct ddp_listen *a,
 	if (!l)
 		return ERR_PTR(-ENOMEM);
 	if (ddp_addr_is_wildcard(&l->local))
-		err = listen_wildcard(l);
+		err = start_wildcard_listener(l);
 	else
 		err = listen_on_laddr(l, &l->local,
 				      ddp_addr_get_vrf(a->net, a->ifindex, &l->local));

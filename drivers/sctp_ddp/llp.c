@@ -76,8 +76,8 @@ const struct ddp_llp_ops sddp_llp_ops = {
  * Private Data is too long, or IRD or ORD exceeds 14 bits; ERR_PTR(-ENOMEM) if memory is
  * short.
  */
-static struct sddp_control *alloc_control(enum sddp_chunk_kind what,
-					  const struct ddp_offer *o)
+static struct sddp_control *alloc_control_chunk(enum sddp_chunk_kind what,
+						const struct ddp_offer *o)
 {
 	u32 room = SDDP_PD_MAX - (o->enhanced ? DDP_WORD_SIZE : 0);
 	struct sddp_control *c;
@@ -92,8 +92,8 @@ static struct sddp_control *alloc_control(enum sddp_chunk_kind what,
 	return c;
 }
 
-static int sddp_llp_reserve_and_begin(struct sddp_stream *st,
-				      const struct ddp_connect *args)
+static int sddp_llp_reserve_streams_and_begin(struct sddp_stream *st,
+					      const struct ddp_connect *args)
 {
 	struct sddp_assoc *a = sddp_reserve_stream_pair(args, sddp_assoc_work,
 							&st->id);
@@ -123,7 +123,7 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 	st->reported = true;
 	/* take the ULP's reference */
 	ddp_session_get(&st->ss);
-	initiate = alloc_control(SDDP_KIND_INITIATE, args->offer);
+	initiate = alloc_control_chunk(SDDP_KIND_INITIATE, args->offer);
 	err = PTR_ERR_OR_ZERO(initiate);
 	/*
 	 * take a reference for this function, because the session may end before the
@@ -132,7 +132,7 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 	ddp_session_get(&st->ss);
 	if (!err) {
 		st->pending_control = initiate;
-		err = sddp_llp_reserve_and_begin(st, args);
+		err = sddp_llp_reserve_streams_and_begin(st, args);
 	}
 	if (err) {
 		/* drop the references of the ULP and of the table */
@@ -156,7 +156,7 @@ static int sddp_llp_queue_reply(struct sddp_stream *st, struct ddp_stream *s,
 	struct sddp_control *c;
 	int err;
 
-	c = alloc_control(s ? SDDP_KIND_ACCEPT : SDDP_KIND_REJECT, o);
+	c = alloc_control_chunk(s ? SDDP_KIND_ACCEPT : SDDP_KIND_REJECT, o);
 	if (IS_ERR(c))
 		return PTR_ERR(c);
 	err = sddp_stream_set_reply(st, c, s);

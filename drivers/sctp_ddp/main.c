@@ -20,7 +20,7 @@ static int __init sddp_init(void)
 	err = sddp_addr_events_init();
 	if (err)
 		goto no_addr_events;
-	err = ddp_type_register(&sddp_session_type);
+	err = ddp_session_type_register(&sddp_session_type);
 	if (err)
 		goto no_type;
 	return 0;
@@ -34,7 +34,7 @@ no_addr_events:
 
 static void __exit sddp_exit(void)
 {
-	ddp_type_unregister(&sddp_session_type);
+	ddp_session_type_unregister(&sddp_session_type);
 	/*
 	 * End the remaining associations, which are idle, and wait until all
 	 * associations are freed.

@@ -36,8 +36,8 @@ static struct sddp_tally value_to_tally(unsigned long value)
  *
  * The table must already have an entry for @id, so that xa_store() needs no memory.
  */
-static void sddp_orphan_update(struct sddp_assoc *a, u16 id,
-			       const struct sddp_tally *t, bool owed)
+static void sddp_orphan_update_entry(struct sddp_assoc *a, u16 id,
+				     const struct sddp_tally *t, bool owed)
 {
 	if (sddp_tally_is_complete(t) && !owed && !a->active) {
 		xa_erase(&a->streams, id);
@@ -64,7 +64,7 @@ void sddp_tally_count_chunk(struct sddp_tally *t, const struct sddp_head *h)
 		sddp_tally_set_last(t, h->ssn);
 }
 
-static bool is_in_window(const struct sddp_head *h)
+static bool is_ssn_in_window(const struct sddp_head *h)
 {
 	return h->has_ssn && sddp_ssn_compare(0, h->ssn) <= SDDP_SSN_EARLY;
 }
@@ -74,7 +74,7 @@ static enum iw_reason get_violation_reason(const struct sddp_chunk_desc *in,
 {
 	if (!h->well_formed)
 		return IW_SCTP_SEQUENCE;
-	if (!is_in_window(h))
+	if (!is_ssn_in_window(h))
 		return IW_SCTP_SSN;
 	if (in->ppid == SDDP_PPID_CONTROL &&
 	    (!h->function || h->function > SDDP_REJECT_ENHANCED))
@@ -98,7 +98,7 @@ void sddp_assoc_count_violation(struct sddp_assoc *a)
 }
 
 /**
- * sddp_orphan_process_first - process a chunk that begins a session without an Initiate
+ * sddp_orphan_process_first_chunk - process a chunk that begins a session without an Initiate
  * @a: the association
  * @in: description of the chunk; no session uses the chunk's stream number
  * @h: the decoded first bytes of the chunk
@@ -111,21 +111,21 @@ void sddp_assoc_count_violation(struct sddp_assoc *a)
  * chunk, because the stream number is reserved for a local session; -ENOMEM if the chunk
  * must stay in SCTP's queue, because memory is short.
  */
-int sddp_orphan_process_first(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
-			      const struct sddp_head *h)
+int sddp_orphan_process_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
+				    const struct sddp_head *h)
 {
 	bool owed = h->function != SDDP_TERMINATE;
 	struct sddp_tally t = {};
 	int err;
 
-	if (is_in_window(h))
+	if (is_ssn_in_window(h))
 		sddp_tally_count_chunk(&t, h);
 	if (owed || !sddp_tally_is_complete(&t)) {
 		err = xa_insert(&a->streams, in->id, make_orphan_entry(&t, owed),
 				GFP_KERNEL);
 		if (err)
 			return err;
-		sddp_orphan_update(a, in->id, &t, owed);
+		sddp_orphan_update_entry(a, in->id, &t, owed);
 	}
 	sddp_assoc_count_violation(a);
 	sddp_listen_report_refused(a, get_violation_reason(in, h));
@@ -133,7 +133,7 @@ int sddp_orphan_process_first(struct sddp_assoc *a, const struct sddp_chunk_desc
 }
 
 /**
- * sddp_orphan_process_next - process a chunk of an orphaned session
+ * sddp_orphan_process_next_chunk - process a chunk of an orphaned session
  * @a: the association
  * @id: stream number of the session
  * @value: the session's value in the table
@@ -143,8 +143,8 @@ int sddp_orphan_process_first(struct sddp_assoc *a, const struct sddp_chunk_desc
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_orphan_process_next(struct sddp_assoc *a, u16 id, unsigned long value,
-			      const struct sddp_head *h)
+void sddp_orphan_process_next_chunk(struct sddp_assoc *a, u16 id, unsigned long value,
+				    const struct sddp_head *h)
 {
 	struct sddp_tally t = value_to_tally(value);
 
@@ -152,7 +152,7 @@ void sddp_orphan_process_next(struct sddp_assoc *a, u16 id, unsigned long value,
 	if (sddp_tally_is_complete(&t))
 		return;
 	sddp_tally_count_chunk(&t, h);
-	sddp_orphan_update(a, id, &t, value & OWED);
+	sddp_orphan_update_entry(a, id, &t, value & OWED);
 }
 
 /**
@@ -174,7 +174,7 @@ void sddp_orphan_session(struct sddp_stream *st, bool owed)
 	 */
 	if (st->s.peer_done || st->s.state == SDDP_REQUESTED)
 		t = (struct sddp_tally){ .last = true };
-	sddp_orphan_update(st->a, st->id, &t, owed);
+	sddp_orphan_update_entry(st->a, st->id, &t, owed);
 }
 
 static int sddp_orphan_send_terminate(struct sddp_assoc *a, u16 id)
@@ -187,14 +187,14 @@ static int sddp_orphan_send_terminate(struct sddp_assoc *a, u16 id)
 }
 
 /**
- * sddp_orphan_send_terminates - send the Terminates of orphaned sessions
+ * sddp_orphan_send_all_terminates - send the Terminates of orphaned sessions
  * @a: the association
  *
  * Context: worker, with the association's mutex held.
  * Return: 0 if SCTP has accepted all of them; otherwise an error of sddp_sock_send(),
  * and a later call sends the remaining Terminates.
  */
-int sddp_orphan_send_terminates(struct sddp_assoc *a)
+int sddp_orphan_send_all_terminates(struct sddp_assoc *a)
 {
 	struct sddp_tally t;
 	unsigned long id;
@@ -206,7 +206,7 @@ int sddp_orphan_send_terminates(struct sddp_assoc *a)
 		if (err)
 			return err;
 		t = value_to_tally(xa_to_value(at));
-		sddp_orphan_update(a, id, &t, false);
+		sddp_orphan_update_entry(a, id, &t, false);
 	}
 	return 0;
 }

@@ -65,7 +65,7 @@ static void sddp_path_send_heartbeat(struct sddp_assoc *a)
  * error. SCTP applies the new MTU when it sends next. Do nothing if there is no smaller
  * size.
  */
-static void __shrink_pmtu(struct sctp_transport *t)
+static void __shrink_transport_pmtu(struct sctp_transport *t)
 {
 	u32 least = t->ipaddr.sa.sa_family == AF_INET6 ? IPV6_MIN_MTU : 0;
 	u32 size = sddp_stall_choose_pmtu(t->pathmtu, least);
@@ -80,7 +80,7 @@ static void __shrink_pmtu(struct sctp_transport *t)
  * Therefore SCTP also lowers the MTU of the route, which returns to its former value after
  * some minutes.
  */
-static void shrink_pmtu(struct sddp_assoc *a)
+static void shrink_all_pmtus(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
@@ -90,7 +90,7 @@ static void shrink_pmtu(struct sddp_assoc *a)
 	asoc = sctp_sk_asoc(sk);
 	if (asoc)
 		list_for_each_entry(t, __get_transports(asoc), transports)
-			__shrink_pmtu(t);
+			__shrink_transport_pmtu(t);
 	release_sock(sk);
 }
 
@@ -112,7 +112,7 @@ void __sddp_path_limit_timeouts(struct sctp_association *asoc)
 
 	list_for_each_entry(t, __get_transports(asoc), transports)
 		paths += t->state != SCTP_UNCONFIRMED;
-	most = sddp_stall_max_timeouts(paths);
+	most = sddp_compute_max_timeouts(paths);
 	sctp_assoc_set_max_retrans(asoc, most);
 }
 
@@ -130,7 +130,7 @@ void sddp_path_schedule_check(struct sddp_assoc *a)
 }
 
 /**
- * sddp_path_handle_stall - act if the peer does not acknowledge the data in flight
+ * sddp_path_act_on_stall - act if the peer does not acknowledge the data in flight
  * @a: the association
  *
  * If acknowledgments are missing, send a heartbeat or lower the path MTU. While data is
@@ -141,7 +141,7 @@ void sddp_path_schedule_check(struct sddp_assoc *a)
  * the association, because the peer has acknowledged nothing for too long;
  * SDDP_PATH_BUSY otherwise.
  */
-enum sddp_path_state sddp_path_handle_stall(struct sddp_assoc *a)
+enum sddp_path_state sddp_path_act_on_stall(struct sddp_assoc *a)
 {
 	struct sddp_stall_view v;
 	enum sddp_stall_do what;
@@ -153,7 +153,7 @@ enum sddp_path_state sddp_path_handle_stall(struct sddp_assoc *a)
 	if (what == SDDP_STALL_PROBE)
 		sddp_path_send_heartbeat(a);
 	else if (what == SDDP_STALL_SHRINK)
-		shrink_pmtu(a);
+		shrink_all_pmtus(a);
 	/*
 	 * Continue the checks while the peer's window is closed, because SCTP does not
 	 * notify this module when the window opens.

@@ -15,7 +15,7 @@
 #include "internal.h"
 
 #define BATCH		16	/* maximum number of chunks to collect in one walk of the queue */
-/* maximum number of chunks that one call of sddp_recv() processes */
+/* maximum number of chunks that one call of sddp_recv_chunks() processes */
 #define RX_BUDGET	512
 
 /*
@@ -41,7 +41,7 @@ static int sddp_recv_peek_chunks(const struct sddp_assoc *a, struct sk_buff **ba
 	return n;
 }
 
-static void describe_chunk(struct sk_buff *skb, struct sddp_chunk_desc *in)
+static void fill_chunk_desc(struct sk_buff *skb, struct sddp_chunk_desc *in)
 {
 	const struct sctp_ulpevent *ev = sctp_skb2event(skb);
 
@@ -73,7 +73,7 @@ static bool receive_first_chunk(struct sddp_assoc *a, struct sk_buff *skb)
 	struct sddp_chunk_desc in;
 	bool taken;
 
-	describe_chunk(skb, &in);
+	fill_chunk_desc(skb, &in);
 	a->src = (struct sddp_src) { .arrived = skb, .len = in.len };
 	taken = sddp_rx_process_chunk(a, &in);
 	a->src.arrived = NULL;
@@ -85,7 +85,7 @@ static bool receive_first_chunk(struct sddp_assoc *a, struct sk_buff *skb)
 }
 
 /**
- * sddp_recv - receive chunks from SCTP
+ * sddp_recv_chunks - receive chunks from SCTP
  * @a: the association
  *
  * Context: worker, with the association's mutex held.
@@ -93,7 +93,7 @@ static bool receive_first_chunk(struct sddp_assoc *a, struct sk_buff *skb)
  * chunk of this association is queued; -ENOMEM if a chunk stays in the queue because
  * memory is short or a page fault is pending.
  */
-int sddp_recv(struct sddp_assoc *a)
+int sddp_recv_chunks(struct sddp_assoc *a)
 {
 	struct sk_buff *batch[BATCH];
 	int budget, n, i;

@@ -73,13 +73,13 @@ static bool deliver_segment(struct sddp_stream *st, u32 len, const struct ddp_pl
 }
 
 /* Enter Full Operation after the peer's Accept; end the session if the ULP binds no DDP stream */
-static void sddp_rx_enter_full(struct sddp_stream *st, const struct ddp_offer *o)
+static void sddp_rx_enter_full_operation(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	if (st->ended)
 		return;
 	sddp_stream_set_deadline(st, 0);
 	st->accepted = true;
-	sddp_assoc_count_accepted(st->a);
+	sddp_assoc_count_accepted_session(st->a);
 	/* ignore the result: if the ULP refuses the reply, the DDP stream sends only a Terminate */
 	ddp_session_report_established(&st->ss, o);
 	if (!st->stream)
@@ -106,7 +106,7 @@ static void perform_session_action(struct sddp_stream *st, enum sddp_do what,
 		sddp_rx_report_initiate(st, &c->offer);
 		break;
 	case SDDP_DO_ENTER:
-		sddp_rx_enter_full(st, &c->offer);
+		sddp_rx_enter_full_operation(st, &c->offer);
 		break;
 	case SDDP_DO_REJECTED:
 		sddp_stream_end(st, IW_PEER_REJECT, &c->offer);
@@ -115,7 +115,7 @@ static void perform_session_action(struct sddp_stream *st, enum sddp_do what,
 		sddp_stream_end(st, IW_PEER_REFUSED, NULL);
 		break;
 	case SDDP_DO_PEER_DONE:
-		sddp_stream_handle_peer_done(st);
+		sddp_stream_report_peer_done(st);
 		break;
 	case SDDP_DO_END:
 		abort_session(st, IW_SCTP_SEQUENCE);
@@ -135,7 +135,7 @@ static void process_terminate(struct sddp_stream *st)
 	struct sddp_control c = { .kind = SDDP_KIND_TERMINATE, .ssn = st->rx_next };
 
 	trace_sddp_control(st, &c, false);
-	perform_session_action(st, sddp_session_receive(&st->s, c.kind, false), &c);
+	perform_session_action(st, sddp_session_receive_chunk(&st->s, c.kind, false), &c);
 }
 
 static bool is_terminate(struct sddp_assoc *a, u32 len)
@@ -144,11 +144,11 @@ static bool is_terminate(struct sddp_assoc *a, u32 len)
 
 	len = min_t(u32, len, sizeof(head));
 	return sddp_src_read(a, 0, head, len) &&
-	       sddp_control_read_function(head, len) == SDDP_TERMINATE;
+	       sddp_control_read_function_code(head, len) == SDDP_TERMINATE;
 }
 
 /* Process a Session Control chunk that is next in order */
-static void process_control(struct sddp_stream *st, u32 len)
+static void process_control_chunk(struct sddp_stream *st, u32 len)
 {
 	struct sddp_control *c;
 	enum iw_reason why = IW_SCTP_CONTROL;
@@ -172,8 +172,8 @@ static void process_control(struct sddp_stream *st, u32 len)
 		abort_session(st, why);
 	} else {
 		trace_sddp_control(st, c, false);
-		perform_session_action(st, sddp_session_receive(&st->s, c->kind,
-								c->offer.enhanced), c);
+		perform_session_action(st, sddp_session_receive_chunk(&st->s, c->kind,
+								      c->offer.enhanced), c);
 	}
 	kfree(raw);
 	kfree(c);
@@ -185,7 +185,7 @@ static bool process_segment(struct sddp_stream *st, u32 len,
 {
 	enum sddp_do what;
 
-	what = sddp_session_receive(&st->s, SDDP_KIND_SEGMENT, false);
+	what = sddp_session_receive_chunk(&st->s, SDDP_KIND_SEGMENT, false);
 	if (what == SDDP_DO_DELIVER)
 		return deliver_segment(st, len, p);
 	perform_session_action(st, what, NULL);
@@ -198,28 +198,28 @@ static bool process_kept_chunk(struct sddp_stream *st, struct sddp_kept *k)
 	st->a->src = (struct sddp_src) { .flat = k->data, .len = k->len };
 	if (!k->control)
 		return process_segment(st, k->len, k->placed ? &k->p : NULL);
-	process_control(st, k->len);
+	process_control_chunk(st, k->len);
 	return true;
 }
 
 /* Process kept chunks in order, until the next chunk is missing or must be deferred */
-static void process_kept_in_order(struct sddp_stream *st)
+static void process_kept_chunks(struct sddp_stream *st)
 {
 	struct sddp_kept *k;
 
-	while ((k = sddp_early_pop_next(st))) {
+	while ((k = sddp_kept_chunk_pop_next(st))) {
 		if (!process_kept_chunk(st, k)) {
-			sddp_early_add(st, k);
-			sddp_early_set_deferred(st, true);
+			sddp_kept_chunk_add(st, k);
+			sddp_stream_set_deferred(st, true);
 			return;
 		}
 		st->rx_next++;
-		sddp_early_free(st, k);
+		sddp_kept_chunk_free(st, k);
 		/* this loop may process up to SDDP_IN_FLIGHT_MAX chunks */
 		cond_resched();
 	}
 	if (st->deferred)
-		sddp_early_set_deferred(st, false);
+		sddp_stream_set_deferred(st, false);
 }
 
 /**
@@ -231,7 +231,7 @@ static void process_kept_in_order(struct sddp_stream *st)
 void sddp_rx_resume(struct sddp_stream *st)
 {
 	if (st->deferred && !(st->stream && ddp_rx_has_pending_fault(st->stream)))
-		process_kept_in_order(st);
+		process_kept_chunks(st);
 }
 
 /*
@@ -271,17 +271,17 @@ static bool try_keep_early_chunk(struct sddp_stream *st, const struct sddp_chunk
 	 */
 	if (control)
 		len = min_t(u32, len, SDDP_CONTROL_MAX + 1);
-	k = sddp_early_new(st, ssn, len);
+	k = sddp_kept_chunk_new(st, ssn, len);
 	if (!k)
 		return false;
 	k->control = control;
 	k->placed = placed;
 	k->p = p;
 	if (!sddp_src_read(st->a, 0, k->data, len)) {
-		sddp_early_free(st, k);
+		sddp_kept_chunk_free(st, k);
 		return false;
 	}
-	sddp_early_add(st, k);
+	sddp_kept_chunk_add(st, k);
 	trace_sddp_early(st, ssn, placed);
 	return true;
 }
@@ -297,18 +297,18 @@ static bool try_keep_deferred_segment(struct sddp_stream *st, u32 len)
 {
 	struct sddp_kept *k = NULL;
 
-	sddp_early_set_deferred(st, true);
-	if (sddp_early_may_defer(st))
-		k = sddp_early_new(st, st->rx_next, len);
+	sddp_stream_set_deferred(st, true);
+	if (sddp_can_keep_deferred(st))
+		k = sddp_kept_chunk_new(st, st->rx_next, len);
 	if (!k)
 		return false;
 	k->control = false;
 	k->placed = false;
 	if (!sddp_src_read(st->a, 0, k->data, len)) {
-		sddp_early_free(st, k);
+		sddp_kept_chunk_free(st, k);
 		return false;
 	}
-	sddp_early_add(st, k);
+	sddp_kept_chunk_add(st, k);
 	return true;
 }
 
@@ -316,11 +316,11 @@ static bool try_keep_deferred_segment(struct sddp_stream *st, u32 len)
 static bool process_next_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 {
 	if (in->ppid == SDDP_PPID_CONTROL)
-		process_control(st, in->len);
+		process_control_chunk(st, in->len);
 	else if (!process_segment(st, in->len, NULL))
 		return try_keep_deferred_segment(st, in->len);
 	st->rx_next++;
-	process_kept_in_order(st);
+	process_kept_chunks(st);
 	return true;
 }
 
@@ -329,7 +329,7 @@ static void process_terminate_if_complete(struct sddp_stream *st)
 {
 	if (!sddp_tally_is_complete(&st->tally))
 		return;
-	sddp_session_receive(&st->s, SDDP_KIND_TERMINATE, false);
+	sddp_session_receive_chunk(&st->s, SDDP_KIND_TERMINATE, false);
 	sddp_stream_set_event(st, SDDP_EV_TX);
 }
 
@@ -339,7 +339,7 @@ static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in
 {
 	/* a segment shows the state machine that the peer has received our Accept */
 	if (in->ppid == SDDP_PPID_SEGMENT && st->s.state == SDDP_OPEN)
-		sddp_session_receive(&st->s, SDDP_KIND_SEGMENT, false);
+		sddp_session_receive_chunk(&st->s, SDDP_KIND_SEGMENT, false);
 	sddp_tally_count_chunk(&st->tally, h);
 	process_terminate_if_complete(st);
 }
@@ -362,14 +362,14 @@ void sddp_rx_start_counting_if_ended(struct sddp_stream *st)
 	    st->s.state == SDDP_INITIATED)
 		return;
 	st->counting = true;
-	st->tally = sddp_early_count_received(st);
-	sddp_early_free_all(st);
+	st->tally = sddp_count_received_chunks(st);
+	sddp_kept_chunks_free(st);
 	process_terminate_if_complete(st);
 }
 
 /* End the session because of a chunk that is not legal or cannot be kept, and count that chunk */
-static void refuse_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
-			 const struct sddp_head *h, enum iw_reason why)
+static void abort_session_and_count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
+					  const struct sddp_head *h, enum iw_reason why)
 {
 	abort_session(st, st->a->src.bad ? IW_UNREADABLE : why);
 	sddp_rx_start_counting_if_ended(st);
@@ -381,35 +381,35 @@ static bool process_early_chunk(struct sddp_stream *st, const struct sddp_chunk_
 				const struct sddp_head *h)
 {
 	if (!may_be_out_of_order(st)) {
-		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
+		abort_session_and_count_chunk(st, in, h, IW_SCTP_SEQUENCE);
 		return true;
 	}
-	if (sddp_early_has_ssn(st, h->ssn)) {
+	if (sddp_kept_has_ssn(st, h->ssn)) {
 		/* a duplicate DDP-SSN: only the kept chunk is counted */
 		abort_session(st, IW_SCTP_SSN);
 		return true;
 	}
-	if ((!st->deferred || sddp_early_may_defer(st)) && try_keep_early_chunk(st, in, h->ssn))
+	if ((!st->deferred || sddp_can_keep_deferred(st)) && try_keep_early_chunk(st, in, h->ssn))
 		return true;
 	/* retry later if deferred chunks use up the memory, which is not an error of the peer */
 	if (st->a->deferred)
 		return false;
-	refuse_chunk(st, in, h, IW_NO_MEMORY);
+	abort_session_and_count_chunk(st, in, h, IW_NO_MEMORY);
 	return true;
 }
 
 /* Process a chunk by its DDP-SSN. Return: false if the chunk stays in SCTP's queue. */
-static bool process_by_ssn(struct sddp_stream *st, const struct sddp_chunk_desc *in,
-			   const struct sddp_head *h)
+static bool process_chunk_by_ssn(struct sddp_stream *st, const struct sddp_chunk_desc *in,
+				 const struct sddp_head *h)
 {
 	enum sddp_ssn_order order = sddp_ssn_compare(st->rx_next, h->ssn);
 
 	if (!h->well_formed) {
-		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
+		abort_session_and_count_chunk(st, in, h, IW_SCTP_SEQUENCE);
 		return true;
 	}
 	/* the chunk is a duplicate if a deferred chunk with this DDP-SSN is already kept */
-	if (order == SDDP_SSN_NEXT && !sddp_early_has_ssn(st, h->ssn))
+	if (order == SDDP_SSN_NEXT && !sddp_kept_has_ssn(st, h->ssn))
 		return process_next_chunk(st, in);
 	if (order == SDDP_SSN_EARLY)
 		return process_early_chunk(st, in, h);
@@ -418,7 +418,7 @@ static bool process_by_ssn(struct sddp_stream *st, const struct sddp_chunk_desc 
 }
 
 /* Allocate a stream for a session that the peer begins */
-static struct sddp_stream *alloc_stream(struct sddp_assoc *a, u16 id)
+static struct sddp_stream *alloc_passive_stream(struct sddp_assoc *a, u16 id)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, false);
 
@@ -436,9 +436,9 @@ static struct sddp_stream *alloc_stream(struct sddp_assoc *a, u16 id)
  * Add a stream to the table for a session that the peer begins. Return: the stream;
  * ERR_PTR(-EBUSY) if its number is reserved; ERR_PTR(-ENOMEM) if memory is short.
  */
-static struct sddp_stream *add_stream(struct sddp_assoc *a, u16 id)
+static struct sddp_stream *add_passive_stream(struct sddp_assoc *a, u16 id)
 {
-	struct sddp_stream *st = alloc_stream(a, id);
+	struct sddp_stream *st = alloc_passive_stream(a, id);
 	int err;
 
 	if (!st)
@@ -453,8 +453,8 @@ static struct sddp_stream *add_stream(struct sddp_assoc *a, u16 id)
 }
 
 /* Process or count a chunk. Return: false if the chunk stays in SCTP's queue. */
-static bool process_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
-			  const struct sddp_head *h)
+static bool process_or_count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
+				   const struct sddp_head *h)
 {
 	bool taken = true;
 
@@ -463,7 +463,7 @@ static bool process_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *
 	if (st->counting)
 		count_chunk(st, in, h);
 	else
-		taken = process_by_ssn(st, in, h);
+		taken = process_chunk_by_ssn(st, in, h);
 	sddp_rx_start_counting_if_ended(st);
 	ddp_session_put(&st->ss);
 	return taken;
@@ -480,18 +480,18 @@ static bool is_initiate(const struct sddp_head *h)
  * 6); any other chunk is a violation and is not kept. Return: 0 if the chunk has been processed;
  * -ENOMEM if memory is short; another negative errno if the chunk must be discarded.
  */
-static int sddp_rx_process_first(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
-				 const struct sddp_head *h)
+static int sddp_rx_process_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
+				       const struct sddp_head *h)
 {
 	struct sddp_stream *st;
 
 	if (!is_initiate(h))
-		return sddp_orphan_process_first(a, in, h);
-	st = add_stream(a, in->id);
+		return sddp_orphan_process_first_chunk(a, in, h);
+	st = add_passive_stream(a, in->id);
 	if (IS_ERR(st))
 		return PTR_ERR(st);
 	/* ignore the result: it is true for an Initiate, because only segments are deferred */
-	process_chunk(st, in, h);
+	process_or_count_chunk(st, in, h);
 	return 0;
 }
 
@@ -507,7 +507,7 @@ static bool is_session_over(const struct sddp_stream *st)
 }
 
 /* Remove the stream of a session that is over, so that the next session can begin */
-static void release_stream_number(struct sddp_stream *st)
+static void remove_finished_stream(struct sddp_stream *st)
 {
 	sddp_session_record_acked(&st->s);
 	sddp_stream_advance_close(st);
@@ -526,7 +526,7 @@ static bool is_next_initiate(const struct sddp_stream *st, const struct sddp_hea
 	if (st->next || st->counting || st->a->active || !st->s.own_done ||
 	    !is_initiate(h))
 		return false;
-	t = sddp_early_count_received(st);
+	t = sddp_count_received_chunks(st);
 	return sddp_tally_is_complete(&t);
 }
 
@@ -536,7 +536,7 @@ static bool is_next_initiate(const struct sddp_stream *st, const struct sddp_hea
  */
 static bool try_keep_next_initiate(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 {
-	struct sddp_stream *next = alloc_stream(st->a, in->id);
+	struct sddp_stream *next = alloc_passive_stream(st->a, in->id);
 
 	if (!next)
 		return false;
@@ -558,7 +558,7 @@ static bool try_keep_next_initiate(struct sddp_stream *st, const struct sddp_chu
  */
 void sddp_rx_begin_session(struct sddp_stream *st)
 {
-	process_kept_in_order(st);
+	process_kept_chunks(st);
 	sddp_stream_set_event(st, SDDP_EV_TX);
 }
 
@@ -584,17 +584,17 @@ bool sddp_rx_process_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *i
 	sddp_src_decode_head(a, in, &h);
 	at = xa_load(&a->streams, in->id);
 	if (xa_is_value(at)) {
-		sddp_orphan_process_next(a, in->id, xa_to_value(at), &h);
+		sddp_orphan_process_next_chunk(a, in->id, xa_to_value(at), &h);
 		return true;
 	}
 	if (at && is_session_over(at)) {
-		release_stream_number(at);
+		remove_finished_stream(at);
 		at = NULL;
 	}
 	if (!at)
-		return sddp_rx_process_first(a, in, &h) != -ENOMEM;
+		return sddp_rx_process_first_chunk(a, in, &h) != -ENOMEM;
 	st = at;
 	if (is_next_initiate(st, &h))
 		return try_keep_next_initiate(st, in);
-	return process_chunk(st->next ?: st, in, &h);
+	return process_or_count_chunk(st->next ?: st, in, &h);
 }

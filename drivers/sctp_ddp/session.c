@@ -48,7 +48,7 @@ static enum sddp_do receive_accept(struct sddp_session *s, bool enhanced)
  * End a session that the peer has rejected or refused: neither side sends another
  * chunk (RFC 5043 6.3, 6.4).
  */
-static enum sddp_do receive_refusal(struct sddp_session *s, enum sddp_do which)
+static enum sddp_do end_by_refusal(struct sddp_session *s, enum sddp_do which)
 {
 	s->state = SDDP_OVER;
 	s->peer_done = true;
@@ -62,14 +62,14 @@ static enum sddp_do receive_reject(struct sddp_session *s, bool enhanced)
 {
 	if (s->state != SDDP_INITIATED || (enhanced && !s->enhanced))
 		return end_by_violation(s);
-	return receive_refusal(s, SDDP_DO_REJECTED);
+	return end_by_refusal(s, SDDP_DO_REJECTED);
 }
 
 static enum sddp_do receive_terminate(struct sddp_session *s)
 {
 	switch (s->state) {
 	case SDDP_INITIATED:
-		return receive_refusal(s, SDDP_DO_REFUSED);
+		return end_by_refusal(s, SDDP_DO_REFUSED);
 	case SDDP_OPEN:
 		s->peer_done = true;
 		s->control_unacked = s->control_unacked && s->own_done;
@@ -107,7 +107,7 @@ static enum sddp_do receive_after_end(struct sddp_session *s, enum sddp_chunk_ki
 }
 
 /**
- * sddp_session_receive - process a received chunk
+ * sddp_session_receive_chunk - process a received chunk
  * @s: the session
  * @what: kind of the chunk
  * @enhanced: true if the chunk is enhanced (RFC 6581)
@@ -117,8 +117,8 @@ static enum sddp_do receive_after_end(struct sddp_session *s, enum sddp_chunk_ki
  *
  * Return: the action that the caller must take, see enum sddp_do.
  */
-enum sddp_do sddp_session_receive(struct sddp_session *s, enum sddp_chunk_kind what,
-				  bool enhanced)
+enum sddp_do sddp_session_receive_chunk(struct sddp_session *s, enum sddp_chunk_kind what,
+					bool enhanced)
 {
 	if (s->state == SDDP_OVER)
 		return receive_after_end(s, what);

@@ -88,8 +88,8 @@ struct sddp_session {
 
 void sddp_session_init(struct sddp_session *s, bool active);
 
-enum sddp_do sddp_session_receive(struct sddp_session *s, enum sddp_chunk_kind what,
-				  bool enhanced);
+enum sddp_do sddp_session_receive_chunk(struct sddp_session *s, enum sddp_chunk_kind what,
+					bool enhanced);
 void sddp_session_abort(struct sddp_session *s);
 bool sddp_session_may_send(const struct sddp_session *s, enum sddp_chunk_kind what);
 void sddp_session_record_sent(struct sddp_session *s, enum sddp_chunk_kind what,

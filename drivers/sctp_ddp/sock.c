@@ -125,7 +125,7 @@ static int set_opt_if_supported(struct socket *sock, int name, void *value, int 
 	return sddp_sock_set_opt(sock, name, value, len) == -ENOMEM ? -ENOMEM : 0;
 }
 
-static int set_timers(struct socket *sock)
+static int set_sctp_timers(struct socket *sock)
 {
 	/* the minimum RTO is above 200 ms, within which a peer should send a SACK (RFC 9260 6.2) */
 	struct sctp_rtoinfo rto = {
@@ -152,7 +152,7 @@ static int set_timers(struct socket *sock)
 }
 
 /**
- * sddp_sock_prepare - set the options of a socket before it connects or listens
+ * sddp_sock_set_options - set the options of a socket before it connects or listens
  * @sock: the new socket; sockets accepted from it inherit the options
  * @streams: number of streams to request, equal in both directions (RFC 5043 8)
  * @listens: true for a listening socket, whose accepted sockets get the buffer limits of
@@ -160,7 +160,7 @@ static int set_timers(struct socket *sock)
  *
  * Return: 0, or -ENOMEM if SCTP has no memory to copy an option.
  */
-int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
+int sddp_sock_set_options(struct socket *sock, u16 streams, bool listens)
 {
 	struct sctp_setadaptation adaptation = { SDDP_ADAPTATION };
 	struct sctp_assoc_value none = {};
@@ -172,7 +172,7 @@ int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 	};
 	int on = 1, err;
 
-	/* a connecting socket must not share its port yet, see sddp_bind_local() */
+	/* a connecting socket must not share its port yet, see bind_connecting_sock() */
 	if (listens)
 		sock_set_reuseaddr(sock->sk);
 	sddp_sock_init_buffers(sock, listens);
@@ -186,7 +186,7 @@ int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 	 * the peer must not add addresses later
 	 */
 	return set_opt_if_supported(sock, SCTP_ASCONF_SUPPORTED, &none, sizeof(none)) ?:
-	       set_timers(sock);
+	       set_sctp_timers(sock);
 }
 
 /**
@@ -237,7 +237,7 @@ static void set_icmp_error_reports(struct socket *sock, int on)
 }
 
 /* Bind to the port that the ULP has chosen; if another socket uses it, bind to any free port */
-static int bind_some_port(struct sddp_assoc *a)
+static int bind_requested_or_any_port(struct sddp_assoc *a)
 {
 	struct sockaddr_storage addr = a->from;
 	int err = sddp_bind_as_owner(&a->owner, a->sock, &addr, a->paths);
@@ -258,9 +258,9 @@ static int bind_some_port(struct sddp_assoc *a)
  * that chose the port. SCTP allows the listener to share the port if both sockets have
  * SO_REUSEADDR, so this function sets SO_REUSEADDR after the bind.
  */
-static int sddp_bind_local(struct sddp_assoc *a)
+static int bind_connecting_sock(struct sddp_assoc *a)
 {
-	int err = bind_some_port(a);
+	int err = bind_requested_or_any_port(a);
 
 	if (!err)
 		sock_set_reuseaddr(a->sock->sk);
@@ -304,13 +304,13 @@ int sddp_sock_create(struct sddp_assoc *a)
  */
 int sddp_sock_connect(struct sddp_assoc *a)
 {
-	int err = sddp_sock_prepare(a->sock, a->streams_requested, false);
+	int err = sddp_sock_set_options(a->sock, a->streams_requested, false);
 
 	if (err)
 		return err;
 	set_icmp_error_reports(a->sock, true);
 	ddp_sock_set_tos(a->sock->sk, a->tos);
-	err = sddp_bind_local(a);
+	err = bind_connecting_sock(a);
 	if (!err)
 		err = ddp_sock_connect(a->sock, &a->to);
 	if (!err && !has_route(a->sock))
@@ -347,7 +347,7 @@ static bool is_fatal_error(int err)
 	return err == -ECONNABORTED || ddp_sock_err_to_reason(err, IW_OK) != IW_OK;
 }
 
-static enum sddp_sock_state __get_state(struct sddp_assoc *a, struct sock *sk, int err)
+static enum sddp_sock_state __get_sock_state(struct sddp_assoc *a, struct sock *sk, int err)
 {
 	struct sctp_association *asoc = sctp_sk_asoc(sk);
 
@@ -383,7 +383,7 @@ enum sddp_sock_state sddp_sock_update_state(struct sddp_assoc *a, int *err)
 
 	lock_sock(sk);
 	*err = a->send_err ?: -READ_ONCE(sk->sk_err);
-	state = __get_state(a, sk, *err);
+	state = __get_sock_state(a, sk, *err);
 	if (state == SDDP_SOCK_OPEN) {
 		__sddp_sock_grow_sndbuf(a, sk);
 		__sddp_path_limit_timeouts(sctp_sk_asoc(sk));
@@ -396,7 +396,7 @@ enum sddp_sock_state sddp_sock_update_state(struct sddp_assoc *a, int *err)
  * Set the association's addresses; the local address is the first address that the
  * socket is bound to
  */
-static void set_addrs(struct sddp_assoc *a)
+static void set_assoc_addrs(struct sddp_assoc *a)
 {
 	__be16 port;
 
@@ -431,12 +431,12 @@ static enum iw_reason __check_peer(const struct sctp_association *asoc,
 }
 
 /**
- * sddp_sock_read_established - read the properties of an established association
+ * sddp_sock_check_and_read_assoc - read the properties of an established association
  * @a: the association; limit, peer_tag, acked, local and remote are set
  *
  * Return: IW_OK, or the reason why the association cannot carry sessions.
  */
-enum iw_reason sddp_sock_read_established(struct sddp_assoc *a)
+enum iw_reason sddp_sock_check_and_read_assoc(struct sddp_assoc *a)
 {
 	struct socket *sock = a->sock;
 	struct sctp_association *asoc;
@@ -457,7 +457,7 @@ enum iw_reason sddp_sock_read_established(struct sddp_assoc *a)
 		sock_error(sock->sk);
 	}
 	release_sock(sock->sk);
-	set_addrs(a);
+	set_assoc_addrs(a);
 	return why;
 }
 

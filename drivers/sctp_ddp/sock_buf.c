@@ -45,7 +45,7 @@ static_assert(SNDBUF / (SKB_TRUESIZE(1) + sizeof(struct sctp_chunk)) <
  * Set both buffer limits, in bytes, as SO_RCVBUFFORCE and SO_SNDBUFFORCE do, but without
  * doubling the values
  */
-static void __set_buffers(struct sock *sk, int rcvbuf, int sndbuf)
+static void __set_buffer_limits(struct sock *sk, int rcvbuf, int sndbuf)
 {
 	sk->sk_userlocks |= SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK;
 	WRITE_ONCE(sk->sk_rcvbuf, rcvbuf);
@@ -63,9 +63,9 @@ void sddp_sock_init_buffers(struct socket *sock, bool unaccepted)
 
 	lock_sock(sk);
 	if (unaccepted)
-		__set_buffers(sk, RCVBUF_UNACCEPTED, SNDBUF_UNACCEPTED);
+		__set_buffer_limits(sk, RCVBUF_UNACCEPTED, SNDBUF_UNACCEPTED);
 	else
-		__set_buffers(sk, RCVBUF, SNDBUF_MIN);
+		__set_buffer_limits(sk, RCVBUF, SNDBUF_MIN);
 	release_sock(sk);
 }
 
@@ -141,7 +141,7 @@ bool sddp_sock_try_shrink_buffers(struct sddp_assoc *a)
 		fits = atomic_read(&asoc->rmem_alloc) <= RCVBUF_UNACCEPTED;
 	if (asoc && fits) {
 		sctp_assoc_reduce_rwnd(asoc, (sk->sk_rcvbuf - RCVBUF_UNACCEPTED) / 2);
-		__set_buffers(sk, RCVBUF_UNACCEPTED, SNDBUF_UNACCEPTED);
+		__set_buffer_limits(sk, RCVBUF_UNACCEPTED, SNDBUF_UNACCEPTED);
 	}
 	release_sock(sk);
 	return fits;
@@ -190,7 +190,7 @@ void sddp_sock_prepare_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *bu
  * Compute the maximum number of bytes that SCTP charges to the send buffer for @len
  * bytes of user data. The number is highest if all chunks have the smallest size.
  */
-static int sddp_sndbuf_cost(u32 len)
+static int compute_sndbuf_cost(u32 len)
 {
 	u32 chunks = DIV_ROUND_UP(len, SDDP_CHUNK_MIN);
 
@@ -219,7 +219,7 @@ bool sddp_sock_try_cork(struct sddp_assoc *a, u32 len)
 
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);
-	if (asoc && sk->sk_sndbuf - sk->sk_wmem_queued > sddp_sndbuf_cost(len)) {
+	if (asoc && sk->sk_sndbuf - sk->sk_wmem_queued > compute_sndbuf_cost(len)) {
 		sctp_assoc_cork(asoc);
 		fits = true;
 	}

@@ -27,7 +27,7 @@ static void detach_callbacks(struct sddp_assoc *a, struct sock *sk)
 }
 
 /* Set the association's socket, with the lock held because sddp_sock_query() reads it */
-static void set_sock(struct sddp_assoc *a, struct socket *sock)
+static void set_assoc_sock(struct sddp_assoc *a, struct socket *sock)
 {
 	spin_lock_irq(&a->lock);
 	a->sock = sock;
@@ -49,7 +49,7 @@ void sddp_sock_release(struct sddp_assoc *a)
 		return;
 	detach_callbacks(a, sock->sk);
 	sock_no_linger(sock->sk);
-	set_sock(a, NULL);
+	set_assoc_sock(a, NULL);
 	ddp_sock_release(sock);
 }
 

@@ -67,7 +67,7 @@ bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
  * packet to its own memory before it verifies the checksum. Return: true if the CPU can
  * read the bytes, false otherwise.
  */
-static bool copy_head(struct sddp_assoc *a)
+static bool copy_chunk_head(struct sddp_assoc *a)
 {
 	u8 len = min_t(u32, a->src.len, SDDP_HEAD);
 
@@ -107,12 +107,12 @@ void sddp_src_decode_head(struct sddp_assoc *a, const struct sddp_chunk_desc *in
 	const struct sddp_src *src = &a->src;
 
 	*h = (struct sddp_head){};
-	if (!copy_head(a))
+	if (!copy_chunk_head(a))
 		return;
 	h->has_ssn = sddp_ssn_decode(&h->ssn, src->head, src->head_len);
 	h->well_formed = h->has_ssn && is_legal_chunk(in);
 	if (h->well_formed && in->ppid == SDDP_PPID_CONTROL)
-		h->function = sddp_control_read_function(src->head, src->head_len);
+		h->function = sddp_control_read_function_code(src->head, src->head_len);
 }
 
 /**

@@ -75,7 +75,7 @@ u32 sddp_stall_choose_pmtu(u32 pmtu, u32 least)
 }
 
 /**
- * sddp_stall_max_timeouts - compute the number of timeouts after which SCTP gives up the peer
+ * sddp_compute_max_timeouts - compute the number of timeouts after which SCTP gives up the peer
  * @paths: number of peer addresses that have replied at least once
  *
  * Some paths may be down for a long time while another path works. The number grows with
@@ -84,7 +84,7 @@ u32 sddp_stall_choose_pmtu(u32 pmtu, u32 least)
  * Return: the number of consecutive timeouts, summed over all paths, after which SCTP
  * ends the association.
  */
-u32 sddp_stall_max_timeouts(u32 paths)
+u32 sddp_compute_max_timeouts(u32 paths)
 {
 	if (paths < 2)
 		return SDDP_PEER_TIMEOUTS;

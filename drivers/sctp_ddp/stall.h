@@ -80,6 +80,6 @@ struct sddp_stall {
 enum sddp_stall_do sddp_stall_choose_action(struct sddp_stall *s,
 					    const struct sddp_stall_view *v);
 u32 sddp_stall_choose_pmtu(u32 pmtu, u32 least);
-u32 sddp_stall_max_timeouts(u32 paths);
+u32 sddp_compute_max_timeouts(u32 paths);
 
 #endif

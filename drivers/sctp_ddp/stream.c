@@ -256,12 +256,12 @@ int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
 }
 
 /**
- * __sddp_stream_take_reply - make the ULP's reply, if any, the pending control chunk
+ * __sddp_stream_set_pending_reply - make the ULP's reply, if any, the pending control chunk
  * @st: the stream
  *
  * Context: worker, with the association's mutex and the stream's lock held.
  */
-void __sddp_stream_take_reply(struct sddp_stream *st)
+void __sddp_stream_set_pending_reply(struct sddp_stream *st)
 {
 	lockdep_assert_held(&st->lock);
 	if (!st->reply)
@@ -314,7 +314,7 @@ void sddp_stream_request_end(struct sddp_stream *st, enum iw_reason why)
 	}
 	/*
 	 * Store closing after all posted requests. Pairs with the acquire in
-	 * pull_or_set_drained(): otherwise the worker could send our Terminate before the
+	 * pull_segment_or_set_drained(): otherwise the worker could send our Terminate before the
 	 * requests. litmus: drained
 	 */
 	smp_store_release(&st->closing, true);
@@ -341,14 +341,14 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 		return;
 	/* once ended is set, sddp_stream_set_reply() fails */
 	spin_lock(&st->lock);
-	__sddp_stream_take_reply(st);
+	__sddp_stream_set_pending_reply(st);
 	WRITE_ONCE(st->ended, true);
 	spin_unlock(&st->lock);
 	s = st->stream;
 	trace_sddp_session_end(st, why);
 	st->deadline_seconds = 0;
 	cancel_delayed_work_sync(&st->timer);
-	sddp_tx_drop_pending(st);
+	sddp_tx_drop_pending_segment(st);
 	ddp_port_detach_request(&st->conn_req);
 	st->stream = NULL;
 	if (s)
@@ -382,7 +382,7 @@ static void end_next_session(struct sddp_stream *st)
 void sddp_stream_discard(struct sddp_stream *st)
 {
 	end_next_session(st);
-	sddp_early_free_all(st);
+	sddp_kept_chunks_free(st);
 	list_del_init(&st->await_ack);
 	list_del_init(&st->queue_entry);
 	list_del_init(&st->late);
@@ -403,12 +403,12 @@ void sddp_stream_remove(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_handle_peer_done - process the peer's Terminate of an accepted session
+ * sddp_stream_report_peer_done - process the peer's Terminate of an accepted session
  * @st: the stream
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_stream_handle_peer_done(struct sddp_stream *st)
+void sddp_stream_report_peer_done(struct sddp_stream *st)
 {
 	if (st->peer_closed || st->ended)
 		return;
@@ -424,13 +424,13 @@ void sddp_stream_handle_peer_done(struct sddp_stream *st)
 }
 
 /* Get the reason to report for a graceful end */
-static enum iw_reason sddp_stream_close_reason(const struct sddp_stream *st)
+static enum iw_reason sddp_stream_get_close_reason(const struct sddp_stream *st)
 {
 	return st->peer_closed_first ? IW_PEER_CLOSED : IW_LOCAL_CLOSE;
 }
 
 /**
- * sddp_stream_shutdown_reason - get the reason to report for a session that a SHUTDOWN ends
+ * sddp_stream_get_shutdown_reason - get the reason to report for a session that a SHUTDOWN ends
  * @st: the stream
  *
  * RFC 5043 6.2: the peer's SHUTDOWN ends the session gracefully if either side has sent
@@ -440,11 +440,11 @@ static enum iw_reason sddp_stream_close_reason(const struct sddp_stream *st)
  * Return: IW_PEER_CLOSED or IW_LOCAL_CLOSE after a graceful end, IW_PEER_RESET if
  * neither side has sent its Terminate.
  */
-enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st)
+enum iw_reason sddp_stream_get_shutdown_reason(const struct sddp_stream *st)
 {
 	if (!st->s.own_done && !st->s.peer_done)
 		return IW_PEER_RESET;
-	return sddp_stream_close_reason(st);
+	return sddp_stream_get_close_reason(st);
 }
 
 /*
@@ -488,7 +488,7 @@ void sddp_stream_advance_close(struct sddp_stream *st)
 		return;
 	/* end the session only after the peer has received our last chunk */
 	if (sddp_session_is_reusable(&st->s))
-		sddp_stream_end(st, sddp_stream_close_reason(st), NULL);
+		sddp_stream_end(st, sddp_stream_get_close_reason(st), NULL);
 	else if (st->s.state == SDDP_OPEN)
 		sddp_extend_deadline_on_progress(st);
 	/*

@@ -16,7 +16,7 @@
 /* Unbind the DDP stream and wake up sddp_stream_unbind() */
 static void finish_unbind(struct sddp_stream *st)
 {
-	sddp_tx_drop_pending(st);
+	sddp_tx_drop_pending_segment(st);
 	st->stream = NULL;
 	clear_and_wake_up_bit(0, &st->unbind);
 }
@@ -29,7 +29,7 @@ static void finish_unbind(struct sddp_stream *st)
 static void sddp_report_established(struct sddp_stream *st)
 {
 	st->accepted = true;
-	sddp_assoc_count_accepted(st->a);
+	sddp_assoc_count_accepted_session(st->a);
 	ddp_session_report_established(&st->ss, NULL);
 }
 
@@ -56,7 +56,7 @@ static void sddp_stream_process_ulp_requests(struct sddp_stream *st)
 	spin_lock(&st->lock);
 	has_new_reply = st->reply;
 	if (has_new_reply)
-		__sddp_stream_take_reply(st);
+		__sddp_stream_set_pending_reply(st);
 	has_replied = st->has_replied;
 	must_unbind = test_bit(0, &st->unbind);
 	spin_unlock(&st->lock);
@@ -99,7 +99,7 @@ static bool move_to_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
  * if the session has been moved; false if no other stream was available, so that the
  * session has ended.
  */
-static bool sddp_stream_move_to_other_assoc(struct sddp_stream *st)
+static bool sddp_stream_try_move_to_other_assoc(struct sddp_stream *st)
 {
 	struct sddp_assoc *from = st->a, *to;
 	u16 id;
@@ -130,13 +130,13 @@ static bool sddp_stream_move_to_other_assoc(struct sddp_stream *st)
 	return true;
 }
 
-static bool is_number_beyond_limit(const struct sddp_stream *st)
+static bool is_stream_number_beyond_limit(const struct sddp_stream *st)
 {
 	return st->a->phase == SDDP_UP && st->id >= st->a->limit && !st->ended;
 }
 
 /* Check whether the next session may use the stream's number now */
-static bool is_number_free(const struct sddp_stream *st)
+static bool is_stream_number_free(const struct sddp_stream *st)
 {
 	return st->s.state == SDDP_IDLE || sddp_session_is_reusable(&st->s);
 }
@@ -155,7 +155,7 @@ static bool may_orphan_session(const struct sddp_stream *st)
 }
 
 /* Replace the ended session in the table with the next session, whose Initiate has been kept */
-static void sddp_stream_start_next(struct sddp_stream *st)
+static void sddp_stream_start_next_session(struct sddp_stream *st)
 {
 	struct sddp_stream *next = st->next;
 
@@ -177,9 +177,9 @@ void sddp_stream_release_if_ended(struct sddp_stream *st)
 	if (!st->ended)
 		return;
 	sddp_rx_start_counting_if_ended(st);
-	if (is_number_free(st) && st->next) {
-		sddp_stream_start_next(st);
-	} else if (is_number_free(st)) {
+	if (is_stream_number_free(st) && st->next) {
+		sddp_stream_start_next_session(st);
+	} else if (is_stream_number_free(st)) {
 		sddp_stream_remove(st);
 	} else if (may_orphan_session(st)) {
 		sddp_orphan_session(st, sddp_session_may_send(&st->s,
@@ -211,14 +211,14 @@ void sddp_stream_handle_events(struct sddp_stream *st)
 	}
 	if (test_bit(SDDP_EV_ABORT, &events))
 		sddp_stream_end(st, READ_ONCE(st->why), NULL);
-	if (is_number_beyond_limit(st) && sddp_stream_move_to_other_assoc(st))
+	if (is_stream_number_beyond_limit(st) && sddp_stream_try_move_to_other_assoc(st))
 		return;
 	sddp_rx_resume(st);
 	sddp_stream_advance_close(st);
 	if (st->a->phase == SDDP_UP)
-		sddp_tx_enqueue(st);
+		sddp_tx_enqueue_stream(st);
 	/*
-	 * the worker checks the deadline in check_late_deadlines(), after it has processed all
+	 * the worker checks the deadline in end_late_streams(), after it has processed all
 	 * received data
 	 */
 	if (test_bit(SDDP_EV_TIMEOUT, &events))

@@ -23,7 +23,7 @@
 #define DEADLINE_REPLY	60	/* maximum wait for the reply to our Initiate, seconds */
 
 /* Add the stream to the list of streams whose last control chunk is not acknowledged */
-static void add_to_unacked(struct sddp_stream *st)
+static void add_to_unacked_list(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
 
@@ -57,7 +57,7 @@ void sddp_tx_process_acks(struct sddp_assoc *a)
 }
 
 /* Encode a control chunk and pass it to SCTP. Return: 0 or an error of sddp_sock_send(). */
-static int send_control(struct sddp_stream *st, struct sddp_control *c)
+static int send_control_chunk(struct sddp_stream *st, struct sddp_control *c)
 {
 	u8 buf[SDDP_CONTROL_MAX];
 	size_t len;
@@ -65,7 +65,7 @@ static int send_control(struct sddp_stream *st, struct sddp_control *c)
 
 	c->ssn = st->tx_ssn;
 	len = sddp_control_encode(buf, sizeof(buf), c);
-	/* cannot happen: alloc_control() has rejected an offer that does not fit */
+	/* cannot happen: alloc_control_chunk() has rejected an offer that does not fit */
 	if (WARN_ON_ONCE(!len))
 		return -EINVAL;
 	/* set the flag before the send, so that the acknowledgment schedules the worker */
@@ -76,7 +76,7 @@ static int send_control(struct sddp_stream *st, struct sddp_control *c)
 	trace_sddp_control(st, c, true);
 	st->tx_ssn++;
 	sddp_session_record_sent(&st->s, c->kind, c->offer.enhanced);
-	add_to_unacked(st);
+	add_to_unacked_list(st);
 	return 0;
 }
 
@@ -84,14 +84,14 @@ static int send_control(struct sddp_stream *st, struct sddp_control *c)
  * Send the pending Initiate, Accept or Reject, if there is one and the session's state
  * allows it. Return: 0 or a negative errno.
  */
-static int send_pending_control(struct sddp_stream *st)
+static int send_pending_control_chunk(struct sddp_stream *st)
 {
 	struct sddp_control *c = st->pending_control;
 	int err;
 
 	if (!c || st->ended || !sddp_session_may_send(&st->s, c->kind))
 		return 0;
-	err = send_control(st, c);
+	err = send_control_chunk(st, c);
 	if (err)
 		return err;
 	st->pending_control = NULL;
@@ -109,14 +109,14 @@ static int send_pending_control(struct sddp_stream *st)
  * Send the session's Terminate if the session has ended for the ULP, or if a graceful
  * end is requested and all segments have been sent. Return: 0 or a negative errno.
  */
-static int send_terminate(struct sddp_stream *st)
+static int send_terminate_if_due(struct sddp_stream *st)
 {
 	struct sddp_control c = { .kind = SDDP_KIND_TERMINATE };
 
 	/* RFC 5043 6.2: this must be our last chunk, so RDMAP's Terminate is sent first */
 	if (!st->ended && !(READ_ONCE(st->closing) && st->drained))
 		return 0;
-	return sddp_session_may_send(&st->s, c.kind) ? send_control(st, &c) : 0;
+	return sddp_session_may_send(&st->s, c.kind) ? send_control_chunk(st, &c) : 0;
 }
 
 static void uncork_if_corked(struct sddp_assoc *a)
@@ -217,7 +217,7 @@ static bool build_next_segment(struct sddp_stream *st, u32 mulpdu)
 	local_bh_disable();
 	ddp_tx_begin(st->stream);
 	do {
-		ok = ddp_tx_next(st->stream, mulpdu, &seg);
+		ok = ddp_tx_pull(st->stream, mulpdu, &seg);
 		if (!ok)
 			break;
 		a->out_at = choose_out_offset(st, &seg);
@@ -231,7 +231,7 @@ static bool build_next_segment(struct sddp_stream *st, u32 mulpdu)
 		 * if the payload cannot be read, pull again: DDP may send RDMAP's
 		 * Terminate instead
 		 */
-	} while (!ddp_tx_fill(st->stream, p + seg.hdr_len, seg.len));
+	} while (!ddp_tx_copy_data(st->stream, p + seg.hdr_len, seg.len));
 	ddp_tx_end(st->stream);
 	local_bh_enable();
 	if (ok)
@@ -247,7 +247,7 @@ static bool build_next_segment(struct sddp_stream *st, u32 mulpdu)
  * stream fail, RDMAP's Terminate is sent in a later slot. Return: true if there was no
  * segment, false if a segment is pending now.
  */
-static bool pull_or_set_drained(struct sddp_stream *st, u32 mulpdu)
+static bool pull_segment_or_set_drained(struct sddp_stream *st, u32 mulpdu)
 {
 	/*
 	 * Read closing before the pull. Pairs with the release in sddp_stream_request_end():
@@ -287,7 +287,7 @@ static int send_segments(struct sddp_stream *st, u32 most)
 		return err;
 	most = min(most, budget.bytes);
 	while (sent < most) {
-		if (pull_or_set_drained(st, budget.fragment - SDDP_SEGMENT)) {
+		if (pull_segment_or_set_drained(st, budget.fragment - SDDP_SEGMENT)) {
 			/* do not hold back chunks while the next segment waits for a page fault */
 			uncork_if_corked(a);
 			return 0;
@@ -338,7 +338,7 @@ static int send_stream_chunks(struct sddp_stream *st, u32 most)
 	 */
 	st->drained = false;
 	if (!err)
-		err = send_pending_control(st);
+		err = send_pending_control_chunk(st);
 	if (!err && most && may_send_segments(st))
 		err = send_segments(st, most);
 	/*
@@ -347,7 +347,7 @@ static int send_stream_chunks(struct sddp_stream *st, u32 most)
 	 */
 	if (err)
 		return err;
-	return send_terminate(st);
+	return send_terminate_if_due(st);
 }
 
 /*
@@ -363,12 +363,12 @@ static bool has_control_chunk(const struct sddp_stream *st)
 }
 
 /**
- * sddp_tx_enqueue - queue a stream for a transmit slot if it may have something to send
+ * sddp_tx_enqueue_stream - queue a stream for a transmit slot if it may have something to send
  * @st: the stream
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_tx_enqueue(struct sddp_stream *st)
+void sddp_tx_enqueue_stream(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
 
@@ -393,7 +393,7 @@ static struct sddp_stream *pick_next_stream(struct sddp_assoc *a)
  * Return: 0 if the stream has sent all, 1 if it may have more to send, or a negative
  * errno.
  */
-static int serve_stream(struct sddp_stream *st)
+static int run_tx_slot(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
 	bool has_control = has_control_chunk(st);
@@ -406,9 +406,9 @@ static int serve_stream(struct sddp_stream *st)
 		list_del_init(&st->queue_entry);
 		sddp_stream_advance_close(st);
 		if (err || has_control)
-			sddp_tx_enqueue(st);
+			sddp_tx_enqueue_stream(st);
 		sddp_stream_release_if_ended(st);
-	} else if (!ddp_sock_is_transient(err)) {
+	} else if (!ddp_sock_is_transient_error(err)) {
 		/* dequeue a stream whose send has failed, so that other streams can still send */
 		list_del_init(&st->queue_entry);
 	}
@@ -421,10 +421,10 @@ static int serve_stream(struct sddp_stream *st)
  * 0 if no stream can send more now; 1 if a stream can, and SCTP accepts more chunks;
  * -EAGAIN if SCTP accepts no more chunks; or another negative errno.
  */
-static int serve_streams(struct sddp_assoc *a)
+static int run_tx_slots(struct sddp_assoc *a)
 {
 	struct sddp_stream *st;
-	int n, err = sddp_orphan_send_terminates(a);
+	int n, err = sddp_orphan_send_all_terminates(a);
 
 	for (n = 0; n < MAX_SLOTS && err >= 0; n++) {
 		st = pick_next_stream(a);
@@ -437,7 +437,7 @@ static int serve_streams(struct sddp_assoc *a)
 		 */
 		if (READ_ONCE(a->sndbuf_full))
 			return -EAGAIN;
-		err = serve_stream(st);
+		err = run_tx_slot(st);
 	}
 	if (err < 0)
 		return err;
@@ -452,10 +452,10 @@ static int serve_streams(struct sddp_assoc *a)
  * Return: 1 if there may be more to send and SCTP accepts more; 0 if there is nothing to
  * send, if the send buffer was already full before the call, or if only segments remain
  * and unsent_full was already set before the call; -EAGAIN if SCTP accepts no more chunks
- * now; another negative errno if memory is short, see ddp_sock_is_transient(), or if the
+ * now; another negative errno if memory is short, see ddp_sock_is_transient_error(), or if the
  * association has ended.
  */
 int sddp_tx_transmit(struct sddp_assoc *a)
 {
-	return READ_ONCE(a->sndbuf_full) ? 0 : serve_streams(a);
+	return READ_ONCE(a->sndbuf_full) ? 0 : run_tx_slots(a);
 }

@@ -27,12 +27,12 @@ void sddp_tx_free_buf(struct sddp_assoc *a)
 }
 
 /**
- * sddp_tx_drop_pending - drop the association's pending segment if it belongs to a stream
+ * sddp_tx_drop_pending_segment - drop the association's pending segment if it belongs to a stream
  * @st: the stream
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_tx_drop_pending(struct sddp_stream *st)
+void sddp_tx_drop_pending_segment(struct sddp_stream *st)
 {
 	if (st->a->out_stream != st)
 		return;

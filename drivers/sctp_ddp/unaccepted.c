@@ -81,14 +81,14 @@ static struct sddp_assoc *__choose_assoc_to_evict(const struct sddp_assoc *a)
 }
 
 /**
- * sddp_unaccepted_add - count a new association as unaccepted
+ * sddp_unaccepted_add_assoc - count a new association as unaccepted
  * @a: the association
  *
  * Context: the association's mutex held.
  * Return: the association that the caller must evict because a limit is reached, with a
  * reference; NULL if no limit is reached.
  */
-struct sddp_assoc *sddp_unaccepted_add(struct sddp_assoc *a)
+struct sddp_assoc *sddp_unaccepted_add_assoc(struct sddp_assoc *a)
 {
 	struct sddp_assoc *other;
 
@@ -146,7 +146,7 @@ void sddp_unaccepted_remove(struct sddp_assoc *a)
 }
 
 /**
- * sddp_assoc_count_accepted - count a session that has been accepted
+ * sddp_assoc_count_accepted_session - count a session that has been accepted
  * @a: the association
  *
  * The worker calls this function when a program has accepted a session that the peer
@@ -156,7 +156,7 @@ void sddp_unaccepted_remove(struct sddp_assoc *a)
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_assoc_count_accepted(struct sddp_assoc *a)
+void sddp_assoc_count_accepted_session(struct sddp_assoc *a)
 {
 	a->accepted_sessions++;
 	if (a->peer_accepted || a->active)
@@ -168,7 +168,7 @@ void sddp_assoc_count_accepted(struct sddp_assoc *a)
 
 /**
  * sddp_unaccepted_try_cancel_evict - cancel an eviction if the association is in use now
- * @a: the association that sddp_unaccepted_add() has chosen
+ * @a: the association that sddp_unaccepted_add_assoc() has chosen
  *
  * An Initiate may have arrived after @a was chosen. If the program then rejects the
  * session, sddp_unaccepted_try_add_again() counts @a again.

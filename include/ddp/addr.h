@@ -51,18 +51,18 @@ void ddp_addr_unmap_v4(struct sockaddr_storage *a);
  * Store up to @room addresses of an interface in @at, each with port 0. Return:
  * the number of addresses stored.
  */
-int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
-			    struct sockaddr_storage *at, int room);
+int ddp_list_iface_addrs(struct net *net, int ifindex, sa_family_t family,
+			 struct sockaddr_storage *at, int room);
 /*
  * Check whether rdma_cm may choose the device of interface @mine for the addresses of
  * interface @has
  */
-bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has);
+bool ddp_are_ifaces_related(struct net *net, int mine, const struct net_device *has);
 /*
  * Check whether a wildcard listener of the device of interface @mine may serve the addresses
  * of interface @has: the interfaces must be related, see above, and in the same VRF
  */
-bool ddp_addr_may_serve(struct net *net, int mine, int has);
+bool ddp_may_serve_iface(struct net *net, int mine, int has);
 /* Get the VRF in which the device of interface @mine binds sockets to the address @local */
 int ddp_addr_get_vrf(struct net *net, int mine, const struct sockaddr_storage *local);
 

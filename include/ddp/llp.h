@@ -155,7 +155,7 @@ bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32
 int ddp_rx_get_next_page_off(const struct ddp_stream *s);
 
 /**
- * ddp_rx_continues - check whether a tagged segment continues the previous ones
+ * ddp_rx_continues_msg - check whether a tagged segment continues the previous ones
  * @s: stream
  * @head: first IW_DDP_T_HDR_LEN bytes of the segment
  * @len: length of the segment in bytes, header included
@@ -167,14 +167,14 @@ int ddp_rx_get_next_page_off(const struct ddp_stream *s);
  * other header fields equal those of the last processed segment; false
  * otherwise.
  */
-bool ddp_rx_continues(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
+bool ddp_rx_continues_msg(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
 
 /**
  * ddp_rx_batch - process a batch of segments that continue the previous segment
  * @s: stream
  * @bodies: payloads of the segments, back to back, in memory that only the LLP
  *	can write
- * @n: number of segments; ddp_rx_continues() must have returned true for each
+ * @n: number of segments; ddp_rx_continues_msg() must have returned true for each
  * @why: set to the value that ddp_rx_segment() would return for the first
  *	segment that is not processed; not valid if all segments are processed
  *
@@ -247,9 +247,9 @@ enum iw_reason ddp_rx_deliver_early(struct ddp_stream *s, const struct ddp_place
  * struct ddp_txseg - one segment to send
  * @hdr: encoded DDP header
  * @hdr_len: length of @hdr in bytes
- * @len: length of the payload in bytes; ddp_tx_fill() copies the payload
+ * @len: length of the payload in bytes; ddp_tx_copy_data() copies the payload
  * @left: number of bytes of the message that follow this segment; 0 for the
- *	last segment. Not valid if ddp_tx_fill() fails.
+ *	last segment. Not valid if ddp_tx_copy_data() fails.
  */
 struct ddp_txseg {
 	u8	hdr[IW_DDP_HDR_MAX];
@@ -262,10 +262,10 @@ struct ddp_txseg {
  * ddp_tx_begin - begin to pull a batch of segments
  * @s: stream
  *
- * Until ddp_tx_end(), the caller may call ddp_tx_next(), ddp_tx_fill(),
- * ddp_tx_next_batch() and ddp_tx_undo_next(), and must keep BH off. Before ddp_tx_end()
+ * Until ddp_tx_end(), the caller may call ddp_tx_pull(), ddp_tx_copy_data(),
+ * ddp_tx_pull_batch() and ddp_tx_undo_pull(), and must keep BH off. Before ddp_tx_end()
  * it must have filled each segment that it has pulled, or have called
- * ddp_tx_undo_next(). ddp_stream_quiesce() waits for ddp_tx_end(), so the caller
+ * ddp_tx_undo_pull(). ddp_stream_quiesce() waits for ddp_tx_end(), so the caller
  * must call ddp_tx_end() after one batch at most.
  */
 void ddp_tx_begin(struct ddp_stream *s);
@@ -277,7 +277,7 @@ bool ddp_tx_has_failed(const struct ddp_stream *s);
 void ddp_tx_end(struct ddp_stream *s);
 
 /**
- * ddp_tx_next - pull the next segment to send
+ * ddp_tx_pull - pull the next segment to send
  * @s: stream
  * @mulpdu: maximum length in bytes of a segment that the LLP can send now,
  *	header included (LLP 1). It may differ from call to call, but a change does
@@ -287,26 +287,26 @@ void ddp_tx_end(struct ddp_stream *s);
  * Called by the LLP's transmit path only, with BH off.
  *
  * Return: true if @seg is valid; the caller must then copy the payload with
- * ddp_tx_fill(), or undo the pull with ddp_tx_undo_next(). False if there is
+ * ddp_tx_copy_data(), or undo the pull with ddp_tx_undo_pull(). False if there is
  * nothing to send now.
  */
-bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
+bool ddp_tx_pull(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
 
 /**
- * ddp_tx_undo_next - undo the last ddp_tx_next()
- * @s: stream; ddp_tx_fill() must not have copied any payload of the segment
+ * ddp_tx_undo_pull - undo the last ddp_tx_pull()
+ * @s: stream; ddp_tx_copy_data() must not have copied any payload of the segment
  *
  * An LLP calls this function if it has no space for the segment. The next
- * ddp_tx_next() returns the same bytes again, and only the ddp_tx_report_sent()
+ * ddp_tx_pull() returns the same bytes again, and only the ddp_tx_report_sent()
  * after that call reports them as sent.
  */
-void ddp_tx_undo_next(struct ddp_stream *s);
+void ddp_tx_undo_pull(struct ddp_stream *s);
 
 /**
  * ddp_tx_expects_kick - check whether the ULP will kick because it has more to send
  * @s: stream, or NULL
  *
- * Called by the transmit path after ddp_tx_next() has returned false. While the
+ * Called by the transmit path after ddp_tx_pull() has returned false. While the
  * result is true, the LLP must not end the stream gracefully: the segments that
  * the ULP has not provided yet would be lost.
  *
@@ -332,7 +332,7 @@ bool ddp_tx_expects_kick(const struct ddp_stream *s);
 bool ddp_tx_is_blocked(const struct ddp_stream *s);
 
 /**
- * ddp_tx_fill - copy the next payload bytes of the current segment
+ * ddp_tx_copy_data - copy the next payload bytes of the current segment
  * @s: stream
  * @dst: destination
  * @len: number of bytes, at most the payload bytes that are not copied yet
@@ -343,13 +343,13 @@ bool ddp_tx_is_blocked(const struct ddp_stream *s);
  * message is not a Terminate, if the memory may not be read, or if a page fault
  * must be resolved first; the LLP must then discard the segment. If the memory
  * may not be read, DDP fails the stream. After a page fault DDP kicks, and
- * ddp_tx_next() returns the segment again.
+ * ddp_tx_pull() returns the segment again.
  */
-bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
+bool ddp_tx_copy_data(struct ddp_stream *s, void *dst, u32 len);
 
 /**
  * ddp_tx_get_page_off - get the page offset of the current segment's source
- * @s: stream; ddp_tx_fill() must not have copied any payload of the segment
+ * @s: stream; ddp_tx_copy_data() must not have copied any payload of the segment
  *
  * An LLP that fills a long segment at this page offset of its buffer lets
  * ddp_copy() copy whole pages, which is faster. The offset is only a hint,
@@ -375,20 +375,20 @@ struct ddp_txbatch {
 };
 
 /**
- * ddp_tx_next_batch - pull and fill several segments of maximum length
+ * ddp_tx_pull_batch - pull and fill several segments of maximum length
  * @s: stream; the whole payload of the last pulled segment must have been
  *	copied
  * @batch: buffer to write to; @batch->len must be the MULPDU that the LLP can
  *	send now
  *
- * Writes the headers and payloads that ddp_tx_next() and ddp_tx_fill() would
+ * Writes the headers and payloads that ddp_tx_pull() and ddp_tx_copy_data() would
  * write, but checks the MR only once for the whole batch. Never writes the last
  * segment of the message. Stops at a page fault or an error, which the next
- * ddp_tx_next() or ddp_tx_fill() handles.
+ * ddp_tx_pull() or ddp_tx_copy_data() handles.
  *
  * Return: number of segments written.
  */
-u32 ddp_tx_next_batch(struct ddp_stream *s, const struct ddp_txbatch *batch);
+u32 ddp_tx_pull_batch(struct ddp_stream *s, const struct ddp_txbatch *batch);
 
 /**
  * ddp_tx_report_sent - report that the LLP is responsible for all segments pulled so far

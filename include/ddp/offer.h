@@ -55,14 +55,14 @@ struct ddp_offer {
 };
 
 /**
- * ddp_offer_encode_word - encode the IRD/ORD word of an offer, RFC 6581 section 9
+ * ddp_offer_encode_ird_ord - encode the IRD/ORD word of an offer, RFC 6581 section 9
  * @o: enhanced offer; @o->ird and @o->ord must fit in 14 bits
  *
  * If flag A is not set, the other RTR flags are encoded as zero (9.2).
  *
  * Return: the word in host byte order.
  */
-static inline u32 ddp_offer_encode_word(const struct ddp_offer *o)
+static inline u32 ddp_offer_encode_ird_ord(const struct ddp_offer *o)
 {
 	u32 word = (u32)o->ird << DDP_WORD_IRD_SHIFT | o->ord;
 
@@ -79,13 +79,13 @@ static inline u32 ddp_offer_encode_word(const struct ddp_offer *o)
 }
 
 /**
- * ddp_offer_decode_word - decode a peer's IRD/ORD word, RFC 6581 section 9
+ * ddp_offer_decode_ird_ord - decode a peer's IRD/ORD word, RFC 6581 section 9
  * @o: the peer's offer; enhanced, ird, ord and rtr are set from @word
  * @word: the word in host byte order
  *
  * If flag A is not set, the other RTR flags are ignored (9.2).
  */
-static inline void ddp_offer_decode_word(struct ddp_offer *o, u32 word)
+static inline void ddp_offer_decode_ird_ord(struct ddp_offer *o, u32 word)
 {
 	o->enhanced = true;
 	o->ird = word >> DDP_WORD_IRD_SHIFT & DDP_WORD_DEPTH;

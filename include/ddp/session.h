@@ -150,7 +150,7 @@ struct ddp_connect {
  * struct ddp_listen - arguments of ddp_session_type.listen
  * @net: network namespace
  * @ifindex: interface of the device; only requests to addresses that the device may serve are
- *	accepted, see ddp_addr_may_serve()
+ *	accepted, see ddp_may_serve_iface()
  * @vrf: ifindex of the VRF to listen in, or 0; set by the LLP
  * @backlog: maximum number of pending requests
  * @v6only: true if an IPv6 wildcard address does not include IPv4 addresses
@@ -238,13 +238,13 @@ void ddp_session_report_closed(struct ddp_session *ss, enum iw_reason why,
 /* Wait until no upcall runs; called before the ULP's module is unloaded */
 void ddp_session_sync_upcalls(void);
 
-int ddp_type_register(struct ddp_session_type *type);
-void ddp_type_unregister(struct ddp_session_type *type);
+int ddp_session_type_register(struct ddp_session_type *type);
+void ddp_session_type_unregister(struct ddp_session_type *type);
 /* Get a type by name, and load module iw-llp-NAME if necessary; NULL if not available */
-const struct ddp_session_type *ddp_type_get(const char *name);
-const struct ddp_session_type *ddp_type_get_for_current(const char *name,
-							int protocol);
-void ddp_type_put(const struct ddp_session_type *type);
+const struct ddp_session_type *ddp_session_type_get(const char *name);
+const struct ddp_session_type *ddp_session_type_get_for_current(const char *name,
+								int protocol);
+void ddp_session_type_put(const struct ddp_session_type *type);
 
 static inline void ddp_session_get(struct ddp_session *ss)
 {

@@ -27,7 +27,7 @@ struct ddp_sock_callbacks {
 };
 
 /* Check whether @err is a temporary lack of space or memory, so that a retry may succeed */
-static inline bool ddp_sock_is_transient(int err)
+static inline bool ddp_sock_is_transient_error(int err)
 {
 	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS;
 }

@@ -11,7 +11,7 @@
 			 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
 #define WC_FLAGS	(IBV_WC_STANDARD_FLAGS | TIMESTAMPS)
 
-static int check_attr(const struct ibv_cq_init_attr_ex *attr)
+static int check_cq_attr(const struct ibv_cq_init_attr_ex *attr)
 {
 	if (attr->wc_flags & ~(uint64_t)WC_FLAGS)
 		return EOPNOTSUPP;
@@ -29,8 +29,8 @@ static int check_attr(const struct ibv_cq_init_attr_ex *attr)
 	return 0;
 }
 
-static int map_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
-		  const struct rnic_sw_create_cq_resp *resp)
+static int map_cq_ring(struct rnic_sw_cq *cq, struct ibv_context *ctx,
+		       const struct rnic_sw_create_cq_resp *resp)
 {
 	const struct rnic_sw_ring_loc at = {
 		.key = resp->ring_key,
@@ -67,7 +67,7 @@ static int create_kernel_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 				sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	if (ret)
 		return ret;
-	ret = map_cq(cq, ctx, &resp.drv_payload);
+	ret = map_cq_ring(cq, ctx, &resp.drv_payload);
 	if (ret)
 		ibv_cmd_destroy_cq(&cq->vcq.cq);
 	return ret;
@@ -88,7 +88,7 @@ static struct rnic_sw_cq *create_cq(struct ibv_context *ctx,
 	struct rnic_sw_cq *cq;
 	int ret;
 
-	ret = check_attr(attr);
+	ret = check_cq_attr(attr);
 	if (ret) {
 		errno = ret;
 		return NULL;
@@ -170,7 +170,7 @@ static int create_resize_ring(struct rnic_sw_cq *cq, int cqe, struct rnic_sw_que
 }
 
 /* Switch the kernel to the new ring, with the second of the two resize commands */
-static int switch_kernel_to_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key)
+static int switch_kernel_to_new_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key)
 {
 	struct rnic_sw_cmd_resize_cq_resp resp = {};
 	struct rnic_sw_cmd_resize_cq cmd = {
@@ -218,8 +218,8 @@ static void exchange_rings(struct rnic_sw_cq *cq, struct rnic_sw_queue *q, uint3
  * The read functions use a copy of the current completion, so the old ring can
  * be unmapped.
  */
-static int switch_to_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key,
-			  struct rnic_sw_queue *q)
+static int switch_to_new_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key,
+			      struct rnic_sw_queue *q)
 {
 	bool polls = rnic_sw_is_polling(cq);
 	uint32_t armed;
@@ -233,7 +233,7 @@ static int switch_to_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 	 * are exchanged; litmus: arm
 	 */
 	armed = __atomic_load_n(&cq->q.hdr->flags, __ATOMIC_RELAXED);
-	ret = switch_kernel_to_ring(cq, cqe, key);
+	ret = switch_kernel_to_new_ring(cq, cqe, key);
 	if (!ret)
 		exchange_rings(cq, q, armed);
 	pthread_spin_unlock(&cq->arm_lock);
@@ -247,7 +247,7 @@ static int switch_to_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key,
  * unmapping a ring may take long, so do not hold q.lock and arm_lock meanwhile: other
  * threads must be able to poll and arm the CQ.
  */
-static int replace_ring(struct rnic_sw_cq *cq, int cqe)
+static int replace_cq_ring(struct rnic_sw_cq *cq, int cqe)
 {
 	struct rnic_sw_queue q = {};
 	uint64_t key;
@@ -255,7 +255,7 @@ static int replace_ring(struct rnic_sw_cq *cq, int cqe)
 
 	ret = create_resize_ring(cq, cqe, &q, &key);
 	if (!ret)
-		ret = switch_to_ring(cq, cqe, key, &q);
+		ret = switch_to_new_ring(cq, cqe, key, &q);
 	/* q is now the old ring, or still the new ring if the resize failed */
 	rnic_sw_unmap_queue(&q);
 	return ret;
@@ -284,7 +284,7 @@ int rnic_sw_resize_cq(struct ibv_cq *ibcq, int cqe)
 	ret = lock_resize(cq);
 	if (ret)
 		return ret;
-	ret = replace_ring(cq, cqe);
+	ret = replace_cq_ring(cq, cqe);
 	pthread_mutex_unlock(&cq->resize_lock);
 	return ret;
 }
@@ -312,7 +312,7 @@ static int destroy_cq(struct rnic_sw_cq *cq)
 
 int rnic_sw_destroy_cq(struct ibv_cq *ibcq)
 {
-	int old = rnic_sw_defer_cancel();
+	int old = rnic_sw_disable_cancel();
 	int ret = destroy_cq(to_cq(ibcq));
 
 	rnic_sw_restore_cancel(old);

@@ -28,7 +28,7 @@ static int alloc_doorbell_file(struct ibv_context *ctx)
 }
 
 /**
- * rnic_sw_open_doorbells - get the doorbell file of a context; allocate it if there is none
+ * rnic_sw_open_doorbell_file - get the doorbell file of a context; allocate it if there is none
  * @ctx: the context
  *
  * Called before the creation of each QP, because a QP that is created before the file has no
@@ -37,7 +37,7 @@ static int alloc_doorbell_file(struct ibv_context *ctx)
  * Return: the file descriptor; -1 if the kernel has no such files, or if the allocation has failed,
  * for example because the program has too many files open. The QP must then use commands.
  */
-int rnic_sw_open_doorbells(struct rnic_sw_context *ctx)
+int rnic_sw_open_doorbell_file(struct rnic_sw_context *ctx)
 {
 	int fd;
 
@@ -51,7 +51,7 @@ int rnic_sw_open_doorbells(struct rnic_sw_context *ctx)
 	return fd;
 }
 
-void rnic_sw_close_doorbells(struct rnic_sw_context *ctx)
+void rnic_sw_close_doorbell_file(struct rnic_sw_context *ctx)
 {
 	if (ctx->doorbell_fd >= 0)
 		close(ctx->doorbell_fd);
@@ -82,8 +82,8 @@ static_assert(sizeof(struct ib_uverbs_post_send) ==
  *
  * Return: 0 or a positive errno.
  */
-static int ring_by_command(const struct ibv_context *ctx, uint32_t handle,
-			   uint32_t command, uint32_t wqe_size)
+static int ring_doorbell_by_command(const struct ibv_context *ctx, uint32_t handle,
+				    uint32_t command, uint32_t wqe_size)
 {
 	struct ib_uverbs_post_send_resp resp = {};
 	struct doorbell bell = {
@@ -106,7 +106,7 @@ static int ring_by_command(const struct ibv_context *ctx, uint32_t handle,
 
 /*
  * Ring the doorbell of a send queue with an ioctl on the doorbell file. Call syscall() for the
- * same reason as ring_by_command(). Return: 0 or a positive errno.
+ * same reason as ring_doorbell_by_command(). Return: 0 or a positive errno.
  */
 static int ring_doorbell_file(const struct rnic_sw_qp *qp)
 {
@@ -122,21 +122,21 @@ static int ring_doorbell_file(const struct rnic_sw_qp *qp)
  * have changed them or inherited the file descriptor. Use the ioctl of libibverbs then, which has
  * no such check. Return: 0 or a positive errno.
  */
-static int ring_sq_by_command(struct rnic_sw_qp *qp)
+static int ring_sq_doorbell_by_command(struct rnic_sw_qp *qp)
 {
 	struct ibv_send_wr *bad;
 	int ret;
 
-	ret = ring_by_command(qp->vqp.qp.context, qp->vqp.qp.handle,
-			      IB_USER_VERBS_CMD_POST_SEND,
-			      sizeof(struct ib_uverbs_send_wr));
+	ret = ring_doorbell_by_command(qp->vqp.qp.context, qp->vqp.qp.handle,
+				       IB_USER_VERBS_CMD_POST_SEND,
+				       sizeof(struct ib_uverbs_send_wr));
 	if (ret == EACCES)
 		ret = ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad);
 	return ret;
 }
 
 /**
- * rnic_sw_doorbell_sq - ring the doorbell of a send queue once
+ * rnic_sw_ring_sq_doorbell_once - ring the doorbell of a send queue once
  * @qp: the queue pair
  *
  * If the doorbell file does not work, for example because the program has closed all its files,
@@ -144,30 +144,31 @@ static int ring_sq_by_command(struct rnic_sw_qp *qp)
  *
  * Return: 0; EIO if the device has been removed; or another positive errno.
  */
-int rnic_sw_doorbell_sq(struct rnic_sw_qp *qp)
+int rnic_sw_ring_sq_doorbell_once(struct rnic_sw_qp *qp)
 {
 	int ret;
 
 	if (!qp->doorbell)
-		return ring_sq_by_command(qp);
+		return ring_sq_doorbell_by_command(qp);
 	ret = ring_doorbell_file(qp);
-	return ret && ret != EIO ? ring_sq_by_command(qp) : ret;
+	return ret && ret != EIO ? ring_sq_doorbell_by_command(qp) : ret;
 }
 
 /**
- * rnic_sw_doorbell_rq - ring the doorbell of a receive queue once, like ring_sq_by_command()
+ * rnic_sw_ring_rq_doorbell_once - ring the doorbell of a receive queue once, like
+ * ring_sq_doorbell_by_command()
  * @qp: the queue pair
  *
  * Return: 0; EIO if the device has been removed; or another positive errno.
  */
-int rnic_sw_doorbell_rq(struct rnic_sw_qp *qp)
+int rnic_sw_ring_rq_doorbell_once(struct rnic_sw_qp *qp)
 {
 	struct ibv_recv_wr *bad;
 	int ret;
 
-	ret = ring_by_command(qp->vqp.qp.context, qp->vqp.qp.handle,
-			      IB_USER_VERBS_CMD_POST_RECV,
-			      sizeof(struct ib_uverbs_recv_wr));
+	ret = ring_doorbell_by_command(qp->vqp.qp.context, qp->vqp.qp.handle,
+				       IB_USER_VERBS_CMD_POST_RECV,
+				       sizeof(struct ib_uverbs_recv_wr));
 	if (ret == EACCES)
 		ret = ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad);
 	return ret;
@@ -186,9 +187,9 @@ void rnic_sw_ring_srq_doorbell(struct rnic_sw_srq *srq)
 	struct ibv_recv_wr *bad;
 	int ret;
 
-	ret = ring_by_command(srq->ibsrq.context, srq->ibsrq.handle,
-			      IB_USER_VERBS_CMD_POST_SRQ_RECV,
-			      sizeof(struct ib_uverbs_recv_wr));
+	ret = ring_doorbell_by_command(srq->ibsrq.context, srq->ibsrq.handle,
+				       IB_USER_VERBS_CMD_POST_SRQ_RECV,
+				       sizeof(struct ib_uverbs_recv_wr));
 	if (ret == EACCES)
 		ibv_cmd_post_srq_recv(&srq->ibsrq, NULL, &bad);
 	atomic_fetch_sub(&srq->q.refs, 1);

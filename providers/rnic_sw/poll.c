@@ -89,7 +89,7 @@ static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
  * The kernel does not reuse the completion's slot before the caller publishes
  * cons.
  */
-static const struct rnic_sw_cqe *take_cqe(struct rnic_sw_queue *q)
+static const struct rnic_sw_cqe *pop_cqe(struct rnic_sw_queue *q)
 {
 	return ring_is_empty(q) ? NULL : ring_slot(q, q->cons++);
 }
@@ -104,7 +104,7 @@ int rnic_sw_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	ring_lock(q);
 	cons = q->cons;
 	for (done = 0; done < n; done++) {
-		cqe = take_cqe(q);
+		cqe = pop_cqe(q);
 		if (!cqe)
 			break;
 		fill_wc(&wc[done], cqe);
@@ -183,7 +183,7 @@ static int next_poll(struct ibv_cq_ex *ibcq)
 	struct rnic_sw_cq *cq = to_cq_ex(ibcq);
 	const struct rnic_sw_cqe *cqe;
 
-	cqe = take_cqe(&cq->q);
+	cqe = pop_cqe(&cq->q);
 	if (!cqe)
 		return ENOENT;
 	cq->cqe = *cqe;

@@ -25,7 +25,7 @@ static const struct {
 };
 
 /* Check opcode, flags and number of SGEs. Return: 0 or EINVAL */
-static int check_send(const struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
+static int check_send_wr(const struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
 {
 	if (wr->opcode >= ARRAY_SIZE(send_ops) ||
 	    !send_ops[wr->opcode].known)
@@ -43,7 +43,7 @@ static int check_send(const struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
  * Check a bind request. ibv_post_send() may bind windows of type 2 only;
  * ibv_bind_mw() binds those of type 1. Return: 0 or EINVAL.
  */
-static int check_bind(const struct ibv_send_wr *wr)
+static int check_bind_wr(const struct ibv_send_wr *wr)
 {
 	const struct ibv_mw *mw = wr->bind_mw.mw;
 
@@ -52,7 +52,7 @@ static int check_bind(const struct ibv_send_wr *wr)
 	return mw && mw->type == IBV_MW_TYPE_2 && !wr->num_sge ? 0 : EINVAL;
 }
 
-static void fill_remote(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
+static void fill_remote_fields(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
 {
 	switch (wr->opcode) {
 	case IBV_WR_RDMA_WRITE:
@@ -111,8 +111,8 @@ static void fill_imm_or_inv(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *w
 	}
 }
 
-static int copy_inline(const struct rnic_sw_qp *qp, struct rnic_sw_sqe *sqe,
-		       const struct ibv_send_wr *wr)
+static int copy_inline_data(const struct rnic_sw_qp *qp, struct rnic_sw_sqe *sqe,
+			    const struct ibv_send_wr *wr)
 {
 	uint8_t *to = (uint8_t *)(sqe + 1);
 	const struct ibv_sge *sge;
@@ -132,13 +132,13 @@ static int copy_inline(const struct rnic_sw_qp *qp, struct rnic_sw_sqe *sqe,
 	return 0;
 }
 
-static int copy_data(const struct rnic_sw_qp *qp, struct rnic_sw_sqe *sqe,
-		     const struct ibv_send_wr *wr)
+static int copy_sges_or_inline_data(const struct rnic_sw_qp *qp, struct rnic_sw_sqe *sqe,
+				    const struct ibv_send_wr *wr)
 {
 	if (!rnic_sw_may_have_data(sqe))
 		return 0;
 	if (wr->send_flags & IBV_SEND_INLINE)
-		return copy_inline(qp, sqe, wr);
+		return copy_inline_data(qp, sqe, wr);
 	sqe->num_sge = wr->num_sge;
 	if (wr->num_sge)
 		memcpy(sqe + 1, wr->sg_list,
@@ -146,13 +146,13 @@ static int copy_data(const struct rnic_sw_qp *qp, struct rnic_sw_sqe *sqe,
 	return 0;
 }
 
-static int queue_send(struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
+static int queue_send_wr(struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct rnic_sw_queue *q = &qp->sq;
 	struct rnic_sw_sqe *sqe;
 	int ret;
 
-	ret = check_send(qp, wr);
+	ret = check_send_wr(qp, wr);
 	if (ret)
 		return ret;
 	if (ring_is_full(q))
@@ -160,9 +160,9 @@ static int queue_send(struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
 	sqe = ring_slot(q, q->prod);
 	rnic_sw_begin_sqe(sqe, wr->wr_id, send_ops[wr->opcode].opcode,
 			  wr->send_flags);
-	fill_remote(sqe, wr);
+	fill_remote_fields(sqe, wr);
 	fill_imm_or_inv(sqe, wr);
-	ret = copy_data(qp, sqe, wr);
+	ret = copy_sges_or_inline_data(qp, sqe, wr);
 	if (!ret)
 		q->prod++;
 	return ret;
@@ -172,7 +172,7 @@ static int queue_send(struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
  * Check whether the doorbell may succeed if it is rung again. EIO is permanent:
  * the device has been removed. Other errors, such as ENOMEM, may be temporary.
  */
-static bool may_retry(int ret)
+static bool may_retry_doorbell(int ret)
 {
 	return ret && ret != EIO;
 }
@@ -190,7 +190,7 @@ static void ring_doorbell_with_retry(struct rnic_sw_qp *qp, struct rnic_sw_queue
 {
 	int ret = ring(qp);
 
-	if (may_retry(ret))
+	if (may_retry_doorbell(ret))
 		ret = ring(qp);
 	q->doorbell_err = ret;
 	atomic_fetch_sub(&q->refs, 1);
@@ -257,7 +257,7 @@ void rnic_sw_wait_posts(struct rnic_sw_queue *q, bool locked)
  */
 void rnic_sw_ring_sq_doorbell(struct rnic_sw_qp *qp)
 {
-	ring_doorbell_with_retry(qp, &qp->sq, rnic_sw_doorbell_sq);
+	ring_doorbell_with_retry(qp, &qp->sq, rnic_sw_ring_sq_doorbell_once);
 }
 
 /**
@@ -270,7 +270,7 @@ void rnic_sw_ring_sq_doorbell(struct rnic_sw_qp *qp)
  */
 int rnic_sw_retry_sq_doorbell(struct rnic_sw_qp *qp)
 {
-	return retry_failed_doorbell(qp, &qp->sq, rnic_sw_doorbell_sq);
+	return retry_failed_doorbell(qp, &qp->sq, rnic_sw_ring_sq_doorbell_once);
 }
 
 /*
@@ -278,9 +278,9 @@ int rnic_sw_retry_sq_doorbell(struct rnic_sw_qp *qp)
  * *bad_wr are posted; *bad_wr and those after it are not. Return: 0 or a
  * positive errno.
  */
-static int post_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
-		     struct ibv_send_wr **bad_wr,
-		     int (*check)(const struct ibv_send_wr *wr))
+static int post_send_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+			  struct ibv_send_wr **bad_wr,
+			  int (*check)(const struct ibv_send_wr *wr))
 {
 	struct rnic_sw_qp *qp = to_qp(ibqp);
 	bool wakeup = false;
@@ -294,7 +294,7 @@ static int post_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		if (!ret)
 			ret = check(wr);
 		if (!ret)
-			ret = queue_send(qp, wr);
+			ret = queue_send_wr(qp, wr);
 		if (ret) {
 			*bad_wr = wr;
 			break;
@@ -312,7 +312,7 @@ static int post_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		      struct ibv_send_wr **bad_wr)
 {
-	return post_list(ibqp, wr, bad_wr, check_bind);
+	return post_send_list(ibqp, wr, bad_wr, check_bind_wr);
 }
 
 static int accept_any_wr(const struct ibv_send_wr *wr)
@@ -331,7 +331,7 @@ static int accept_any_wr(const struct ibv_send_wr *wr)
 int rnic_sw_post_bind(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		      struct ibv_send_wr **bad_wr)
 {
-	return post_list(ibqp, wr, bad_wr, accept_any_wr);
+	return post_send_list(ibqp, wr, bad_wr, accept_any_wr);
 }
 
 /**
@@ -373,7 +373,7 @@ int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 
 	ring_lock(&qp->rq);
 	prod = qp->rq.prod;
-	ret = retry_failed_doorbell(qp, &qp->rq, rnic_sw_doorbell_rq);
+	ret = retry_failed_doorbell(qp, &qp->rq, rnic_sw_ring_rq_doorbell_once);
 	for (; wr; wr = wr->next) {
 		if (!ret)
 			ret = rnic_sw_queue_recv(&qp->rq, qp->max_recv_sge, wr);
@@ -387,6 +387,6 @@ int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	ring_unlock(&qp->rq);
 
 	if (wakeup)
-		ring_doorbell_with_retry(qp, &qp->rq, rnic_sw_doorbell_rq);
+		ring_doorbell_with_retry(qp, &qp->rq, rnic_sw_ring_rq_doorbell_once);
 	return ret;
 }

@@ -5,7 +5,7 @@
 
 #include "rnic_sw.h"
 
-static int check_attr(const struct ibv_qp_init_attr_ex *attr)
+static int check_qp_attr(const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD |
 					      IBV_QP_INIT_ATTR_CREATE_FLAGS |
@@ -42,8 +42,8 @@ static int choose_llp(const struct rnic_sw_context *ctx, uint32_t *llp)
 	return 0;
 }
 
-static int map_sq(struct rnic_sw_qp *qp,
-		  const struct rnic_sw_create_qp_resp *resp)
+static int map_sq_ring(struct rnic_sw_qp *qp,
+		       const struct rnic_sw_create_qp_resp *resp)
 {
 	const struct rnic_sw_ring_loc at = {
 		.key = resp->ring_key,
@@ -65,8 +65,8 @@ static int map_sq(struct rnic_sw_qp *qp,
 	return rnic_sw_map_queue(&qp->sq, qp->vqp.qp.context, &at);
 }
 
-static int map_rq(struct rnic_sw_qp *qp,
-		  const struct rnic_sw_create_qp_resp *resp)
+static int map_rq_ring(struct rnic_sw_qp *qp,
+		       const struct rnic_sw_create_qp_resp *resp)
 {
 	size_t room;
 
@@ -79,15 +79,15 @@ static int map_rq(struct rnic_sw_qp *qp,
 	room = resp->rq_stride - sizeof(struct rnic_sw_rqe);
 	if (room / sizeof(struct rnic_sw_sge) < qp->max_recv_sge)
 		return EINVAL;
-	return rnic_sw_place_ring(&qp->rq, &qp->sq, resp->rq_offset);
+	return rnic_sw_set_up_ring_in_mapping(&qp->rq, &qp->sq, resp->rq_offset);
 }
 
-static int map_rings(struct rnic_sw_qp *qp,
-		     const struct rnic_sw_create_qp_resp *resp)
+static int map_qp_rings(struct rnic_sw_qp *qp,
+			const struct rnic_sw_create_qp_resp *resp)
 {
-	int ret = map_sq(qp, resp);
+	int ret = map_sq_ring(qp, resp);
 
-	return ret ? ret : map_rq(qp, resp);
+	return ret ? ret : map_rq_ring(qp, resp);
 }
 
 /* Check whether a QP with this number is being destroyed */
@@ -119,7 +119,7 @@ static int issue_create_qp(struct rnic_sw_qp *qp, uint32_t llp,
 	if (to_ctx(qp->vqp.qp.context)->can_pack)
 		cmd.drv_payload.flags = RNIC_SW_CREATE_QP_PACK;
 	/*
-	 * the command does not accept create_flags, which check_attr() has
+	 * the command does not accept create_flags, which check_qp_attr() has
 	 * found to be 0
 	 */
 	ex->comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
@@ -169,14 +169,14 @@ static int create_kernel_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
 	ret = choose_llp(to_ctx(ctx), &llp);
 	if (ret)
 		return ret;
-	qp->doorbell_fd = rnic_sw_open_doorbells(to_ctx(ctx));
+	qp->doorbell_fd = rnic_sw_open_doorbell_file(to_ctx(ctx));
 	ret = create_qp_with_unused_number(qp, llp, attr, &granted);
 	if (ret)
 		return ret;
 	qp->max_send_sge = attr->cap.max_send_sge;
 	qp->max_recv_sge = attr->cap.max_recv_sge;
 	qp->doorbell = qp->doorbell_fd < 0 ? 0 : granted.doorbell;
-	ret = map_rings(qp, &granted);
+	ret = map_qp_rings(qp, &granted);
 	if (ret) {
 		ibv_cmd_destroy_qp(&qp->vqp.qp);
 		return ret;
@@ -230,7 +230,7 @@ struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
 	bool unlocked;
 	int ret;
 
-	ret = check_attr(attr);
+	ret = check_qp_attr(attr);
 	if (ret) {
 		errno = ret;
 		return NULL;
@@ -447,7 +447,7 @@ static int destroy_qp(struct ibv_qp *ibqp)
 
 int rnic_sw_destroy_qp(struct ibv_qp *ibqp)
 {
-	int old = rnic_sw_defer_cancel();
+	int old = rnic_sw_disable_cancel();
 	int ret = destroy_qp(ibqp);
 
 	rnic_sw_restore_cancel(old);

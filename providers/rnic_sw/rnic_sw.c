@@ -120,7 +120,7 @@ static int create_context_with_features(struct rnic_sw_context *ctx)
  * Query an existing kernel context. This command does not report the kernel's
  * optional features, so the provider uses no optional feature.
  */
-static int query_context(struct rnic_sw_context *ctx)
+static int query_kernel_context(struct rnic_sw_context *ctx)
 {
 	return ibv_cmd_query_context(&ctx->vctx.context, NULL);
 }
@@ -189,14 +189,14 @@ static struct verbs_context *alloc_context(struct ibv_device *ibdev,
 static struct verbs_context *import_context(struct ibv_device *ibdev,
 					    int cmd_fd)
 {
-	return create_context(ibdev, cmd_fd, query_context);
+	return create_context(ibdev, cmd_fd, query_kernel_context);
 }
 
 static void free_context(struct ibv_context *ibctx)
 {
 	struct rnic_sw_context *ctx = to_ctx(ibctx);
 
-	rnic_sw_close_doorbells(ctx);
+	rnic_sw_close_doorbell_file(ctx);
 	pthread_mutex_destroy(&ctx->destroying_lock);
 	pthread_mutex_destroy(&ctx->pages_lock);
 	pthread_mutex_destroy(&ctx->doorbell_lock);
@@ -264,7 +264,7 @@ static void *map_unshared_ring(struct ibv_context *ctx, const struct rnic_sw_rin
  * Check whether the location that the kernel reported can contain the ring of
  * @q
  */
-static bool is_valid_loc(const struct rnic_sw_queue *q, const struct rnic_sw_ring_loc *at)
+static bool is_valid_ring_loc(const struct rnic_sw_queue *q, const struct rnic_sw_ring_loc *at)
 {
 	return at->offset <= at->bytes && !(at->offset % RNIC_SW_RING_HDR) &&
 	       (at->number || !at->offset) && is_valid_ring(q, at->bytes - at->offset);
@@ -287,7 +287,7 @@ int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 	struct rnic_sw_page *page = NULL;
 	void *mem = NULL;
 
-	if (!is_valid_loc(q, at)) {
+	if (!is_valid_ring_loc(q, at)) {
 		errno = EINVAL;
 		return errno;
 	}
@@ -304,7 +304,7 @@ int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 }
 
 /**
- * rnic_sw_place_ring - set up the ring of a queue in another queue's mapping
+ * rnic_sw_set_up_ring_in_mapping - set up the ring of a queue in another queue's mapping
  * @q: the queue, with slots and stride as the kernel reported them; @q->bytes
  *	stays 0, so that only @first unmaps the mapping
  * @first: the queue that owns the mapping; its ring must be mapped
@@ -315,8 +315,8 @@ int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
  * Return: 0; EINVAL, also in errno, if @q does not fit into the mapping after
  * the ring of @first.
  */
-int rnic_sw_place_ring(struct rnic_sw_queue *q,
-		       const struct rnic_sw_queue *first, uint32_t offset)
+int rnic_sw_set_up_ring_in_mapping(struct rnic_sw_queue *q,
+				   const struct rnic_sw_queue *first, uint32_t offset)
 {
 	size_t taken = RNIC_SW_RING_HDR + (size_t)first->slots * first->stride;
 

@@ -215,7 +215,7 @@ static inline uint64_t rnic_sw_to_ns(const struct timespec *t)
  *
  * Return: the previous state, for rnic_sw_restore_cancel().
  */
-static inline int rnic_sw_defer_cancel(void)
+static inline int rnic_sw_disable_cancel(void)
 {
 	int old;
 
@@ -223,7 +223,7 @@ static inline int rnic_sw_defer_cancel(void)
 	return old;
 }
 
-/* Restore the cancellation state @old, which rnic_sw_defer_cancel() returned */
+/* Restore the cancellation state @old, which rnic_sw_disable_cancel() returned */
 static inline void rnic_sw_restore_cancel(int old)
 {
 	pthread_setcancelstate(old, &old);
@@ -271,8 +271,8 @@ void rnic_sw_put_page(struct rnic_sw_page *page);
 /* rnic_sw.c: map rings that the kernel has created; set errno on failure */
 int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 		      const struct rnic_sw_ring_loc *at);
-int rnic_sw_place_ring(struct rnic_sw_queue *q,
-		       const struct rnic_sw_queue *first, uint32_t offset);
+int rnic_sw_set_up_ring_in_mapping(struct rnic_sw_queue *q,
+				   const struct rnic_sw_queue *first, uint32_t offset);
 void rnic_sw_unmap_queue(struct rnic_sw_queue *q);
 void rnic_sw_init_queue(struct rnic_sw_queue *q, bool unlocked);
 void rnic_sw_fini_queue(struct rnic_sw_queue *q);
@@ -389,10 +389,10 @@ int rnic_sw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 extern const struct verbs_device_ops rnic_sw_dev_ops;
 
 /* doorbell.c */
-int rnic_sw_open_doorbells(struct rnic_sw_context *ctx);
-void rnic_sw_close_doorbells(struct rnic_sw_context *ctx);
-int rnic_sw_doorbell_sq(struct rnic_sw_qp *qp);
-int rnic_sw_doorbell_rq(struct rnic_sw_qp *qp);
+int rnic_sw_open_doorbell_file(struct rnic_sw_context *ctx);
+void rnic_sw_close_doorbell_file(struct rnic_sw_context *ctx);
+int rnic_sw_ring_sq_doorbell_once(struct rnic_sw_qp *qp);
+int rnic_sw_ring_rq_doorbell_once(struct rnic_sw_qp *qp);
 void rnic_sw_ring_srq_doorbell(struct rnic_sw_srq *srq);
 
 /* wr.c */

@@ -7,8 +7,8 @@
 
 #include "rnic_sw.h"
 
-static int map_srq(struct rnic_sw_srq *srq, struct ibv_context *ctx,
-		   const struct rnic_sw_create_srq_resp *resp)
+static int map_srq_ring(struct rnic_sw_srq *srq, struct ibv_context *ctx,
+			const struct rnic_sw_create_srq_resp *resp)
 {
 	const struct rnic_sw_ring_loc at = {
 		.key = resp->ring_key,
@@ -46,7 +46,7 @@ static int create_kernel_srq(struct rnic_sw_srq *srq, struct ibv_pd *pd,
 	if (ret)
 		return ret;
 	srq->max_sge = attr->attr.max_sge;
-	ret = map_srq(srq, pd->context, &resp.drv_payload);
+	ret = map_srq_ring(srq, pd->context, &resp.drv_payload);
 	if (ret)
 		ibv_cmd_destroy_srq(&srq->ibsrq);
 	return ret;
@@ -97,7 +97,7 @@ int rnic_sw_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 
 int rnic_sw_destroy_srq(struct ibv_srq *ibsrq)
 {
-	int old = rnic_sw_defer_cancel();
+	int old = rnic_sw_disable_cancel();
 	int ret = ibv_cmd_destroy_srq(ibsrq);
 	struct ibv_pd *pd = ibsrq->pd;
 

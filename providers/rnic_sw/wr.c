@@ -30,7 +30,7 @@ static void record_error(struct rnic_sw_qp *qp, int error)
  * Check whether the program is writing the current request to the spare WQE,
  * which is never posted
  */
-static bool is_discarded(const struct rnic_sw_qp *qp)
+static bool is_wr_discarded(const struct rnic_sw_qp *qp)
 {
 	return qp->wr_sqe == &qp->wr_spare;
 }
@@ -170,7 +170,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge,
 
 	if (num_sge > qp->max_send_sge || !rnic_sw_may_have_data(qp->wr_sqe))
 		record_error(qp, EINVAL);
-	if (is_discarded(qp))
+	if (is_wr_discarded(qp))
 		return;
 	qp->wr_sqe->num_sge = num_sge;
 	if (num_sge)
@@ -194,7 +194,7 @@ static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr,
  * Check whether a request can have inline data: Writes and Sends can, others
  * cannot
  */
-static bool may_inline(const struct rnic_sw_sqe *sqe)
+static bool may_have_inline_data(const struct rnic_sw_sqe *sqe)
 {
 	return sqe->opcode <= RNIC_SW_OP_SEND_INV;
 }
@@ -204,9 +204,9 @@ static void append_inline(struct rnic_sw_qp *qp, const void *addr,
 {
 	struct rnic_sw_sqe *sqe = qp->wr_sqe;
 
-	if (is_discarded(qp))
+	if (is_wr_discarded(qp))
 		return;
-	if (!may_inline(sqe) || length > qp->max_inline - sqe->inline_len) {
+	if (!may_have_inline_data(sqe) || length > qp->max_inline - sqe->inline_len) {
 		record_error(qp, EINVAL);
 		return;
 	}

@@ -128,7 +128,7 @@ static void shared_bucket_evicts_larger_source(struct kunit *test)
 }
 
 /* A request is refused if twice as many requests as the limit are attached. */
-static void at_most_twice_the_limit(struct kunit *test)
+static void requests_above_twice_limit_are_refused(struct kunit *test)
 {
 	struct ddp_admit_state c = { .limit = BOUND, .npending = BOUND, .same_source = 1 };
 
@@ -162,7 +162,7 @@ static struct kunit_case admission_cases[] = {
 	KUNIT_CASE(sources_share_equally),
 	KUNIT_CASE(oldest_of_equal_buckets_is_evicted),
 	KUNIT_CASE(shared_bucket_evicts_larger_source),
-	KUNIT_CASE(at_most_twice_the_limit),
+	KUNIT_CASE(requests_above_twice_limit_are_refused),
 	KUNIT_CASE(small_source_may_exceed_limit),
 	{}
 };

@@ -47,7 +47,7 @@ static enum iw_reason recheck_range(struct bounds_ctx *c, u64 to, u32 len)
  * RFC 5041 7.1 T1, 8.3 (2) (DDP-96, DDP-117): an STag is refused if the STag is
  * not valid or the key is stale.
  */
-static void bounds_stag(struct kunit *test)
+static void bounds_refuse_stale_stag(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 	int bit;
@@ -66,7 +66,7 @@ static void bounds_stag(struct kunit *test)
  * RFC 5041 7.1 T2, 8.3.1 (5) (DDP-97, DDP-127, N-3): an access is allowed only
  * if the MR has all requested rights.
  */
-static void bounds_rights(struct kunit *test)
+static void bounds_require_all_rights(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 	u32 have, want;
@@ -88,7 +88,7 @@ static void bounds_rights(struct kunit *test)
  * ddp_bounds_recheck_access() refuse an access if the stream denies one of the
  * requested rights.
  */
-static void bounds_denied(struct kunit *test)
+static void bounds_refuse_denied_rights(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 	u32 denied, want;
@@ -113,7 +113,7 @@ static void bounds_denied(struct kunit *test)
  * RFC 5042 2.2.4 (SEC-2): a receive buffer must be in recv_pd, and all other
  * memory in the PD of the stream.
  */
-static void bounds_recv_pd(struct kunit *test)
+static void bounds_receive_uses_recv_pd(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 	int theirs;
@@ -138,7 +138,7 @@ static void bounds_recv_pd(struct kunit *test)
  * DDP-112, DDP-114, DDP-123, DDP-124, SEC-3): an STag of another stream or of
  * another PD is refused.
  */
-static void bounds_association(struct kunit *test)
+static void bounds_refuse_other_stream_or_pd(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 
@@ -160,7 +160,7 @@ static void bounds_association(struct kunit *test)
  * STag, association, rights, range. The test begins with an access that fails
  * all four, and corrects one after the other.
  */
-static void bounds_order(struct kunit *test)
+static void bounds_report_first_failed_check(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 
@@ -182,7 +182,7 @@ static void bounds_order(struct kunit *test)
  * RFC 5041 5.2 (DDP-56): for an access of 0 bytes the STag is checked, but the
  * TO is not.
  */
-static void bounds_empty_access(struct kunit *test)
+static void bounds_empty_access_ignores_to(struct kunit *test)
 {
 	static const u64 tos[] = { 0, 0xfff, 0x1000, 0x1100, 0x1101, U64_MAX };
 	struct bounds_ctx *c = test->priv;
@@ -222,7 +222,7 @@ KUNIT_ARRAY_PARAM(place, places, describe_mr);
  * Compute the expected result of ddp_bounds_check_access() for a range, byte by byte.
  * The MR of @p must not wrap at 2^64.
  */
-static enum iw_reason expected_range_result(const struct place *p, u64 to, u32 len)
+static enum iw_reason get_expected_range_result(const struct place *p, u64 to, u32 len)
 {
 	enum iw_reason why = IW_OK;
 
@@ -239,9 +239,9 @@ static enum iw_reason expected_range_result(const struct place *p, u64 to, u32 l
  * RFC 5041 7.1 T3 to T5, 8.3 (1), 8.3.1 (3) (DDP-98, DDP-99, DDP-100, DDP-116,
  * DDP-125): for ranges of 1 to 20 bytes around both ends of an MR, and around
  * 2^64, ddp_bounds_check_access() and ddp_bounds_recheck_access() return the result of
- * expected_range_result().
+ * get_expected_range_result().
  */
-static void bounds_ranges(struct kunit *test)
+static void bounds_match_bytewise_check(struct kunit *test)
 {
 	const struct place *p = test->param_value;
 	u64 starts[] = { p->base, p->base + p->length, 0 };
@@ -257,7 +257,7 @@ static void bounds_ranges(struct kunit *test)
 			to = starts[i] + (s64)off;
 			KUNIT_EXPECT_EQ(test, check_range(c, to, 0), IW_OK);
 			for (len = 1; len <= 20; len++) {
-				enum iw_reason why = expected_range_result(p, to, len);
+				enum iw_reason why = get_expected_range_result(p, to, len);
 
 				KUNIT_EXPECT_EQ(test, check_range(c, to, len), why);
 				KUNIT_EXPECT_EQ(test, why,
@@ -271,7 +271,7 @@ static void bounds_ranges(struct kunit *test)
  * RFC 5041 7.1 T5 (DDP-100): the checks do not overflow for a range of 2^32 - 1
  * bytes, the longest possible range.
  */
-static void bounds_longest(struct kunit *test)
+static void bounds_longest_range_does_not_overflow(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 
@@ -289,7 +289,7 @@ static void bounds_longest(struct kunit *test)
 }
 
 /* RFC 5041 8.3 (2) (DDP-117): ddp_bounds_recheck_access() refuses a revoked MR. */
-static void bounds_recheck_of_revoked(struct kunit *test)
+static void bounds_recheck_refuses_revoked_mr(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 
@@ -299,16 +299,16 @@ static void bounds_recheck_of_revoked(struct kunit *test)
 }
 
 static struct kunit_case bounds_cases[] = {
-	KUNIT_CASE(bounds_stag),
-	KUNIT_CASE(bounds_rights),
-	KUNIT_CASE(bounds_denied),
-	KUNIT_CASE(bounds_recv_pd),
-	KUNIT_CASE(bounds_association),
-	KUNIT_CASE(bounds_order),
-	KUNIT_CASE(bounds_empty_access),
-	KUNIT_CASE_PARAM(bounds_ranges, place_gen_params),
-	KUNIT_CASE(bounds_longest),
-	KUNIT_CASE(bounds_recheck_of_revoked),
+	KUNIT_CASE(bounds_refuse_stale_stag),
+	KUNIT_CASE(bounds_require_all_rights),
+	KUNIT_CASE(bounds_refuse_denied_rights),
+	KUNIT_CASE(bounds_receive_uses_recv_pd),
+	KUNIT_CASE(bounds_refuse_other_stream_or_pd),
+	KUNIT_CASE(bounds_report_first_failed_check),
+	KUNIT_CASE(bounds_empty_access_ignores_to),
+	KUNIT_CASE_PARAM(bounds_match_bytewise_check, place_gen_params),
+	KUNIT_CASE(bounds_longest_range_does_not_overflow),
+	KUNIT_CASE(bounds_recheck_refuses_revoked_mr),
 	{}
 };
 

@@ -43,7 +43,7 @@ static void fill_random_hdr(struct ddp_hdr *h, struct rnd_state *rnd)
  * RFC 5041 4.2, 4.3 (DDP-26, DDP-35, DDP-27, DDP-36): 2000 random headers are
  * unchanged after encoding and decoding.
  */
-static void hdr_round_trip(struct kunit *test)
+static void hdr_survives_round_trip(struct kunit *test)
 {
 	struct ddp_hdr in, out;
 	u8 p[IW_DDP_HDR_MAX];
@@ -64,7 +64,7 @@ static void hdr_round_trip(struct kunit *test)
 }
 
 /* ddp_hdr_encode_like() writes exactly the bytes that ddp_hdr_encode() writes. */
-static void hdr_encode_like_same_bytes(struct kunit *test)
+static void hdr_encode_like_matches_encode(struct kunit *test)
 {
 	u8 like[IW_DDP_HDR_MAX], want[IW_DDP_HDR_MAX + 1], p[IW_DDP_HDR_MAX + 1];
 	struct rnd_state rnd;
@@ -123,7 +123,7 @@ KUNIT_ARRAY_PARAM(vector, vectors, describe_vector);
  * RFC 5041 4.1 to 4.3 (DDP-17, DDP-24, DDP-26, DDP-35): each header of
  * vectors[] is encoded to its bytes, and its bytes are decoded to the header.
  */
-static void hdr_vectors(struct kunit *test)
+static void hdr_matches_vectors(struct kunit *test)
 {
 	const struct vector *v = test->param_value;
 	u8 p[IW_DDP_HDR_MAX] = {};
@@ -139,7 +139,7 @@ static void hdr_vectors(struct kunit *test)
  * RFC 5041 4.1 (DDP-22, DDP-24): encoding writes every bit of the control byte,
  * whatever the buffer contained, and writes no byte after a tagged header.
  */
-static void hdr_encode_overwrites(struct kunit *test)
+static void hdr_encode_overwrites_buffer(struct kunit *test)
 {
 	struct ddp_hdr h = {};
 	u8 p[IW_DDP_HDR_MAX];
@@ -162,7 +162,7 @@ static void hdr_encode_overwrites(struct kunit *test)
  * accepts one of @whole bytes. Each buffer has exactly the tested length, so
  * that KASAN detects a read past its end.
  */
-static void expect_short_below(struct kunit *test, u8 ctrl, size_t whole)
+static void expect_shorter_hdr_refused(struct kunit *test, u8 ctrl, size_t whole)
 {
 	struct ddp_hdr h;
 	size_t len;
@@ -179,13 +179,13 @@ static void expect_short_below(struct kunit *test, u8 ctrl, size_t whole)
 }
 
 /* RFC 5041 4.4 (DDP-46): a segment shorter than its header is refused. */
-static void hdr_truncations(struct kunit *test)
+static void hdr_truncated_is_refused(struct kunit *test)
 {
-	expect_short_below(test, 0x81, 14);
-	expect_short_below(test, 0x01, 18);
+	expect_shorter_hdr_refused(test, 0x81, 14);
+	expect_shorter_hdr_refused(test, 0x01, 18);
 }
 
-static enum iw_reason expected_version_reason(u8 ctrl)
+static enum iw_reason get_expected_version_reason(u8 ctrl)
 {
 	if ((ctrl & 0x03) == 1)
 		return IW_OK;
@@ -196,7 +196,7 @@ static enum iw_reason expected_version_reason(u8 ctrl)
  * RFC 5041 4.1 (DDP-23, DDP-25, N-25): the T bit, the L bit and the version of
  * all 256 control bytes are decoded, and the reserved bits have no effect.
  */
-static void hdr_control_bytes(struct kunit *test)
+static void hdr_control_byte_is_decoded(struct kunit *test)
 {
 	u8 p[IW_DDP_HDR_MAX] = {};
 	struct ddp_hdr h;
@@ -205,19 +205,19 @@ static void hdr_control_bytes(struct kunit *test)
 	for (ctrl = 0; ctrl < 256; ctrl++) {
 		p[0] = ctrl;
 		KUNIT_EXPECT_EQ(test, ddp_hdr_decode(&h, p, sizeof(p)),
-				expected_version_reason(ctrl));
+				get_expected_version_reason(ctrl));
 		KUNIT_EXPECT_EQ(test, h.tagged, (ctrl & 0x80) == 0x80);
 		KUNIT_EXPECT_EQ(test, h.last, (ctrl & 0x40) == 0x40);
 	}
 }
 
 static struct kunit_case hdr_cases[] = {
-	KUNIT_CASE(hdr_round_trip),
-	KUNIT_CASE(hdr_encode_like_same_bytes),
-	KUNIT_CASE_PARAM(hdr_vectors, vector_gen_params),
-	KUNIT_CASE(hdr_encode_overwrites),
-	KUNIT_CASE(hdr_truncations),
-	KUNIT_CASE(hdr_control_bytes),
+	KUNIT_CASE(hdr_survives_round_trip),
+	KUNIT_CASE(hdr_encode_like_matches_encode),
+	KUNIT_CASE_PARAM(hdr_matches_vectors, vector_gen_params),
+	KUNIT_CASE(hdr_encode_overwrites_buffer),
+	KUNIT_CASE(hdr_truncated_is_refused),
+	KUNIT_CASE(hdr_control_byte_is_decoded),
 	{}
 };
 

@@ -63,7 +63,7 @@ KUNIT_ARRAY_PARAM(wire, wires, describe_wire);
  * RFC 5041 7.2, RFC 5040 4.8, RFC 6581 8 (DDP-106, DDP-107, DDP-108, RDMAP-38, MPA2-23, MPA2-24):
  * each reason has the layer, type and code that the RFCs define.
  */
-static void reason_on_the_wire(struct kunit *test)
+static void reason_has_wire_code(struct kunit *test)
 {
 	const struct wire *w = test->param_value;
 	const struct iw_reason_row *row = iw_reason_get_row(w->why);
@@ -77,7 +77,7 @@ static void reason_on_the_wire(struct kunit *test)
  * Get the headers that a Terminate must quote according to RFC 5040 figure 10.
  * For the error type "local catastrophic" it quotes no header.
  */
-static u8 expected_quote(const struct wire *w)
+static u8 get_expected_quote(const struct wire *w)
 {
 	if (w->layer == 2 || w->type == 0)
 		return 0;
@@ -92,18 +92,18 @@ static u8 expected_quote(const struct wire *w)
  * RDMAP-50, RDMAP-51, RDMAP-53 to 55): for each reason, a Terminate quotes the
  * headers that the RFCs require.
  */
-static void reason_quotes(struct kunit *test)
+static void reason_quotes_required_headers(struct kunit *test)
 {
 	const struct wire *w = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, iw_reason_get_row(w->why)->quote, expected_quote(w));
+	KUNIT_EXPECT_EQ(test, iw_reason_get_row(w->why)->quote, get_expected_quote(w));
 }
 
 /*
  * RFC 5041 7.2, RFC 5040 4.8 (DDP-110, RDMAP-38): only the reasons in wires[]
  * have Terminate fields, and no reason of DDP has error type 3.
  */
-static void reason_only_wires_have_terminate(struct kunit *test)
+static void only_listed_reasons_have_terminate(struct kunit *test)
 {
 	u32 why, on_wire = 0;
 
@@ -146,7 +146,7 @@ static const u8 ends[] = {
 };
 
 /* Each reason has the expected event for the consumer. */
-static void reason_events(struct kunit *test)
+static void reason_has_expected_event(struct kunit *test)
 {
 	u32 why, i;
 	u8 want;
@@ -162,7 +162,7 @@ static void reason_events(struct kunit *test)
 }
 
 /* Each reason has a rule, and a name of 2 to 31 characters. */
-static void reason_named(struct kunit *test)
+static void reason_has_rule_and_name(struct kunit *test)
 {
 	const struct iw_reason_row *row;
 	u32 why;
@@ -192,7 +192,7 @@ static bool is_same_on_wire(const struct iw_reason_row *a,
  * No two reasons have the same name. No two reasons have the same Terminate
  * fields, except for IW_DDP_CATASTROPHIC and IW_DDP_SHORT.
  */
-static void reason_unique(struct kunit *test)
+static void reason_names_are_unique(struct kunit *test)
 {
 	const struct iw_reason_row *a, *b;
 	u32 x, y, twins = 0;
@@ -273,7 +273,7 @@ static const char * const numbers[] = {
 };
 
 /* Each reason has the number that numbers[] gives it. */
-static void reason_numbers(struct kunit *test)
+static void reason_numbers_are_fixed(struct kunit *test)
 {
 	u32 why;
 
@@ -283,7 +283,7 @@ static void reason_numbers(struct kunit *test)
 }
 
 /* For an invalid reason, iw_reason_get_row() returns the row of IW_RDMAP_UNSPEC. */
-static void reason_out_of_range(struct kunit *test)
+static void invalid_reason_is_unspecified(struct kunit *test)
 {
 	const struct iw_reason_row *unspec = iw_reason_get_row(IW_RDMAP_UNSPEC);
 
@@ -292,14 +292,14 @@ static void reason_out_of_range(struct kunit *test)
 }
 
 static struct kunit_case reason_cases[] = {
-	KUNIT_CASE_PARAM(reason_on_the_wire, wire_gen_params),
-	KUNIT_CASE_PARAM(reason_quotes, wire_gen_params),
-	KUNIT_CASE(reason_only_wires_have_terminate),
-	KUNIT_CASE(reason_events),
-	KUNIT_CASE(reason_named),
-	KUNIT_CASE(reason_unique),
-	KUNIT_CASE(reason_numbers),
-	KUNIT_CASE(reason_out_of_range),
+	KUNIT_CASE_PARAM(reason_has_wire_code, wire_gen_params),
+	KUNIT_CASE_PARAM(reason_quotes_required_headers, wire_gen_params),
+	KUNIT_CASE(only_listed_reasons_have_terminate),
+	KUNIT_CASE(reason_has_expected_event),
+	KUNIT_CASE(reason_has_rule_and_name),
+	KUNIT_CASE(reason_names_are_unique),
+	KUNIT_CASE(reason_numbers_are_fixed),
+	KUNIT_CASE(invalid_reason_is_unspecified),
 	{}
 };
 

@@ -116,7 +116,7 @@ static void empty_message_is_one_segment(struct kunit *test)
  * with a MULPDU of 1500 bytes, are cut into two segments with the offsets that
  * the RFC gives.
  */
-static void segment_rfc_examples(struct kunit *test)
+static void segments_match_rfc_examples(struct kunit *test)
 {
 	struct ddp_segmentation c = { .first = &untagged, .total = 2000 };
 	struct ddp_hdr h;
@@ -178,7 +178,7 @@ static void longest_message_is_complete(struct kunit *test)
 static struct kunit_case segment_cases[] = {
 	KUNIT_CASE(segments_cover_message_once),
 	KUNIT_CASE(empty_message_is_one_segment),
-	KUNIT_CASE(segment_rfc_examples),
+	KUNIT_CASE(segments_match_rfc_examples),
 	KUNIT_CASE(exactly_filled_segment_is_last),
 	KUNIT_CASE(longest_message_is_complete),
 	{}

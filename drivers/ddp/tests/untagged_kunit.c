@@ -15,7 +15,7 @@ static void init_queues(struct ddp_untagged_queue *uq)
  * RFC 5041 4.3 (DDP-42, DDP-45): the first segment of each queue is accepted
  * with MSN 1 and MO 0, and is refused with MSN 0.
  */
-static void untagged_first_segment(struct kunit *test)
+static void untagged_first_msn_is_one(struct kunit *test)
 {
 	struct ddp_untagged_queue uq[DDP_QUEUES];
 	struct ddp_hdr h = {};
@@ -59,18 +59,18 @@ static const struct due dues[] = {
 	{ "MSN before MO", 2, 8, 0, IW_DDP_U_MSN_RANGE },
 };
 
-static void describe_due(const struct due *d, char *desc)
+static void describe_expected(const struct due *d, char *desc)
 {
 	strscpy(desc, d->name, KUNIT_PARAM_DESC_SIZE);
 }
 
-KUNIT_ARRAY_PARAM(due, dues, describe_due);
+KUNIT_ARRAY_PARAM(due, dues, describe_expected);
 
 /*
  * RFC 5041 7.1 U1, U3, U5 (DDP-86, DDP-92, DDP-94, N-8, N-9): a segment is
  * accepted only if its MSN and MO are the next expected ones of its queue.
  */
-static void untagged_expected_segment(struct kunit *test)
+static void only_expected_untagged_segment_is_accepted(struct kunit *test)
 {
 	const struct due *d = test->param_value;
 	const struct ddp_hdr h = { .qn = d->qn, .msn = d->msn, .mo = d->mo };
@@ -107,7 +107,7 @@ static void untagged_msn_wraps(struct kunit *test)
 }
 
 /* Compute the expected result of ddp_untagged_check_len() for a segment, byte by byte */
-static enum iw_reason expected_check_len(u32 mo, u32 payload, u32 buf_len)
+static enum iw_reason get_expected_check_len(u32 mo, u32 payload, u32 buf_len)
 {
 	u64 at = mo;
 
@@ -121,9 +121,9 @@ static enum iw_reason expected_check_len(u32 mo, u32 payload, u32 buf_len)
 
 /*
  * RFC 5041 7.1 U4 (DDP-93): for MOs and payloads below 12 bytes and buffers
- * below 24 bytes, ddp_untagged_check_len() returns the result of expected_check_len().
+ * below 24 bytes, ddp_untagged_check_len() returns the result of get_expected_check_len().
  */
-static void untagged_fits(struct kunit *test)
+static void untagged_check_len_matches_reference(struct kunit *test)
 {
 	struct ddp_hdr h = {};
 	u32 payload, buf_len;
@@ -134,15 +134,15 @@ static void untagged_fits(struct kunit *test)
 				KUNIT_EXPECT_EQ(test,
 						ddp_untagged_check_len(&h, payload,
 								       buf_len),
-						expected_check_len(h.mo, payload,
-								   buf_len));
+						get_expected_check_len(h.mo, payload,
+								       buf_len));
 }
 
 /*
  * RFC 5041 7.1 U4, 5.2 (DDP-93, DDP-48): ddp_untagged_check_len() does not wrap if
  * the sum of MO and payload exceeds 32 bits.
  */
-static void untagged_fits_large(struct kunit *test)
+static void untagged_check_len_does_not_wrap(struct kunit *test)
 {
 	struct ddp_hdr h = { .mo = U32_MAX };
 
@@ -159,7 +159,7 @@ static void untagged_fits_large(struct kunit *test)
  * RFC 5041 4.3, 5.2 (DDP-41, DDP-44, DDP-51): 5000 segments of interleaved
  * messages on all queues are accepted if each has the next MSN and MO.
  */
-static void untagged_walk(struct kunit *test)
+static void untagged_accepts_interleaved_messages(struct kunit *test)
 {
 	u32 messages[DDP_QUEUES] = {}, octets[DDP_QUEUES] = {};
 	struct ddp_untagged_queue uq[DDP_QUEUES];
@@ -191,12 +191,12 @@ static void untagged_walk(struct kunit *test)
 }
 
 static struct kunit_case untagged_cases[] = {
-	KUNIT_CASE(untagged_first_segment),
-	KUNIT_CASE_PARAM(untagged_expected_segment, due_gen_params),
+	KUNIT_CASE(untagged_first_msn_is_one),
+	KUNIT_CASE_PARAM(only_expected_untagged_segment_is_accepted, due_gen_params),
 	KUNIT_CASE(untagged_msn_wraps),
-	KUNIT_CASE(untagged_fits),
-	KUNIT_CASE(untagged_fits_large),
-	KUNIT_CASE(untagged_walk),
+	KUNIT_CASE(untagged_check_len_matches_reference),
+	KUNIT_CASE(untagged_check_len_does_not_wrap),
+	KUNIT_CASE(untagged_accepts_interleaved_messages),
 	{}
 };
 

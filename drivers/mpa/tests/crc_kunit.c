@@ -25,7 +25,7 @@ static const u8 crc6[MPA_CRC_SIZE] = { 0x84, 0x92, 0x58, 0x98 };
  * Compute the CRC of @p with two calls of mpa_crc_update(), the first for @cut bytes.
  * Return: true if the CRC field is @want, false otherwise.
  */
-static bool is_crc(const u8 *p, size_t len, size_t cut, const u8 *want)
+static bool has_crc(const u8 *p, size_t len, size_t cut, const u8 *want)
 {
 	u8 got[MPA_CRC_SIZE];
 	u32 crc = mpa_crc_init();
@@ -40,20 +40,20 @@ static bool is_crc(const u8 *p, size_t len, size_t cut, const u8 *want)
  * RFC 5044 4.3, 4.4 (MPA-33, MPA-48, MPA-49, MPA-51, MPA-52): the CRCs of figures
  * 5 and 6 are computed correctly, wherever the bytes are split into two calls.
  */
-static void crc_rfc5044_figures(struct kunit *test)
+static void crc_matches_rfc5044_figures(struct kunit *test)
 {
 	size_t cut;
 
 	for (cut = 0; cut <= sizeof(figure5); cut++) {
-		KUNIT_EXPECT_TRUE(test, is_crc(figure5, sizeof(figure5), cut,
-					       crc5));
-		KUNIT_EXPECT_TRUE(test, is_crc(figure6, sizeof(figure6), cut,
-					       crc6));
+		KUNIT_EXPECT_TRUE(test, has_crc(figure5, sizeof(figure5), cut,
+						crc5));
+		KUNIT_EXPECT_TRUE(test, has_crc(figure6, sizeof(figure6), cut,
+						crc6));
 	}
 }
 
 /* RFC 5044 4.4 (MPA-54): the CRC detects a change of any single bit. */
-static void crc_detects_every_bit(struct kunit *test)
+static void crc_detects_every_bit_flip(struct kunit *test)
 {
 	u8 copy[sizeof(figure5)];
 	size_t bit;
@@ -61,7 +61,7 @@ static void crc_detects_every_bit(struct kunit *test)
 	for (bit = 0; bit < 8 * sizeof(copy); bit++) {
 		memcpy(copy, figure5, sizeof(copy));
 		copy[bit / 8] ^= 1 << bit % 8;
-		KUNIT_EXPECT_FALSE(test, is_crc(copy, sizeof(copy), 0, crc5));
+		KUNIT_EXPECT_FALSE(test, has_crc(copy, sizeof(copy), 0, crc5));
 	}
 }
 
@@ -69,19 +69,19 @@ static void crc_detects_every_bit(struct kunit *test)
  * RFC 5044 4.4 (MPA-48): the CRC of "123456789" is the published check value of
  * CRC32c, stored least significant byte first.
  */
-static void crc_check_value(struct kunit *test)
+static void crc_matches_check_value(struct kunit *test)
 {
 	static const u8 want[MPA_CRC_SIZE] = { 0x83, 0x92, 0x06, 0xe3 };
 	static const u8 none[MPA_CRC_SIZE];
 
-	KUNIT_EXPECT_TRUE(test, is_crc((const u8 *)"123456789", 9, 4, want));
-	KUNIT_EXPECT_TRUE(test, is_crc(none, 0, 0, none));
+	KUNIT_EXPECT_TRUE(test, has_crc((const u8 *)"123456789", 9, 4, want));
+	KUNIT_EXPECT_TRUE(test, has_crc(none, 0, 0, none));
 }
 
 static struct kunit_case crc_cases[] = {
-	KUNIT_CASE(crc_rfc5044_figures),
-	KUNIT_CASE(crc_detects_every_bit),
-	KUNIT_CASE(crc_check_value),
+	KUNIT_CASE(crc_matches_rfc5044_figures),
+	KUNIT_CASE(crc_detects_every_bit_flip),
+	KUNIT_CASE(crc_matches_check_value),
 	{}
 };
 

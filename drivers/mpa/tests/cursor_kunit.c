@@ -11,7 +11,7 @@
 
 #define FIRST	0xffffffc0u	/* first sequence number, which wraps inside the first skb */
 
-static u8 pattern_byte(u32 seq)
+static u8 get_pattern_byte(u32 seq)
 {
 	return seq * 7 + (seq >> 8);
 }
@@ -19,7 +19,7 @@ static u8 pattern_byte(u32 seq)
 static void fill_pattern(u8 *p, u32 seq, u32 len)
 {
 	while (len--)
-		*p++ = pattern_byte(seq++);
+		*p++ = get_pattern_byte(seq++);
 }
 
 /*
@@ -88,7 +88,7 @@ static u32 count_wrong_bytes(const u8 *p, u32 off, u32 len)
 	u32 i, n = 0;
 
 	for (i = 0; i < len; i++)
-		n += p[i] != pattern_byte(FIRST + off + i);
+		n += p[i] != get_pattern_byte(FIRST + off + i);
 	return n;
 }
 
@@ -163,7 +163,7 @@ static void cursor_add_pages(struct sk_buff *skb, struct page *pages, u32 skew, 
  * The cursor combines fragments into one extent, up to its limit, but only if their
  * pages are adjacent.
  */
-static void cursor_runs_over_pages(struct kunit *test)
+static void cursor_combines_adjacent_pages(struct kunit *test)
 {
 	struct page *pages = alloc_pages(GFP_KERNEL | __GFP_COMP, 2);
 	const u32 len = 3 * PAGE_SIZE;
@@ -283,7 +283,7 @@ static void cursor_reads_no_device_memory(struct kunit *test)
 
 static struct kunit_case cursor_cases[] = {
 	KUNIT_CASE(cursor_walks_every_part),
-	KUNIT_CASE(cursor_runs_over_pages),
+	KUNIT_CASE(cursor_combines_adjacent_pages),
 	KUNIT_CASE(cursor_stays_within_limit),
 	KUNIT_CASE(cursor_ends_with_the_queue),
 	KUNIT_CASE(cursor_reads_no_device_memory),

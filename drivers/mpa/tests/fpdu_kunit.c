@@ -36,7 +36,7 @@ static void walk_fpdu(struct walk *w, u32 pos, u32 content)
 			u32 back = begun ? at - length_at : 0;
 
 			w->markers++;
-			w->wrong += mpa_marker_fpduptr(pos, at) != back;
+			w->wrong += mpa_compute_fpduptr(pos, at) != back;
 			at += MPA_MARKER_SIZE;
 		}
 		if (!begun)
@@ -49,7 +49,7 @@ static void walk_fpdu(struct walk *w, u32 pos, u32 content)
 }
 
 /* Reference: compute the length of an FPDU without markers */
-static u32 expected_content_len(u32 ulpdu_len)
+static u32 get_expected_content_len(u32 ulpdu_len)
 {
 	u32 len = 2 + ulpdu_len;
 
@@ -67,7 +67,7 @@ static void fpdu_content_is_padded(struct kunit *test)
 	u32 len;
 
 	for (len = 0; len <= 65535; len++) {
-		u32 want = expected_content_len(len);
+		u32 want = get_expected_content_len(len);
 
 		KUNIT_EXPECT_EQ(test, mpa_fpdu_content_len(len), want);
 		KUNIT_EXPECT_EQ(test, mpa_fpdu_pad_len(len), want - 6 - len);
@@ -96,8 +96,8 @@ static void fpdu_agrees_with_walk(struct kunit *test)
 					    mpa_fpdu_wire_len(pos, len, true),
 					    "%u octets at %#x", len, pos);
 			KUNIT_EXPECT_EQ(test, w.markers,
-					mpa_marker_count(pos,
-							 mpa_fpdu_content_len(len)));
+					mpa_count_markers(pos,
+							  mpa_fpdu_content_len(len)));
 			KUNIT_EXPECT_EQ(test, w.wrong, 0u);
 		}
 	}
@@ -155,37 +155,37 @@ static void fpdu_decode_needs_whole_length(struct kunit *test)
 }
 
 /* Lengths and FPDUPTRs agree with figures 4, 5 and 6 of RFC 5044. */
-static void fpdu_rfc5044_figures(struct kunit *test)
+static void fpdu_matches_rfc5044_figures(struct kunit *test)
 {
 	/* figure 4: ULPDU of 16 bytes, marker 12 bytes after the start of the length field */
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(500, 16, true), 28u);
-	KUNIT_EXPECT_EQ(test, mpa_marker_fpduptr(500, 512), 0x0cu);
+	KUNIT_EXPECT_EQ(test, mpa_compute_fpduptr(500, 512), 0x0cu);
 	/* figure 5: ULPDU of 42 bytes, FPDU at position 0 with a leading marker */
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_content_len(42), 48u);
-	KUNIT_EXPECT_EQ(test, mpa_marker_count(0, 48), 1u);
+	KUNIT_EXPECT_EQ(test, mpa_count_markers(0, 48), 1u);
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(0, 42, true), 0x34u);
-	KUNIT_EXPECT_EQ(test, mpa_marker_fpduptr(0, 0), 0u);
+	KUNIT_EXPECT_EQ(test, mpa_compute_fpduptr(0, 0), 0u);
 	/* figure 6: ULPDU of 42 bytes, FPDU at position 0x1ec, one marker at 0x200 */
-	KUNIT_EXPECT_EQ(test, mpa_marker_count(0x1ec, 48), 1u);
+	KUNIT_EXPECT_EQ(test, mpa_count_markers(0x1ec, 48), 1u);
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(0x1ec, 42, true),
 			0x220u - 0x1ec);
-	KUNIT_EXPECT_EQ(test, mpa_marker_fpduptr(0x1ec, 0x200), 0x14u);
+	KUNIT_EXPECT_EQ(test, mpa_compute_fpduptr(0x1ec, 0x200), 0x14u);
 	/* FPDUPTR includes the bytes of the length field, but not those of a leading marker */
-	KUNIT_EXPECT_EQ(test, mpa_marker_fpduptr(512, 1024), 508u);
+	KUNIT_EXPECT_EQ(test, mpa_compute_fpduptr(512, 1024), 508u);
 }
 
 /*
  * RFC 5044 4.3 (MPA-33): a marker that follows the last byte of an FPDU belongs to
  * the next FPDU.
  */
-static void fpdu_ending_on_boundary(struct kunit *test)
+static void marker_after_fpdu_belongs_to_next(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, mpa_marker_count(512 - 48, 48), 0u);
-	KUNIT_EXPECT_EQ(test, mpa_marker_count(512 - 44, 48), 1u);
-	KUNIT_EXPECT_EQ(test, mpa_marker_dist(512 - 48), 48u);
-	KUNIT_EXPECT_EQ(test, mpa_marker_dist(512), 0u);
-	KUNIT_EXPECT_EQ(test, mpa_marker_dist(0u - 4), 4u);
-	KUNIT_EXPECT_EQ(test, mpa_marker_dist(4), 508u);
+	KUNIT_EXPECT_EQ(test, mpa_count_markers(512 - 48, 48), 0u);
+	KUNIT_EXPECT_EQ(test, mpa_count_markers(512 - 44, 48), 1u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_distance(512 - 48), 48u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_distance(512), 0u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_distance(0u - 4), 4u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_distance(4), 508u);
 }
 
 /*
@@ -193,7 +193,7 @@ static void fpdu_ending_on_boundary(struct kunit *test)
  * markers are encoded correctly, a receiver detects a wrong FPDUPTR, and it ignores
  * the reserved bits.
  */
-static void fpdu_marker_encoding(struct kunit *test)
+static void fpdu_markers_are_encoded(struct kunit *test)
 {
 	static const u8 want[] = { 0, 0, 0xff, 0xfc };
 	u8 p[MPA_MARKER_SIZE];
@@ -232,7 +232,7 @@ static u32 find_longest_fpdu(u32 ulpdu_len, bool markers)
  * than a multiple of 512, because the RFC's formula then counts a marker that cannot
  * occur.
  */
-static void mulpdu_is_tight(struct kunit *test)
+static void mulpdu_is_largest_that_fits(struct kunit *test)
 {
 	u32 emss, got, over;
 	int markers;
@@ -279,10 +279,10 @@ static struct kunit_case fpdu_cases[] = {
 	KUNIT_CASE(fpdu_content_is_padded),
 	KUNIT_CASE(fpdu_agrees_with_walk),
 	KUNIT_CASE(fpdu_decode_needs_whole_length),
-	KUNIT_CASE(fpdu_rfc5044_figures),
-	KUNIT_CASE(fpdu_ending_on_boundary),
-	KUNIT_CASE(fpdu_marker_encoding),
-	KUNIT_CASE(mulpdu_is_tight),
+	KUNIT_CASE(fpdu_matches_rfc5044_figures),
+	KUNIT_CASE(marker_after_fpdu_belongs_to_next),
+	KUNIT_CASE(fpdu_markers_are_encoded),
+	KUNIT_CASE(mulpdu_is_largest_that_fits),
 	KUNIT_CASE(mulpdu_has_limits),
 	{}
 };

@@ -23,19 +23,19 @@ struct fixture {
 	u8	memory[BEFORE + MANY * ULPDU_MOST + AFTER_PAYLOAD];
 };
 
-static u8 pattern_byte(u32 i)
+static u8 get_pattern_byte(u32 i)
 {
 	return i * 151 + (i >> 8);
 }
 
 /* Write FPDU number @nth, counted from 0, to @p */
-static void put_fpdu(u8 *p, u32 ulpdu_len, u32 nth)
+static void build_fpdu(u8 *p, u32 ulpdu_len, u32 nth)
 {
 	u32 end = mpa_fpdu_content_len(ulpdu_len) - MPA_CRC_SIZE, i;
 
 	put_unaligned_be16(ulpdu_len, p);
 	for (i = MPA_LEN_SIZE; i < end; i++)
-		p[i] = i < MPA_LEN_SIZE + ulpdu_len ? pattern_byte(nth * ulpdu_len + i) : 0;
+		p[i] = i < MPA_LEN_SIZE + ulpdu_len ? get_pattern_byte(nth * ulpdu_len + i) : 0;
 	mpa_crc_final(mpa_crc_update(mpa_crc_init(), p, end), p + end);
 }
 
@@ -68,7 +68,7 @@ static u32 count_wrong_bytes(const struct fixture *x, u32 ulpdu_len, u32 n)
 	for (k = 0; k < n; k++)
 		for (i = 0; i < payload; i++)
 			wrong += x->memory[BEFORE + k * payload + i] !=
-				 pattern_byte(k * ulpdu_len + MPA_HEADS_MAX + i);
+				 get_pattern_byte(k * ulpdu_len + MPA_HEADS_MAX + i);
 	for (i = BEFORE + (n + 1) * payload + AFTER_PAYLOAD; i < sizeof(x->memory); i++)
 		wrong += x->memory[i] != UNTOUCHED;
 	return wrong;
@@ -102,7 +102,7 @@ static void batch_payloads_are_contiguous(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		mpa_fpdu_batch_begin(&r, sizes[i], reset_memory(x));
 		for (k = 0; k < MANY; k++) {
-			put_fpdu(x->src_bytes, sizes[i], k);
+			build_fpdu(x->src_bytes, sizes[i], k);
 			KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));
 		}
 		KUNIT_EXPECT_EQ_MSG(test, count_wrong_bytes(x, sizes[i], MANY), 0u, "%u bytes",
@@ -117,7 +117,7 @@ static void batch_payloads_are_contiguous(struct kunit *test)
 static void expect_flip_detected(struct kunit *test, struct fixture *x, struct mpa_fpdu_batch *r,
 				 u32 ulpdu_len, u32 bit)
 {
-	put_fpdu(x->src_bytes, ulpdu_len, 2);
+	build_fpdu(x->src_bytes, ulpdu_len, 2);
 	x->src_bytes[bit / 8] ^= 1 << bit % 8;
 	KUNIT_EXPECT_FALSE_MSG(test, copy_and_verify(x, r, x->src_bytes), "%u octets, bit %u",
 			       ulpdu_len, bit);
@@ -138,12 +138,12 @@ static void batch_drops_invalid_fpdu(struct kunit *test)
 		mpa_fpdu_batch_begin(&r, sizes[i], reset_memory(x));
 		left = r.left;
 		for (k = 0; k < 2; k++) {
-			put_fpdu(x->src_bytes, sizes[i], k);
+			build_fpdu(x->src_bytes, sizes[i], k);
 			KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));
 		}
 		for (bit = 0; bit < 8 * r.wire_len; bit++)
 			expect_flip_detected(test, x, &r, sizes[i], bit);
-		put_fpdu(x->src_bytes, sizes[i], 2);
+		build_fpdu(x->src_bytes, sizes[i], 2);
 		KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));
 		KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, sizes[i], 3), 0u);
 		KUNIT_EXPECT_EQ(test, left - 3, r.left);
@@ -154,7 +154,7 @@ static void batch_drops_invalid_fpdu(struct kunit *test)
  * An FPDU is dropped if its header differs from the copy that was made of the header
  * before, even if the CRC is correct.
  */
-static void batch_drops_other_header(struct kunit *test)
+static void batch_drops_changed_header(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
 	u8 head[MPA_HEADS_MAX];
@@ -163,19 +163,19 @@ static void batch_drops_other_header(struct kunit *test)
 
 	for (i = 0; i < MPA_HEADS_MAX; i++) {
 		mpa_fpdu_batch_begin(&r, 44, reset_memory(x));
-		put_fpdu(x->src_bytes, 44, 0);
+		build_fpdu(x->src_bytes, 44, 0);
 		memcpy(head, x->src_bytes, sizeof(head));
 		head[i] ^= 1;
 		KUNIT_EXPECT_FALSE(test, copy_and_verify(x, &r, head));
 		KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, 44, 0), 0u);
-		put_fpdu(x->src_bytes, 44, 0);
+		build_fpdu(x->src_bytes, 44, 0);
 		KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));
 		KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, 44, 1), 0u);
 	}
 }
 
 /* A batch accepts as many FPDUs as fit into MPA_FPDU_BATCH_SIZE bytes, and no more. */
-static void batch_has_capacity(struct kunit *test)
+static void batch_fills_to_capacity(struct kunit *test)
 {
 	u8 octets[MPA_HEADS_MAX];
 	u32 ulpdu, end;
@@ -199,8 +199,8 @@ static void batch_has_capacity(struct kunit *test)
 static struct kunit_case run_cases[] = {
 	KUNIT_CASE(batch_payloads_are_contiguous),
 	KUNIT_CASE(batch_drops_invalid_fpdu),
-	KUNIT_CASE(batch_drops_other_header),
-	KUNIT_CASE(batch_has_capacity),
+	KUNIT_CASE(batch_drops_changed_header),
+	KUNIT_CASE(batch_fills_to_capacity),
 	{}
 };
 

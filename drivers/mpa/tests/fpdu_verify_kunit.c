@@ -30,28 +30,28 @@ struct fixture {
 	u8		fpdu[WIRE_MOST];
 };
 
-static u8 pattern_byte(u32 i)
+static u8 get_pattern_byte(u32 i)
 {
 	return i * 151 + (i >> 8);
 }
 
 /* Write an FPDU byte by byte, with a correct CRC. Return: length of the FPDU. */
-static u32 put_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
+static u32 build_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
 {
 	u32 content = mpa_fpdu_content_len(ulpdu_len), at = 0, i;
 
 	for (i = 0; i < content - MPA_CRC_SIZE; i++) {
-		if (markers && !mpa_marker_dist(start + at)) {
+		if (markers && !mpa_marker_distance(start + at)) {
 			mpa_marker_encode(out + at,
-					  mpa_marker_fpduptr(start, start + at));
+					  mpa_compute_fpduptr(start, start + at));
 			at += MPA_MARKER_SIZE;
 		}
 		out[at++] = i == 0 ? ulpdu_len >> 8 :
 			    i == 1 ? ulpdu_len :
-			    i < MPA_LEN_SIZE + ulpdu_len ? pattern_byte(i) : 0;
+			    i < MPA_LEN_SIZE + ulpdu_len ? get_pattern_byte(i) : 0;
 	}
-	if (markers && !mpa_marker_dist(start + at)) {
-		mpa_marker_encode(out + at, mpa_marker_fpduptr(start, start + at));
+	if (markers && !mpa_marker_distance(start + at)) {
+		mpa_marker_encode(out + at, mpa_compute_fpduptr(start, start + at));
 		at += MPA_MARKER_SIZE;
 	}
 	mpa_crc_final(mpa_crc_update(mpa_crc_init(), out, at), out + at);
@@ -86,7 +86,7 @@ static enum iw_reason copy_and_verify_fpdu(struct source *s, struct mpa_verify *
 	mpa_verify_begin(t, &f, head, fpdu);
 	while ((to = mpa_verify_get_next_dst(t, &len))) {
 		copy_and_change(s, to, len);
-		mpa_verify_process_copied(t, len);
+		mpa_verify_add_copied(t, len);
 	}
 	return mpa_verify_get_result(t);
 }
@@ -118,7 +118,7 @@ static void verify_changing_source(struct kunit *test, struct fixture *x, u32 st
 	struct mpa_verify t = { .markers = markers, .crc = true };
 	u32 len, i, wrong = 0;
 
-	len = put_fpdu(x->right, start, ulpdu_len, markers);
+	len = build_fpdu(x->right, start, ulpdu_len, markers);
 	load_source(x, len);
 	KUNIT_EXPECT_EQ(test, copy_and_verify_fpdu(&x->src, &t, start, x->fpdu), IW_OK);
 	KUNIT_EXPECT_EQ(test, t.f.ulpdu_len, ulpdu_len);
@@ -127,7 +127,7 @@ static void verify_changing_source(struct kunit *test, struct fixture *x, u32 st
 	for (i = 0; i < len; i++)
 		wrong += x->src.times_read[i] != 1;
 	for (i = MPA_LEN_SIZE; i < MPA_LEN_SIZE + ulpdu_len; i++)
-		wrong += x->fpdu[i] != pattern_byte(i);
+		wrong += x->fpdu[i] != get_pattern_byte(i);
 	for (i = mpa_fpdu_content_len(ulpdu_len); i < WIRE_MOST; i++)
 		wrong += x->fpdu[i] != 0xee;
 	KUNIT_EXPECT_EQ_MSG(test, wrong, 0u, "%u octets at %#x, markers %d",
@@ -162,7 +162,7 @@ static void verify_detects_each_change(struct kunit *test)
 	struct mpa_verify t = { .markers = true, .crc = true };
 	u32 start = 300, len, i;
 
-	len = put_fpdu(x->right, start, 601, true);
+	len = build_fpdu(x->right, start, 601, true);
 	for (i = MPA_LEN_SIZE; i < len; i++) {
 		load_source(x, len);
 		x->src.src_bytes[i] ^= 0x10;
@@ -181,7 +181,7 @@ static void verify_detects_wrong_markers(struct kunit *test)
 	struct mpa_verify t = { .markers = true };
 	u32 start = 512, len, at;
 
-	len = put_fpdu(x->right, start, 1200, true);
+	len = build_fpdu(x->right, start, 1200, true);
 	for (at = 0; at < len; at += MPA_MARKER_INTERVAL) {
 		for (t.crc = false; ; t.crc = true) {
 			load_source(x, len);
@@ -203,23 +203,23 @@ static void verify_detects_wrong_markers(struct kunit *test)
  * RFC 5044 4.1, 7.1.1 (MPA-21, MPA-87): if CRC is not in use, an FPDU with any value
  * in the CRC field is valid.
  */
-static void verify_without_crc(struct kunit *test)
+static void verify_ignores_unused_crc(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
 	struct mpa_verify t = { .markers = true };
-	u32 len = put_fpdu(x->right, 4, 77, true);
+	u32 len = build_fpdu(x->right, 4, 77, true);
 
 	memset(x->right + len - MPA_CRC_SIZE, 0xff, MPA_CRC_SIZE);
 	load_source(x, len);
 	KUNIT_EXPECT_EQ(test, copy_and_verify_fpdu(&x->src, &t, 4, x->fpdu), IW_OK);
-	KUNIT_EXPECT_EQ(test, x->fpdu[78], pattern_byte(78));
+	KUNIT_EXPECT_EQ(test, x->fpdu[78], get_pattern_byte(78));
 }
 
 static struct kunit_case take_cases[] = {
 	KUNIT_CASE(verify_reads_each_byte_once),
 	KUNIT_CASE(verify_detects_each_change),
 	KUNIT_CASE(verify_detects_wrong_markers),
-	KUNIT_CASE(verify_without_crc),
+	KUNIT_CASE(verify_ignores_unused_crc),
 	{}
 };
 

@@ -39,7 +39,7 @@ static u8 ours[MPA_FRAME_MAX];
 static const u16 data_lengths[] = { 0, 3, 4, 5, 512, 513 };
 static const u8 revisions[] = { 0, 1, 2, 3, 255 };
 
-static u8 pattern_byte(size_t i)
+static u8 get_pattern_byte(size_t i)
 {
 	return i * 7 + 3;
 }
@@ -55,7 +55,7 @@ static void fill_offer(bool enhanced, u16 pd_len)
 	offer.rtr = DDP_RTR_P2P | DDP_RTR_WRITE;
 	offer.pd_len = pd_len;
 	for (i = 0; i < pd_len; i++)
-		offer.pd[i] = pattern_byte(i);
+		offer.pd[i] = get_pattern_byte(i);
 }
 
 /*
@@ -74,7 +74,7 @@ static size_t build_frame(const struct given *g)
 	frame[18] = g->pd_len >> 8;
 	frame[19] = g->pd_len;
 	for (i = 20; i < len; i++)
-		frame[i] = pattern_byte(i - 20);
+		frame[i] = get_pattern_byte(i - 20);
 	return len;
 }
 
@@ -86,7 +86,7 @@ static void begin_startup(const struct given *g)
 		return;
 	fill_offer(g->enhanced, 8);
 	mpa_startup_set_offer(&su, &offer);
-	mpa_startup_handle_sent(&su);
+	mpa_startup_record_sent(&su);
 }
 
 /*
@@ -120,7 +120,7 @@ static enum mpa_want set_close_reason(enum iw_reason *why, enum iw_reason becaus
  * Reference: get the next step that RFC 5044 7.1.1 and RFC 6581 6, 9 and 10 require
  * after the peer's frame
  */
-static enum mpa_want expected_next_step(const struct given *g, enum iw_reason *why)
+static enum mpa_want get_expected_next_step(const struct given *g, enum iw_reason *why)
 {
 	bool word = g->rev == 2 && g->flags & 0x10;
 	bool no = g->initiator && g->flags & 0x20;
@@ -210,7 +210,7 @@ static void expect_same_bytewise(struct kunit *test, const struct given *g,
  * MPA-86, MPA-88, MPA-89, MPA-91, MPA-93 to MPA-95, MPA-97 to MPA-99, MPA-120,
  * MPA-138. RFC 6581 6, 10: MPA2-5, MPA2-8, MPA2-9, MPA2-63, MPA2-66.
  */
-static void startup_truth_table(struct kunit *test)
+static void startup_matches_reference(struct kunit *test)
 {
 	struct outcome o, ref;
 	struct given g;
@@ -220,7 +220,7 @@ static void startup_truth_table(struct kunit *test)
 		if (!set_combination(&g, i))
 			continue;
 		ref.eaten = build_frame(&g);
-		ref.want = expected_next_step(&g, &ref.why);
+		ref.want = get_expected_next_step(&g, &ref.why);
 		begin_startup(&g);
 		feed_frame(&o, sizeof(frame), sizeof(frame));
 		KUNIT_EXPECT_EQ_MSG(test, o.want, ref.want,
@@ -244,7 +244,7 @@ static void startup_truth_table(struct kunit *test)
  * A valid frame of each kind leads to the same result, wherever it is split in two,
  * and the byte after the frame is not consumed.
  */
-static void startup_every_cut(struct kunit *test)
+static void startup_accepts_split_frames(struct kunit *test)
 {
 	static const struct given kinds[] = {
 		{ .ours = 2, .rev = 2, .flags = 0xd0, .pd_len = 512 },
@@ -269,7 +269,7 @@ static void startup_every_cut(struct kunit *test)
 					cut == len ? 0 :
 					mpa_startup_process_input(&su, frame + cut,
 								  len - cut + 1));
-			EXPECT_WANT(test, &su, expected_next_step(&kinds[i], &why));
+			EXPECT_WANT(test, &su, get_expected_next_step(&kinds[i], &why));
 			KUNIT_EXPECT_EQ(test, su.why, why);
 		}
 	}
@@ -299,7 +299,7 @@ static void startup_missing_len_ends_with_frame(struct kunit *test)
  * RFC 5044 7.1.1, 7.1.2 (5), (8) (MPA-80, MPA-82, MPA-114, MPA-118): a wrong key is
  * refused at its first wrong byte.
  */
-static void startup_wrong_key(struct kunit *test)
+static void startup_refuses_wrong_key(struct kunit *test)
 {
 	struct given g = { .ours = 2, .rev = 1 };
 	struct outcome o;
@@ -330,7 +330,7 @@ static void startup_wrong_key(struct kunit *test)
  * RFC 5044 7.1.1 (MPA-97): a truncated frame is an error. RFC 6581 10 (MPA2-67): an
  * initiator retries if the peer closes without a Reply to an enhanced Request.
  */
-static void startup_eof(struct kunit *test)
+static void startup_ends_or_retries_on_eof(struct kunit *test)
 {
 	struct given g = { .ours = 2, .rev = 2, .flags = 0x10, .pd_len = 30 };
 	bool truncated;
@@ -347,7 +347,7 @@ static void startup_eof(struct kunit *test)
 		if (g.initiator && !g.enhanced)
 			frame[16] = 0;
 		feed_frame(&o, n, 50);
-		mpa_startup_handle_eof(&su, true);
+		mpa_startup_record_eof(&su, true);
 		KUNIT_EXPECT_EQ(test, su.why, truncated ? IW_MPA_STARTUP :
 				IW_MPA_LOST);
 		EXPECT_WANT(test, &su, g.enhanced && !truncated ?
@@ -359,7 +359,7 @@ static void startup_eof(struct kunit *test)
  * If the peer closes before our accepting Reply is sent, start-up fails. A rejecting
  * Reply is sent even if the peer has closed.
  */
-static void startup_eof_before_reply(struct kunit *test)
+static void startup_fails_on_eof_before_reply(struct kunit *test)
 {
 	struct given g = { .ours = 2, .rev = 1 };
 	struct outcome o;
@@ -369,7 +369,7 @@ static void startup_eof_before_reply(struct kunit *test)
 
 	begin_startup(&g);
 	feed_frame(&o, 20, 20);
-	mpa_startup_handle_eof(&su, true);
+	mpa_startup_record_eof(&su, true);
 	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
 	KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), -ENOTCONN);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), -ENOTCONN);
@@ -377,19 +377,19 @@ static void startup_eof_before_reply(struct kunit *test)
 	begin_startup(&g);
 	feed_frame(&o, 20, 20);
 	mpa_startup_set_offer(&su, &offer);
-	mpa_startup_handle_eof(&su, true);
+	mpa_startup_record_eof(&su, true);
 	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
 
 	/* the rejecting Reply is still sent, and start-up ends afterwards */
 	begin_startup(&g);
 	feed_frame(&o, 20, 20);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), 0);
-	mpa_startup_handle_eof(&su, true);
+	mpa_startup_record_eof(&su, true);
 	EXPECT_WANT(test, &su, MPA_WANT_WRITE);
-	mpa_startup_handle_sent(&su);
+	mpa_startup_record_sent(&su);
 	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
 	KUNIT_EXPECT_EQ(test, su.why, IW_LOCAL_CLOSE);
-	mpa_startup_handle_eof(&su, true);
+	mpa_startup_record_eof(&su, true);
 	KUNIT_EXPECT_EQ(test, su.why, IW_LOCAL_CLOSE);
 }
 
@@ -397,7 +397,7 @@ static void startup_eof_before_reply(struct kunit *test)
  * RFC 5044 7.1.1, 7.1.2 (2), (9) (MPA-97, MPA-102): start-up fails if the
  * initiator sends data between its Request and our Reply.
  */
-static void startup_extra_bytes(struct kunit *test)
+static void startup_refuses_early_data(struct kunit *test)
 {
 	struct given g = { .ours = 2, .rev = 1, .pd_len = 5 };
 	struct outcome o;
@@ -418,7 +418,7 @@ static void startup_extra_bytes(struct kunit *test)
  * RFC 6581 10 (MPA2-67): if the Reply to an enhanced Request is not enhanced, the
  * initiator retries with revision 1 and succeeds.
  */
-static void startup_fall_back(struct kunit *test)
+static void startup_falls_back_to_revision_1(struct kunit *test)
 {
 	struct given g = { .initiator = true, .enhanced = true, .ours = 2,
 			   .rev = 1, .flags = 0x60, .pd_len = 9 };
@@ -437,7 +437,7 @@ static void startup_fall_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_REV], 1);
 	KUNIT_EXPECT_EQ(test, memcmp(ours + 20, offer.pd, 8), 0);
 
-	mpa_startup_handle_sent(&su);
+	mpa_startup_record_sent(&su);
 	g.flags = 0x80;
 	build_frame(&g);
 	feed_frame(&o, 29, 29);
@@ -449,7 +449,7 @@ static void startup_fall_back(struct kunit *test)
 /* Let the peer close after our Request; expect that the next Request has revision @rev */
 static void expect_next_revision(struct kunit *test, bool acked, u8 rev)
 {
-	mpa_startup_handle_eof(&su, acked);
+	mpa_startup_record_eof(&su, acked);
 	EXPECT_WANT(test, &su, MPA_WANT_RETRY);
 	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
 	mpa_startup_retry(&su);
@@ -458,7 +458,7 @@ static void expect_next_revision(struct kunit *test, bool acked, u8 rev)
 			rev == 2 ? 32 : 28);
 	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_FLAGS], rev == 2 ? MPA_FLAG_S : 0);
 	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_REV], rev);
-	mpa_startup_handle_sent(&su);
+	mpa_startup_record_sent(&su);
 }
 
 /*
@@ -466,7 +466,7 @@ static void expect_next_revision(struct kunit *test, bool acked, u8 rev)
  * Request may support revision 2, so the initiator repeats the Request once. After
  * that, or if the Request was acknowledged, the initiator uses revision 1.
  */
-static void startup_repeat(struct kunit *test)
+static void startup_repeats_unacked_request(struct kunit *test)
 {
 	struct given g = { .initiator = true, .enhanced = true, .ours = 2 };
 
@@ -476,26 +476,26 @@ static void startup_repeat(struct kunit *test)
 	begin_startup(&g);
 	expect_next_revision(test, false, 2);
 	expect_next_revision(test, true, 1);
-	mpa_startup_handle_eof(&su, false);
+	mpa_startup_record_eof(&su, false);
 	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
 
 	begin_startup(&g);
 	expect_next_revision(test, false, 2);
 	expect_next_revision(test, false, 1);
-	mpa_startup_handle_eof(&su, false);
+	mpa_startup_record_eof(&su, false);
 	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
 }
 
 static struct kunit_case startup_cases[] = {
-	KUNIT_CASE(startup_truth_table),
-	KUNIT_CASE(startup_every_cut),
+	KUNIT_CASE(startup_matches_reference),
+	KUNIT_CASE(startup_accepts_split_frames),
 	KUNIT_CASE(startup_missing_len_ends_with_frame),
-	KUNIT_CASE(startup_wrong_key),
-	KUNIT_CASE(startup_eof),
-	KUNIT_CASE(startup_eof_before_reply),
-	KUNIT_CASE(startup_extra_bytes),
-	KUNIT_CASE(startup_fall_back),
-	KUNIT_CASE(startup_repeat),
+	KUNIT_CASE(startup_refuses_wrong_key),
+	KUNIT_CASE(startup_ends_or_retries_on_eof),
+	KUNIT_CASE(startup_fails_on_eof_before_reply),
+	KUNIT_CASE(startup_refuses_early_data),
+	KUNIT_CASE(startup_falls_back_to_revision_1),
+	KUNIT_CASE(startup_repeats_unacked_request),
 	{}
 };
 

@@ -51,7 +51,7 @@ static void expect_frame(struct kunit *test, const u8 *want, size_t len)
  * 6581 6, 9 (MPA2-4, MPA2-10, MPA2-25): Requests of revisions 1 and 2 are encoded
  * correctly.
  */
-static void startup_request_bytes(struct kunit *test)
+static void startup_encodes_request(struct kunit *test)
 {
 	static const u8 plain[] = {
 		'M', 'P', 'A', ' ', 'I', 'D', ' ', 'R', 'e', 'q', ' ',
@@ -97,7 +97,7 @@ static void expect_refused(struct kunit *test)
  * RFC 5044 7.1.1 (MPA-99), RFC 6581 7 (MPA2-15): Private Data of the maximum length
  * is accepted, and Private Data with one more byte is refused.
  */
-static void startup_offer_limits(struct kunit *test)
+static void startup_limits_private_data(struct kunit *test)
 {
 	int enhanced;
 	u16 most;
@@ -168,7 +168,7 @@ static void startup_reply_follows_request(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ours[16], want);
 		KUNIT_EXPECT_EQ(test, ours[17], rev);
 		KUNIT_EXPECT_EQ(test, ours[19], word ? 5 : 1);
-		mpa_startup_handle_sent(&su);
+		mpa_startup_record_sent(&su);
 		EXPECT_WANT(test, &su, accept ? MPA_WANT_ENTER :
 			    MPA_WANT_CLOSE);
 	}
@@ -179,7 +179,7 @@ static void startup_reply_follows_request(struct kunit *test)
  * ORD, the Reply still has an IRD/ORD word. The ULP cannot accept such a Request
  * without giving IRD and ORD.
  */
-static void startup_reject_without_depths(struct kunit *test)
+static void startup_rejects_without_depths(struct kunit *test)
 {
 	static const u8 word[] = { 0xbf, 0xff, 0x3f, 0xff };
 
@@ -199,7 +199,7 @@ static void startup_reject_without_depths(struct kunit *test)
  * flags are unchanged after encoding and decoding; without flag A, no other RTR flag
  * is set after decoding.
  */
-static void startup_ird_ord_word(struct kunit *test)
+static void startup_ird_ord_word_survives_round_trip(struct kunit *test)
 {
 	struct ddp_offer *a = &offer, *b = &other.peer;
 	u32 i, word;
@@ -209,8 +209,8 @@ static void startup_ird_ord_word(struct kunit *test)
 		a->ird = i >> 4;
 		a->ord = a->ird ^ 0x3fff;
 		a->rtr = i & 15;
-		word = ddp_offer_encode_word(a);
-		ddp_offer_decode_word(b, word);
+		word = ddp_offer_encode_ird_ord(a);
+		ddp_offer_decode_ird_ord(b, word);
 		KUNIT_EXPECT_EQ(test, word & 0x3fff3fff,
 				(u32)a->ird << 16 | a->ord);
 		KUNIT_EXPECT_EQ(test, a->ird, b->ird);
@@ -219,11 +219,11 @@ static void startup_ird_ord_word(struct kunit *test)
 				(u8)(i & DDP_RTR_P2P ? a->rtr : 0));
 	}
 	/* each RTR flag is decoded from its own bit, and only if flag A is set */
-	ddp_offer_decode_word(b, 0xc0000000);
+	ddp_offer_decode_ird_ord(b, 0xc0000000);
 	KUNIT_EXPECT_EQ(test, b->rtr, DDP_RTR_P2P | DDP_RTR_SEND);
-	ddp_offer_decode_word(b, 0x80004000);
+	ddp_offer_decode_ird_ord(b, 0x80004000);
 	KUNIT_EXPECT_EQ(test, b->rtr, DDP_RTR_P2P | DDP_RTR_READ);
-	ddp_offer_decode_word(b, 0x4000c000);
+	ddp_offer_decode_ird_ord(b, 0x4000c000);
 	KUNIT_EXPECT_EQ(test, b->rtr, 0);
 }
 
@@ -232,7 +232,7 @@ static void transfer_frame(struct mpa_startup *from, struct mpa_startup *to)
 {
 	size_t len = mpa_startup_encode_frame(from, ours, sizeof(ours));
 
-	mpa_startup_handle_sent(from);
+	mpa_startup_record_sent(from);
 	mpa_startup_process_input(to, ours, len);
 }
 
@@ -265,7 +265,7 @@ static void expect_agreement(struct kunit *test, bool word)
  * RFC 5044 4.4, 7.1 (MPA-42, MPA-84, MPA-86, MPA-112): our initiator and our
  * responder agree on all parameters, for all combinations of their settings.
  */
-static void startup_both_ends(struct kunit *test)
+static void startup_both_ends_agree(struct kunit *test)
 {
 	bool lost, word;
 	u32 i;
@@ -281,7 +281,7 @@ static void startup_both_ends(struct kunit *test)
 		lost = mpa_startup_get_next_step(&other) == MPA_WANT_CLOSE;
 		KUNIT_EXPECT_EQ(test, lost, word && i & 1 && !(i & 8));
 		if (lost) {
-			mpa_startup_handle_eof(&su, true);
+			mpa_startup_record_eof(&su, true);
 			mpa_startup_retry(&su);
 			mpa_startup_init(&other, false, 1, i & 16, i & 32);
 			transfer_frame(&su, &other);
@@ -293,12 +293,12 @@ static void startup_both_ends(struct kunit *test)
 }
 
 static struct kunit_case startup_send_cases[] = {
-	KUNIT_CASE(startup_request_bytes),
-	KUNIT_CASE(startup_offer_limits),
+	KUNIT_CASE(startup_encodes_request),
+	KUNIT_CASE(startup_limits_private_data),
 	KUNIT_CASE(startup_reply_follows_request),
-	KUNIT_CASE(startup_reject_without_depths),
-	KUNIT_CASE(startup_ird_ord_word),
-	KUNIT_CASE(startup_both_ends),
+	KUNIT_CASE(startup_rejects_without_depths),
+	KUNIT_CASE(startup_ird_ord_word_survives_round_trip),
+	KUNIT_CASE(startup_both_ends_agree),
 	{}
 };
 

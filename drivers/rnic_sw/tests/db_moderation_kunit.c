@@ -15,7 +15,7 @@ static u32 ring_doorbells(struct db_mod *b, u64 *now, u32 n, u32 gap)
 
 	while (n--) {
 		*now += gap;
-		if (db_mod_record_doorbell(b, *now))
+		if (db_mod_doorbell_starts_coalescing(b, *now))
 			nr_periods++;
 		else
 			db_mod_record_transmitted(b, *now);
@@ -41,7 +41,7 @@ static void streak_starts_period(struct kunit *test)
  * A doorbell counts as quick only if it rings less than DB_MOD_QUICK_NS after
  * the previous doorbell or period.
  */
-static void quick_doorbell_limit(struct kunit *test)
+static void only_quick_doorbells_count(struct kunit *test)
 {
 	u64 now = START;
 	struct db_mod b;
@@ -72,7 +72,7 @@ static void slow_doorbell_resets_streak(struct kunit *test)
  * A doorbell does not count as quick if the clock has not advanced, or has gone
  * back.
  */
-static void stopped_clock(struct kunit *test)
+static void stopped_clock_is_not_quick(struct kunit *test)
 {
 	u64 now = START;
 	struct db_mod b;
@@ -81,7 +81,7 @@ static void stopped_clock(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, 1000, 0));
 	KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, DB_MOD_STREAK - 1, 1));
 	now -= 2;
-	KUNIT_EXPECT_FALSE(test, db_mod_record_doorbell(&b, now));
+	KUNIT_EXPECT_FALSE(test, db_mod_doorbell_starts_coalescing(&b, now));
 }
 
 /*
@@ -150,9 +150,9 @@ static void late_period_is_not_worthwhile(struct kunit *test)
 
 static struct kunit_case db_mod_cases[] = {
 	KUNIT_CASE(streak_starts_period),
-	KUNIT_CASE(quick_doorbell_limit),
+	KUNIT_CASE(only_quick_doorbells_count),
 	KUNIT_CASE(slow_doorbell_resets_streak),
-	KUNIT_CASE(stopped_clock),
+	KUNIT_CASE(stopped_clock_is_not_quick),
 	KUNIT_CASE(short_period_doubles_threshold),
 	KUNIT_CASE(late_period_is_not_worthwhile),
 	{}

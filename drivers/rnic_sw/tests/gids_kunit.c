@@ -10,7 +10,7 @@
 static struct gid table[GIDS_MAX];
 static struct gids_update update;
 
-static struct gid gid_of(u32 address)
+static struct gid make_gid(u32 address)
 {
 	struct gid gid = { { 0, (__force __be64)(u64)address } };
 
@@ -24,7 +24,7 @@ static void update_range(u32 from, u32 to)
 
 	gids_begin_update(&update, table, FIRST);
 	for (; from < to; from++) {
-		gid = gid_of(from);
+		gid = make_gid(from);
 		gids_add(&update, &gid);
 	}
 	gids_finish_update(&update);
@@ -37,7 +37,7 @@ static void update_letters(const char *addresses)
 
 	gids_begin_update(&update, table, FIRST);
 	for (; *addresses; addresses++) {
-		gid = gid_of(*addresses);
+		gid = make_gid(*addresses);
 		gids_add(&update, &gid);
 	}
 	gids_finish_update(&update);
@@ -50,7 +50,7 @@ static bool has_letters(const char *addresses)
 	u32 i;
 
 	for (i = FIRST; i < GIDS_MAX; i++) {
-		gid = gid_of(*addresses && *addresses != '-' ? *addresses : 0);
+		gid = make_gid(*addresses && *addresses != '-' ? *addresses : 0);
 		if (memcmp(&table[i], &gid, sizeof(gid)))
 			return false;
 		if (*addresses)
@@ -65,7 +65,7 @@ static int gids_init(struct kunit *test)
 
 	memset(table, 0, sizeof(table));
 	for (i = 0; i < FIRST; i++)
-		table[i] = gid_of(1000 + i);
+		table[i] = make_gid(1000 + i);
 	return 0;
 }
 
@@ -75,7 +75,7 @@ static void gids_exit(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < FIRST; i++) {
-		gid = gid_of(1000 + i);
+		gid = make_gid(1000 + i);
 		KUNIT_EXPECT_TRUE(test, !memcmp(&table[i], &gid, sizeof(gid)));
 	}
 }
@@ -131,7 +131,7 @@ static void full_table_keeps_its_entries(struct kunit *test)
 }
 
 /* Two GIDs are different if either of their halves differs */
-static void halves_are_compared(struct kunit *test)
+static void both_gid_halves_are_compared(struct kunit *test)
 {
 	struct gid a = { { (__force __be64)1ull, (__force __be64)2ull } };
 	struct gid b = { { (__force __be64)1ull, (__force __be64)3ull } };
@@ -148,14 +148,14 @@ static void halves_are_compared(struct kunit *test)
 }
 
 /* Checks become rarer, and end within two minutes */
-static void checks_end(struct kunit *test)
+static void checks_end_within_two_minutes(struct kunit *test)
 {
 	u32 delay = GIDS_DELAY_MIN, sum = 0;
 
 	while (delay) {
 		KUNIT_ASSERT_LE(test, delay, GIDS_DELAY_MAX);
 		sum += delay;
-		delay = gids_next_delay(delay);
+		delay = gids_compute_next_delay(delay);
 	}
 	KUNIT_EXPECT_GT(test, sum, 30000u);
 	KUNIT_EXPECT_LT(test, sum, 120000u);
@@ -166,8 +166,8 @@ static struct kunit_case gids_cases[] = {
 	KUNIT_CASE(other_entries_keep_their_index),
 	KUNIT_CASE(same_address_has_one_entry),
 	KUNIT_CASE(full_table_keeps_its_entries),
-	KUNIT_CASE(halves_are_compared),
-	KUNIT_CASE(checks_end),
+	KUNIT_CASE(both_gid_halves_are_compared),
+	KUNIT_CASE(checks_end_within_two_minutes),
 	{}
 };
 

@@ -118,7 +118,7 @@ static const char *check_accept_flags(const struct negotiation_local *me,
  * RFC 6581 9.1: MPA2-27 to MPA2-29, MPA2-36, MPA2-37, MPA2-39.  RFC 6581 9.2: MPA2-43 to
  * MPA2-46, MPA2-48, MPA2-53 to MPA2-55.  RFC 6581 12: MPA2-68.
  */
-static void every_request(struct kunit *test)
+static void reply_obeys_rfc_for_every_request(struct kunit *test)
 {
 	struct negotiation_result r;
 	struct negotiation_local me;
@@ -177,7 +177,8 @@ static const char *check_final_ird(const struct negotiation_local *me,
  * Compute the RTR types that an initiator can send according to RFC 6581 9.2; a Read also
  * needs an ORD of at least 1
  */
-static u8 usable_rtr_types(const struct negotiation_local *me, const struct negotiation_side *rep)
+static u8 get_usable_rtr_types(const struct negotiation_local *me,
+			       const struct negotiation_side *rep)
 {
 	u8 both = me->rtr & rep->rtr;
 
@@ -194,7 +195,7 @@ static const char *check_final_flags(const struct negotiation_local *me,
 				     const struct negotiation_result *r)
 {
 	bool p2p = (req->rtr | rep->rtr) & NEG_RTR_P2P;
-	u8 can = usable_rtr_types(me, rep);
+	u8 can = get_usable_rtr_types(me, rep);
 
 	if (r->why != IW_OK && r->rtr)
 		return "MPA2-50: a Terminate is first";
@@ -220,7 +221,7 @@ static const char *check_final_flags(const struct negotiation_local *me,
  * RFC 6581 9.1: MPA2-32 to MPA2-34, MPA2-36, MPA2-38, MPA2-40.  RFC 6581 9.2: MPA2-49 to
  * MPA2-51, MPA2-55.
  */
-static void every_reply(struct kunit *test)
+static void result_obeys_rfc_for_every_reply(struct kunit *test)
 {
 	struct negotiation_result r;
 	struct negotiation_local me;
@@ -232,7 +233,7 @@ static void every_reply(struct kunit *test)
 		me = pop_local_config(&x);
 		rep = pop_side_config(&x);
 		negotiation_build_request(&me, &req);
-		negotiation_process_reply(&me, &req, &rep, &r);
+		negotiation_evaluate_reply(&me, &req, &rep, &r);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok",
 				       check_final_ord(&me, &rep, &r),
 				       "case %u", i);
@@ -269,7 +270,7 @@ static const char *check_request_word(const struct negotiation_local *me,
  *
  * RFC 6581 9.2: MPA2-41, MPA2-42, MPA2-52, MPA2-54.  RFC 6581 10: MPA2-62.
  */
-static void every_own_request(struct kunit *test)
+static void own_request_announces_config(struct kunit *test)
 {
 	struct negotiation_local me;
 	struct negotiation_side req;
@@ -297,7 +298,7 @@ static const char *check_both_ends(const struct negotiation_local *a,
 
 	negotiation_build_request(a, &req);
 	negotiation_build_reply(b, &req, &rep, &rb);
-	negotiation_process_reply(a, &req, &rep, &ra);
+	negotiation_evaluate_reply(a, &req, &rep, &ra);
 	if (ra.why != IW_OK && ra.why != IW_MPA_RTR)
 		return "why";
 	if (ra.ord > rb.ird)
@@ -314,7 +315,7 @@ static const char *check_both_ends(const struct negotiation_local *a,
 	return "ok";
 }
 
-static void every_pair(struct kunit *test)
+static void both_ends_agree_for_every_pair(struct kunit *test)
 {
 	struct negotiation_local a, b;
 	u32 i, x;
@@ -334,7 +335,7 @@ static void every_pair(struct kunit *test)
  *
  * RFC 6581 10: MPA2-61, MPA2-65
  */
-static void plain_peers(struct kunit *test)
+static void plain_peer_gets_plain_form(struct kunit *test)
 {
 	const struct negotiation_local me = {
 		.ird = 5, .ord = 200, .max = LIMIT, .rtr = 0xf, .enhanced = true,
@@ -351,7 +352,7 @@ static void plain_peers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, (int)r.rtr);
 
 	negotiation_build_request(&me, &side);
-	negotiation_process_reply(&me, &side, &plain, &r);
+	negotiation_evaluate_reply(&me, &side, &plain, &r);
 	KUNIT_EXPECT_EQ(test, IW_OK, r.why);
 	KUNIT_EXPECT_EQ(test, 5, (int)r.ird);
 	KUNIT_EXPECT_EQ(test, LIMIT, (int)r.ord);
@@ -364,7 +365,7 @@ static void plain_peers(struct kunit *test)
  *
  * RFC 6581 9.1: MPA2-28
  */
-static void read_without_depth(struct kunit *test)
+static void rtr_read_raises_depths_to_one(struct kunit *test)
 {
 	const struct negotiation_local a = {
 		.max = LIMIT, .rtr = NEG_RTR_P2P | NEG_RTR_READ, .enhanced = true,
@@ -375,7 +376,7 @@ static void read_without_depth(struct kunit *test)
 
 	negotiation_build_request(&a, &req);
 	negotiation_build_reply(&b, &req, &rep, &rb);
-	negotiation_process_reply(&a, &req, &rep, &ra);
+	negotiation_evaluate_reply(&a, &req, &rep, &ra);
 	KUNIT_EXPECT_EQ(test, 1, (int)rep.ird);
 	KUNIT_EXPECT_EQ(test, 1, (int)rb.ird);
 	KUNIT_EXPECT_EQ(test, NEG_RTR_READ, (int)rb.rtr);
@@ -385,12 +386,12 @@ static void read_without_depth(struct kunit *test)
 }
 
 static struct kunit_case neg_cases[] = {
-	KUNIT_CASE(every_request),
-	KUNIT_CASE(every_reply),
-	KUNIT_CASE(every_own_request),
-	KUNIT_CASE(every_pair),
-	KUNIT_CASE(plain_peers),
-	KUNIT_CASE(read_without_depth),
+	KUNIT_CASE(reply_obeys_rfc_for_every_request),
+	KUNIT_CASE(result_obeys_rfc_for_every_reply),
+	KUNIT_CASE(own_request_announces_config),
+	KUNIT_CASE(both_ends_agree_for_every_pair),
+	KUNIT_CASE(plain_peer_gets_plain_form),
+	KUNIT_CASE(rtr_read_raises_depths_to_one),
 	{}
 };
 

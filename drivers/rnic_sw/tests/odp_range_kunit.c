@@ -22,15 +22,15 @@ static void expect_span(struct kunit *test, struct odp_span s, u64 chunk,
  */
 static void span_ends_at_edges(struct kunit *test)
 {
-	expect_span(test, odp_next_span(0, 1, SHIFT), 0, 0, 1);
-	expect_span(test, odp_next_span(PAGE - 1, PAGE, SHIFT), 0, 0, 1);
-	expect_span(test, odp_next_span(PAGE - 1, PAGE + 1, SHIFT), 0, 0, 2);
-	expect_span(test, odp_next_span(CHUNK - 1, CHUNK + 1, SHIFT), 0,
+	expect_span(test, odp_compute_next_span(0, 1, SHIFT), 0, 0, 1);
+	expect_span(test, odp_compute_next_span(PAGE - 1, PAGE, SHIFT), 0, 0, 1);
+	expect_span(test, odp_compute_next_span(PAGE - 1, PAGE + 1, SHIFT), 0, 0, 2);
+	expect_span(test, odp_compute_next_span(CHUNK - 1, CHUNK + 1, SHIFT), 0,
 		    ODP_CHUNK_PAGES - 1, 1);
-	expect_span(test, odp_next_span(CHUNK, CHUNK + 1, SHIFT), 1, 0, 1);
-	expect_span(test, odp_next_span(CHUNK, 3 * CHUNK, SHIFT), 1, 0, ODP_BATCH);
-	KUNIT_EXPECT_EQ(test, 0u, odp_next_span(5, 5, SHIFT).pages);
-	KUNIT_EXPECT_EQ(test, 0u, odp_next_span(0, 0, SHIFT).pages);
+	expect_span(test, odp_compute_next_span(CHUNK, CHUNK + 1, SHIFT), 1, 0, 1);
+	expect_span(test, odp_compute_next_span(CHUNK, 3 * CHUNK, SHIFT), 1, 0, ODP_BATCH);
+	KUNIT_EXPECT_EQ(test, 0u, odp_compute_next_span(5, 5, SHIFT).pages);
+	KUNIT_EXPECT_EQ(test, 0u, odp_compute_next_span(0, 0, SHIFT).pages);
 }
 
 /* Successive spans cover each byte of a range exactly once. */
@@ -46,7 +46,7 @@ static void spans_cover_range_once(struct kunit *test)
 		from = prandom_u32_state(&rnd);
 		end = from + prandom_u32_state(&rnd) % (4 * CHUNK);
 		for (at = from; at < end;) {
-			s = odp_next_span(at, end, SHIFT);
+			s = odp_compute_next_span(at, end, SHIFT);
 			KUNIT_ASSERT_EQ(test, at >> SHIFT,
 					s.chunk * ODP_CHUNK_PAGES + s.first);
 			KUNIT_ASSERT_TRUE(test, s.pages && s.pages <= ODP_BATCH);
@@ -60,39 +60,39 @@ static void spans_cover_range_once(struct kunit *test)
 }
 
 /*
- * odp_span_in_chunk() returns the pages that the range and the chunk have in
+ * odp_compute_span_in_chunk() returns the pages that the range and the chunk have in
  * common, and 0 pages if there are none.
  */
-static void span_in_chunk(struct kunit *test)
+static void span_in_chunk_is_intersection(struct kunit *test)
 {
 	const u64 all = ODP_CHUNK_PAGES;
 
-	expect_span(test, odp_span_in_chunk(1, 0, U64_MAX, SHIFT), 1, 0, all);
-	expect_span(test, odp_span_in_chunk(1, CHUNK, 2 * CHUNK, SHIFT), 1, 0, all);
-	expect_span(test, odp_span_in_chunk(1, CHUNK + PAGE, CHUNK + 2 * PAGE, SHIFT),
+	expect_span(test, odp_compute_span_in_chunk(1, 0, U64_MAX, SHIFT), 1, 0, all);
+	expect_span(test, odp_compute_span_in_chunk(1, CHUNK, 2 * CHUNK, SHIFT), 1, 0, all);
+	expect_span(test, odp_compute_span_in_chunk(1, CHUNK + PAGE, CHUNK + 2 * PAGE, SHIFT),
 		    1, 1, 1);
-	expect_span(test, odp_span_in_chunk(1, CHUNK - 1, CHUNK + 1, SHIFT), 1, 0, 1);
-	expect_span(test, odp_span_in_chunk(1, 2 * CHUNK - 1, 3 * CHUNK, SHIFT), 1,
+	expect_span(test, odp_compute_span_in_chunk(1, CHUNK - 1, CHUNK + 1, SHIFT), 1, 0, 1);
+	expect_span(test, odp_compute_span_in_chunk(1, 2 * CHUNK - 1, 3 * CHUNK, SHIFT), 1,
 		    all - 1, 1);
-	KUNIT_EXPECT_EQ(test, 0u, odp_span_in_chunk(1, 0, CHUNK, SHIFT).pages);
+	KUNIT_EXPECT_EQ(test, 0u, odp_compute_span_in_chunk(1, 0, CHUNK, SHIFT).pages);
 	KUNIT_EXPECT_EQ(test, 0u,
-			odp_span_in_chunk(1, 2 * CHUNK, U64_MAX, SHIFT).pages);
+			odp_compute_span_in_chunk(1, 2 * CHUNK, U64_MAX, SHIFT).pages);
 	KUNIT_EXPECT_EQ(test, 0u,
-			odp_span_in_chunk(1, CHUNK + 5, CHUNK + 5, SHIFT).pages);
+			odp_compute_span_in_chunk(1, CHUNK + 5, CHUNK + 5, SHIFT).pages);
 }
 
 /*
- * The look-ahead range of odp_lookahead_end() ends after ODP_AHEAD pages, or at the
+ * The look-ahead range of odp_compute_lookahead_end() ends after ODP_AHEAD pages, or at the
  * end of the MR if that is nearer.
  */
 static void lookahead_is_limited(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 100ull, odp_lookahead_end(100, 100, SHIFT));
-	KUNIT_EXPECT_EQ(test, 100ull, odp_lookahead_end(100, 50, SHIFT));
-	KUNIT_EXPECT_EQ(test, 200ull, odp_lookahead_end(100, 200, SHIFT));
+	KUNIT_EXPECT_EQ(test, 100ull, odp_compute_lookahead_end(100, 100, SHIFT));
+	KUNIT_EXPECT_EQ(test, 100ull, odp_compute_lookahead_end(100, 50, SHIFT));
+	KUNIT_EXPECT_EQ(test, 200ull, odp_compute_lookahead_end(100, 200, SHIFT));
 	KUNIT_EXPECT_EQ(test, 100 + ODP_AHEAD * PAGE,
-			odp_lookahead_end(100, U64_MAX, SHIFT));
-	KUNIT_EXPECT_EQ(test, U64_MAX, odp_lookahead_end(U64_MAX - 1, U64_MAX, SHIFT));
+			odp_compute_lookahead_end(100, U64_MAX, SHIFT));
+	KUNIT_EXPECT_EQ(test, U64_MAX, odp_compute_lookahead_end(U64_MAX - 1, U64_MAX, SHIFT));
 }
 
 /*
@@ -134,7 +134,7 @@ static void addr_mask_excludes_tag(struct kunit *test)
 static struct kunit_case odp_range_cases[] = {
 	KUNIT_CASE(span_ends_at_edges),
 	KUNIT_CASE(spans_cover_range_once),
-	KUNIT_CASE(span_in_chunk),
+	KUNIT_CASE(span_in_chunk_is_intersection),
 	KUNIT_CASE(lookahead_is_limited),
 	KUNIT_CASE(addr_mask_excludes_tag),
 	{}

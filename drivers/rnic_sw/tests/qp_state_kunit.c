@@ -28,7 +28,7 @@ static void every_transition_is_as_expected(struct kunit *test)
 }
 
 /* Every state except ERROR permits the transition to ERROR. */
-static void error_from_everywhere(struct kunit *test)
+static void every_state_may_become_error(struct kunit *test)
 {
 	int from;
 
@@ -46,7 +46,7 @@ static void every_state_has_a_name(struct kunit *test)
 
 static struct kunit_case qp_state_cases[] = {
 	KUNIT_CASE(every_transition_is_as_expected),
-	KUNIT_CASE(error_from_everywhere),
+	KUNIT_CASE(every_state_may_become_error),
 	KUNIT_CASE(every_state_has_a_name),
 	{}
 };

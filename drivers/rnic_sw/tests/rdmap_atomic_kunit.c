@@ -27,7 +27,7 @@ static const u8 example_bytes[RDMAP_AREQ_LEN] = {
 };
 
 /* RFC 7306 5.2.1 (EXT-34): an Atomic Request is encoded as in figure 4. */
-static void request_encoding(struct kunit *test)
+static void request_matches_figure(struct kunit *test)
 {
 	u8 p[RDMAP_AREQ_LEN];
 
@@ -38,7 +38,7 @@ static void request_encoding(struct kunit *test)
 /*
  * An Atomic Request has the same bytes after it is decoded and encoded again.
  */
-static void request_round_trip(struct kunit *test)
+static void request_survives_round_trip(struct kunit *test)
 {
 	struct rdmap_atomic a = {};
 	u8 p[RDMAP_AREQ_LEN];
@@ -53,7 +53,7 @@ static void request_round_trip(struct kunit *test)
  * accepts the codes of FetchAdd and CmpSwap (EXT-36, EXT-44), and refuses all
  * others, also that of Swap (N-16).
  */
-static void request_codes(struct kunit *test)
+static void request_codes_are_checked(struct kunit *test)
 {
 	struct rdmap_atomic a;
 	u8 p[RDMAP_AREQ_LEN];
@@ -75,7 +75,7 @@ static void request_codes(struct kunit *test)
  * RFC 7306 5.2.1, 5.2.2 (EXT-37, EXT-49): an Atomic Response is encoded and
  * decoded as in figure 6.
  */
-static void response_encoding(struct kunit *test)
+static void response_matches_figure(struct kunit *test)
 {
 	static const u8 want[RDMAP_ARESP_LEN] = {
 		0x01, 0x02, 0x03, 0x04,
@@ -93,7 +93,7 @@ static void response_encoding(struct kunit *test)
 }
 
 /* Add @add to @old field by field, like the pseudocode of RFC 7306 5.1.1 */
-static u64 expected_field_add(u64 old, u64 add, u64 tops)
+static u64 get_expected_field_add(u64 old, u64 add, u64 tops)
 {
 	u64 result = 0, carry = 0;
 	int bit;
@@ -117,14 +117,14 @@ static u64 apply_fetch_add(u64 old, u64 add, u64 tops)
 		.cmp = 1, .cmp_mask = 1,
 	};
 
-	return rdmap_atomic_result(&a, old);
+	return rdmap_compute_atomic_result(&a, old);
 }
 
 /*
  * RFC 7306 1.1, 5.1.1 (EXT-3, EXT-20): FetchAdd with mask 0 adds 64-bit values,
  * and drops the carry out of the top bit.
  */
-static void fetch_add_plain(struct kunit *test)
+static void fetch_add_drops_carry(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0ull, apply_fetch_add(U64_MAX, 1, 0));
 	KUNIT_EXPECT_EQ(test, 7ull, apply_fetch_add(7, 0, 0));
@@ -135,7 +135,7 @@ static void fetch_add_plain(struct kunit *test)
  * RFC 7306 5.1.1 (EXT-19): FetchAdd gives the results of the RFC's pseudocode
  * for 20000 random values and masks.
  */
-static void fetch_add_in_fields(struct kunit *test)
+static void fetch_add_matches_pseudocode(struct kunit *test)
 {
 	static const u64 tops[] = {
 		0, U64_MAX, 1, 1ull << 63, 0x8000000080000000,
@@ -150,7 +150,7 @@ static void fetch_add_in_fields(struct kunit *test)
 		prandom_bytes_state(&rnd, v, sizeof(v));
 		if (i & 1)
 			v[2] = tops[i / 2 % 8];
-		KUNIT_ASSERT_EQ(test, expected_field_add(v[0], v[1], v[2]),
+		KUNIT_ASSERT_EQ(test, get_expected_field_add(v[0], v[1], v[2]),
 				apply_fetch_add(v[0], v[1], v[2]));
 	}
 }
@@ -162,14 +162,14 @@ static u64 apply_cmp_swap(u64 old, u64 cmp, u64 cmp_mask, u64 swap, u64 mask)
 		.cmp = cmp, .cmp_mask = cmp_mask,
 	};
 
-	return rdmap_atomic_result(&a, old);
+	return rdmap_compute_atomic_result(&a, old);
 }
 
 /*
  * RFC 7306 5.1.2 (EXT-23 to EXT-25, EXT-27): CmpSwap compares only bits in the
  * compare mask and stores only bits in the swap mask.
  */
-static void compare_and_swap(struct kunit *test)
+static void cmp_swap_obeys_masks(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 9ull, apply_cmp_swap(5, 5, U64_MAX, 9, U64_MAX));
 	KUNIT_EXPECT_EQ(test, 5ull, apply_cmp_swap(5, 4, U64_MAX, 9, U64_MAX));
@@ -185,13 +185,13 @@ static void compare_and_swap(struct kunit *test)
 }
 
 static struct kunit_case rdmap_atomic_cases[] = {
-	KUNIT_CASE(request_encoding),
-	KUNIT_CASE(request_round_trip),
-	KUNIT_CASE(request_codes),
-	KUNIT_CASE(response_encoding),
-	KUNIT_CASE(fetch_add_plain),
-	KUNIT_CASE(fetch_add_in_fields),
-	KUNIT_CASE(compare_and_swap),
+	KUNIT_CASE(request_matches_figure),
+	KUNIT_CASE(request_survives_round_trip),
+	KUNIT_CASE(request_codes_are_checked),
+	KUNIT_CASE(response_matches_figure),
+	KUNIT_CASE(fetch_add_drops_carry),
+	KUNIT_CASE(fetch_add_matches_pseudocode),
+	KUNIT_CASE(cmp_swap_obeys_masks),
 	{}
 };
 

@@ -18,7 +18,7 @@ static const u8 example_bytes[RDMAP_RREQ_LEN] = {
 };
 
 /* RFC 5040 4.4 (RDMAP-30): a Read Request is encoded as in figure 6. */
-static void rreq_encoding(struct kunit *test)
+static void rreq_matches_figure(struct kunit *test)
 {
 	u8 p[RDMAP_RREQ_LEN + 1] = { 0 };
 
@@ -31,7 +31,7 @@ static void rreq_encoding(struct kunit *test)
 /*
  * rdmap_rreq_decode() returns the fields from which a Read Request was encoded.
  */
-static void rreq_round_trip(struct kunit *test)
+static void rreq_survives_round_trip(struct kunit *test)
 {
 	struct rdmap_rreq r;
 
@@ -48,7 +48,7 @@ static void rreq_round_trip(struct kunit *test)
  * rdmap_rreq_advance() adds 2048 to both offsets and subtracts 2048 from the
  * size.
  */
-static void rreq_progress(struct kunit *test)
+static void rreq_advance_skips_sent_bytes(struct kunit *test)
 {
 	struct rdmap_rreq r = {
 		.sink_stag = 1, .sink_to = 0x1000, .len = 5000,
@@ -67,7 +67,7 @@ static void rreq_progress(struct kunit *test)
  * RFC 5040 4.8 (RDMAP-48): if no byte of the response has been sent, the
  * Terminate quotes the request unchanged.
  */
-static void rreq_no_progress(struct kunit *test)
+static void rreq_advance_by_zero_changes_nothing(struct kunit *test)
 {
 	struct rdmap_rreq r = example;
 	u8 p[RDMAP_RREQ_LEN];
@@ -81,7 +81,7 @@ static void rreq_no_progress(struct kunit *test)
  * RFC 5040 4.1 (RDMAP-17, RDMAP-22, RDMAP-23): the control field consists of RV
  * 01b, two zero bits and the opcode, as in the examples of RFC 5040 appendix A.
  */
-static void control_field(struct kunit *test)
+static void control_field_matches_rfc(struct kunit *test)
 {
 	u8 op;
 
@@ -93,11 +93,11 @@ static void control_field(struct kunit *test)
 }
 
 static struct kunit_case rdmap_hdr_cases[] = {
-	KUNIT_CASE(rreq_encoding),
-	KUNIT_CASE(rreq_round_trip),
-	KUNIT_CASE(rreq_progress),
-	KUNIT_CASE(rreq_no_progress),
-	KUNIT_CASE(control_field),
+	KUNIT_CASE(rreq_matches_figure),
+	KUNIT_CASE(rreq_survives_round_trip),
+	KUNIT_CASE(rreq_advance_skips_sent_bytes),
+	KUNIT_CASE(rreq_advance_by_zero_changes_nothing),
+	KUNIT_CASE(control_field_matches_rfc),
 	{}
 };
 

@@ -65,7 +65,7 @@ static enum iw_reason expected_reason(const struct ddp_hdr *h)
  * RDMAP-163, RDMAP-164); RFC 7306 4.1, 8.2, 10 (EXT-5, EXT-7, EXT-88, EXT-89,
  * EXT-93)
  */
-static void every_combination(struct kunit *test)
+static void only_valid_combinations_pass(struct kunit *test)
 {
 	const struct rdmap_op_row *row;
 	struct ddp_hdr h;
@@ -119,7 +119,7 @@ static void rows_match_figures(struct kunit *test)
  * Each row has the header length of the RFC and the right that the opcode
  * needs. RFC 5040 4.2 (RDMAP-28); RFC 7306 5.2.1, 5.2.2 (EXT-34, EXT-49)
  */
-static void headers_and_rights(struct kunit *test)
+static void rows_have_header_len_and_rights(struct kunit *test)
 {
 	u8 op;
 
@@ -142,9 +142,9 @@ static void headers_and_rights(struct kunit *test)
 }
 
 static struct kunit_case rdmap_op_cases[] = {
-	KUNIT_CASE(every_combination),
+	KUNIT_CASE(only_valid_combinations_pass),
 	KUNIT_CASE(rows_match_figures),
-	KUNIT_CASE(headers_and_rights),
+	KUNIT_CASE(rows_have_header_len_and_rights),
 	{}
 };
 

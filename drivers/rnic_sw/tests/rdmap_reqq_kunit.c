@@ -72,8 +72,8 @@ static void expect_reads(struct kunit *test, const struct model *m, const struct
 	KUNIT_ASSERT_EQ(test, reads, (u32)rdmap_reqq_count_reads(q, n));
 }
 
-static void random_step(struct kunit *test, struct model *m, struct rdmap_reqq *q,
-			u32 rnd)
+static void apply_random_step(struct kunit *test, struct model *m, struct rdmap_reqq *q,
+			      u32 rnd)
 {
 	switch (rnd % 5) {
 	case 0:
@@ -104,7 +104,7 @@ static void random_step(struct kunit *test, struct model *m, struct rdmap_reqq *
  * RFC 5040 5.2.1, 5.2.2, 5.5 (20) (RDMAP-72, RDMAP-86, RDMAP-131): requests are
  * served and answered oldest first.
  */
-static void random_operations(struct kunit *test)
+static void queue_matches_model(struct kunit *test)
 {
 	static const u16 sizes[] = { 0, 1, 2, 3, 7, 128 };
 	struct rdmap_req *req;
@@ -124,7 +124,7 @@ static void random_operations(struct kunit *test)
 		*m = (struct model){ .size = sizes[i] };
 		expect_equal(test, m, &q);
 		for (n = 0; n < 30000; n++)
-			random_step(test, m, &q, prandom_u32_state(&rnd));
+			apply_random_step(test, m, &q, prandom_u32_state(&rnd));
 		KUNIT_EXPECT_EQ(test, 0u, req[sizes[i]].slot);
 	}
 }
@@ -151,7 +151,7 @@ static void full_queue_refuses(struct kunit *test)
 }
 
 /* A queue of size 0 needs no array and refuses all requests. */
-static void queue_of_size_zero(struct kunit *test)
+static void queue_of_size_zero_refuses(struct kunit *test)
 {
 	struct rdmap_reqq q;
 
@@ -254,7 +254,7 @@ static void response_segments_are_checked(struct kunit *test)
 }
 
 /* rdmap_resp_check() does not overflow for a request of 2^32 - 1 bytes. */
-static void longest_response(struct kunit *test)
+static void longest_response_does_not_overflow(struct kunit *test)
 {
 	struct rdmap_req req = make_request(0xffffffff, 0x10000);
 	struct ddp_hdr h = make_response(&req, 0xffffffff);
@@ -271,7 +271,7 @@ static void longest_response(struct kunit *test)
  * RFC 5040 7.2 (2) (RDMAP-158): a response is refused if no request is
  * outstanding.
  */
-static void response_without_request(struct kunit *test)
+static void response_without_request_is_refused(struct kunit *test)
 {
 	struct rdmap_req req = make_request(10, 0);
 	struct ddp_hdr h = make_response(&req, 10);
@@ -284,7 +284,7 @@ static void response_without_request(struct kunit *test)
  * RFC 6581 9.3 (MPA2-59), RFC 5041 5.2 (DDP-56): STag and TO of an empty
  * response are ignored.
  */
-static void empty_response(struct kunit *test)
+static void empty_response_ignores_stag_and_to(struct kunit *test)
 {
 	struct rdmap_req req = make_request(0, 0x1000);
 	struct ddp_hdr h = { .tagged = true, .last = true, .stag = 77 };
@@ -304,7 +304,7 @@ static void empty_response(struct kunit *test)
  * rdmap_resp_is_expected() accepts an out-of-order segment only if the sink of
  * an outstanding Read covers it.
  */
-static void early_responses(struct kunit *test)
+static void early_response_must_fit_sink(struct kunit *test)
 {
 	struct rdmap_req mem[3], *req;
 	struct rdmap_reqq q;
@@ -339,15 +339,15 @@ static void early_responses(struct kunit *test)
 }
 
 static struct kunit_case rdmap_reqq_cases[] = {
-	KUNIT_CASE(random_operations),
+	KUNIT_CASE(queue_matches_model),
 	KUNIT_CASE(full_queue_refuses),
-	KUNIT_CASE(queue_of_size_zero),
+	KUNIT_CASE(queue_of_size_zero_refuses),
 	KUNIT_CASE(entries_are_zeroed),
 	KUNIT_CASE(response_segments_are_checked),
-	KUNIT_CASE(longest_response),
-	KUNIT_CASE(response_without_request),
-	KUNIT_CASE(empty_response),
-	KUNIT_CASE(early_responses),
+	KUNIT_CASE(longest_response_does_not_overflow),
+	KUNIT_CASE(response_without_request_is_refused),
+	KUNIT_CASE(empty_response_ignores_stag_and_to),
+	KUNIT_CASE(early_response_must_fit_sink),
 	{}
 };
 

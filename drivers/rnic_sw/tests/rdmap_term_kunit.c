@@ -118,7 +118,7 @@ static void check_built(struct kunit *test, enum iw_reason why, u8 ddp_len,
  * rdmap_term_build() builds the expected Terminate for each reason, whichever
  * headers are known.
  */
-static void golden_for_every_reason(struct kunit *test)
+static void terminate_matches_golden_bytes(struct kunit *test)
 {
 	int why;
 
@@ -159,7 +159,7 @@ static void local_reasons_are_silent(struct kunit *test)
  * packed into the first byte of Terminate Control, and the error code is the
  * second byte.
  */
-static void control_packing(struct kunit *test)
+static void terminate_control_is_packed(struct kunit *test)
 {
 	static const u8 want[4] = { 0x12, 0x05, 0xc0, 0x00 };
 	struct iw_failure f = make_fault(IW_DDP_U_TOO_LONG, 18, 0);
@@ -214,7 +214,7 @@ static void check_truncations(struct kunit *test, const u8 *p, size_t len)
  * RFC 5040 4.8 (RDMAP-42 to RDMAP-44, RDMAP-46): rdmap_term_parse() returns the
  * fields from which rdmap_term_build() has built a message.
  */
-static void round_trip(struct kunit *test)
+static void terminate_survives_round_trip(struct kunit *test)
 {
 	static const u8 ddp_lens[] = { 0, 14, 18 };
 	u8 out[RDMAP_TERM_BUILD_MAX];
@@ -264,7 +264,7 @@ static void reserved_bits_are_ignored(struct kunit *test)
  * parsed correctly. DDP Segment Length precedes the quoted DDP header even
  * then.
  */
-static void header_without_m(struct kunit *test)
+static void header_without_m_bit_is_parsed(struct kunit *test)
 {
 	struct iw_failure f = make_fault(IW_DDP_T_STAG, 14, 0);
 	u8 p[RDMAP_TERM_BUILD_MAX];
@@ -280,12 +280,12 @@ static void header_without_m(struct kunit *test)
 }
 
 static struct kunit_case rdmap_term_cases[] = {
-	KUNIT_CASE(golden_for_every_reason),
+	KUNIT_CASE(terminate_matches_golden_bytes),
 	KUNIT_CASE(local_reasons_are_silent),
-	KUNIT_CASE(control_packing),
-	KUNIT_CASE(round_trip),
+	KUNIT_CASE(terminate_control_is_packed),
+	KUNIT_CASE(terminate_survives_round_trip),
 	KUNIT_CASE(reserved_bits_are_ignored),
-	KUNIT_CASE(header_without_m),
+	KUNIT_CASE(header_without_m_bit_is_parsed),
 	{}
 };
 

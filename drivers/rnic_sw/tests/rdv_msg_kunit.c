@@ -12,7 +12,7 @@ static const struct rdv_msg mine = {
 };
 
 /* Message that the peer of @mine sends */
-static struct rdv_msg peer_msg(void)
+static struct rdv_msg make_peer_msg(void)
 {
 	return (struct rdv_msg){
 		.qpn = mine.dest_qpn, .dest_qpn = mine.qpn, .rq_psn = mine.sq_psn,
@@ -71,7 +71,7 @@ static void other_private_data_is_no_message(struct kunit *test)
 
 static void every_number_must_match(struct kunit *test)
 {
-	struct rdv_msg peer = peer_msg();
+	struct rdv_msg peer = make_peer_msg();
 	u32 *const numbers[] = { &peer.qpn, &peer.dest_qpn, &peer.rq_psn, &peer.sq_psn };
 	u32 i;
 
@@ -86,7 +86,7 @@ static void every_number_must_match(struct kunit *test)
 /* The PSN that a side sends is compared only if this side is in RTS and so knows it */
 static void unknown_psn_is_not_compared(struct kunit *test)
 {
-	struct rdv_msg peer = peer_msg(), me = mine;
+	struct rdv_msg peer = make_peer_msg(), me = mine;
 
 	peer.has_sq_psn = false;
 	peer.sq_psn = 0;
@@ -127,14 +127,14 @@ static void one_side_connects(struct kunit *test)
 
 static void limit_follows_timeout_and_retries(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, RDV_FOREVER, rdv_limit_ms(0, 7));
-	KUNIT_EXPECT_EQ(test, RDV_FOREVER, rdv_limit_ms(32, 7));
-	KUNIT_EXPECT_EQ(test, 1000u, rdv_limit_ms(1, 0));
+	KUNIT_EXPECT_EQ(test, RDV_FOREVER, rdv_compute_wait_limit_ms(0, 7));
+	KUNIT_EXPECT_EQ(test, RDV_FOREVER, rdv_compute_wait_limit_ms(32, 7));
+	KUNIT_EXPECT_EQ(test, 1000u, rdv_compute_wait_limit_ms(1, 0));
 	/* perftest and ibv_rc_pingpong use timeout 14, which is 67 ms, and 7 retries */
-	KUNIT_EXPECT_EQ(test, 2048u, rdv_limit_ms(14, 7));
-	KUNIT_EXPECT_EQ(test, 2048u, rdv_limit_ms(14, 15));
-	KUNIT_EXPECT_EQ(test, 4u << 23, rdv_limit_ms(31, 0));
-	KUNIT_EXPECT_EQ(test, 32u << 23, rdv_limit_ms(31, 7));
+	KUNIT_EXPECT_EQ(test, 2048u, rdv_compute_wait_limit_ms(14, 7));
+	KUNIT_EXPECT_EQ(test, 2048u, rdv_compute_wait_limit_ms(14, 15));
+	KUNIT_EXPECT_EQ(test, 4u << 23, rdv_compute_wait_limit_ms(31, 0));
+	KUNIT_EXPECT_EQ(test, 32u << 23, rdv_compute_wait_limit_ms(31, 7));
 }
 
 static void pauses_grow_to_limit(struct kunit *test)
@@ -142,26 +142,26 @@ static void pauses_grow_to_limit(struct kunit *test)
 	u32 pause = 0, n, sum = 0;
 
 	for (n = 0; n < 20; n++) {
-		u32 next = rdv_pause_ms(pause);
+		u32 next = rdv_compute_pause_ms(pause);
 
 		KUNIT_EXPECT_TRUE(test, next >= pause && next <= 250);
 		pause = next;
 		sum += pause;
 	}
-	KUNIT_EXPECT_EQ(test, 1u, rdv_pause_ms(0));
+	KUNIT_EXPECT_EQ(test, 1u, rdv_compute_pause_ms(0));
 	KUNIT_EXPECT_EQ(test, 250u, pause);
 	KUNIT_EXPECT_TRUE(test, sum < 20 * 250);
 }
 
 static void rnr_limit_follows_timer_and_retries(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, RDV_FOREVER, rdv_rnr_limit_ms(12, 7));
-	KUNIT_EXPECT_EQ(test, 0u, rdv_rnr_limit_ms(12, 0));
+	KUNIT_EXPECT_EQ(test, RDV_FOREVER, rdv_compute_rnr_limit_ms(12, 7));
+	KUNIT_EXPECT_EQ(test, 0u, rdv_compute_rnr_limit_ms(12, 0));
 	/* these timer values mean 0.64 ms, 0.01 ms, 655.35 ms and 491.52 ms */
-	KUNIT_EXPECT_EQ(test, 4u, rdv_rnr_limit_ms(12, 6));
-	KUNIT_EXPECT_EQ(test, 1u, rdv_rnr_limit_ms(1, 1));
-	KUNIT_EXPECT_EQ(test, 656u, rdv_rnr_limit_ms(0, 1));
-	KUNIT_EXPECT_EQ(test, 2950u, rdv_rnr_limit_ms(31, 6));
+	KUNIT_EXPECT_EQ(test, 4u, rdv_compute_rnr_limit_ms(12, 6));
+	KUNIT_EXPECT_EQ(test, 1u, rdv_compute_rnr_limit_ms(1, 1));
+	KUNIT_EXPECT_EQ(test, 656u, rdv_compute_rnr_limit_ms(0, 1));
+	KUNIT_EXPECT_EQ(test, 2950u, rdv_compute_rnr_limit_ms(31, 6));
 }
 
 #define MASK(bits)	(~0u << (32 - (bits)))

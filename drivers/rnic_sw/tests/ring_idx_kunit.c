@@ -8,7 +8,7 @@
 #define HALF	0x80000000u
 
 /* Get a random index: near zero, near the wrap, or in the whole range */
-static u32 random_index(struct rnd_state *rnd)
+static u32 get_random_index(struct rnd_state *rnd)
 {
 	switch (prandom_u32_state(rnd) % 3) {
 	case 0:
@@ -65,11 +65,11 @@ static void any_producer_stays_within_ring(struct kunit *test)
 	u32 head, tail, n, i;
 
 	prandom_seed_state(&rnd, 1);
-	head = random_index(&rnd);
+	head = get_random_index(&rnd);
 	tail = head;
 	for (i = 0; i < 200000; i++) {
 		u32 prod = prandom_u32_state(&rnd) % 2 ?
-			head + prandom_u32_state(&rnd) % 12 : random_index(&rnd);
+			head + prandom_u32_state(&rnd) % 12 : get_random_index(&rnd);
 
 		n = ring_idx_count_posted(prod, head, tail, SLOTS);
 		if (n != RING_IDX_INVALID) {

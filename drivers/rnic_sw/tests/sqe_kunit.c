@@ -24,12 +24,12 @@ static const struct may {
 	{ "bind_mw",	RNIC_SW_OP_BIND_MW,	false,	16, 44 },
 };
 
-static void describe_may(const struct may *m, char *desc)
+static void describe_opcode(const struct may *m, char *desc)
 {
 	strscpy(desc, m->name, KUNIT_PARAM_DESC_SIZE);
 }
 
-KUNIT_ARRAY_PARAM(may, mays, describe_may);
+KUNIT_ARRAY_PARAM(may, mays, describe_opcode);
 
 static const size_t middle = offsetof(struct rnic_sw_sqe, imm_data);
 
@@ -71,7 +71,7 @@ static bool is_sqe_accepted(u8 opcode, u8 flags, u16 num_sge, u32 inline_len)
  * A request with SGEs or with inline data is accepted if its opcode uses data.
  * A request with both is refused.
  */
-static void sges_or_inline_data(struct kunit *test)
+static void sges_exclude_inline_data(struct kunit *test)
 {
 	const struct may *m = test->param_value;
 
@@ -119,7 +119,7 @@ static void recv_reserved_must_be_zero(struct kunit *test)
 
 static struct kunit_case sqe_cases[] = {
 	KUNIT_CASE_PARAM(unused_bytes_must_be_zero, may_gen_params),
-	KUNIT_CASE_PARAM(sges_or_inline_data, may_gen_params),
+	KUNIT_CASE_PARAM(sges_exclude_inline_data, may_gen_params),
 	KUNIT_CASE(unknown_flag_is_refused),
 	KUNIT_CASE(unknown_opcode_is_refused),
 	KUNIT_CASE(recv_reserved_must_be_zero),

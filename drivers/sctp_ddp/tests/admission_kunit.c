@@ -18,7 +18,7 @@ static void early_memory_is_bounded(struct kunit *test)
 
 	for (n = 0; n < ARRAY_SIZE(kept); n++) {
 		kept[n] = 0;
-		while (sddp_may_keep_early(kept[n], all, piece)) {
+		while (sddp_may_keep_early_chunk(kept[n], all, piece)) {
 			kept[n] += piece;
 			all += piece;
 		}
@@ -34,22 +34,22 @@ static void early_memory_is_bounded(struct kunit *test)
  * Show that a single association may use SDDP_EARLY_ASSOC bytes and not more, and that
  * SDDP_EARLY_MIN bytes are granted however much memory is in use.
  */
-static void limit_of_one_assoc(struct kunit *test)
+static void early_memory_of_one_assoc_is_limited(struct kunit *test)
 {
 	const u32 most = SDDP_EARLY_ASSOC;
 
-	KUNIT_EXPECT_TRUE(test, sddp_may_keep_early(most - 100, most - 100, 100));
-	KUNIT_EXPECT_FALSE(test, sddp_may_keep_early(most - 99, most - 99, 100));
-	KUNIT_EXPECT_FALSE(test, sddp_may_keep_early(0, 0, most + 1));
-	KUNIT_EXPECT_FALSE(test, sddp_may_keep_early(~0u, ~0ull, ~0u));
-	KUNIT_EXPECT_TRUE(test, sddp_may_keep_early(0, ~0ull, SDDP_EARLY_MIN));
+	KUNIT_EXPECT_TRUE(test, sddp_may_keep_early_chunk(most - 100, most - 100, 100));
+	KUNIT_EXPECT_FALSE(test, sddp_may_keep_early_chunk(most - 99, most - 99, 100));
+	KUNIT_EXPECT_FALSE(test, sddp_may_keep_early_chunk(0, 0, most + 1));
+	KUNIT_EXPECT_FALSE(test, sddp_may_keep_early_chunk(~0u, ~0ull, ~0u));
+	KUNIT_EXPECT_TRUE(test, sddp_may_keep_early_chunk(0, ~0ull, SDDP_EARLY_MIN));
 }
 
 /*
  * Show that the eviction group is that of the first limit that is reached, checked in
  * this order: of the peer address, of the local address, of the network namespace.
  */
-static void choice_of_evict_group(struct kunit *test)
+static void evict_group_is_first_limit_reached(struct kunit *test)
 {
 	struct sddp_unaccepted c = {
 		.peer = SDDP_UNACCEPTED_PEER - 1,
@@ -69,17 +69,17 @@ static void choice_of_evict_group(struct kunit *test)
 /* Show that the retry delay doubles from 10 to 1000 milliseconds and does not grow further */
 static void retry_delay_doubles(struct kunit *test)
 {
-	u32 delay = sddp_next_retry_delay(0), n;
+	u32 delay = sddp_compute_retry_delay(0), n;
 
 	KUNIT_EXPECT_EQ(test, delay, 10U);
 	for (n = 0; n < 20; n++) {
-		u32 next = sddp_next_retry_delay(delay);
+		u32 next = sddp_compute_retry_delay(delay);
 
 		KUNIT_ASSERT_TRUE(test, next == 2 * delay || next == 1000);
 		delay = next;
 	}
 	KUNIT_EXPECT_EQ(test, delay, 1000U);
-	KUNIT_EXPECT_EQ(test, sddp_next_retry_delay(~0U), 1000U);
+	KUNIT_EXPECT_EQ(test, sddp_compute_retry_delay(~0U), 1000U);
 }
 
 /*
@@ -101,23 +101,23 @@ static void enomem_is_reported_first(struct kunit *test)
  * Show that deferred chunks are kept only below each of three limits, and that these
  * limits leave memory for an out-of-order chunk of 70000 bytes.
  */
-static void deferred_limits(struct kunit *test)
+static void deferred_chunks_are_limited(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, sddp_may_keep_deferred(0, 0, 0));
-	KUNIT_EXPECT_TRUE(test, sddp_may_keep_deferred(SDDP_DEFERRED_CHUNKS - 1,
-						       SDDP_DEFERRED_ASSOC - 1,
-						       SDDP_DEFERRED_ALL - 1));
-	KUNIT_EXPECT_FALSE(test, sddp_may_keep_deferred(SDDP_DEFERRED_CHUNKS, 0, 0));
-	KUNIT_EXPECT_FALSE(test, sddp_may_keep_deferred(0, SDDP_DEFERRED_ASSOC, 0));
-	KUNIT_EXPECT_FALSE(test, sddp_may_keep_deferred(0, 0, SDDP_DEFERRED_ALL));
-	KUNIT_EXPECT_TRUE(test, sddp_may_keep_early(SDDP_DEFERRED_ASSOC, 0, 70000));
+	KUNIT_EXPECT_TRUE(test, sddp_may_keep_deferred_chunk(0, 0, 0));
+	KUNIT_EXPECT_TRUE(test, sddp_may_keep_deferred_chunk(SDDP_DEFERRED_CHUNKS - 1,
+							     SDDP_DEFERRED_ASSOC - 1,
+							     SDDP_DEFERRED_ALL - 1));
+	KUNIT_EXPECT_FALSE(test, sddp_may_keep_deferred_chunk(SDDP_DEFERRED_CHUNKS, 0, 0));
+	KUNIT_EXPECT_FALSE(test, sddp_may_keep_deferred_chunk(0, SDDP_DEFERRED_ASSOC, 0));
+	KUNIT_EXPECT_FALSE(test, sddp_may_keep_deferred_chunk(0, 0, SDDP_DEFERRED_ALL));
+	KUNIT_EXPECT_TRUE(test, sddp_may_keep_early_chunk(SDDP_DEFERRED_ASSOC, 0, 70000));
 }
 
 static struct kunit_case admission_cases[] = {
-	KUNIT_CASE(deferred_limits),
+	KUNIT_CASE(deferred_chunks_are_limited),
 	KUNIT_CASE(early_memory_is_bounded),
-	KUNIT_CASE(limit_of_one_assoc),
-	KUNIT_CASE(choice_of_evict_group),
+	KUNIT_CASE(early_memory_of_one_assoc_is_limited),
+	KUNIT_CASE(evict_group_is_first_limit_reached),
 	KUNIT_CASE(retry_delay_doubles),
 	KUNIT_CASE(enomem_is_reported_first),
 	{}

@@ -32,7 +32,7 @@ static struct sddp_control in, out;
 static u8 octets[600];
 static u8 again[600];
 
-static u8 pattern_byte(size_t i)
+static u8 get_pattern_byte(size_t i)
 {
 	return i * 7 + 3;
 }
@@ -50,7 +50,7 @@ static void fill_control(const struct kind *k, u16 pd_len)
 	in.offer.rtr = DDP_RTR_P2P | DDP_RTR_WRITE;
 	in.offer.pd_len = pd_len;
 	for (i = 0; i < min_t(size_t, pd_len, sizeof(in.offer.pd)); i++)
-		in.offer.pd[i] = pattern_byte(i);
+		in.offer.pd[i] = get_pattern_byte(i);
 }
 
 /*
@@ -71,7 +71,7 @@ static size_t encode_by_hand(const struct kind *k, u16 pd_len)
 		n += sizeof(word);
 	}
 	for (i = 0; i < pd_len; i++)
-		octets[n++] = pattern_byte(i);
+		octets[n++] = get_pattern_byte(i);
 	return n;
 }
 
@@ -101,7 +101,7 @@ static void expect_same_control(struct kunit *test, const struct kind *k, u16 pd
  * MPA2-14), RFC 6581 9 (MPA2-25). Show that more than 512 bytes of Private Data, the
  * IRD/ORD word included, are refused: RFC 5043 5.2.3 (SCTPDDP-16), RFC 6581 7 (MPA2-15).
  */
-static void encode_and_decode(struct kunit *test)
+static void chunks_are_encoded_and_decoded(struct kunit *test)
 {
 	const struct kind *k;
 	size_t n;
@@ -135,7 +135,7 @@ static void encode_and_decode(struct kunit *test)
  * (SCTPDDP-12). Show that an enhanced chunk with a truncated IRD/ORD word is invalid,
  * unless it is an Enhanced Reject: RFC 6581 7 (MPA2-13).
  */
-static void every_truncation(struct kunit *test)
+static void truncated_chunks_are_refused(struct kunit *test)
 {
 	const struct kind *k;
 	enum iw_reason want;
@@ -161,7 +161,7 @@ static void every_truncation(struct kunit *test)
 }
 
 /* Show that Function Codes 1 to 7 are valid and all others are not: RFC 5043 5.2.3 (SCTPDDP-13) */
-static void every_code(struct kunit *test)
+static void only_codes_1_to_7_are_valid(struct kunit *test)
 {
 	static u8 chunk[20];
 	enum iw_reason got;
@@ -200,7 +200,7 @@ static void terminate_has_no_data(struct kunit *test)
 }
 
 /* Show that the encoder never writes past the end of a buffer, for sizes from 0 to 31 bytes */
-static void short_buffer(struct kunit *test)
+static void encoder_stays_within_buffer(struct kunit *test)
 {
 	const struct kind *k;
 	size_t size, need, n;
@@ -221,7 +221,7 @@ static void short_buffer(struct kunit *test)
  * Show that the encoder refuses an IRD or ORD of more than 14 bits, which would
  * overwrite the flags of the IRD/ORD word: RFC 6581 9 (MPA2-25).
  */
-static void ird_ord_too_large(struct kunit *test)
+static void too_large_ird_ord_is_refused(struct kunit *test)
 {
 	fill_control(&kinds[4], 0);
 	in.offer.ird = 0x4000;
@@ -269,12 +269,12 @@ static void constants_match_rfc(struct kunit *test)
 }
 
 static struct kunit_case chunk_cases[] = {
-	KUNIT_CASE(encode_and_decode),
-	KUNIT_CASE(every_truncation),
-	KUNIT_CASE(every_code),
+	KUNIT_CASE(chunks_are_encoded_and_decoded),
+	KUNIT_CASE(truncated_chunks_are_refused),
+	KUNIT_CASE(only_codes_1_to_7_are_valid),
 	KUNIT_CASE(terminate_has_no_data),
-	KUNIT_CASE(short_buffer),
-	KUNIT_CASE(ird_ord_too_large),
+	KUNIT_CASE(encoder_stays_within_buffer),
+	KUNIT_CASE(too_large_ird_ord_is_refused),
 	KUNIT_CASE(ssn_is_first),
 	KUNIT_CASE(constants_match_rfc),
 	{}

@@ -101,7 +101,7 @@ static bool is_legal_after_accept(const struct chunk *chunks, int n)
  * or Reject is enhanced if the Initiate is enhanced, and otherwise not. But the Reject
  * of an Enhanced Initiate need not be enhanced.
  */
-static bool is_legal(const struct sequence *t)
+static bool is_legal_sequence(const struct sequence *t)
 {
 	const struct chunk *chunks = t->chunks;
 
@@ -134,23 +134,23 @@ static bool has_terminate(const struct sequence *t, bool ours)
  * Check whether the second chunk is a legal reply that ends the session: a Reject or a
  * Terminate
  */
-static bool is_refused(const struct sequence *t)
+static bool is_initiate_refused(const struct sequence *t)
 {
 	struct sequence two = *t;
 
 	two.n = 2;
-	return t->n >= 2 && is_refusal(&t->chunks[1]) && is_legal(&two);
+	return t->n >= 2 && is_refusal(&t->chunks[1]) && is_legal_sequence(&two);
 }
 
-static bool is_over(const struct sequence *t)
+static bool is_sequence_over(const struct sequence *t)
 {
-	if (is_refused(t))
+	if (is_initiate_refused(t))
 		return true;
 	return has_terminate(t, false) && (t->terminate_too_early || has_terminate(t, true));
 }
 
 /* Get the action that the state machine must return for the last chunk of a legal sequence */
-static enum sddp_do expected_action(const struct sequence *t)
+static enum sddp_do get_expected_action(const struct sequence *t)
 {
 	switch (t->chunks[t->n - 1].kind) {
 	case SDDP_KIND_INITIATE:
@@ -178,9 +178,9 @@ static bool may_send_next(const struct sequence *t, const struct sequence *next)
 	if (terminate && t->ack_missing)
 		return false;
 	if (!t->broken)
-		return is_legal(next);
+		return is_legal_sequence(next);
 	return terminate && !t->terminate_too_early && !has_terminate(t, true) &&
-	       !is_refused(t);
+	       !is_initiate_refused(t);
 }
 
 /* All sequences ---------------------------------------------------------- */
@@ -189,16 +189,16 @@ static void try_all_next_chunks(const struct sddp_session *s, const struct seque
 
 static void receive_and_check(struct sddp_session s, struct sequence t, const struct chunk *c)
 {
-	bool last = is_refused(&t);
+	bool last = is_initiate_refused(&t);
 	bool answered = t.n >= 2;
-	enum sddp_do got = sddp_session_receive(&s, c->kind, c->enhanced);
+	enum sddp_do got = sddp_session_receive_chunk(&s, c->kind, c->enhanced);
 
 	t.chunks[t.n++] = *c;
 	if (t.broken || last) {
 		expect_rule(&t, got == SDDP_DO_IGNORE, "must be ignored");
 		t.broken = true;
-	} else if (is_legal(&t)) {
-		expect_rule(&t, got == expected_action(&t), "must cause the expected action");
+	} else if (is_legal_sequence(&t)) {
+		expect_rule(&t, got == get_expected_action(&t), "must cause the expected action");
 		if (!has_terminate(&t, true))
 			t.ack_missing = false;
 	} else {
@@ -245,8 +245,8 @@ static void try_all_next_chunks(const struct sddp_session *s, const struct seque
 	u32 i;
 
 	sequences++;
-	expect_rule(t, sddp_session_is_over(s) == is_over(t), "over, or not");
-	expect_rule(t, sddp_session_is_reusable(s) == (is_over(t) && !t->ack_missing),
+	expect_rule(t, sddp_session_is_over(s) == is_sequence_over(t), "over, or not");
+	expect_rule(t, sddp_session_is_reusable(s) == (is_sequence_over(t) && !t->ack_missing),
 		    "to be used again, or not");
 	expect_rule(t, !sddp_session_is_acked(s) || !t->ack_missing, "heard, or not");
 	if (t->n == LONGEST)
@@ -280,7 +280,7 @@ static u32 check_all_sequences(struct kunit *now, bool active)
  * SCTPDDP-32, SCTPDDP-43, SCTPDDP-44, SCTPDDP-45, SCTPDDP-46 (RFC 5043 6.1, 6.2, 6.6) and MPA2-21
  * (RFC 6581 7), for every sequence of chunks and local actions that try_all_next_chunks() makes.
  */
-static void every_sequence_active(struct kunit *test)
+static void every_active_sequence_matches_rfc(struct kunit *test)
 {
 	KUNIT_EXPECT_GT(test, check_all_sequences(test, true), 10000u);
 }
@@ -290,7 +290,7 @@ static void every_sequence_active(struct kunit *test)
  * SCTPDDP-30, SCTPDDP-32, SCTPDDP-43 and MPA2-21 (RFC 5043 2, 6.1, 6.2, 6.6, RFC 6581 7), for every
  * sequence of chunks and local actions that try_all_next_chunks() makes.
  */
-static void every_sequence_passive(struct kunit *test)
+static void every_passive_sequence_matches_rfc(struct kunit *test)
 {
 	KUNIT_EXPECT_GT(test, check_all_sequences(test, false), 10000u);
 }
@@ -319,8 +319,8 @@ static void check_steps(struct kunit *test, bool active, const struct step *step
 		KUNIT_EXPECT_FALSE(test, sddp_session_is_over(&s));
 		if (!c->ours) {
 			KUNIT_EXPECT_EQ(test, step->want,
-					sddp_session_receive(&s, c->kind,
-							     c->enhanced));
+					sddp_session_receive_chunk(&s, c->kind,
+								   c->enhanced));
 			continue;
 		}
 		KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&s, c->kind));
@@ -351,7 +351,7 @@ static void accepted_ends_by_both_terminates(struct kunit *test)
  * Show that our Terminate counts as received by the peer only after its acknowledgment,
  * even if the peer's Terminate has been received first
  */
-static void acked_only_by_sack(struct kunit *test)
+static void only_sack_acks_terminate(struct kunit *test)
 {
 	struct sddp_session s = {
 		.state = SDDP_OPEN, .active = true, .peer_done = true,
@@ -396,10 +396,10 @@ static void undecodable_chunk_ends_session(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&s, SDDP_KIND_TERMINATE));
 	KUNIT_EXPECT_FALSE(test, sddp_session_may_send(&s, SDDP_KIND_SEGMENT));
 	KUNIT_EXPECT_EQ(test, SDDP_DO_IGNORE,
-			sddp_session_receive(&s, SDDP_KIND_INITIATE, false));
+			sddp_session_receive_chunk(&s, SDDP_KIND_INITIATE, false));
 	sddp_session_record_sent(&s, SDDP_KIND_TERMINATE, false);
 	KUNIT_EXPECT_FALSE(test, sddp_session_is_over(&s));
-	sddp_session_receive(&s, SDDP_KIND_TERMINATE, false);
+	sddp_session_receive_chunk(&s, SDDP_KIND_TERMINATE, false);
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_over(&s));
 	KUNIT_EXPECT_FALSE(test, sddp_session_is_reusable(&s));
 	sddp_session_record_acked(&s);
@@ -407,10 +407,10 @@ static void undecodable_chunk_ends_session(struct kunit *test)
 }
 
 static struct kunit_case session_cases[] = {
-	KUNIT_CASE(every_sequence_active),
-	KUNIT_CASE(every_sequence_passive),
+	KUNIT_CASE(every_active_sequence_matches_rfc),
+	KUNIT_CASE(every_passive_sequence_matches_rfc),
 	KUNIT_CASE(accepted_ends_by_both_terminates),
-	KUNIT_CASE(acked_only_by_sack),
+	KUNIT_CASE(only_sack_acks_terminate),
 	KUNIT_CASE(reject_ends_session),
 	KUNIT_CASE(terminate_refuses_initiate),
 	KUNIT_CASE(undecodable_chunk_ends_session),

@@ -24,13 +24,13 @@ static const u16 starts[] = {
 	0, 1, 31, 32, 32762, 32766, 32767, 32768, 65529, 65530, 65533, 65535,
 };
 
-static void begin_at(u16 ssn)
+static void begin_at_ssn(u16 ssn)
 {
 	next = ssn;
 	memset(here, 0, sizeof(here));
 }
 
-static enum sddp_ssn_order expected_order(u16 ssn)
+static enum sddp_ssn_order get_expected_order(u16 ssn)
 {
 	u32 ahead = ssn >= next ? ssn - next : ssn + 0x10000 - next;
 
@@ -49,7 +49,7 @@ static void receive_ssn(struct kunit *test, u16 ssn)
 {
 	enum sddp_ssn_order turn = sddp_ssn_compare(next, ssn);
 
-	KUNIT_ASSERT_EQ(test, expected_order(ssn), turn);
+	KUNIT_ASSERT_EQ(test, get_expected_order(ssn), turn);
 	if (turn == SDDP_SSN_NEXT || turn == SDDP_SSN_EARLY)
 		here[ssn] = true;
 	for (; here[next]; next++)
@@ -57,7 +57,7 @@ static void receive_ssn(struct kunit *test, u16 ssn)
 }
 
 /* Set @order to the @n-th permutation of the numbers 0 to MANY - 1 */
-static void nth_permutation(u32 n, u8 *order)
+static void set_nth_permutation(u32 n, u8 *order)
 {
 	u8 left[MANY] = { 0, 1, 2, 3, 4, 5 };
 	u32 i, pick;
@@ -74,15 +74,15 @@ static void nth_permutation(u32 n, u8 *order)
  * Show that chunks are processed in the order of their DDP-SSNs, in whatever order they
  * are received: RFC 5043 6.1 and 10 (SCTPDDP-27, SCTPDDP-65).
  */
-static void every_permutation(struct kunit *test)
+static void chunks_are_processed_in_ssn_order(struct kunit *test)
 {
 	u32 at, n, i;
 	u8 order[MANY];
 
 	for (at = 0; at < ARRAY_SIZE(starts); at++) {
 		for (n = 0; n < 720; n++) {
-			begin_at(starts[at]);
-			nth_permutation(n, order);
+			begin_at_ssn(starts[at]);
+			set_nth_permutation(n, order);
 			for (i = 0; i < MANY; i++)
 				receive_ssn(test, starts[at] + order[i]);
 			KUNIT_ASSERT_EQ(test, next, (u16)(starts[at] + MANY));
@@ -99,14 +99,14 @@ static void every_permutation(struct kunit *test)
  * gap larger than the maximum number of chunks in flight is detected: RFC 5043 10
  * (SCTPDDP-69).
  */
-static void every_ssn(struct kunit *test)
+static void ssns_are_compared_modulo_65536(struct kunit *test)
 {
 	u32 at, ssn;
 
 	for (at = 0; at < ARRAY_SIZE(starts); at++) {
-		begin_at(starts[at]);
+		begin_at_ssn(starts[at]);
 		for (ssn = 0; ssn < 0x10000; ssn++)
-			KUNIT_ASSERT_EQ(test, expected_order(ssn),
+			KUNIT_ASSERT_EQ(test, get_expected_order(ssn),
 					sddp_ssn_compare(next, ssn));
 	}
 }
@@ -115,12 +115,12 @@ static void every_ssn(struct kunit *test)
  * Show that all chunks that a sender may have in flight are valid, even if they are
  * received in reverse order: RFC 5043 10 (SCTPDDP-69).
  */
-static void window_in_reverse_order(struct kunit *test)
+static void reversed_window_is_valid(struct kunit *test)
 {
 	u32 at, n;
 
 	for (at = 0; at < ARRAY_SIZE(starts); at++) {
-		begin_at(starts[at]);
+		begin_at_ssn(starts[at]);
 		for (n = IN_FLIGHT - 1; n; n--)
 			receive_ssn(test, starts[at] + n);
 		receive_ssn(test, starts[at] + IN_FLIGHT);
@@ -138,13 +138,13 @@ static void ssn_wraps(struct kunit *test)
 {
 	u32 n;
 
-	begin_at(0);
+	begin_at_ssn(0);
 	for (n = 0; n < 200000; n++)
 		receive_ssn(test, n);
 }
 
 /*
- * Show that sddp_ssn_compare() agrees with expected_order() for random DDP-SSNs: near the next
+ * Show that sddp_ssn_compare() agrees with get_expected_order() for random DDP-SSNs: near the next
  * expected DDP-SSN, far ahead of it, and before it.
  */
 static void random_ssns_match_reference(struct kunit *test)
@@ -153,7 +153,7 @@ static void random_ssns_match_reference(struct kunit *test)
 	u32 n, choice;
 
 	prandom_seed_state(&rnd, 5043);
-	begin_at(0);
+	begin_at_ssn(0);
 	for (n = 0; n < 300000; n++) {
 		choice = prandom_u32_state(&rnd);
 		switch (choice & 7) {
@@ -181,7 +181,7 @@ static void complete_after_all_chunks(struct kunit *test)
 	u8 order[MANY];
 
 	for (n = 0; n < 720; n++) {
-		nth_permutation(n, order);
+		set_nth_permutation(n, order);
 		for (at = 0; at < ARRAY_SIZE(starts); at++) {
 			/*
 			 * the chunks with DDP-SSNs below starts[at] were counted when
@@ -205,7 +205,7 @@ static void complete_after_all_chunks(struct kunit *test)
  * that the first Terminate gives: neither further chunks nor a second Terminate make it
  * complete.
  */
-static void never_complete(struct kunit *test)
+static void other_counts_are_not_complete(struct kunit *test)
 {
 	struct sddp_tally t = {};
 	u32 n;
@@ -222,13 +222,13 @@ static void never_complete(struct kunit *test)
 }
 
 static struct kunit_case ssn_cases[] = {
-	KUNIT_CASE(every_permutation),
-	KUNIT_CASE(every_ssn),
-	KUNIT_CASE(window_in_reverse_order),
+	KUNIT_CASE(chunks_are_processed_in_ssn_order),
+	KUNIT_CASE(ssns_are_compared_modulo_65536),
+	KUNIT_CASE(reversed_window_is_valid),
 	KUNIT_CASE(ssn_wraps),
 	KUNIT_CASE(random_ssns_match_reference),
 	KUNIT_CASE(complete_after_all_chunks),
-	KUNIT_CASE(never_complete),
+	KUNIT_CASE(other_counts_are_not_complete),
 	{}
 };
 

@@ -71,7 +71,7 @@ static void two_checks_after_shrinking(struct kunit *test)
 }
 
 /* Show that the association ends after 60 seconds without progress, and not before */
-static void end_after_a_minute(struct kunit *test)
+static void assoc_ends_after_a_minute(struct kunit *test)
 {
 	struct sddp_stall_view v = { .ack_expected = true, .acked = 9 };
 	struct sddp_stall s = {};
@@ -87,7 +87,7 @@ static void end_after_a_minute(struct kunit *test)
 }
 
 /* Show that packets never become too small for 516 bytes of user data: RFC 5043 9 (SCTPDDP-60) */
-static void sizes_stay_large_enough(struct kunit *test)
+static void pmtu_stays_large_enough(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_choose_pmtu(65535, 0));
 	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_choose_pmtu(1501, 0));
@@ -100,12 +100,12 @@ static void sizes_stay_large_enough(struct kunit *test)
 /* Show that the number of timeouts is at most 80, however many addresses the peer announces */
 static void timeouts_are_limited(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 8, sddp_stall_max_timeouts(0));
-	KUNIT_EXPECT_EQ(test, 8, sddp_stall_max_timeouts(1));
-	KUNIT_EXPECT_EQ(test, 10, sddp_stall_max_timeouts(2));
-	KUNIT_EXPECT_EQ(test, 80, sddp_stall_max_timeouts(16));
-	KUNIT_EXPECT_EQ(test, 80, sddp_stall_max_timeouts(17));
-	KUNIT_EXPECT_EQ(test, 80, sddp_stall_max_timeouts(0xffffffff));
+	KUNIT_EXPECT_EQ(test, 8, sddp_compute_max_timeouts(0));
+	KUNIT_EXPECT_EQ(test, 8, sddp_compute_max_timeouts(1));
+	KUNIT_EXPECT_EQ(test, 10, sddp_compute_max_timeouts(2));
+	KUNIT_EXPECT_EQ(test, 80, sddp_compute_max_timeouts(16));
+	KUNIT_EXPECT_EQ(test, 80, sddp_compute_max_timeouts(17));
+	KUNIT_EXPECT_EQ(test, 80, sddp_compute_max_timeouts(0xffffffff));
 }
 
 static struct kunit_case stall_cases[] = {
@@ -113,8 +113,8 @@ static struct kunit_case stall_cases[] = {
 	KUNIT_CASE(one_stall_sends_heartbeat),
 	KUNIT_CASE(silent_peer_shrinks_nothing),
 	KUNIT_CASE(two_checks_after_shrinking),
-	KUNIT_CASE(end_after_a_minute),
-	KUNIT_CASE(sizes_stay_large_enough),
+	KUNIT_CASE(assoc_ends_after_a_minute),
+	KUNIT_CASE(pmtu_stays_large_enough),
 	KUNIT_CASE(timeouts_are_limited),
 	{}
 };

@@ -65,11 +65,11 @@ static void test_cancelled_post(void)
 	run_and_join_cancelled(post_send, qp);
 	run_and_join_cancelled(post_recv, qp);
 	CHECK(qp->sq.hdr->prod == 2 && qp->rq.hdr->prod == 2 && kicks == 6);
-	CHECK(is_free(&qp->sq.lock) && is_free(&qp->rq.lock));
+	CHECK(is_lock_free(&qp->sq.lock) && is_lock_free(&qp->rq.lock));
 	destroy_qp_and_cq(qp, cq);
 }
 
-static void destroy_one(void *qp)
+static void destroy_qp_arg(void *qp)
 {
 	destroy_qp(qp);
 }
@@ -96,7 +96,7 @@ static void test_cancelled_destroy(void)
 
 	push_cqe(cq, &(struct rnic_sw_cqe){ .qp_num = qp->vqp.qp.qp_num });
 	destroyed = 0;
-	run_and_join_cancelled(destroy_one, qp);
+	run_and_join_cancelled(destroy_qp_arg, qp);
 	CHECK(destroyed == 1 && list_empty(&own.destroying));
 	CHECK(cq->q.hdr->cons == 1);
 	run_and_join_cancelled(destroy_srq, &srq->ibsrq);

@@ -119,13 +119,13 @@ static void post_request_ex(struct rnic_sw_qp *qp, const struct kind *k)
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
 
 	ibv_wr_start(ex);
-	CHECK(!is_free(&qp->sq.lock));
+	CHECK(!is_lock_free(&qp->sq.lock));
 	ex->wr_id = ID;
 	ex->wr_flags = IBV_SEND_SIGNALED;
 	call_wr_builder(ex, k->op);
 	if (k->has_data)
 		ibv_wr_set_sge_list(ex, MAX_SGE, pieces);
-	CHECK(!ibv_wr_complete(ex) && is_free(&qp->sq.lock));
+	CHECK(!ibv_wr_complete(ex) && is_lock_free(&qp->sq.lock));
 }
 
 /*
@@ -149,7 +149,7 @@ static void check_posted_wqe(void (*way)(struct rnic_sw_qp *, const struct kind 
 	destroy_qp_and_cq(qp, cq);
 }
 
-static void test_kinds(void)
+static void test_wqe_of_each_opcode(void)
 {
 	size_t i;
 
@@ -206,7 +206,7 @@ static void test_inline(void)
 }
 
 /* Each send flag is copied to the WQE */
-static void test_flags(void)
+static void test_flags_are_copied(void)
 {
 	static const unsigned int flags[] = {
 		0, IBV_SEND_FENCE, IBV_SEND_SOLICITED, IBV_SEND_FENCE | IBV_SEND_SOLICITED,
@@ -297,7 +297,7 @@ static void test_refused(void)
 	ibv_wr_start(&qp->vqp.qp_ex);
 	ibv_wr_bind_mw(&qp->vqp.qp_ex, &type1, RKEY, &info);
 	CHECK(ibv_wr_complete(&qp->vqp.qp_ex) == EINVAL);
-	CHECK(!qp->sq.hdr->prod && is_free(&qp->sq.lock));
+	CHECK(!qp->sq.hdr->prod && is_lock_free(&qp->sq.lock));
 	/* the QP has no receive queue, so it accepts no receive */
 	CHECK(post_recv(&qp->vqp.qp, &(struct ibv_recv_wr){}) == ENOMEM);
 	destroy_qp_and_cq(qp, cq);
@@ -344,7 +344,7 @@ static void check_posted_recv(struct rnic_sw_queue *q,
 	CHECK(!post_one(queue, &wr) && q->hdr->prod == 1);
 	CHECK(!memcmp(slot, &want, sizeof(want)));
 	CHECK(!memcmp(slot + sizeof(want), pieces, MAX_SGE * sizeof(*pieces)));
-	CHECK(is_free(&q->lock));
+	CHECK(is_lock_free(&q->lock));
 }
 
 static int post_shared(void *srq, struct ibv_recv_wr *wr)
@@ -354,7 +354,7 @@ static int post_shared(void *srq, struct ibv_recv_wr *wr)
 	return rnic_sw_post_srq_recv(srq, wr, &bad);
 }
 
-static void test_receives(void)
+static void test_posted_receives(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 2);
@@ -408,7 +408,7 @@ static int post_send_ex(void *qp, struct ibv_recv_wr *wr)
 }
 
 /* Every post function takes the lock of its queue: a post waits while the test holds the lock */
-static void test_locks(void)
+static void test_posts_take_lock(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 2), *ex = make_qp(cq, 0);
@@ -425,12 +425,12 @@ static void test_locks(void)
 
 void test_contents(void)
 {
-	test_kinds();
+	test_wqe_of_each_opcode();
 	test_inline();
-	test_flags();
+	test_flags_are_copied();
 	test_may_inline();
 	test_refused();
 	test_bind();
-	test_receives();
-	test_locks();
+	test_posted_receives();
+	test_posts_take_lock();
 }

@@ -170,7 +170,7 @@ static bool is_mapped(void *at)
 }
 
 /* Destroying an object unmaps its ring */
-static void test_unmapped(void)
+static void test_destroy_unmaps_ring(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_srq *srq = make_srq();
@@ -308,7 +308,7 @@ static void test_cq_read(void)
 		.status = RNIC_SW_REM_ACCESS_ERR, .vendor_err = 33,
 		.flags = RNIC_SW_WC_WITH_IMM });
 	poll.comp_mask = 1;
-	CHECK(ibv_start_poll(ex, &poll) == EINVAL && is_free(&cq->q.lock));
+	CHECK(ibv_start_poll(ex, &poll) == EINVAL && is_lock_free(&cq->q.lock));
 	poll.comp_mask = 0;
 	CHECK(!ibv_start_poll(ex, &poll) && ex->wr_id == 9 && !ex->status);
 	CHECK(ibv_wc_read_opcode(ex) == IBV_WC_RECV_RDMA_WITH_IMM);
@@ -351,7 +351,7 @@ static void test_device_attr(void)
 	CHECK(!attr.packet_pacing_caps.qp_rate_limit_max);
 }
 
-static void test_rate(void)
+static void test_rate_limit(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
@@ -403,13 +403,13 @@ void test_creating(void)
 	test_smallest_qp_rings();
 	test_smallest_cq_ring();
 	test_smallest_srq_ring();
-	test_unmapped();
+	test_destroy_unmaps_ring();
 	test_qp_attr();
 	test_cq_attr();
 	test_cq_reads();
 	test_cq_read();
 	test_refused_create_drops_pd();
 	test_device_attr();
-	test_rate();
+	test_rate_limit();
 	test_dlid();
 }

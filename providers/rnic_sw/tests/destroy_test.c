@@ -322,7 +322,7 @@ static void test_refused_destroy(void)
 	refusal = EBUSY;
 	CHECK(rnic_sw_destroy_qp(&qp->vqp.qp) == EBUSY);
 	refusal = 0;
-	CHECK(is_free(&qp->sq.lock) && is_free(&qp->rq.lock));
+	CHECK(is_lock_free(&qp->sq.lock) && is_lock_free(&qp->rq.lock));
 	CHECK(!post_send(qp) && !post_recv(qp));
 	destroy_qp_and_cq(qp, cq);
 }

@@ -29,7 +29,7 @@ static void test_kernel_without_files(void)
 }
 
 /* If the kernel allocates no file, the QP uses commands, and the next QP tries again. */
-static void test_no_file(void)
+static void test_commands_without_file(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp;
@@ -44,7 +44,7 @@ static void test_no_file(void)
 }
 
 /* One file serves all QPs of the context. */
-static void test_one_file(void)
+static void test_qps_share_one_file(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp[2];
@@ -66,7 +66,7 @@ static void test_one_file(void)
 }
 
 /* If the file does not work, the command replaces it; but not after the device was removed. */
-static void test_broken_file(void)
+static void test_broken_file_is_bypassed(void)
 {
 	static const int errors[] = { ENOENT, EBADF, ENOTTY };
 	struct rnic_sw_cq *cq = make_cq();
@@ -89,9 +89,9 @@ void test_doorbells(void)
 {
 	doorbell = 10;
 	test_kernel_without_files();
-	test_no_file();
-	test_one_file();
-	test_broken_file();
+	test_commands_without_file();
+	test_qps_share_one_file();
+	test_broken_file_is_bypassed();
 	own.has_doorbells = false;
 	doorbell = 0;
 }

@@ -74,7 +74,7 @@ static void reuse_old_ring(bool step2)
 }
 
 /* A resize must replace a ring in a shared mapping with a ring that does not share its mapping. */
-static void test_resized(void)
+static void test_resized_ring_is_not_shared(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	void *mem = cq->q.hdr;
@@ -138,7 +138,7 @@ void test_packing(void)
 	own.can_pack = true;
 	test_shared_mapping();
 	test_mapping_numbers();
-	test_resized();
+	test_resized_ring_is_not_shared();
 	test_invalid_locations();
 	own.can_pack = false;
 }

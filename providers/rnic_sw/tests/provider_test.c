@@ -85,7 +85,7 @@ void destroy_qp_and_cq(struct rnic_sw_qp *qp, struct rnic_sw_cq *cq)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-bool is_free(pthread_spinlock_t *lock)
+bool is_lock_free(pthread_spinlock_t *lock)
 {
 	if (pthread_spin_trylock(lock))
 		return false;
@@ -151,7 +151,7 @@ static void test_post_to_full_ring(void)
 }
 
 /* Receives can be posted while the indices wrap at 2^32. */
-static void test_wrap(void)
+static void test_index_wrap(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 1);
@@ -285,7 +285,7 @@ static void test_poll_ex(void)
 }
 
 /* start_poll and next_poll free the slot of the completion that they return */
-static void test_poll_ex_room(void)
+static void test_poll_ex_frees_slots(void)
 {
 	struct rnic_sw_cq *cq = make_cq_ex(IBV_WC_EX_WITH_BYTE_LEN);
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
@@ -309,7 +309,7 @@ static void test_poll_ex_room(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-static void test_credentials(void)
+static void test_changed_credentials(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 2);
@@ -386,7 +386,7 @@ static void test_doorbell_without_memory(void)
 }
 
 /* An ODP MR may cover the whole address space; advice is passed to the kernel unchanged. */
-static void test_on_demand(void)
+static void test_odp_mr_and_advice(void)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND;
 	struct ibv_sge sge[2] = { { 0x1000, 0x2000, 5 }, { 0x9000, 1, 6 } };
@@ -422,7 +422,7 @@ static void test_dmabuf(void)
 	refuse_buffer = false;
 }
 
-static void test_clock(void)
+static void test_raw_clock(void)
 {
 	struct ibv_values_ex v = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
 	const struct timespec year = { .tv_sec = 31536000, .tv_nsec = 7 };
@@ -444,7 +444,7 @@ static void test_query_port(void)
 	CHECK(attr.active_speed_ex == 77);
 }
 
-static void test_llp(void)
+static void test_choose_llp(void)
 {
 	static const struct {
 		const char *word;
@@ -560,11 +560,11 @@ int main(void)
 	test_packing();
 	test_rings_in_one_mapping();
 	test_post_to_full_ring();
-	test_wrap();
+	test_index_wrap();
 	test_wr_api();
 	test_poll();
 	test_poll_ex();
-	test_poll_ex_room();
+	test_poll_ex_frees_slots();
 	test_destroying();
 	test_failed_doorbell();
 	test_doorbell_without_memory();
@@ -573,14 +573,14 @@ int main(void)
 	test_memory();
 	test_refusals();
 	test_resizing();
-	test_credentials();
+	test_changed_credentials();
 	test_doorbells();
 	test_query_port();
-	test_on_demand();
+	test_odp_mr_and_advice();
 	test_dmabuf();
-	test_clock();
+	test_raw_clock();
 	test_query_conn();
-	test_llp();
+	test_choose_llp();
 	printf("provider: %s\n", failures ? "FAILED" : "ok");
 	return failures != 0;
 }

@@ -14,7 +14,7 @@ struct rnic_sw_srq *make_srq(void);
 struct rnic_sw_qp *make_qp(struct rnic_sw_cq *cq, uint32_t recv_wr);
 void *destroy_qp(void *qp);
 void destroy_qp_and_cq(struct rnic_sw_qp *qp, struct rnic_sw_cq *cq);
-bool is_free(pthread_spinlock_t *lock);
+bool is_lock_free(pthread_spinlock_t *lock);
 
 /* cancel_test.c */
 void test_cancelled(void);

@@ -32,7 +32,7 @@ static void expect_cancellable(void)
  * If destroying a QP fails, its completions remain and it is removed from
  * ctx->destroying.
  */
-static void test_qp(void)
+static void test_refused_qp_destroy(void)
 {
 	struct rnic_sw_cq *scq = make_cq(), *rcq = make_cq();
 	struct ibv_qp_init_attr attr = {
@@ -65,7 +65,7 @@ static void test_qp(void)
 	CHECK(!rnic_sw_destroy_cq(&rcq->vcq.cq));
 }
 
-static void test_cq(void)
+static void test_refused_cq_destroy(void)
 {
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = 1,
@@ -86,7 +86,7 @@ static void test_cq(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-static void test_srq(void)
+static void test_refused_srq_destroy(void)
 {
 	struct ibv_srq_init_attr attr = { .attr.max_wr = 3 };
 	struct ibv_srq *srq = rnic_sw_create_srq(parent, &attr);
@@ -102,7 +102,7 @@ static void test_srq(void)
 }
 
 /* A reregistration that the kernel refuses leaves the MR on its PD. */
-static void test_mr(void)
+static void test_refused_mr_change(void)
 {
 	struct ibv_mr *mr = rnic_sw_reg_mr(parent, NULL, 1, 0, 0);
 
@@ -117,7 +117,7 @@ static void test_mr(void)
 	CHECK(mr->pd == parent && !rnic_sw_dereg_mr(verbs_get_mr(mr)));
 }
 
-static void test_mw(void)
+static void test_refused_mw_dealloc(void)
 {
 	struct ibv_mw *mw = rnic_sw_alloc_mw(parent, IBV_MW_TYPE_2);
 
@@ -128,7 +128,7 @@ static void test_mw(void)
 	CHECK(mw->pd == parent && !rnic_sw_dealloc_mw(mw));
 }
 
-static void test_pd(void)
+static void test_refused_pd_dealloc(void)
 {
 	struct ibv_pd *domain = rnic_sw_alloc_pd(&own.vctx.context);
 	struct ibv_parent_domain_init_attr attr = { .pd = domain };
@@ -147,7 +147,7 @@ static void test_pd(void)
  * Parent and thread domains exist only in the provider, so they can be
  * deallocated while the kernel refuses all destroy commands
  */
-static void test_parent(void)
+static void test_parent_ignores_refusal(void)
 {
 	refusal = EIO;
 	CHECK(!rnic_sw_dealloc_pd(parent));
@@ -164,11 +164,11 @@ void test_refusals(void)
 	td = rnic_sw_alloc_td(&own.vctx.context, &td_attr);
 	attr.td = td;
 	parent = rnic_sw_alloc_parent_domain(&own.vctx.context, &attr);
-	test_qp();
-	test_cq();
-	test_srq();
-	test_mr();
-	test_mw();
-	test_pd();
-	test_parent();
+	test_refused_qp_destroy();
+	test_refused_cq_destroy();
+	test_refused_srq_destroy();
+	test_refused_mr_change();
+	test_refused_mw_dealloc();
+	test_refused_pd_dealloc();
+	test_parent_ignores_refusal();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Tests of resizing a CQ while other threads poll, arm and resize it. */
+/* Tests of resizing a CQ while other threads poll, arm and run_resize it. */
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -24,7 +24,7 @@ static void test_arm_and_resize(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* After a failed resize the CQ keeps its ring. */
+/* After a failed run_resize the CQ keeps its ring. */
 static void test_resize_refused(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -46,7 +46,7 @@ static void test_resize_refused(void)
 }
 
 /*
- * Check, during a resize command, that the CQ's locks are free while the kernel
+ * Check, during a run_resize command, that the CQ's locks are free while the kernel
  * creates a ring (first command) and held while the kernel switches rings (second
  * command)
  */
@@ -56,11 +56,11 @@ static void poll_and_arm(bool step2)
 	struct ibv_wc wc;
 
 	if (step2) {
-		CHECK(!is_free(&cq->q.lock) && !is_free(&cq->arm_lock));
+		CHECK(!is_lock_free(&cq->q.lock) && !is_lock_free(&cq->arm_lock));
 		return;
 	}
-	CHECK(is_free(&cq->q.lock) && is_free(&cq->arm_lock));
-	if (!is_free(&cq->q.lock))
+	CHECK(is_lock_free(&cq->q.lock) && is_lock_free(&cq->arm_lock));
+	if (!is_lock_free(&cq->q.lock))
 		return;
 	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, 1, &wc) == 1 && wc.wr_id == 1);
 	CHECK(!rnic_sw_req_notify_cq(&cq->vcq.cq, 1));
@@ -80,22 +80,22 @@ static void test_resize_and_poll(void)
 	resizing = NULL;
 	CHECK(cq->q.slots == 2 * SLOTS && cq->q.hdr->cons == 1);
 	CHECK(cq->q.hdr->flags & RNIC_SW_ARM_SOLICITED);
-	CHECK(is_free(&cq->q.lock) && is_free(&cq->arm_lock));
+	CHECK(is_lock_free(&cq->q.lock) && is_lock_free(&cq->arm_lock));
 	CHECK(msync(old, 1, MS_ASYNC) && errno == ENOMEM);	/* the old ring is not mapped */
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-static void *resize(void *arg)
+static void *run_resize(void *arg)
 {
 	CHECK(!rnic_sw_resize_cq(arg, 2 * SLOTS));
 	return NULL;
 }
 
-/* Start a second resize in another thread, and give it time to finish if nothing delays it */
+/* Start a second run_resize in another thread, and give it time to finish if nothing delays it */
 static void resize_in_other_thread(bool step2)
 {
 	resizing = NULL;
-	CHECK(!pthread_create(&other, NULL, resize, &resized->vcq.cq));
+	CHECK(!pthread_create(&other, NULL, run_resize, &resized->vcq.cq));
 	usleep(20000);
 }
 
@@ -140,8 +140,8 @@ static void resize_during_poll(bool step2)
 }
 
 /*
- * A thread between start_poll and end_poll can resize the CQ, and gets EBUSY
- * instead of waiting for another resize
+ * A thread between start_poll and end_poll can run_resize the CQ, and gets EBUSY
+ * instead of waiting for another run_resize
  */
 static void test_resize_during_poll(void)
 {
@@ -155,12 +155,12 @@ static void test_resize_during_poll(void)
 	resizing = resize_during_poll;
 	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
 	CHECK(cq->q.slots == 2 * SLOTS && cq->q.hdr->cons == 1);
-	CHECK(ibv_wc_read_byte_len(ex) == 55 && !is_free(&cq->q.lock));
+	CHECK(ibv_wc_read_byte_len(ex) == 55 && !is_lock_free(&cq->q.lock));
 	cq->q.hdr->prod = 1;
 	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 2 });
 	CHECK(!ibv_next_poll(ex) && ex->wr_id == 2);
 	ibv_end_poll(ex);
-	CHECK(!cq->poller && is_free(&cq->q.lock));
+	CHECK(!cq->poller && is_lock_free(&cq->q.lock));
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 

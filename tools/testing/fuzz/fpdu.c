@@ -75,7 +75,7 @@ static void parse_fpdu(struct parts *a, const struct stream *s, const u8 *p,
 			MUST("fpdu-marker-inside", at + MPA_MARKER_SIZE <= len);
 			back = lead && !at ? 0 : pos - a->start;
 			MUST("fpdu-marker-back",
-			     mpa_marker_fpduptr(s->pos, pos) == back);
+			     mpa_compute_fpduptr(s->pos, pos) == back);
 			/* the low two bits are reserved */
 			MUST("fpdu-marker-ok", mpa_marker_is_valid(p + at, back) ==
 			     ((get_unaligned_be16(p + at + 2) & ~3) == back));
@@ -97,9 +97,9 @@ static u32 put_marker(const struct stream *s, u8 *out, u32 at)
 {
 	u32 pos = s->pos + at;
 
-	if (!s->markers || mpa_marker_dist(pos))
+	if (!s->markers || mpa_marker_distance(pos))
 		return 0;
-	mpa_marker_encode(out + at, mpa_marker_fpduptr(s->pos, pos));
+	mpa_marker_encode(out + at, mpa_compute_fpduptr(s->pos, pos));
 	return MPA_MARKER_SIZE;
 }
 
@@ -181,7 +181,7 @@ static void copy_and_verify(const struct stream *s, const u8 *p, u32 len, u32 ul
 	for (at = f.head_len; (to = mpa_verify_get_next_dst(&t, &n)); at += n) {
 		MUST("take-end", n && n <= len - at);
 		memcpy(to, p + at, n);
-		mpa_verify_process_copied(&t, n);
+		mpa_verify_add_copied(&t, n);
 	}
 	MUST("take-all", at == len);
 	MUST("take-ulpdu", !memcmp(mem + MPA_LEN_SIZE, parts.ulpdu, ulpdu));
@@ -199,12 +199,12 @@ static u32 check_fpdu(struct stream *s, const u8 *p, size_t have)
 
 	if (!len || len > have)
 		return 0;
-	lead = s->markers && !mpa_marker_dist(s->pos);
+	lead = s->markers && !mpa_marker_distance(s->pos);
 	ulpdu = get_unaligned_be16(p + (lead ? MPA_MARKER_SIZE : 0));
 	parse_fpdu(&parts, s, p, len, ulpdu);
 	MUST("fpdu-content", parts.got == mpa_fpdu_content_len(ulpdu));
 	MUST("fpdu-markers", !s->markers || parts.nmarkers ==
-	     mpa_marker_count(s->pos, mpa_fpdu_content_len(ulpdu)));
+	     mpa_count_markers(s->pos, mpa_fpdu_content_len(ulpdu)));
 	copy_and_verify(s, p, len, ulpdu);
 	mpa_crc_final(parts.crc, field);
 	if (parts.markers_ok && parts.zeros &&

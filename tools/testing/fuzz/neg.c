@@ -30,7 +30,7 @@ static void read_side(struct negotiation_side *s, struct input *in)
 	struct ddp_offer o = {};
 
 	s->enhanced = read_u8(in) & 1;
-	ddp_offer_decode_word(&o, read_u32(in));
+	ddp_offer_decode_ird_ord(&o, read_u32(in));
 	s->ird = o.ird;
 	s->ord = o.ord;
 	s->rtr = o.rtr;
@@ -45,7 +45,7 @@ static void check_word_round_trip(struct negotiation_side *s)
 	MUST("neg-depth", !(s->ird & ~0x3fff) && !(s->ord & ~0x3fff));
 	if (!s->enhanced)
 		return;
-	ddp_offer_decode_word(&got, ddp_offer_encode_word(&o));
+	ddp_offer_decode_ird_ord(&got, ddp_offer_encode_ird_ord(&o));
 	MUST("neg-word", got.ird == s->ird && got.ord == s->ord &&
 	     got.rtr == s->rtr);
 }
@@ -156,13 +156,13 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	negotiation_build_reply(&b, &req, &rep, &rr);
 	check_responder(&b, &req, &rep, &rr);
 	check_word_round_trip(&rep);
-	negotiation_process_reply(&a, &req, &rep, &ri);
+	negotiation_evaluate_reply(&a, &req, &rep, &ri);
 	check_initiator(&a, &req, &rep, &ri);
 	check_both(&a, &ri, &rr);
 
 	negotiation_build_reply(&b, &other_req, &rep, &rr);
 	check_responder(&b, &other_req, &rep, &rr);
-	negotiation_process_reply(&a, &req, &other_rep, &ri);
+	negotiation_evaluate_reply(&a, &req, &other_rep, &ri);
 	check_initiator(&a, &req, &other_rep, &ri);
 	return 0;
 }

@@ -110,7 +110,7 @@ static void check_atomic(const u8 *p, u64 old)
 							 sizeof(again) - 4));
 	if (why)
 		return;
-	MUST("atomic-result", rdmap_atomic_result(&a, old) ==
+	MUST("atomic-result", rdmap_compute_atomic_result(&a, old) ==
 	     (code ? expected_cmp_swap(&a, old) : expected_fetch_add(&a, old)));
 }
 

@@ -105,7 +105,7 @@ static void process_in_order(const struct kept *k)
 		send_allowed_chunks();
 		return;
 	}
-	what = sddp_session_receive(&sc.session, k->kind, k->enhanced);
+	what = sddp_session_receive_chunk(&sc.session, k->kind, k->enhanced);
 	if (sc.ended)
 		MUST("sctp-ended", what == SDDP_DO_IGNORE || what == SDDP_DO_END);
 	if (over)

@@ -56,7 +56,7 @@ static void check_peer_side(const struct mpa_startup *su, const u8 *frame, size_
 		MUST("startup-mirror-offer", !mpa_startup_set_offer(&other, &o));
 		MUST("startup-mirror-output",
 		     mpa_startup_encode_frame(&other, buf, sizeof(buf)));
-		mpa_startup_handle_sent(&other);
+		mpa_startup_record_sent(&other);
 	}
 	MUST("startup-mirror-eats",
 	     mpa_startup_process_input(&other, frame, len) == len);
@@ -68,7 +68,7 @@ static void check_peer_side(const struct mpa_startup *su, const u8 *frame, size_
 	MUST("startup-mirror-form", other.peer.enhanced == su->enhanced);
 	if (su->enhanced)
 		MUST("startup-mirror-word",
-		     ddp_offer_encode_word(&other.peer) == ddp_offer_encode_word(&su->mine));
+		     ddp_offer_encode_ird_ord(&other.peer) == ddp_offer_encode_ird_ord(&su->mine));
 	MUST("startup-mirror-flags", other.tx_markers == su->rx_markers &&
 	     other.crc == su->crc);
 }
@@ -86,7 +86,7 @@ static void send_frame(struct mpa_startup *su)
 	MUST("startup-frame-same", mpa_startup_encode_frame(su, buf, len) == len);
 	check_peer_side(su, buf, len);
 	free(buf);
-	mpa_startup_handle_sent(su);
+	mpa_startup_record_sent(su);
 }
 
 /* Pass the ULP's reply. Return: false if the reply does not fit into a frame */
@@ -127,7 +127,7 @@ static bool feed_input(struct mpa_startup *su, const struct plan *p, struct inpu
 
 	MUST("startup-need", need && su->got + need <= MPA_FRAME_MAX);
 	if (!give) {
-		mpa_startup_handle_eof(su, !p->unacked);
+		mpa_startup_record_eof(su, !p->unacked);
 		MUST("startup-eof", mpa_startup_get_next_step(su) != MPA_WANT_READ);
 		return false;
 	}

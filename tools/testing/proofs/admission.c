@@ -34,7 +34,7 @@ void prove_early(void)
 {
 	u32 kept = ANY(u32), cost = ANY(u32);
 	u64 all = ANY(u64), sum = (u64)kept + cost;
-	bool may = sddp_may_keep_early(kept, all, cost);
+	bool may = sddp_may_keep_early_chunk(kept, all, cost);
 
 	MUST("an association may keep at most 8 MiB", !may || sum <= 8 * MIB);
 	MUST("an association may always keep 64 KiB", sum > 64 * KIB || may);
@@ -98,7 +98,7 @@ void prove_evicted_assoc(void)
 /* The retry delay is never 0 and is bounded, however often memory is short */
 void prove_delay(void)
 {
-	u32 before = ANY(u32), delay = sddp_next_retry_delay(before);
+	u32 before = ANY(u32), delay = sddp_compute_retry_delay(before);
 
 	MUST("the delay is 10 ms to 1 s", delay >= 10 && delay <= 1000);
 	MUST("the delay is not shorter than the previous one", delay >= before || before > 1000);

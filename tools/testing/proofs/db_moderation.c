@@ -40,7 +40,7 @@ void prove_doorbell(void)
 
 	GIVEN(is_sound(&b));
 	was = b;
-	gathers = db_mod_record_doorbell(&b, now);
+	gathers = db_mod_doorbell_starts_coalescing(&b, now);
 	MUST("the threshold stays within its bounds", is_sound(&b));
 	MUST("a post is delayed only soon after the previous doorbell", !gathers ||
 	     (now > was.last && now - was.last < DB_MOD_QUICK_NS));

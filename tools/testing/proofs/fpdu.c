@@ -64,7 +64,7 @@ void prove_markers(void)
 {
 	struct fpdu f = any_fpdu();
 	u64 end = f.pos + f.wire;
-	u32 n = mpa_marker_count(f.pos & U32_MAX, f.content);
+	u32 n = mpa_count_markers(f.pos & U32_MAX, f.content);
 
 	MUST("MPA-28, MPA-29: the FPDU has one marker at each multiple of 512",
 	     n == count_boundaries(f.pos, end));
@@ -88,7 +88,7 @@ void prove_markers(void)
 void prove_marker_distance(void)
 {
 	u64 pos = ANY(u64);
-	u32 to = mpa_marker_dist(pos & U32_MAX);
+	u32 to = mpa_marker_distance(pos & U32_MAX);
 
 	GIVEN(pos < (u64)1 << 62);
 	MUST("MPA-28: the next marker is at the next multiple of 512",
@@ -135,7 +135,7 @@ void prove_marker(void)
 
 	GIVEN(f.ulpdu <= MPA_MULPDU_MAX);
 	GIVEN(at % 512 == 0 && at >= f.pos && at < f.pos + f.wire);
-	back = mpa_marker_fpduptr(f.pos & U32_MAX, at & U32_MAX);
+	back = mpa_compute_fpduptr(f.pos & U32_MAX, at & U32_MAX);
 	MUST("MPA-30, MPA-32, MPA-35: FPDUPTR is the distance from the length field",
 	     back == (at == f.pos ? 0 : at - field));
 	MUST("MPA-25: the distance fits into FPDUPTR", back <= 0xfffc && !(back & 3));

@@ -117,14 +117,14 @@ void prove_step(void)
 	     pos % 512 + len <= 512 || !(pos % 512));
 	MUST("MPA-49: content before a marker is in the CRC before the marker is",
 	     !summed && (!due || before == expected_crc_len(&t, got)));
-	mpa_verify_process_copied(&t, len);
+	mpa_verify_add_copied(&t, len);
 	MUST("position and copied content advance",
 	     t.pos == pos + len && t.got == got + (due ? 0 : len));
 	MUST("MPA-49, MPA-50: the CRC covers the markers and the content before the CRC field",
 	     summed == (!t.crc ? 0 : expected_crc_len(&t, t.got) - before + (due ? 4 : 0)));
 	MUST("MPA-137: a wrong marker is recorded, and nothing else is", t.marker_wrong ==
 	     (wrong || (due && (octets(t.marker + 2, 2) & 0xfffc) !=
-			       mpa_marker_fpduptr(t.f.start, pos))));
+			       mpa_compute_fpduptr(t.f.start, pos))));
 	MUST("the invariant holds again", is_sound(&t) || t.pos - t.f.start - t.got > 4 * 130);
 	if (due)
 		REACHED("marker");

@@ -98,7 +98,7 @@ void prove_delay(void)
 	u32 before = ANY(u32), delay;
 
 	GIVEN(before >= GIDS_DELAY_MIN && before <= GIDS_DELAY_MAX);
-	delay = gids_next_delay(before);
+	delay = gids_compute_next_delay(before);
 	MUST("each check is later than the one before, or there is none",
 	     !delay || delay == 2 * before);
 	MUST("the checks end", !delay == (before == GIDS_DELAY_MAX));

@@ -36,7 +36,7 @@ static struct negotiation_side any_side(void)
 {
 	struct ddp_offer o;
 
-	ddp_offer_decode_word(&o, ANY(u32));
+	ddp_offer_decode_ird_ord(&o, ANY(u32));
 	return (struct negotiation_side){ .enhanced = any_bool(), .ird = o.ird,
 				  .ord = o.ord, .rtr = o.rtr };
 }
@@ -52,8 +52,8 @@ void prove_word(void)
 	u32 word = ANY(u32), again;
 	struct ddp_offer o;
 
-	ddp_offer_decode_word(&o, word);
-	again = ddp_offer_encode_word(&o);
+	ddp_offer_decode_ird_ord(&o, word);
+	again = ddp_offer_encode_ird_ord(&o);
 	MUST("MPA2-25: A, IRD and ORD have their places in the word",
 	     o.ird == (word >> 16 & NONE) &&
 	     o.ord == (word & NONE) && !(o.rtr & 1) == !(word >> 31));
@@ -180,7 +180,7 @@ void prove_initiator(void)
 	struct negotiation_result r;
 
 	negotiation_build_request(&me, &req);
-	negotiation_process_reply(&me, &req, &rep, &r);
+	negotiation_evaluate_reply(&me, &req, &rep, &r);
 	MUST("RDMAP-142: IRD and ORD do not exceed the device's maximum",
 	     r.ird <= me.max && r.ord <= me.max);
 	if (!req.enhanced || !rep.enhanced) {
@@ -208,7 +208,7 @@ void prove_both_ends(void)
 
 	negotiation_build_request(&a, &req);
 	negotiation_build_reply(&b, &req, &rep, &r);
-	negotiation_process_reply(&a, &req, &rep, &i);
+	negotiation_evaluate_reply(&a, &req, &rep, &i);
 	if (!a.enhanced || i.why)
 		return;
 	MUST("RDMAP-142, RDMAP-143: the initiator's ORD fits the responder's IRD", i.ord <= r.ird);

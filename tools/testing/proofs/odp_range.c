@@ -24,7 +24,7 @@ void prove_span(void)
 {
 	u64 at = ANY(u64), end = ANY(u64), from, to;
 	u8 shift = any_shift();
-	struct odp_span s = odp_next_span(at, end, shift);
+	struct odp_span s = odp_compute_next_span(at, end, shift);
 
 	MUST("exactly an empty range has no pages", !s.pages == (at >= end));
 	if (!s.pages)
@@ -45,7 +45,7 @@ void prove_span(void)
 }
 
 /*
- * odp_span_in_chunk() returns a page of the chunk if and only if the range contains bytes
+ * odp_compute_span_in_chunk() returns a page of the chunk if and only if the range contains bytes
  * of that page
  */
 void prove_span_in_chunk(void)
@@ -58,7 +58,7 @@ void prove_span_in_chunk(void)
 
 	GIVEN(chunk < U64_MAX >> shift >> 9);
 	GIVEN(i < ODP_CHUNK_PAGES);
-	s = odp_span_in_chunk(chunk, from, to, shift);
+	s = odp_compute_span_in_chunk(chunk, from, to, shift);
 	nr = chunk * ODP_CHUNK_PAGES + i;
 	in = from < to && nr >= from >> shift && nr <= (to - 1) >> shift;
 	taken = i >= s.first && i < s.first + s.pages;
@@ -75,7 +75,7 @@ void prove_lookahead_end(void)
 	u64 at = ANY(u64), end = ANY(u64), to;
 	u8 shift = any_shift();
 
-	to = odp_lookahead_end(at, end, shift);
+	to = odp_compute_lookahead_end(at, end, shift);
 	MUST("the end is not before the position and not after the limit",
 	     to >= at && (to == at || to <= end));
 	MUST("at most ODP_AHEAD pages", to - at <= (u64)ODP_AHEAD << shift);

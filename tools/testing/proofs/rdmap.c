@@ -204,10 +204,10 @@ void prove_fetch_add(void)
 		carry = a.mask >> i & 1 ? 0 : one >> 1;
 	}
 	MUST("EXT-19, EXT-21: the mask separates the fields of the sum",
-	     rdmap_atomic_result(&a, old) == sum);
+	     rdmap_compute_atomic_result(&a, old) == sum);
 	a.mask = 0;
 	MUST("EXT-20: mask 0 is a plain sum",
-	     rdmap_atomic_result(&a, old) == old + a.data);
+	     rdmap_compute_atomic_result(&a, old) == old + a.data);
 	REACHED("end");
 }
 
@@ -221,7 +221,7 @@ void prove_compare_swap(void)
 
 	GIVEN(bit < 64);
 	a.code = RDMAP_ATOMIC_CMP_SWAP;
-	now = rdmap_atomic_result(&a, old);
+	now = rdmap_compute_atomic_result(&a, old);
 	equal = (old & a.cmp_mask) == (a.cmp & a.cmp_mask);
 	MUST("EXT-23, EXT-25, EXT-27: without a match nothing is swapped", equal || now == old);
 	MUST("EXT-24, EXT-27: with a match exactly the bits of the mask are swapped", !equal ||

@@ -84,16 +84,16 @@ void prove_role(void)
 void prove_times(void)
 {
 	u8 timeout = ANY(u8), retry_cnt = ANY(u8), timer = ANY(u8);
-	u32 before = ANY(u32), limit = rdv_limit_ms(timeout, retry_cnt);
+	u32 before = ANY(u32), limit = rdv_compute_wait_limit_ms(timeout, retry_cnt);
 
 	MUST("the limit is at least a second", limit >= 1000);
 	MUST("only timeout 0 means no limit", (limit == RDV_FOREVER) == !(timeout & 31));
 	MUST("only the RNR retry count 7 means no limit",
-	     (rdv_rnr_limit_ms(timer, retry_cnt) == RDV_FOREVER) == ((retry_cnt & 7) == 7));
+	     (rdv_compute_rnr_limit_ms(timer, retry_cnt) == RDV_FOREVER) == ((retry_cnt & 7) == 7));
 	GIVEN(before <= 250);
 	MUST("a pause is at most 250 ms, and not shorter than the one before",
-	     rdv_pause_ms(before) <= 250 && rdv_pause_ms(before) >= before &&
-	     rdv_pause_ms(before));
+	     rdv_compute_pause_ms(before) <= 250 && rdv_compute_pause_ms(before) >= before &&
+	     rdv_compute_pause_ms(before));
 	if (limit > 1000 && limit != RDV_FOREVER)
 		REACHED("a limit that follows the attributes");
 }

@@ -74,7 +74,7 @@ static bool is_legal(const struct sddp_session *s, enum sddp_chunk_kind what,
 	}
 }
 
-static enum sddp_do expected_action(const struct sddp_session *s, enum sddp_chunk_kind what)
+static enum sddp_do get_expected_action(const struct sddp_session *s, enum sddp_chunk_kind what)
 {
 	switch (what) {
 	case SDDP_KIND_INITIATE:
@@ -104,12 +104,12 @@ void prove_receive(void)
 	struct sddp_session s = any_session(), was = s;
 	enum sddp_chunk_kind what = any_what();
 	bool enhanced = any_bool();
-	enum sddp_do does = sddp_session_receive(&s, what, enhanced);
+	enum sddp_do does = sddp_session_receive_chunk(&s, what, enhanced);
 
 	MUST("the invariant holds again", is_sound(&s));
 	MUST("SCTPDDP-28: a legal chunk has its effect, another one ends the session",
 	     is_legal(&was, what, enhanced) ?
-	     does == expected_action(&was, what)
+	     does == get_expected_action(&was, what)
 	     : does == (was.state == SDDP_OVER ? SDDP_DO_IGNORE : SDDP_DO_END));
 	MUST("SCTPDDP-28: after an illegal chunk the session is over",
 	     does != SDDP_DO_END || s.state == SDDP_OVER);

@@ -114,7 +114,7 @@ void prove_pmtu_shrinks(void)
 /* The number of timeouts after which SCTP gives up is bounded for any number of paths */
 void prove_timeouts(void)
 {
-	u32 paths = ANY(u32), all = sddp_stall_max_timeouts(paths);
+	u32 paths = ANY(u32), all = sddp_compute_max_timeouts(paths);
 
 	MUST("2 to 16 paths may have 5 timeouts each",
 	     paths < 2 || paths > 16 || all == 5 * paths);

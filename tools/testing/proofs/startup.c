@@ -163,7 +163,7 @@ void prove_eof_sent_and_retry(void)
 	init_any_startup(&su);
 	GIVEN(is_sound(&su));
 	was = su;
-	mpa_startup_handle_eof(&su, acked);
+	mpa_startup_record_eof(&su, acked);
 	MUST("the invariant holds after the end of the peer's data", is_sound(&su));
 	MUST("MPA-132: start-up no longer waits for the peer or the ULP",
 	     mpa_startup_get_next_step(&su) != MPA_WANT_READ &&
@@ -185,7 +185,7 @@ void prove_eof_sent_and_retry(void)
 	if (su.state == MPA_SU_RETRY && was.state != MPA_SU_RETRY)
 		REACHED("retry");
 	su = was;
-	mpa_startup_handle_sent(&su);
+	mpa_startup_record_sent(&su);
 	MUST("the invariant holds after the frame is sent", is_sound(&su));
 	MUST("MPA-108, MPA-109: after sending, the state is the next one", su.state ==
 	     (was.state == MPA_SU_SEND_REJECT ? MPA_SU_CLOSE :

@@ -222,14 +222,14 @@ static u32 put_content(u32 start, const u8 *content, u32 len, bool damaged)
 
 	for (left = len; left; left -= n, content += n) {
 		n = left;
-		if (wire.markers && !mpa_marker_dist(at)) {
+		if (wire.markers && !mpa_marker_distance(at)) {
 			mpa_marker_encode(wire.bytes + at,
-					  mpa_marker_fpduptr(start, at) ^ (damaged ? 4 : 0));
+					  mpa_compute_fpduptr(start, at) ^ (damaged ? 4 : 0));
 			wire.marker_damaged |= damaged;
 			at += MPA_MARKER_SIZE;
 		}
 		if (wire.markers)
-			n = min(left, mpa_marker_dist(at));
+			n = min(left, mpa_marker_distance(at));
 		memcpy(wire.bytes + at, content, n);
 		at += n;
 	}

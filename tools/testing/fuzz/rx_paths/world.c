@@ -111,7 +111,7 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 
 /* The send queue ------------------------------------------------------------------ */
 
-bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
+bool rdmap_sq_pull_wr(struct rdmap *r, struct rdmap_wr *wr)
 {
 	const struct plan_action *a;
 
@@ -152,7 +152,7 @@ void rdmap_sq_complete_response(struct rdmap *r, u32 slot)
 	world_record_event(EV_RESPONSE, slot, 0, 0);
 }
 
-void rdmap_sq_set_failed(struct rdmap *r, u32 slot)
+void rdmap_sq_set_wr_failed(struct rdmap *r, u32 slot)
 {
 	world_record_event(EV_WR_FAILED, slot, 0, 0);
 }
@@ -231,8 +231,8 @@ static void pull_segments(struct ddp_stream *s)
 	struct ddp_txseg seg;
 
 	ddp_tx_begin(s);
-	while (ddp_tx_next(s, sizeof(bytes) - IW_DDP_HDR_MAX, &seg)) {
-		if (!ddp_tx_fill(s, bytes, seg.len))
+	while (ddp_tx_pull(s, sizeof(bytes) - IW_DDP_HDR_MAX, &seg)) {
+		if (!ddp_tx_copy_data(s, bytes, seg.len))
 			continue;
 		world_record_event(EV_SENT, world_hash(seg.hdr, seg.hdr_len), seg.len,
 				   world_hash(bytes, seg.len));

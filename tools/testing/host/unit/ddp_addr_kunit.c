@@ -300,12 +300,12 @@ static void addr_belongs_to_first_interface(struct kunit *test)
 
 static bool is_dev_related(int mine, int has)
 {
-	return ddp_addr_is_related(&stubs.net, FIRST + mine, &stubs.dev[has]);
+	return ddp_are_ifaces_related(&stubs.net, FIRST + mine, &stubs.dev[has]);
 }
 
 static bool may_serve(int mine, int has)
 {
-	return ddp_addr_may_serve(&stubs.net, FIRST + mine, FIRST + has);
+	return ddp_may_serve_iface(&stubs.net, FIRST + mine, FIRST + has);
 }
 
 /*
@@ -380,7 +380,7 @@ static void expect_addr_list(struct kunit *test, sa_family_t family, int room,
 
 	for (i = 0; i <= ADDRESSES; i++)
 		at[i] = before;
-	KUNIT_EXPECT_EQ(test, n, ddp_addr_list_interface(&stubs.net, FIRST + 1, family, at, room));
+	KUNIT_EXPECT_EQ(test, n, ddp_list_iface_addrs(&stubs.net, FIRST + 1, family, at, room));
 	for (i = 0; i <= ADDRESSES; i++)
 		KUNIT_EXPECT_TRUE(test, !memcmp(i < n ? &want[i] : &before, &at[i], sizeof(*at)));
 }
@@ -428,8 +428,10 @@ static void list_is_empty_without_addrs(struct kunit *test)
 {
 	struct sockaddr_storage at;
 
-	KUNIT_EXPECT_EQ(test, 0, ddp_addr_list_interface(&stubs.net, FIRST + DEVICES, AF_INET, &at, 1));
-	KUNIT_EXPECT_EQ(test, 0, ddp_addr_list_interface(&stubs.net, FIRST + DEVICES, AF_INET6, &at, 1));
+	KUNIT_EXPECT_EQ(test, 0,
+			ddp_list_iface_addrs(&stubs.net, FIRST + DEVICES, AF_INET, &at, 1));
+	KUNIT_EXPECT_EQ(test, 0,
+			ddp_list_iface_addrs(&stubs.net, FIRST + DEVICES, AF_INET6, &at, 1));
 	add_ipv4(1, 1);
 	add_ipv6(1, 0, make_ipv6(1, 1, 1, 1), 0);
 	stubs.no_ip = true;

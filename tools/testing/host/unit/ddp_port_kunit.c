@@ -51,7 +51,7 @@ const struct net_device *ddp_addr_find_dev(struct net *net, const struct sockadd
 	return stubs.has ? &stubs.dev : NULL;
 }
 
-bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has)
+bool ddp_are_ifaces_related(struct net *net, int mine, const struct net_device *has)
 {
 	return mine == has->ifindex || mine == stubs.related;
 }

@@ -172,7 +172,7 @@ static void repeated_write_is_no_continuation(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	h.to += 36;
 	ddp_hdr_encode(head, &h);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_continues(s, head, 50, 0));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_continues_msg(s, head, 50, 0));
 	h.last = false;
 	rx_receive(s, &h, 0, 50);
 	h.to += 36;

@@ -317,7 +317,7 @@ static bool is_next(const struct ddp_stream *s, u64 to, u32 len, u32 n)
 	u8 head[IW_DDP_HDR_MAX];
 
 	ddp_hdr_encode(head, &h);
-	return ddp_rx_continues(s, head, len, n);
+	return ddp_rx_continues_msg(s, head, len, n);
 }
 
 /* Expect that the stream accepts a next segment only after the @taken segments of the batch */

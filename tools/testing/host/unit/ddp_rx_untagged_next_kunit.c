@@ -105,7 +105,7 @@ static void ref_is_dropped_before_delivery(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -1, ddp_rx_get_next_page_off(s));
 	last.mo = 2 * PAYLOAD;
 	ddp_hdr_encode(octets, &last);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_continues(s, octets, LEN, 0));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_continues_msg(s, octets, LEN, 0));
 	last.last = true;
 	rx_receive(s, &last, 0, LEN);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);

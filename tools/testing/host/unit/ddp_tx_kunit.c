@@ -121,22 +121,22 @@ static void begun_segment_not_read_after_failure(struct kunit *test)
 	u8 bytes[100];
 
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 50, &seg));
 	ddp_tx_end(s);
 	fail_stream(s);
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_data(s, bytes, seg.len));
 	KUNIT_EXPECT_EQ(test, 0u, host_memory.fetched);
 
 	/* the Terminate can be sent, in several segments and passes */
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 25, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 25, &seg));
 	KUNIT_EXPECT_TRUE(test, seg.left);
 	ddp_tx_end(s);
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 50, &seg));
 	KUNIT_EXPECT_FALSE(test, seg.left);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
 	ddp_tx_end(s);
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), host_memory.fetched);
 }
@@ -150,8 +150,8 @@ static void next_after_failure_is_terminate(struct kunit *test)
 
 	s->ulp = &just_then_ops;
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 100, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 100, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
 	ddp_tx_end(s);
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), host_memory.fetched);
 }
@@ -164,10 +164,10 @@ static void failure_stops_segment_fill(struct kunit *test)
 	u8 bytes[100];
 
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, 10));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 50, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, 10));
 	fail_stream(s);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len - 10));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_data(s, bytes, seg.len - 10));
 	KUNIT_EXPECT_EQ(test, 10u, host_memory.fetched);
 	ddp_tx_end(s);
 }
@@ -180,14 +180,14 @@ static void unreadable_memory_fails_once(struct kunit *test)
 	u8 bytes[100];
 
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 50, &seg));
 	KUNIT_EXPECT_TRUE(test, seg.left);
 	host_memory.result = IW_LOCAL_PROT;
-	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_data(s, bytes, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_has_failed(s));
 	KUNIT_EXPECT_EQ(test, 1u, failure.times);
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, failure.why);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_data(s, bytes, seg.len));
 	KUNIT_EXPECT_EQ(test, 1u, failure.times);
 	KUNIT_EXPECT_EQ(test, 0u, held);
 	ddp_tx_end(s);
@@ -204,16 +204,16 @@ static void missing_page_delays_segment(struct kunit *test)
 	u8 bytes[100];
 
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 64, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 64, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &seg));
 	KUNIT_EXPECT_FALSE(test, seg.left);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, 10));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, 10));
 	host_memory.result = IW_AGAIN;
 	s->tx_fault.pending = true;
-	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len - 10));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_data(s, bytes, seg.len - 10));
 	KUNIT_EXPECT_NULL(test, s->tx_mr);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_next(s, 200, &again));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_pull(s, 200, &again));
 	/* a graceful end waits for the deferred segment */
 	KUNIT_EXPECT_TRUE(test, ddp_tx_expects_kick(s));
 	ddp_tx_end(s);
@@ -223,11 +223,11 @@ static void missing_page_delays_segment(struct kunit *test)
 	/* a graceful end waits even if the page is present by now */
 	KUNIT_EXPECT_TRUE(test, ddp_tx_expects_kick(s));
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &again));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &again));
 	KUNIT_EXPECT_EQ(test, seg.len, again.len);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(seg.hdr, again.hdr, seg.hdr_len));
 	KUNIT_EXPECT_EQ(test, 100u - seg.len, s->src.off);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, again.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, again.len));
 	KUNIT_EXPECT_EQ(test, 2u, s->segments);
 	KUNIT_EXPECT_EQ(test, 100u, s->bytes);
 	KUNIT_EXPECT_EQ(test, 0u, failure.times);
@@ -242,20 +242,20 @@ static void returned_segment_is_sent_later(struct kunit *test)
 	u8 bytes[100];
 
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 64, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 64, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &seg));
 	KUNIT_EXPECT_FALSE(test, seg.left);
-	ddp_tx_undo_next(s);
+	ddp_tx_undo_pull(s);
 	ddp_tx_end(s);
 	KUNIT_EXPECT_EQ(test, 1u, s->segments);
 	KUNIT_EXPECT_TRUE(test, s->in_msg);
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 40, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 40, &seg));
 	KUNIT_EXPECT_TRUE(test, seg.left);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
 	ddp_tx_end(s);
 	KUNIT_EXPECT_FALSE(test, s->in_msg);
 	KUNIT_EXPECT_EQ(test, 100u, host_memory.fetched);
@@ -271,16 +271,16 @@ static void terminate_after_failure_in_fault(struct kunit *test)
 	u8 bytes[100];
 
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 50, &seg));
 	host_memory.result = IW_AGAIN;
 	s->tx_fault.pending = true;
-	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_data(s, bytes, seg.len));
 	fail_stream(s);
 	host_memory.result = IW_OK;
 	KUNIT_EXPECT_FALSE(test, ddp_tx_expects_kick(s));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 50, &seg));
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), seg.len);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
 	ddp_tx_end(s);
 }
 
@@ -311,33 +311,33 @@ static void mr_ref_is_cached_within_pass(struct kunit *test)
 	u8 bytes[100];
 
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 64, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 64, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
 	KUNIT_EXPECT_TRUE(test, seg.left);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &seg));
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_mr);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
 	KUNIT_EXPECT_FALSE(test, seg.left);
 	/*
 	 * the reference stays cached if the next message is in an MR, and is
 	 * dropped if the next message is in the ULP's own buffer
 	 */
 	memory.flat = NULL;
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &seg));
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_mr);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
 	memory.flat = words;
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &seg));
 	KUNIT_EXPECT_NULL(test, s->tx_mr);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_mr);
 	memory.flat = NULL;
 	no_octets = true;
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &seg));
 	no_octets = false;
 	KUNIT_EXPECT_NULL(test, s->tx_mr);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_mr);
 	ddp_tx_put_mr(s);
 	KUNIT_EXPECT_NULL(test, s->tx_mr);
@@ -366,13 +366,13 @@ static void pull_message(struct kunit *test, struct cut_message *c, u32 mulpdu,
 	do {
 		struct ddp_txbatch run = { .stride = mulpdu, .len = mulpdu, .max_segments = most };
 
-		KUNIT_ASSERT_TRUE(test, ddp_tx_next(s, mulpdu, &seg));
+		KUNIT_ASSERT_TRUE(test, ddp_tx_pull(s, mulpdu, &seg));
 		memcpy(c->bytes + c->len, seg.hdr, seg.hdr_len);
 		c->len += seg.hdr_len;
-		KUNIT_ASSERT_TRUE(test, ddp_tx_fill(s, c->bytes + c->len, seg.len));
+		KUNIT_ASSERT_TRUE(test, ddp_tx_copy_data(s, c->bytes + c->len, seg.len));
 		c->len += seg.len;
 		run.at = c->bytes + c->len;
-		n = most ? ddp_tx_next_batch(s, &run) : 0;
+		n = most ? ddp_tx_pull_batch(s, &run) : 0;
 		KUNIT_EXPECT_LE(test, n, most);
 		c->len += n * mulpdu;
 		c->runs += n;
@@ -426,15 +426,15 @@ static void no_batch_after_failure_or_fault(struct kunit *test)
 	struct ddp_txseg seg;
 
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 28, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 28, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
 	s->tx_fault.pending = true;
-	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_next_batch(s, &run));
+	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_pull_batch(s, &run));
 	s->tx_fault.pending = false;
-	KUNIT_EXPECT_EQ(test, 3u, ddp_tx_next_batch(s, &run));
+	KUNIT_EXPECT_EQ(test, 3u, ddp_tx_pull_batch(s, &run));
 	KUNIT_EXPECT_EQ(test, 40u, host_memory.fetched);
 	fail_stream(s);
-	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_next_batch(s, &run));
+	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_pull_batch(s, &run));
 	KUNIT_EXPECT_EQ(test, 40u, host_memory.fetched);
 	ddp_tx_end(s);
 }
@@ -476,7 +476,7 @@ static void quiesce_waits_for_tx(struct kunit *test)
 	struct ddp_txseg seg;
 
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 50, &seg));
 	fail_stream(s);
 	quiesce_stream(s, true);
 	KUNIT_EXPECT_EQ(test, 5u, wait.sleeps);

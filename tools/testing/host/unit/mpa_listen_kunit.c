@@ -143,7 +143,7 @@ void mpa_conn_abandon(struct mpa_conn *c)
 	stubs.given_up++;
 }
 
-void mpa_sock_prepare(struct socket *sock) {}
+void mpa_sock_set_options(struct socket *sock) {}
 
 /*
  * After this call the socket's callbacks may run, and they use a reference to
@@ -215,7 +215,7 @@ static int test_init(struct kunit *test)
 static int accept_one(void)
 {
 	stubs.named = 0;
-	return mpa_listen_handle_accepted(NULL, &stubs.sock);
+	return mpa_listen_accepted(NULL, &stubs.sock);
 }
 
 /*

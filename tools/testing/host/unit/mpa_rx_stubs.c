@@ -134,7 +134,7 @@ int ddp_rx_get_next_page_off(const struct ddp_stream *s)
 	return stubs.off;
 }
 
-bool ddp_rx_continues(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
+bool ddp_rx_continues_msg(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 {
 	return n < stubs.next_possible;
 }

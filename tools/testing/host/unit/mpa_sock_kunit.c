@@ -198,7 +198,7 @@ static int test_init(struct kunit *test)
 }
 
 /*
- * mpa_sock_prepare() sets the options of a socket. TCP must not use the page
+ * mpa_sock_set_options() sets the options of a socket. TCP must not use the page
  * fragment of the current task, because iw_mpa sends with BH off in the context
  * of any task. MPA-64: Nagle's algorithm is off.
  */
@@ -208,7 +208,7 @@ static void prepare_sets_socket_options(struct kunit *test)
 
 	sk->sk_use_task_frag = true;
 	sk->sk_rcvbuf = 131072;
-	mpa_sock_prepare(&stubs.sock);
+	mpa_sock_set_options(&stubs.sock);
 	/* a lost peer is detected after a minute and a half */
 	KUNIT_EXPECT_EQ(test, 90, stubs.tp.keepalive_time +
 				  stubs.tp.keepalive_intvl * stubs.tp.keepalive_probes);

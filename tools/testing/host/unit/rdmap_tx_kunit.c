@@ -69,8 +69,8 @@ static void returned_segment_is_not_complete(struct kunit *test)
 
 	ddp_tx_begin(&r->stream);
 	KUNIT_ASSERT_TRUE(test, pull_segment(&r->stream));
-	KUNIT_ASSERT_TRUE(test, ddp_tx_next(&r->stream, 1000, &pulled));
-	ddp_tx_undo_next(&r->stream);
+	KUNIT_ASSERT_TRUE(test, ddp_tx_pull(&r->stream, 1000, &pulled));
+	ddp_tx_undo_pull(&r->stream);
 	ddp_tx_end(&r->stream);
 	ddp_tx_report_sent(&r->stream);
 	KUNIT_EXPECT_EQ(test, 1u, posted.cut);
@@ -91,7 +91,7 @@ static void msn_wraps(struct kunit *test)
 	r->stream.msn[0] = U32_MAX - 1;
 	ddp_tx_begin(&r->stream);
 	for (i = 0; i < 4; i++) {
-		KUNIT_ASSERT_TRUE(test, ddp_tx_next(&r->stream, 1000, &seg));
+		KUNIT_ASSERT_TRUE(test, ddp_tx_pull(&r->stream, 1000, &seg));
 		KUNIT_ASSERT_EQ(test, IW_OK,
 				ddp_hdr_decode(&h, seg.hdr, seg.hdr_len));
 		KUNIT_EXPECT_EQ(test, 0u, h.qn);

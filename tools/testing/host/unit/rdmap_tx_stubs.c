@@ -43,8 +43,8 @@ bool pull_segment(struct ddp_stream *s)
 {
 	u8 bytes[1000];
 
-	return ddp_tx_next(s, sizeof(bytes), &pulled) &&
-	       ddp_tx_fill(s, bytes, pulled.len);
+	return ddp_tx_pull(s, sizeof(bytes), &pulled) &&
+	       ddp_tx_copy_data(s, bytes, pulled.len);
 }
 
 u32 pull_all_segments(struct ddp_stream *s)
@@ -62,7 +62,7 @@ u32 pull_all_segments(struct ddp_stream *s)
 
 struct posted posted;
 
-bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
+bool rdmap_sq_pull_wr(struct rdmap *r, struct rdmap_wr *wr)
 {
 	if (!posted.left)
 		return false;
@@ -109,7 +109,7 @@ void rdmap_count_segments(struct rdmap *r, u32 segments, u32 bytes, bool sent)
 	posted.bytes += bytes;
 }
 
-void rdmap_sq_set_failed(struct rdmap *r, u32 slot)
+void rdmap_sq_set_wr_failed(struct rdmap *r, u32 slot)
 {
 	posted.failed++;
 }
@@ -126,7 +126,7 @@ static void count_failure(struct ddp_stream *s, const struct iw_failure *f)
 }
 
 static const struct ddp_ulp_ops rdmap_ops = {
-	.next = rdmap_next_msg, .sent = rdmap_handle_sent, .failed = count_failure,
+	.next = rdmap_prepare_next_msg, .sent = rdmap_handle_sent, .failed = count_failure,
 };
 
 struct rdmap_req *receive_peer_request(struct rdmap *r)

@@ -183,7 +183,7 @@ int rnic_llps_init(struct rnic_dev *dev) { return 0; }
 void rnic_llps_exit(struct rnic_dev *dev) {}
 void rnic_wait_objects_freed(struct rnic_dev *dev, enum rnic_kind kind) {}
 void rdmap_fail(struct rdmap *r, enum iw_reason why) {}
-void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p) {}
+void rnic_fill_llp_policy(const struct rnic_dev *dev, struct ddp_policy *p) {}
 u8 rnic_get_tos(const struct iw_cm_id *id) { return 0; }
 bool rnic_is_same_netns(const struct net *net, const struct iw_cm_id *id) { return true; }
 struct net *rnic_get_net(struct rnic_dev *dev) { return maybe_get_net(&stubs.net); }
@@ -221,7 +221,7 @@ static int test_init(struct kunit *test)
 	stubs.id.event_handler = record_event;
 	stubs.id.add_ref = add_ref;
 	stubs.id.rem_ref = rem_ref;
-	rnic_pending_init(&stubs.dev);
+	rnic_pending_reqs_init(&stubs.dev);
 	stubs.lep.dev = &stubs.dev;
 	stubs.lep.id = &stubs.id;
 	stubs.listener.ctx = &stubs.lep;

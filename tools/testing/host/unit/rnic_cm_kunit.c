@@ -160,11 +160,11 @@ static void pending_requests_are_stopped(struct kunit *test)
 {
 	struct ib_qp *held;
 
-	rnic_pending_abort_all(&stubs.dev);
+	rnic_pending_reqs_abort(&stubs.dev);
 	KUNIT_EXPECT_TRUE(test, stubs.stopped);
 	stubs.stopped = false;
 	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
-	rnic_pending_abort_all(&stubs.dev);
+	rnic_pending_reqs_abort(&stubs.dev);
 	KUNIT_EXPECT_FALSE(test, stubs.stopped);
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_ABORT, NULL);
 	release_all(test, held);

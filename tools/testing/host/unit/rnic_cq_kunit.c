@@ -144,7 +144,7 @@ static struct ib_wc push_and_poll(u8 opcode, u16 flags, u8 status)
 	};
 	struct ib_wc wc = {};
 
-	rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib);
+	rnic_cq_post_cqe(&stubs.cq, &cqe, &stubs.qp.ib);
 	WARN_ON(rnic_poll_cq(&stubs.cq.ib, 1, &wc) != 1);
 	return wc;
 }
@@ -179,7 +179,7 @@ static void immediate_data_is_reported(struct kunit *test)
 	};
 	struct ib_wc wc;
 
-	rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib);
+	rnic_cq_post_cqe(&stubs.cq, &cqe, &stubs.qp.ib);
 	KUNIT_EXPECT_EQ(test, 1, rnic_poll_cq(&stubs.cq.ib, 1, &wc));
 	KUNIT_EXPECT_EQ(test, (int)IB_WC_WITH_IMM, wc.wc_flags);
 	KUNIT_EXPECT_EQ(test, (u32)IMM, (u32)wc.ex.imm_data);
@@ -206,11 +206,11 @@ static void overrun_is_reported_once(struct kunit *test)
 	int i;
 
 	for (i = 0; i < SLOTS; i++)
-		KUNIT_EXPECT_TRUE(test, rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib));
+		KUNIT_EXPECT_TRUE(test, rnic_cq_post_cqe(&stubs.cq, &cqe, &stubs.qp.ib));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.overruns);
-	KUNIT_EXPECT_FALSE(test, rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib));
+	KUNIT_EXPECT_FALSE(test, rnic_cq_post_cqe(&stubs.cq, &cqe, &stubs.qp.ib));
 	KUNIT_EXPECT_EQ(test, SLOTS, rnic_poll_cq(&stubs.cq.ib, SLOTS + 1, wc));
-	KUNIT_EXPECT_FALSE(test, rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib));
+	KUNIT_EXPECT_FALSE(test, rnic_cq_post_cqe(&stubs.cq, &cqe, &stubs.qp.ib));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.overruns);
 }
 
@@ -220,11 +220,11 @@ static void drop_qp_removes_its_completions(struct kunit *test)
 	const struct rnic_sw_cqe cqe = { .opcode = RNIC_SW_OP_SEND };
 	struct ib_wc wc[SLOTS];
 
-	rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib);
-	rnic_cq_push(&stubs.cq, &cqe, &stubs.other.ib);
-	rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib);
+	rnic_cq_post_cqe(&stubs.cq, &cqe, &stubs.qp.ib);
+	rnic_cq_post_cqe(&stubs.cq, &cqe, &stubs.other.ib);
+	rnic_cq_post_cqe(&stubs.cq, &cqe, &stubs.qp.ib);
 	stubs.qp.discarding = true;
-	KUNIT_EXPECT_TRUE(test, rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib));
+	KUNIT_EXPECT_TRUE(test, rnic_cq_post_cqe(&stubs.cq, &cqe, &stubs.qp.ib));
 	rnic_cq_drop_qp_cqes(&stubs.cq, &stubs.qp.ib);
 	KUNIT_EXPECT_EQ(test, 1, rnic_poll_cq(&stubs.cq.ib, SLOTS, wc));
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.other.ib, wc[0].qp);

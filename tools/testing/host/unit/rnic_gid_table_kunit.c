@@ -184,7 +184,7 @@ static void read_table(void)
 	u32 i;
 
 	for (i = 0; i < GIDS_MAX; i++)
-		rnic_gids_get(&stubs.dev, i, &stubs.core[i]);
+		rnic_gids_get_entry(&stubs.dev, i, &stubs.core[i]);
 }
 
 int rdma_query_gid(struct ib_device *ib, u32 port, int index, union ib_gid *gid)

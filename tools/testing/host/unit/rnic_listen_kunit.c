@@ -32,7 +32,7 @@ static inline int lock_taken(int *held)
 
 /* leave out compat/rdma.h, and define the parts of it that the driver needs */
 #define _COMPAT_RDMA_H
-#define compat_iw_cm_net(id)	((id)->net)
+#define compat_iw_cm_get_net(id)	((id)->net)
 struct ib_device_param { const char *name; };
 
 #include "../../../../drivers/rnic_sw/cm_llp.c"
@@ -74,8 +74,8 @@ static struct ddp_listener *start_listener(int llp, const struct ddp_session_typ
 	return l;
 }
 
-void rnic_watch_init(struct rnic_llps *llps) {}
-void rnic_watch_exit(struct rnic_llps *llps) {}
+void rnic_connect_watch_init(struct rnic_llps *llps) {}
+void rnic_connect_watch_exit(struct rnic_llps *llps) {}
 
 static int owners;	/* number of owners with references */
 
@@ -134,19 +134,19 @@ static const struct ddp_session_type sctp = {
 
 const struct ddp_session_user rnic_session_user;
 
-const struct ddp_session_type *ddp_type_get(const char *name)
+const struct ddp_session_type *ddp_session_type_get(const char *name)
 {
 	if (!strcmp(name, "mpa"))
 		return &mpa;
 	return stubs.no_sctp ? NULL : &sctp;
 }
 
-const struct ddp_session_type *ddp_type_get_for_current(const char *name, int protocol)
+const struct ddp_session_type *ddp_session_type_get_for_current(const char *name, int protocol)
 {
-	return ddp_type_get(name);
+	return ddp_session_type_get(name);
 }
 
-void ddp_type_put(const struct ddp_session_type *type) {}
+void ddp_session_type_put(const struct ddp_session_type *type) {}
 
 bool ddp_addr_is_wildcard_or_loopback(const struct sockaddr_storage *a)
 {
@@ -229,7 +229,7 @@ static void expect_llps(struct kunit *test, u8 first, u8 second, u8 third)
 
 static int change_setting(u8 which)
 {
-	int err = rnic_require_llp(&stubs.dev, RNIC_SW_LLP_SCTP);
+	int err = rnic_ensure_llp(&stubs.dev, RNIC_SW_LLP_SCTP);
 
 	locks = 0;
 	return err ? err : rnic_set_listen_llps(&stubs.dev, which);

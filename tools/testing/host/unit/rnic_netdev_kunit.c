@@ -170,7 +170,7 @@ void rnic_gids_request_netdev_check(struct net_device *netdev)
 
 void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why) {}
 void rnic_qps_fail_and_flush(struct rnic_dev *dev, bool user, enum iw_reason why) {}
-void rnic_pending_abort_all(struct rnic_dev *dev) {}
+void rnic_pending_reqs_abort(struct rnic_dev *dev) {}
 
 /* Cases -------------------------------------------------------------------------- */
 

@@ -390,7 +390,7 @@ void rnic_qp_close(struct rnic_qp *qp)
 	qp->state = QP_CLOSING;
 }
 
-bool rnic_sq_end(struct rnic_qp *qp)
+bool rnic_sq_mark_ended(struct rnic_qp *qp)
 {
 	qp->sq.ended = true;
 	return qp->sq.ring.hdr->prod != qp->sq.tail;
@@ -401,7 +401,7 @@ void rnic_sq_close(struct rnic_qp *qp)
 	stubs.sq_closed++;
 }
 
-int rnic_rnr_add(struct rnic_qp *qp, u32 ms)
+int rnic_rnr_enable(struct rnic_qp *qp, u32 ms)
 {
 	stubs.rnr_limit = ms;
 	return 0;
@@ -441,7 +441,8 @@ int rnic_qp_reset(struct rnic_qp *qp)
 	return stubs.reset_err;
 }
 
-void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p) { memset(p, 0, sizeof(*p)); }
+void rnic_fill_llp_policy(const struct rnic_dev *dev,
+			  struct ddp_policy *p) { memset(p, 0, sizeof(*p)); }
 struct net *rnic_get_net(struct rnic_dev *dev) { return maybe_get_net(&stubs.net); }
 int rnic_get_ifindex(struct rnic_dev *dev) { return 7; }
 

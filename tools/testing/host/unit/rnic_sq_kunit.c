@@ -75,14 +75,14 @@ static void bad_index_fails_stream(struct kunit *test)
 
 	open_queue_at(1);
 	post_requests(3);
-	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull(&stubs.qp.rdmap, &wr));
+	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull_wr(&stubs.qp.rdmap, &wr));
 	stubs.hdr.prod += SLOTS + 1;
-	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull(&stubs.qp.rdmap, &wr));
-	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull(&stubs.qp.rdmap, &wr));
+	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull_wr(&stubs.qp.rdmap, &wr));
+	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull_wr(&stubs.qp.rdmap, &wr));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	refcount_set(&region.users, 2);
 	stubs.qp.rdmap.stream.tx_mr = &region;
-	KUNIT_EXPECT_FALSE(test, rdmap_sq_pull(&stubs.qp.rdmap, &wr));
+	KUNIT_EXPECT_FALSE(test, rdmap_sq_pull_wr(&stubs.qp.rdmap, &wr));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
 }
@@ -220,7 +220,7 @@ static void no_completion_before_send(struct kunit *test)
 	open_queue_at(0);
 	post_requests(3);
 	for (n = 0; n < 3; n++) {
-		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull(r, &wr));
+		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull_wr(r, &wr));
 		rdmap_sq_mark_segmented(r, wr.slot);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
 	}
@@ -243,7 +243,7 @@ static void post_on_failed_stream_is_flushed(struct kunit *test)
 	stubs.qp.sq.sig_all = false;
 	set_bit(0, &r->stream.failed);
 	post_requests(1);
-	KUNIT_EXPECT_FALSE(test, rdmap_sq_pull(r, &wr));
+	KUNIT_EXPECT_FALSE(test, rdmap_sq_pull_wr(r, &wr));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
 	rnic_sq_flush(&stubs.qp);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.completed);
@@ -270,7 +270,7 @@ static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
 	stubs.slots[3].opcode = RNIC_SW_OP_READ;
 	/* the last request is not sent */
 	for (n = 0; n < ARRAY_SIZE(want) - 1; n++) {
-		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull(r, &wr));
+		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull_wr(r, &wr));
 		rdmap_sq_mark_segmented(r, wr.slot);
 	}
 	rdmap_sq_complete_sent(r);
@@ -491,7 +491,7 @@ static void flush_flag_survives_doorbell(struct kunit *test)
 	rnic_sq_flush(&stubs.qp);
 	for (i = 0; i < 100; i++) {
 		stubs.now += 1;
-		rnic_sq_handle_doorbell(&stubs.qp);
+		rnic_sq_transmit_or_coalesce(&stubs.qp);
 		KUNIT_EXPECT_EQ(test, (u32)RNIC_SW_RING_NEED_WAKEUP, stubs.hdr.flags);
 	}
 	KUNIT_EXPECT_FALSE(test, stubs.timer->queued);

@@ -27,7 +27,7 @@ static u32 parse_read(u8 opcode, u8 pieces)
 {
 	stubs.e.opcode = opcode;
 	stubs.e.num_sge = pieces;
-	return rnic_sq_parse(&stubs.qp, &stubs.e, &stubs.e, &stubs.wr);
+	return rnic_sq_parse_wqe(&stubs.qp, &stubs.e, &stubs.e, &stubs.wr);
 }
 
 /* A Read with Invalidate invalidates its sink */
@@ -63,7 +63,7 @@ static struct kunit_case rnic_sq_parse_cases[] = {
 };
 
 static struct kunit_suite rnic_sq_parse_suite = {
-	.name = "rnic_sq_parse",
+	.name = "rnic_sq_parse_wqe",
 	.init = test_init,
 	.test_cases = rnic_sq_parse_cases,
 };

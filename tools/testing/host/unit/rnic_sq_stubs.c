@@ -27,8 +27,8 @@ void host_sleep(void)
 	rnic_sq_complete_work(&stubs.qp.complete_work);
 }
 
-enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp, const struct rnic_sw_sqe *e,
-				void *slot, struct rdmap_wr *wr)
+enum ib_wc_status rnic_sq_parse_wqe(const struct rnic_qp *qp, const struct rnic_sw_sqe *e,
+				    void *slot, struct rdmap_wr *wr)
 {
 	wr->op = e->opcode == RNIC_SW_OP_READ ? RDMAP_WR_READ : RDMAP_WR_SEND;
 	return IB_WC_SUCCESS;
@@ -40,7 +40,7 @@ u64 count_completed(void)
 	       stubs.cntr->value[IB_COMP_CNTR_ENTRY_ERR].v;
 }
 
-bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe, struct ib_qp *qp)
+bool rnic_cq_post_cqe(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe, struct ib_qp *qp)
 {
 	stubs.locked += !!stubs.qp.sq.lock.held;
 	if (stubs.cntr)
@@ -150,7 +150,7 @@ u32 send_all_requests(void)
 	struct rdmap_wr wr;
 	u32 n = 0;
 
-	while (rdmap_sq_pull(&stubs.qp.rdmap, &wr)) {
+	while (rdmap_sq_pull_wr(&stubs.qp.rdmap, &wr)) {
 		rdmap_sq_mark_segmented(&stubs.qp.rdmap, wr.slot);
 		n++;
 	}

@@ -77,7 +77,7 @@ int rnic_charge_object(struct rnic_dev *dev, enum rnic_kind kind)
 
 void rnic_uncharge_object(struct rnic_dev *dev, enum rnic_kind kind) {}
 
-u32 rnic_rqe_stride(u32 max_sge)
+u32 rnic_rqe_compute_stride(u32 max_sge)
 {
 	return sizeof(stubs.slots[0]);
 }

@@ -19,12 +19,12 @@ extern struct sddp_assoc_stubs {
 	struct sddp_assoc	*a;
 	bool			queued;		/* the worker is queued */
 	enum sddp_sock_state		sock_state;	/* state of the socket */
-	int			more;		/* result of sddp_recv() */
+	int			more;		/* result of sddp_recv_chunks() */
 	bool			again;		/* sddp_tx_transmit() leaves data to send */
-	u32			received;	/* calls of sddp_recv() */
+	u32			received;	/* calls of sddp_recv_chunks() */
 	u32			shutdowns, released;	/* of the socket */
 	bool			unanswered;	/* the peer has not replied to the SHUTDOWN */
-	enum iw_reason		wrong;		/* result of sddp_sock_read_established() */
+	enum iw_reason		wrong;		/* result of sddp_sock_check_and_read_assoc() */
 	enum iw_reason		refused;	/* reason reported to the listener */
 	bool			waits;		/* the retry timer is running */
 	unsigned long		due;		/* time at which the retry timer expires, jiffies */

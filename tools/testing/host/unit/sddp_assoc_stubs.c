@@ -97,7 +97,7 @@ enum sddp_sock_state sddp_sock_update_state(struct sddp_assoc *a, int *err)
 	return stubs.sock_state;
 }
 
-enum iw_reason sddp_sock_read_established(struct sddp_assoc *a)
+enum iw_reason sddp_sock_check_and_read_assoc(struct sddp_assoc *a)
 {
 	return stubs.wrong;
 }
@@ -122,7 +122,7 @@ void sddp_sock_release(struct sddp_assoc *a)
 	stubs.released++;
 }
 
-int sddp_recv(struct sddp_assoc *a)
+int sddp_recv_chunks(struct sddp_assoc *a)
 {
 	stubs.received++;
 	if (stubs.comes)
@@ -153,7 +153,7 @@ void sddp_tx_process_acks(struct sddp_assoc *a)
 
 void sddp_tx_free_buf(struct sddp_assoc *a) {}
 
-enum sddp_path_state sddp_path_handle_stall(struct sddp_assoc *a)
+enum sddp_path_state sddp_path_act_on_stall(struct sddp_assoc *a)
 {
 	return SDDP_PATH_BUSY;
 }
@@ -170,12 +170,12 @@ bool sddp_table_unhash_if_idle(struct sddp_assoc *a)
 	return a->phase == SDDP_UP && !atomic_read(&a->live);
 }
 
-struct sddp_assoc *sddp_table_pop(void)
+struct sddp_assoc *sddp_assoc_table_pop(void)
 {
 	return NULL;
 }
 
-struct sddp_assoc *sddp_unaccepted_add(struct sddp_assoc *a)
+struct sddp_assoc *sddp_unaccepted_add_assoc(struct sddp_assoc *a)
 {
 	return NULL;
 }
@@ -197,13 +197,13 @@ bool sddp_unaccepted_try_cancel_evict(struct sddp_assoc *a)
 	return false;
 }
 
-enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st)
+enum iw_reason sddp_stream_get_shutdown_reason(const struct sddp_stream *st)
 {
 	return IW_PEER_CLOSED;
 }
 
-void sddp_table_add_unshared(struct sddp_assoc *a) {}
-void sddp_table_del(struct sddp_assoc *a) {}
+void sddp_assoc_table_add_unshared(struct sddp_assoc *a) {}
+void sddp_assoc_table_del(struct sddp_assoc *a) {}
 void sddp_unaccepted_remove(struct sddp_assoc *a) {}
 void sddp_stream_handle_events(struct sddp_stream *st) {}
 void sddp_stream_end_if_late(struct sddp_stream *st, bool more) {}
@@ -222,7 +222,7 @@ void sddp_stream_remove(struct sddp_stream *st)
 	xa_erase(&stubs.a->streams, st->id);
 }
 
-void sddp_table_unhash(struct sddp_assoc *a)
+void sddp_assoc_table_unhash(struct sddp_assoc *a)
 {
 	stubs.unhashed++;
 }

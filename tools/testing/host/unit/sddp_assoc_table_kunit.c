@@ -119,7 +119,7 @@ static void pop_all(struct kunit *test)
 {
 	struct sddp_assoc *a;
 
-	while ((a = sddp_table_pop())) {
+	while ((a = sddp_assoc_table_pop())) {
 		sddp_assoc_put(a);
 		sddp_assoc_put(a);
 	}
@@ -162,7 +162,7 @@ static void no_socket_fails_reserve(struct kunit *test)
 	stubs.err = -EPROTONOSUPPORT;
 	KUNIT_EXPECT_EQ(test, (long)-EPROTONOSUPPORT, PTR_ERR(reserve_assoc()));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.assocs);
-	KUNIT_EXPECT_TRUE(test, !sddp_table_pop());
+	KUNIT_EXPECT_TRUE(test, !sddp_assoc_table_pop());
 }
 
 /* An association set up before the interface joined its VRF must not be used */
@@ -182,7 +182,7 @@ static void assoc_of_other_vrf_is_unused(struct kunit *test)
 }
 
 /*
- * After sddp_table_unhash(), as after the peer's SHUTDOWN, no new session uses the
+ * After sddp_assoc_table_unhash(), as after the peer's SHUTDOWN, no new session uses the
  * association, but the association stays in the table
  */
 static void unhashed_gets_no_session(struct kunit *test)
@@ -191,15 +191,15 @@ static void unhashed_gets_no_session(struct kunit *test)
 
 	memset(&stubs, 0, sizeof(stubs));
 	old = expect_reserve(test);
-	sddp_table_unhash(old);
+	sddp_assoc_table_unhash(old);
 	KUNIT_EXPECT_TRUE(test, expect_reserve(test) != old);
-	sddp_table_unhash(old);
-	a = sddp_table_pop();
+	sddp_assoc_table_unhash(old);
+	a = sddp_assoc_table_pop();
 	KUNIT_EXPECT_PTR_EQ(test, old, a);
 	while (a) {
 		sddp_assoc_put(a);
 		sddp_assoc_put(a);
-		a = sddp_table_pop();
+		a = sddp_assoc_table_pop();
 	}
 	KUNIT_EXPECT_EQ(test, 0u, stubs.assocs);
 }

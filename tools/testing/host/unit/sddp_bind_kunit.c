@@ -45,8 +45,8 @@ int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at)
 }
 
 /* List one address, whose last byte is the ifindex of the interface */
-int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
-			    struct sockaddr_storage *list, int n)
+int ddp_list_iface_addrs(struct net *net, int ifindex, sa_family_t family,
+			 struct sockaddr_storage *list, int n)
 {
 	struct sockaddr_in6 *in6 = (void *)list;
 	struct sockaddr_in *in = (void *)list;

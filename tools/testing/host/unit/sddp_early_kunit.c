@@ -29,8 +29,8 @@ static int test_init(struct kunit *test)
 /* Free all chunks, and expect that all memory is freed and all counts are zero */
 static void free_all_early(struct kunit *test)
 {
-	sddp_early_free_all(&stream);
-	sddp_early_free_all(&far);
+	sddp_kept_chunks_free(&stream);
+	sddp_kept_chunks_free(&far);
 	KUNIT_EXPECT_EQ(test, pieces, host_allocations);
 	KUNIT_EXPECT_EQ(test, 0u, assoc.kept);
 	KUNIT_EXPECT_EQ(test, 0u, stream.early_count);
@@ -40,11 +40,11 @@ static void free_all_early(struct kunit *test)
 
 static bool keep_chunk(struct sddp_stream *st, u16 ssn, u32 len)
 {
-	struct sddp_kept *k = sddp_early_new(st, ssn, len);
+	struct sddp_kept *k = sddp_kept_chunk_new(st, ssn, len);
 
 	if (!k)
 		return false;
-	sddp_early_add(st, k);
+	sddp_kept_chunk_add(st, k);
 	return true;
 }
 
@@ -61,17 +61,17 @@ static void early_chunks_pop_in_order(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(came); i++)
 		keep_chunk(&stream, came[i], 10);
 	KUNIT_EXPECT_EQ(test, 5, host_allocations - pieces);
-	KUNIT_EXPECT_TRUE(test, sddp_early_has_ssn(&stream, 0xffff));
-	KUNIT_EXPECT_TRUE(test, sddp_early_has_ssn(&stream, 3));
-	KUNIT_EXPECT_FALSE(test, sddp_early_has_ssn(&stream, 4));
-	KUNIT_EXPECT_NULL(test, sddp_early_pop_next(&stream));
+	KUNIT_EXPECT_TRUE(test, sddp_kept_has_ssn(&stream, 0xffff));
+	KUNIT_EXPECT_TRUE(test, sddp_kept_has_ssn(&stream, 3));
+	KUNIT_EXPECT_FALSE(test, sddp_kept_has_ssn(&stream, 4));
+	KUNIT_EXPECT_NULL(test, sddp_kept_chunk_pop_next(&stream));
 	for (i = 0; i < ARRAY_SIZE(came); i++) {
 		stream.rx_next++;
-		k = sddp_early_pop_next(&stream);
+		k = sddp_kept_chunk_pop_next(&stream);
 		KUNIT_ASSERT_NOT_NULL(test, k);
 		KUNIT_EXPECT_EQ(test, stream.rx_next, k->ssn);
-		KUNIT_EXPECT_NULL(test, sddp_early_pop_next(&stream));
-		sddp_early_free(&stream, k);
+		KUNIT_EXPECT_NULL(test, sddp_kept_chunk_pop_next(&stream));
+		sddp_kept_chunk_free(&stream, k);
 		KUNIT_EXPECT_EQ(test, 4 - (int)i, host_allocations - pieces);
 	}
 	KUNIT_EXPECT_EQ(test, 0u, assoc.kept);
@@ -115,11 +115,11 @@ static void deferred_limit_is_lower(struct kunit *test)
 {
 	u16 n;
 
-	KUNIT_EXPECT_TRUE(test, sddp_early_may_defer(&stream));
+	KUNIT_EXPECT_TRUE(test, sddp_can_keep_deferred(&stream));
 	for (n = 0; n < SDDP_DEFERRED_CHUNKS; n++)
 		keep_chunk(&stream, n, 10);
-	KUNIT_EXPECT_FALSE(test, sddp_early_may_defer(&stream));
-	KUNIT_EXPECT_TRUE(test, sddp_early_may_defer(&far));
+	KUNIT_EXPECT_FALSE(test, sddp_can_keep_deferred(&stream));
+	KUNIT_EXPECT_TRUE(test, sddp_can_keep_deferred(&far));
 	KUNIT_EXPECT_TRUE(test, keep_chunk(&stream, n, 10));
 }
 

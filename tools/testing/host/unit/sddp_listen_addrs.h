@@ -150,8 +150,8 @@ static void set_addr(struct sockaddr_storage *at, u32 address)
 	((struct sockaddr_in *)at)->sin_addr.s_addr = address;
 }
 
-int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
-			    struct sockaddr_storage *at, int room)
+int ddp_list_iface_addrs(struct net *net, int ifindex, sa_family_t family,
+			 struct sockaddr_storage *at, int room)
 {
 	int i;
 
@@ -189,12 +189,12 @@ static bool is_related_pair(int a, int b)
 	return stubs.vlan.ifindex && ((a == 2 && b == 4) || (a == 4 && b == 2));
 }
 
-bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has)
+bool ddp_are_ifaces_related(struct net *net, int mine, const struct net_device *has)
 {
 	return mine == has->ifindex || is_related_pair(mine, has->ifindex);
 }
 
-bool ddp_addr_may_serve(struct net *net, int mine, int has)
+bool ddp_may_serve_iface(struct net *net, int mine, int has)
 {
 	return mine == has || (is_related_pair(mine, has) && !stubs.no_serve);
 }
@@ -246,7 +246,7 @@ void ddp_port_unlisten(struct ddp_listener *dl)
 	stubs.laddrs--;
 }
 
-u32 sddp_next_retry_delay(u32 before)
+u32 sddp_compute_retry_delay(u32 before)
 {
 	return before ? 2 * before : 10;
 }

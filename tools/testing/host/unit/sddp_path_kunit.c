@@ -79,7 +79,7 @@ static u32 run_checks(struct kunit *test, u32 most)
 		KUNIT_ASSERT_TRUE(test, stubs.armed);
 		stubs.armed = false;
 		stubs.now += LOOK;
-		state = sddp_path_handle_stall(&stubs.a);
+		state = sddp_path_act_on_stall(&stubs.a);
 		stubs.rested += state == SDDP_PATH_IDLE;
 		if (state == SDDP_PATH_DEAD)
 			return i + 1;

@@ -159,9 +159,9 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 }
 
 void sddp_unaccepted_remove(struct sddp_assoc *a) {}
-void sddp_assoc_count_accepted(struct sddp_assoc *a) {}
-void sddp_tx_enqueue(struct sddp_stream *st) {}
-void sddp_tx_drop_pending(struct sddp_stream *st) {}
+void sddp_assoc_count_accepted_session(struct sddp_assoc *a) {}
+void sddp_tx_enqueue_stream(struct sddp_stream *st) {}
+void sddp_tx_drop_pending_segment(struct sddp_stream *st) {}
 
 /* Run the worker for all sessions with events */
 static void run_worker(void)

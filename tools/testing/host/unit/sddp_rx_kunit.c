@@ -60,7 +60,7 @@ static struct sddp_stream *open_accepted(u16 id)
 	st->stream = &stubs.stream;
 	atomic_inc(&stubs.a.live);
 	xa_store(&stubs.a.streams, id, st, GFP_KERNEL);
-	sddp_session_receive(&st->s, SDDP_KIND_INITIATE, false);
+	sddp_session_receive_chunk(&st->s, SDDP_KIND_INITIATE, false);
 	sddp_session_record_sent(&st->s, SDDP_KIND_ACCEPT, false);
 	sddp_session_record_acked(&st->s);
 	st->rx_next = 1;
@@ -373,7 +373,7 @@ static void next_violation_ends_next_only(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.requests);
 	/* a Terminate has to be sent for the next session */
 	KUNIT_EXPECT_TRUE(test, xa_is_value(xa_load(&stubs.a.streams, 0)));
-	KUNIT_EXPECT_EQ(test, 0, sddp_orphan_send_terminates(&stubs.a));
+	KUNIT_EXPECT_EQ(test, 0, sddp_orphan_send_all_terminates(&stubs.a));
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 0));
 }
 
@@ -435,7 +435,7 @@ static void session_end_notifies_assoc(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, receive_control(0, SDDP_INITIATE));
 	KUNIT_EXPECT_FALSE(test, stubs.request_reported);
 	run_worker();
-	KUNIT_EXPECT_EQ(test, 0, sddp_orphan_send_terminates(&stubs.a));
+	KUNIT_EXPECT_EQ(test, 0, sddp_orphan_send_all_terminates(&stubs.a));
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 0));
 	stubs.request_err = 0;
 	KUNIT_EXPECT_TRUE(test, receive_control(0, SDDP_INITIATE));

@@ -154,7 +154,7 @@ static int test_init(struct kunit *test)
 	stubs.asoc.c.peer_vtag = 7;
 	stubs.asoc.peer.adaptation_ind = SDDP_ADAPTATION;
 	stubs.a.sock = &stubs.sock;
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_read_established(&stubs.a));
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_check_and_read_assoc(&stubs.a));
 	stubs.a.phase = SDDP_UP;
 	return 0;
 }
@@ -325,19 +325,19 @@ static void option_failure_fails_prepare(struct kunit *test)
 {
 	int n;
 
-	KUNIT_EXPECT_EQ(test, 0, sddp_sock_prepare(&stubs.sock, 10, true));
+	KUNIT_EXPECT_EQ(test, 0, sddp_sock_set_options(&stubs.sock, 10, true));
 	n = stubs.options;
 	KUNIT_EXPECT_EQ(test, 8, n);
 	for (stubs.why = -ENOMEM; n; n--) {
 		stubs.options = 0;
 		stubs.fails = n;
-		KUNIT_EXPECT_EQ(test, -ENOMEM, sddp_sock_prepare(&stubs.sock, 10, n % 2));
+		KUNIT_EXPECT_EQ(test, -ENOMEM, sddp_sock_set_options(&stubs.sock, 10, n % 2));
 	}
 	/* an option that SCTP does not know is skipped */
 	stubs.options = 0;
 	stubs.fails = 3;
 	stubs.why = -ENOPROTOOPT;
-	KUNIT_EXPECT_EQ(test, 0, sddp_sock_prepare(&stubs.sock, 10, true));
+	KUNIT_EXPECT_EQ(test, 0, sddp_sock_set_options(&stubs.sock, 10, true));
 	KUNIT_EXPECT_EQ(test, 8, stubs.options);
 }
 
@@ -348,12 +348,12 @@ static void option_failure_fails_prepare(struct kunit *test)
 static void restart_before_accept(struct kunit *test)
 {
 	stubs.sk.sk_receive_queue.n = 1;
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_read_established(&stubs.a));
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_check_and_read_assoc(&stubs.a));
 	stubs.asoc.c.peer_ttag = 6;
-	KUNIT_EXPECT_EQ(test, (int)IW_PEER_RESET, (int)sddp_sock_read_established(&stubs.a));
+	KUNIT_EXPECT_EQ(test, (int)IW_PEER_RESET, (int)sddp_sock_check_and_read_assoc(&stubs.a));
 	/* without queued data of the earlier incarnation the association is usable */
 	stubs.sk.sk_receive_queue.n = 0;
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_read_established(&stubs.a));
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_check_and_read_assoc(&stubs.a));
 }
 
 /* The socket is created in the VRF of the association's interface */

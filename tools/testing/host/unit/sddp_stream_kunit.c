@@ -108,12 +108,12 @@ void sddp_assoc_put(struct sddp_assoc *a)
 	stubs.puts++;
 }
 
-void sddp_tx_enqueue(struct sddp_stream *st)
+void sddp_tx_enqueue_stream(struct sddp_stream *st)
 {
 	stubs.queued++;
 }
 
-void sddp_assoc_count_accepted(struct sddp_assoc *a)
+void sddp_assoc_count_accepted_session(struct sddp_assoc *a)
 {
 	a->peer_accepted = true;
 }
@@ -128,10 +128,10 @@ void sddp_assoc_kick(struct sddp_assoc *a)
 		list_first_entry(&a->ready, struct sddp_stream, ready)->accepted = true;
 }
 
-void sddp_tx_drop_pending(struct sddp_stream *st) {}
+void sddp_tx_drop_pending_segment(struct sddp_stream *st) {}
 void sddp_rx_start_counting_if_ended(struct sddp_stream *st) {}
 void sddp_rx_resume(struct sddp_stream *st) {}
-void sddp_early_free_all(struct sddp_stream *st) {}
+void sddp_kept_chunks_free(struct sddp_stream *st) {}
 void sddp_rx_begin_session(struct sddp_stream *st) {}
 void sddp_orphan_session(struct sddp_stream *st, bool owed) {}
 

@@ -174,7 +174,7 @@ static struct guest *open_session(u16 id, u32 messages, u32 len)
 	kref_init(&st->ss.ref);
 	INIT_LIST_HEAD(&st->queue_entry);
 	INIT_LIST_HEAD(&st->await_ack);
-	sddp_tx_enqueue(st);
+	sddp_tx_enqueue_stream(st);
 	return g;
 }
 
@@ -317,7 +317,7 @@ static void data_waits_for_reply(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 3u, g->left);
 	g->st.s.state = SDDP_OPEN;
-	sddp_tx_enqueue(&g->st);
+	sddp_tx_enqueue_stream(&g->st);
 	send_all();
 	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
 }
@@ -344,7 +344,7 @@ static void accept_has_time_limit(struct kunit *test)
 	g->st.pending_control = yes;
 	g->st.accepted = true;
 	stubs.takes = 0;
-	sddp_tx_enqueue(&g->st);
+	sddp_tx_enqueue_stream(&g->st);
 	send_all();
 	KUNIT_EXPECT_PTR_EQ(test, yes, g->st.pending_control);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.no_deadline);
@@ -395,7 +395,7 @@ static void terminate_follows_rdmap_terminate(struct kunit *test)
 	/* the peer's first segment acknowledges the Accept, but has an error */
 	g->st.s.control_unacked = false;
 	g->left = 1;
-	sddp_tx_enqueue(&g->st);
+	sddp_tx_enqueue_stream(&g->st);
 	send_all();
 	KUNIT_EXPECT_EQ(test, 0u, g->left);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
@@ -434,7 +434,7 @@ static void terminate_waits_for_requests(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
 	KUNIT_EXPECT_FALSE(test, g->st.s.own_done);
 	g->awaits = false;
-	sddp_tx_enqueue(&g->st);
+	sddp_tx_enqueue_stream(&g->st);
 	send_all();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
@@ -456,7 +456,7 @@ static enum iw_reason receive_orphan_chunk(u32 ppid, const struct sddp_head *h)
 
 	stubs.refused = IW_OK;
 	xa_erase(&stubs.a.streams, 5);
-	sddp_orphan_process_first(&stubs.a, &in, h);
+	sddp_orphan_process_first_chunk(&stubs.a, &in, h);
 	return stubs.refused;
 }
 
@@ -497,11 +497,11 @@ static void orphan_gets_one_terminate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 5, (int)stubs.to[0]);
 	h.function = SDDP_TERMINATE;
 	h.ssn = 2;
-	sddp_orphan_process_next(a, 5, xa_to_value(xa_load(&a->streams, 5)), &h);
+	sddp_orphan_process_next_chunk(a, 5, xa_to_value(xa_load(&a->streams, 5)), &h);
 	KUNIT_EXPECT_NOT_NULL(test, xa_load(&a->streams, 5));
 	h.function = 0;
 	h.ssn = 0;
-	sddp_orphan_process_next(a, 5, xa_to_value(xa_load(&a->streams, 5)), &h);
+	sddp_orphan_process_next_chunk(a, 5, xa_to_value(xa_load(&a->streams, 5)), &h);
 	KUNIT_EXPECT_NULL(test, xa_load(&a->streams, 5));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sent);
 }

@@ -202,10 +202,10 @@ retries_without_memory() {
 	start_server 0.0.0.0
 	run_client "$B4"
 	range=$(grep -F '[iw_sctp_ddp]' /proc/kallsyms | sort |
-		awk '$3 == "sddp_laddrs_update_one" { at = "0x" $1; next }
+		awk '$3 == "sddp_laddrs_update_work" { at = "0x" $1; next }
 			at && "0x" $1 > at { print at, "0x" $1; exit }')
 	[ -n "$range" ] ||
-		t_fail "sddp_laddrs_update_one() not found in kallsyms; if it was renamed, update this test"
+		t_fail "sddp_laddrs_update_work() not found in kallsyms; if it was renamed, update this test"
 	t_defer stop_failslab
 	set_failslab require-start "${range% *}" require-end "${range#* }" stacktrace-depth 32 \
 		task-filter N cache-filter N ignore-gfp-wait N verbose 0 space 0 interval 1 \

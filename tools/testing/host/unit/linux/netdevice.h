@@ -43,7 +43,7 @@ enum { NETDEV_UP = 1, NETDEV_DOWN, NETDEV_CHANGE, NETDEV_UNREGISTER, NETDEV_CHAN
 #define __in6_dev_get(netdev)		((netdev)->has_ip)
 #define dev_net(netdev)			((netdev)->net)
 #define compat_warn_same_address(netdev, low, id)	((void)(low))
-#define compat_report_link_gid(ib)	((void)(ib))
+#define compat_dispatch_gid_change(ib)	((void)(ib))
 #define dev_put(netdev)			((void)(netdev))
 #define is_zero_ether_addr(mac)		(!memcmp(mac, "\0\0\0\0\0", ETH_ALEN))
 #define eth_random_addr(mac)		((void)memset(mac, 2, ETH_ALEN))
