@@ -469,7 +469,7 @@ static void quiesce_stream(struct ddp_stream *s, bool tx)
 	ddp_stream_quiesce(s);
 }
 
-/* Settling waits until the transmit path has finished its pass */
+/* Quiescing the stream must wait until the transmit path has finished its pass */
 static void quiesce_waits_for_tx(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();

@@ -11,7 +11,8 @@ EMPTY=0000:0000:0000:0000:0000:0000:0000:0000
 FIRST=1
 printf '6.11\n%s\n' "$(uname -r)" | sort -CV || FIRST=2
 
-# print_ipv4_gid ADDRESS, gid6 ADDRESS: print the GID of an address of host a, as sysfs does
+# print_ipv4_gid ADDRESS, print_ipv6_gid ADDRESS: print the GID of an address of host a, as sysfs
+# does
 print_ipv4_gid() {
 	# shellcheck disable=SC2086
 	printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x' ${1//./ }

@@ -55,9 +55,9 @@ create_data() {
 	t_defer rm -f "$DATA"
 }
 
+no_objects() { ! rdma resource show "$A_DEV" | grep -qE '(qp|cq|mr|srq) [1-9]'; }
 # check_nothing_left: after all programs have exited, wait until the device has no QP, MR, CQ or
 # SRQ; fail after $T_TIME
-no_objects() { ! rdma resource show "$A_DEV" | grep -qE '(qp|cq|mr|srq) [1-9]'; }
 check_nothing_left() { t_until "$T_TIME" no_objects || { rdma resource show; t_fail "objects are left"; }; }
 
 # run_ranks N COMMAND...: run COMMAND in N ranks of Open MPI on this host, which communicate only
