@@ -8,7 +8,7 @@ CLIENT, SERVER = 0, 1
 CRC_BIT, MARKER_BIT = 0x40, 0x80
 
 
-def crc32c(data):
+def compute_crc32c(data):
     """RFC 3720's CRC, bit by bit."""
     crc = 0xffffffff
     for byte in data:
@@ -18,29 +18,29 @@ def crc32c(data):
     return crc ^ 0xffffffff
 
 
-def start_up(key, flags=CRC_BIT, revision=1, private=b""):
+def build_startup_frame(key, flags=CRC_BIT, revision=1, private=b""):
     """A Request or Reply frame of MPA."""
     return key + struct.pack(">BBH", flags, revision, len(private)) + private
 
 
-def fpdu(ulpdu):
+def build_fpdu(ulpdu):
     """MPA's frame around a DDP segment: length, PAD, CRC."""
     frame = struct.pack(">H", len(ulpdu)) + ulpdu
     frame += bytes(-len(frame) % 4)
-    return frame + struct.pack("<I", crc32c(frame))
+    return frame + struct.pack("<I", compute_crc32c(frame))
 
 
-def untagged(opcode, payload, queue=0, msn=1, extra=0):
+def build_untagged_segment(opcode, payload, queue=0, msn=1, extra=0):
     """The only segment of an untagged message; RDMAP version 1."""
     return struct.pack(">BBIIII", 0x41, 0x40 | opcode, extra, queue, msn, 0) + payload
 
 
-def tagged(opcode, payload, stag=0x1234, offset=0x1000):
+def build_tagged_segment(opcode, payload, stag=0x1234, offset=0x1000):
     """The only segment of a tagged message."""
     return struct.pack(">BBIQ", 0xc1, 0x40 | opcode, stag, offset) + payload
 
 
-def checksum(data):
+def compute_checksum(data):
     """RFC 1071's."""
     data += bytes(len(data) % 2)
     total = sum(struct.unpack(f">{len(data) // 2}H", data))
@@ -49,11 +49,11 @@ def checksum(data):
     return ~total & 0xffff
 
 
-def ipv4(protocol, payload, source=b"\x0a\0\0\1", target=b"\x0a\0\0\2"):
+def build_ipv4_packet(protocol, payload, source=b"\x0a\0\0\1", target=b"\x0a\0\0\2"):
     """An IPv4 packet."""
     head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(payload), 1, 0x4000, 64, protocol, 0)
     head += source + target
-    return head[:10] + struct.pack(">H", checksum(head)) + head[12:] + payload
+    return head[:10] + struct.pack(">H", compute_checksum(head)) + head[12:] + payload
 
 
 class Tcp:
@@ -61,41 +61,41 @@ class Tcp:
 
     def __init__(self, port, client=40000):
         self.ports, self.next, self.packets = (client, port), [1000, 2000], []
-        self.segment(CLIENT, 0x02)
-        self.segment(SERVER, 0x12)
-        self.segment(CLIENT, 0x10)
+        self.add_segment(CLIENT, 0x02)
+        self.add_segment(SERVER, 0x12)
+        self.add_segment(CLIENT, 0x10)
 
-    def segment(self, side, flags=0x18, payload=b""):
+    def add_segment(self, side, flags=0x18, payload=b""):
         """Add a segment from that side."""
         ends = [b"\x0a\0\0\1", b"\x0a\0\0\2"]
         head = struct.pack(">HHIIBBHHH", self.ports[side], self.ports[1 - side], self.next[side],
                            self.next[1 - side] if flags & 0x10 else 0, 0x50, flags, 0xffff, 0, 0)
         pseudo = ends[side] + ends[1 - side] + struct.pack(">HH", 6, len(head) + len(payload))
-        head = head[:16] + struct.pack(">H", checksum(pseudo + head + payload)) + head[18:]
-        self.packets.append(ipv4(6, head + payload, ends[side], ends[1 - side]))
+        head = head[:16] + struct.pack(">H", compute_checksum(pseudo + head + payload)) + head[18:]
+        self.packets.append(build_ipv4_packet(6, head + payload, ends[side], ends[1 - side]))
         self.next[side] += len(payload) + (flags >> 1 & 1)
 
-    def connect(self, request=start_up(REQUEST), reply=start_up(REPLY)):
+    def add_startup(self, request=build_startup_frame(REQUEST), reply=build_startup_frame(REPLY)):
         """MPA's start-up."""
-        self.segment(CLIENT, payload=request)
-        self.segment(SERVER, payload=reply)
+        self.add_segment(CLIENT, payload=request)
+        self.add_segment(SERVER, payload=reply)
         return self
 
 
-def data_chunk(payload, ppid, tsn=1, stream=0, ssn=0):
+def build_data_chunk(payload, ppid, tsn=1, stream=0, ssn=0):
     """A DATA chunk of SCTP with a whole message, padded."""
     chunk = struct.pack(">BBHIHHI", 0, 3, 16 + len(payload), tsn, stream, ssn, ppid) + payload
     return chunk + bytes(-len(chunk) % 4)
 
 
-def sctp(*chunks, source=40000, target=4420):
+def build_sctp_packet(*chunks, source=40000, target=4420):
     """An IPv4 packet with these chunks."""
     head, body = struct.pack(">HHI", source, target, 0x11223344), b"".join(chunks)
-    crc = struct.pack("<I", crc32c(head + bytes(4) + body))
-    return ipv4(132, head + crc + body)
+    crc = struct.pack("<I", compute_crc32c(head + bytes(4) + body))
+    return build_ipv4_packet(132, head + crc + body)
 
 
-def write(path, packets):
+def write_pcap(path, packets):
     """A pcap file of IP packets."""
     with open(path, "wb") as out:
         out.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101))

@@ -25,9 +25,9 @@ cat >"$tmp/new/tmp/order.c" <<-'END'
 	}
 END
 inside new cbmc --version
-# verdict OPTIONS...: the assertion that was compiled, and its result.
-verdict() { inside new cbmc "$@" /tmp/order.c 2>&1 | sed -n 's/.* line [0-9]* \(macro.*\)/\1/p'; }
-expect "no option" 'macro is little, memory is little: SUCCESS' "$(verdict)"
-expect "--big-endian" 'macro is little, memory is little: FAILURE' "$(verdict --big-endian)"
-expect "--arch s390x" 'macro is little, memory is little: FAILURE' "$(verdict --arch s390x)"
+# print_verdict OPTIONS...: the assertion that was compiled, and its result.
+print_verdict() { inside new cbmc "$@" /tmp/order.c 2>&1 | sed -n 's/.* line [0-9]* \(macro.*\)/\1/p'; }
+expect "no option" 'macro is little, memory is little: SUCCESS' "$(print_verdict)"
+expect "--big-endian" 'macro is little, memory is little: FAILURE' "$(print_verdict --big-endian)"
+expect "--arch s390x" 'macro is little, memory is little: FAILURE' "$(print_verdict --arch s390x)"
 finish

@@ -8,17 +8,17 @@ set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"
 
-unpack_alone old bookworm linux-headers-6.1.0-57-amd64=6.1.192-3 ibverbs-providers=44.0-2
-unpack_alone new trixie linux-headers-6.12.118+deb13-amd64=6.12.118-1 ibverbs-providers=56.1-1
-unpack_alone cloud trixie linux-headers-6.12.118+deb13-cloud-amd64=6.12.118-1
-# setting NAME OPTION: the line of the kernel's configuration.
-setting() { sed -n "/CONFIG_$2[= ]/p" "$tmp/$1"/usr/src/linux-headers-*/.config; }
+unpack_without_dependencies old bookworm linux-headers-6.1.0-57-amd64=6.1.192-3 ibverbs-providers=44.0-2
+unpack_without_dependencies new trixie linux-headers-6.12.118+deb13-amd64=6.12.118-1 ibverbs-providers=56.1-1
+unpack_without_dependencies cloud trixie linux-headers-6.12.118+deb13-cloud-amd64=6.12.118-1
+# print_setting NAME OPTION: the line of the kernel's configuration.
+print_setting() { sed -n "/CONFIG_$2[= ]/p" "$tmp/$1"/usr/src/linux-headers-*/.config; }
 for name in old new; do
 	expect "$name: driver file of siw" 'driver siw' "$(cat "$tmp/$name/etc/libibverbs.d/siw.driver")"
-	expect "$name: siw in the kernel" '# CONFIG_RDMA_SIW is not set' "$(setting "$name" RDMA_SIW)"
-	expect "$name: rxe in the kernel" 'CONFIG_RDMA_RXE=m' "$(setting "$name" RDMA_RXE)"
+	expect "$name: siw in the kernel" '# CONFIG_RDMA_SIW is not set' "$(print_setting "$name" RDMA_SIW)"
+	expect "$name: rxe in the kernel" 'CONFIG_RDMA_RXE=m' "$(print_setting "$name" RDMA_RXE)"
 done
-expect "cloud: siw" '# CONFIG_RDMA_SIW is not set' "$(setting cloud RDMA_SIW)"
-expect "cloud: rxe" '# CONFIG_RDMA_RXE is not set' "$(setting cloud RDMA_RXE)"
-expect "cloud: core of RDMA" 'CONFIG_INFINIBAND=m' "$(setting cloud INFINIBAND)"
+expect "cloud: siw" '# CONFIG_RDMA_SIW is not set' "$(print_setting cloud RDMA_SIW)"
+expect "cloud: rxe" '# CONFIG_RDMA_RXE is not set' "$(print_setting cloud RDMA_RXE)"
+expect "cloud: core of RDMA" 'CONFIG_INFINIBAND=m' "$(print_setting cloud INFINIBAND)"
 finish

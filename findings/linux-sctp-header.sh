@@ -12,8 +12,8 @@ set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/packages"
 
 unpack new trixie linux-libc-dev=6.12.118-1 libsctp-dev=1.0.21+dfsg-1 tcc=0.9.27+git20200814.62c30a4a-2 libc6-dev
-# compile HEADER...: "compiles", or the compiler's message.
-compile() {
+# print_compile_result HEADER...: "compiles", or the compiler's message.
+print_compile_result() {
 	{ printf '#include <%s>\n' "$@" && echo 'int main(void) { return 0; }'; } >"$tmp/new/tmp/alone.c"
 	if inside new tcc -c -o /tmp/alone.o /tmp/alone.c 2>"$tmp/out"; then
 		echo compiles
@@ -21,11 +21,11 @@ compile() {
 		sed -n 's/.*error: //p' "$tmp/out"
 	fi
 }
-expect "linux/sctp.h" "'MSG_FIN' undeclared" "$(compile linux/sctp.h)"
-expect "sys/socket.h, linux/sctp.h" compiles "$(compile sys/socket.h linux/sctp.h)"
-expect "linux/sctp.h, sys/socket.h" "'MSG_FIN' undeclared" "$(compile linux/sctp.h sys/socket.h)"
-expect "netinet/sctp.h" compiles "$(compile netinet/sctp.h)"
+expect "linux/sctp.h" "'MSG_FIN' undeclared" "$(print_compile_result linux/sctp.h)"
+expect "sys/socket.h, linux/sctp.h" compiles "$(print_compile_result sys/socket.h linux/sctp.h)"
+expect "linux/sctp.h, sys/socket.h" "'MSG_FIN' undeclared" "$(print_compile_result linux/sctp.h sys/socket.h)"
+expect "netinet/sctp.h" compiles "$(print_compile_result netinet/sctp.h)"
 for header in siw-abi irdma-abi rdma_user_cm; do
-	expect "rdma/$header.h" compiles "$(compile "rdma/$header.h")"
+	expect "rdma/$header.h" compiles "$(print_compile_result "rdma/$header.h")"
 done
 finish

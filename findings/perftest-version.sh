@@ -9,13 +9,13 @@ set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/packages"
 
 unpack new trixie perftest=25.01.0+0.80-1
-# attempt COMMAND...: status, and the first line.
-attempt() {
+# print_result COMMAND...: status, and the first line.
+print_result() {
 	local status=0
 	inside new "$@" >"$tmp/out" 2>&1 || status=$?
 	echo "status $status, $(sed -n 1p "$tmp/out")"
 }
-expect "ib_write_bw --version" 'status 1, Version: 6.24' "$(attempt ib_write_bw --version)"
-expect "ib_send_lat --version" 'status 1, Version: 6.24' "$(attempt ib_send_lat --version)"
-expect "ib_read_bw --help" 'status 1, Usage:' "$(attempt ib_read_bw --help)"
+expect "ib_write_bw --version" 'status 1, Version: 6.24' "$(print_result ib_write_bw --version)"
+expect "ib_send_lat --version" 'status 1, Version: 6.24' "$(print_result ib_send_lat --version)"
+expect "ib_read_bw --help" 'status 1, Usage:' "$(print_result ib_read_bw --help)"
 finish

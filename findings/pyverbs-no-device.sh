@@ -18,16 +18,16 @@ gunzip "$tmp/new/tmp/tests/"*.gz
 # file with the version of its ABI.
 mkdir -p "$tmp/new/tmp/sys/class/"{infiniband,infiniband_verbs}
 echo 6 >"$tmp/new/tmp/sys/class/infiniband_verbs/abi_version"
-# attempt PATH COMMAND...: status, and the last line.
-attempt() {
+# print_result PATH COMMAND...: status, and the last line.
+print_result() {
 	local status=0
 	SYSFS_PATH=$1 inside new "${@:2}" >"$tmp/out" 2>&1 || status=$?
 	echo "status $status, $(sed '/^$/d' "$tmp/out" | sed -n '$p')"
 }
 expect "tests, ib_uverbs and no device" 'status 0, OK (skipped=273)' \
-	"$(attempt /tmp/sys python3 /tmp/tests/run_tests.py)"
+	"$(print_result /tmp/sys python3 /tmp/tests/run_tests.py)"
 expect "tests, no ib_uverbs" 'status 1, FAILED (errors=269, skipped=4)' \
-	"$(attempt /sys python3 /tmp/tests/run_tests.py)"
-expect "ibv_devinfo -l, no device" 'status 0, 0 HCAs found:' "$(attempt /tmp/sys ibv_devinfo -l)"
-expect "ibv_devinfo, no device" 'status 255, No IB devices found' "$(attempt /tmp/sys ibv_devinfo)"
+	"$(print_result /sys python3 /tmp/tests/run_tests.py)"
+expect "ibv_devinfo -l, no device" 'status 0, 0 HCAs found:' "$(print_result /tmp/sys ibv_devinfo -l)"
+expect "ibv_devinfo, no device" 'status 255, No IB devices found' "$(print_result /tmp/sys ibv_devinfo)"
 finish

@@ -12,15 +12,15 @@ set -euo pipefail
 
 unpack new trixie rdmacm-utils=56.1-1
 # sysfs is not mounted in the new root, so librdmacm finds no device.
-# attempt COMMAND...: status, and the lines that are more than begin or end of the program.
-attempt() {
+# print_result COMMAND...: status, and the lines that are more than begin or end of the program.
+print_result() {
 	local status=0
 	inside new "$@" >"$tmp/out" 2>&1 || status=$?
 	echo "status $status, $(grep -v -E '^rdma_(server|client): ' "$tmp/out" | paste -s -d '|')"
 }
-expect rping 'status 19, No RDMA devices were detected' "$(attempt rping -c -a 127.0.0.1)"
-expect ucmatose 'status 1, No RDMA devices were detected' "$(attempt ucmatose -s 127.0.0.1)"
-expect rstream 'status 255, No RDMA devices were detected' "$(attempt rstream)"
-expect rdma_server 'status 255, rdma_getaddrinfo: Bad value for ai_flags' "$(attempt rdma_server)"
-expect rdma_client 'status 255, rdma_getaddrinfo: Bad value for ai_flags' "$(attempt rdma_client -s 127.0.0.1)"
+expect rping 'status 19, No RDMA devices were detected' "$(print_result rping -c -a 127.0.0.1)"
+expect ucmatose 'status 1, No RDMA devices were detected' "$(print_result ucmatose -s 127.0.0.1)"
+expect rstream 'status 255, No RDMA devices were detected' "$(print_result rstream)"
+expect rdma_server 'status 255, rdma_getaddrinfo: Bad value for ai_flags' "$(print_result rdma_server)"
+expect rdma_client 'status 255, rdma_getaddrinfo: Bad value for ai_flags' "$(print_result rdma_client -s 127.0.0.1)"
 finish

@@ -15,7 +15,7 @@ for suite in bookworm trixie; do
 	bookworm) release=44.0-2 file=libibverbs.so.1.14.44.0 ;;
 	trixie) release=56.1-1 file=libibverbs.so.1.14.56.1 ;;
 	esac
-	unpack_alone "$suite" "$suite" "libibverbs1=$release" "ibverbs-providers=$release"
+	unpack_without_dependencies "$suite" "$suite" "libibverbs1=$release" "ibverbs-providers=$release"
 	lib=$tmp/$suite/usr/lib/x86_64-linux-gnu
 	expect "file of libibverbs" "$file" "$(readlink "$lib/libibverbs.so.1")"
 	expect "file of siw's provider" libsiw-rdmav34.so "$(cd "$lib/libibverbs" && echo libsiw-*)"

@@ -16,8 +16,8 @@ for name in old new; do
 		import sys
 		from capture import *
 		link = Tcp(40001).connect()
-		link.segment(CLIENT, payload=fpdu(untagged(3, b"x" * 64)))
-		write(sys.argv[1], link.packets)
+		link.segment(CLIENT, payload=build_fpdu(build_untagged_segment(3, b"x" * 64)))
+		write_pcap(sys.argv[1], link.packets)
 	END
 done
 for name in old new; do

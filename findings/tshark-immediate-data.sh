@@ -13,11 +13,11 @@ capture "$tmp/new/tmp/7306.pcap" <<-'END'
 	import sys
 	from capture import *
 	link = Tcp(40001).connect()
-	link.segment(CLIENT, payload=fpdu(untagged(8, b"12345678")))
-	link.segment(CLIENT, payload=fpdu(untagged(9, b"12345678", msn=2)))
-	link.segment(CLIENT, payload=fpdu(untagged(10, bytes(52), queue=1)))
-	link.segment(SERVER, payload=fpdu(untagged(11, bytes(12), queue=3)))
-	write(sys.argv[1], link.packets)
+	link.segment(CLIENT, payload=build_fpdu(build_untagged_segment(8, b"12345678")))
+	link.segment(CLIENT, payload=build_fpdu(build_untagged_segment(9, b"12345678", msn=2)))
+	link.segment(CLIENT, payload=build_fpdu(build_untagged_segment(10, bytes(52), queue=1)))
+	link.segment(SERVER, payload=build_fpdu(build_untagged_segment(11, bytes(12), queue=3)))
+	write_pcap(sys.argv[1], link.packets)
 END
 inside new tshark --version 2>/dev/null | sed -n 1p
 shark new -r /tmp/7306.pcap -O iwarp_ddp_rdmap | sed -n 's/.* = OpCode: \(.*(0x.*)\)/\1/p' >"$tmp/opcodes"

@@ -14,12 +14,13 @@ for name in old new; do
 	capture "$tmp/$name/tmp/send.pcap" <<-'END'
 		import sys
 		from capture import *
-		write(sys.argv[1], Tcp(40001).connect().packets)
+		write_pcap(sys.argv[1], Tcp(40001).connect().packets)
 	END
 	echo 'print("the script runs")' >"$tmp/$name/tmp/dissector.lua"
 done
-# report NAME SCRIPT: print the status, and the lines of stdout and stderr that are about the script.
-report() {
+# print_script_result NAME SCRIPT: print the status, and the lines of stdout and stderr that are
+# about the script.
+print_script_result() {
 	local status=0
 	inside "$1" tshark -n -X "lua_script:/tmp/$2" -r /tmp/send.pcap -c 1 >"$tmp/out" 2>&1 || status=$?
 	{ echo "status $status"; grep -i -E 'script|lua' "$tmp/out" || true; } | paste -s -d '|'
@@ -30,7 +31,7 @@ for name in old new; do
 	old) runs='status 0|the script runs' missing='status 0|tshark: The file "/tmp/missing.lua" doesn'\''t exist.' ;;
 	new) runs='status 0' missing='status 0' ;;
 	esac
-	expect "as root, a script" "$runs" "$(report "$name" dissector.lua)"
-	expect "as root, a script that does not exist" "$missing" "$(report "$name" missing.lua)"
+	expect "as root, a script" "$runs" "$(print_script_result "$name" dissector.lua)"
+	expect "as root, a script that does not exist" "$missing" "$(print_script_result "$name" missing.lua)"
 done
 finish

@@ -18,15 +18,15 @@ for kind in one both; do
 		def marked(frame):
 		    "An FPDU after the marker at the start of the stream, which points to it."
 		    body = bytes(4) + frame[:-4]
-		    return body + struct.pack("<I", crc32c(body))
+		    return body + struct.pack("<I", compute_crc32c(body))
 
 		both = "$kind" == "both"
-		link = Tcp(40001).connect(start_up(REQUEST, CRC_BIT | (MARKER_BIT if both else 0)),
-		                          start_up(REPLY, CRC_BIT | MARKER_BIT))
-		link.segment(CLIENT, payload=marked(fpdu(untagged(3, b"x" * 64))))
-		answer = fpdu(untagged(3, b"y" * 64))
+		link = Tcp(40001).connect(build_startup_frame(REQUEST, CRC_BIT | (MARKER_BIT if both else 0)),
+		                          build_startup_frame(REPLY, CRC_BIT | MARKER_BIT))
+		link.segment(CLIENT, payload=marked(build_fpdu(build_untagged_segment(3, b"x" * 64))))
+		answer = build_fpdu(build_untagged_segment(3, b"y" * 64))
 		link.segment(SERVER, payload=marked(answer) if both else answer)
-		write(sys.argv[1], link.packets)
+		write_pcap(sys.argv[1], link.packets)
 	END
 done
 inside new tshark --version 2>/dev/null | sed -n 1p

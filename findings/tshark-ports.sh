@@ -16,16 +16,16 @@ for port in 4420 40001; do
 		import sys
 		from capture import *
 		link = Tcp($port).connect()
-		link.segment(CLIENT, payload=fpdu(untagged(3, b"x" * 64)))
-		write(sys.argv[1], link.packets)
+		link.segment(CLIENT, payload=build_fpdu(build_untagged_segment(3, b"x" * 64)))
+		write_pcap(sys.argv[1], link.packets)
 	END
 done
 inside new tshark --version 2>/dev/null | sed -n 1p
-# column FILE OPTIONS...: the protocols of the three frames with payload.
-column() {
+# print_protocols FILE OPTIONS...: the protocols of the three frames with payload.
+print_protocols() {
 	shark new -r "/tmp/$1.pcap" "${@:2}" -Y 'tcp.len > 0' -T fields -e _ws.col.protocol | paste -s -d ,
 }
-expect "port 40001" MPA,MPA,DDP/RDMA "$(column 40001)"
-expect "port 4420" NVMe/TCP,NVMe/TCP,TCP "$(column 4420)"
-expect "port 4420, tcp.try_heuristic_first" MPA,MPA,DDP/RDMA "$(column 4420 -o tcp.try_heuristic_first:TRUE)"
+expect "port 40001" MPA,MPA,DDP/RDMA "$(print_protocols 40001)"
+expect "port 4420" NVMe/TCP,NVMe/TCP,TCP "$(print_protocols 4420)"
+expect "port 4420, tcp.try_heuristic_first" MPA,MPA,DDP/RDMA "$(print_protocols 4420 -o tcp.try_heuristic_first:TRUE)"
 finish

@@ -18,24 +18,24 @@ for revision in 1 2; do
 		if $revision == 2:
 		    # S bit; peer-to-peer, ready to receive by Write, IRD 1, ORD 1
 		    depths = struct.pack(">HH", 0x8001, 0x8001)
-		    frames = [start_up(key, CRC_BIT | 0x10, 2, depths) for key in (REQUEST, REPLY)]
+		    frames = [build_startup_frame(key, CRC_BIT | 0x10, 2, depths) for key in (REQUEST, REPLY)]
 		else:
-		    frames = [start_up(REQUEST), start_up(REPLY)]
+		    frames = [build_startup_frame(REQUEST), build_startup_frame(REPLY)]
 		link = Tcp(40001).connect(*frames)
-		link.segment(CLIENT, payload=fpdu(tagged(0, b"")))
-		write(sys.argv[1], link.packets)
+		link.segment(CLIENT, payload=build_fpdu(build_tagged_segment(0, b"")))
+		write_pcap(sys.argv[1], link.packets)
 	END
 done
 inside new tshark --version 2>/dev/null | sed -n 1p
-# warnings REVISION: print the text of each warning of tshark, and how often it occurs.
-warnings() {
+# print_warnings REVISION: print the text of each warning of tshark, and how often it occurs.
+print_warnings() {
 	shark new -q -z expert,warn -r "/tmp/$1.pcap" |
 		awk '$3 == "IWARP_MPA" { n = $1; sub(/.*IWARP_MPA */, ""); print n " " $0 }' | paste -s -d '|'
 }
-expect "revision 1" '' "$(warnings 1)"
+expect "revision 1" '' "$(print_warnings 1)"
 expect "revision 2" \
 	"2 Res field is NOT set to zero as required by RFC 5044|2 Rev field is NOT set to one as required by RFC 5044" \
-	"$(warnings 2)"
+	"$(print_warnings 2)"
 expect "first message" 'DDP/RDMA' "$(shark new -r /tmp/2.pcap -Y 'frame.number == 6' -T fields -e _ws.col.protocol)"
 shark new -r /tmp/2.pcap -Y 'frame.number == 4' -O iwarp_mpa >"$tmp/text"
 sed -n '/Request frame header/,$p' "$tmp/text"

@@ -16,20 +16,20 @@ for size in 5 15 16; do
 		import sys
 		from capture import *
 		link = Tcp(40001).connect()
-		link.segment(CLIENT, payload=fpdu(untagged(3, b"x" * $size)))
-		write(sys.argv[1], link.packets)
+		link.segment(CLIENT, payload=build_fpdu(build_untagged_segment(3, b"x" * $size)))
+		write_pcap(sys.argv[1], link.packets)
 	END
 done
 inside new tshark --version 2>/dev/null | sed -n 1p
-# view SIZE OPTIONS...: the protocols of the Send, and the text of the Info column.
-view() {
+# print_send_fields SIZE OPTIONS...: the protocols of the Send, and the text of the Info column.
+print_send_fields() {
 	shark new -r "/tmp/$1.pcap" "${@:2}" -Y 'frame.number == 6' -T fields -e frame.protocols -e _ws.col.info |
 		sed 's/.*iwarp_mpa/iwarp_mpa/; s/\t.*40001 / /'
 }
 for size in 5 15; do
-	expect "$size bytes" 'iwarp_mpa:iwarp_ddp_rdmap:rpcordma Send [last DDP segment][Malformed Packet]' "$(view "$size")"
+	expect "$size bytes" 'iwarp_mpa:iwarp_ddp_rdmap:rpcordma Send [last DDP segment][Malformed Packet]' "$(print_send_fields "$size")"
 done
-expect "16 bytes" 'iwarp_mpa:iwarp_ddp_rdmap:data Send [last DDP segment]' "$(view 16)"
+expect "16 bytes" 'iwarp_mpa:iwarp_ddp_rdmap:data Send [last DDP segment]' "$(print_send_fields 16)"
 expect "5 bytes, rpcordma disabled" 'iwarp_mpa:iwarp_ddp_rdmap:data Send [last DDP segment]' \
-	"$(view 5 --disable-protocol rpcordma)"
+	"$(print_send_fields 5 --disable-protocol rpcordma)"
 finish

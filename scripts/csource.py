@@ -21,7 +21,7 @@ ANNOTATIONS = ("__must_hold+,__acquires+,__releases+,__printf+,__guarded_by+,"
                "__bpf_kfunc,__rcu,__user,__percpu")
 
 
-def files(kind, *dirs):
+def list_files(kind, *dirs):
     """Return paths of the sources of a kind, relative to the top of the tree; see
     scripts/sources."""
     out = subprocess.run([os.path.join(SCRIPTS, "sources"), kind, *dirs],
@@ -29,31 +29,31 @@ def files(kind, *dirs):
     return out.stdout.splitlines()
 
 
-def read(path):
+def read_file(path):
     with open(os.path.join(TREE, path), encoding="utf-8",
               errors="replace") as f:
         return f.read()
 
 
-def _blank(match, keep_strings):
+def _blank_match(match, keep_strings):
     if match["string"] is not None:
         return match[0] if keep_strings else match[0][0] * 2
     return " " + "\n" * match[0].count("\n")
 
 
-def without_comments(text):
-    return TOKEN.sub(lambda m: _blank(m, True), text)
+def strip_comments(text):
+    return TOKEN.sub(lambda m: _blank_match(m, True), text)
 
 
-def code(text):
+def strip_to_code(text):
     """Return @text without comments, strings and #include lines."""
-    text = INCLUDE.sub("", without_comments(text))
-    return TOKEN.sub(lambda m: _blank(m, False), text)
+    text = INCLUDE.sub("", strip_comments(text))
+    return TOKEN.sub(lambda m: _blank_match(m, False), text)
 
 
-def includes(text):
+def find_includes(text):
     """Return [(line number, '<a/b.h>' or '"b.h"')]."""
-    text = without_comments(text)
+    text = strip_comments(text)
     return [(text.count("\n", 0, m.start()) + 1, m[1])
             for m in INCLUDE.finditer(text)]
 
@@ -66,7 +66,7 @@ class Function:
         self.where = f"{self.path}:{self.start}: {self.name}"
 
 
-def functions(paths):
+def find_functions(paths):
     """Return the functions that ctags finds in the C files @paths."""
     if not shutil.which("ctags"):
         sys.exit("needs ctags: apt-get install universal-ctags")

@@ -54,18 +54,18 @@ class Tree:
             os.chmod(path + ".new", 0o755)
         os.replace(path + ".new", path)
 
-    def git(self, *command, **more):
+    def run_git(self, *command, **more):
         return run("git", "-C", self.top, *command, **more)
 
     def create_branch(self, branch):
         """Create the branch from the current state of the tree."""
         if not os.path.exists(os.path.join(self.top, ".git")):
-            self.become_repository()
-        elif self.git("status", "--porcelain", "--untracked-files=no"):
+            self.create_repository()
+        elif self.run_git("status", "--porcelain", "--untracked-files=no"):
             raise NotDone(f"{self.top} has changes that are not committed")
-        self.git("switch", "-q", "-c", branch)
+        self.run_git("switch", "-q", "-c", branch)
 
-    def become_repository(self):
+    def create_repository(self):
         """Make a repository of a plain directory. If a step fails, leave no repository, so that the
         export can be repeated."""
         try:
@@ -75,30 +75,30 @@ class Tree:
         try:
             run("git", "init", "-q", self.top)
             for key, value in user:
-                self.git("config", key, value)
-            self.git("add", "-f", *self.changed)
-            self.git("commit", "-q", "-m", "The files that the series changes")
+                self.run_git("config", key, value)
+            self.run_git("add", "-f", *self.changed)
+            self.run_git("commit", "-q", "-m", "The files that the series changes")
         except BaseException:
             shutil.rmtree(os.path.join(self.top, ".git"), ignore_errors=True)
             raise
 
     def apply_patch(self, diff):
-        self.git("apply", "--index", diff)
+        self.run_git("apply", "--index", diff)
 
     def commit_files(self, message, files):
         for path, text in files.items():
             self.write(path, text)
         if files:
-            self.git("add", "-f", *files)
-        self.git("commit", "-q", "-s", "-F", "-", stdin=message)
+            self.run_git("add", "-f", *files)
+        self.run_git("commit", "-q", "-s", "-F", "-", stdin=message)
 
     def format_maintainer(self):
-        name, email = (self.git("config", f"user.{key}").strip() for key in ("name", "email"))
+        name, email = (self.run_git("config", f"user.{key}").strip() for key in ("name", "email"))
         return f"{name} <{email}>"
 
     def format_patches(self, count, cover, out, prefix="PATCH"):
         """Write the last @count commits as patches. @cover: the cover letter: subject, empty line, text."""
-        self.git("format-patch", "-q", "--cover-letter", f"--subject-prefix={prefix}", "-o", os.path.realpath(out), f"-{count}")
+        self.run_git("format-patch", "-q", "--cover-letter", f"--subject-prefix={prefix}", "-o", os.path.realpath(out), f"-{count}")
         subject, blurb = cover.split("\n\n", 1)
         path = os.path.join(out, "0000-cover-letter.patch")
         text = read(path).replace("*** SUBJECT HERE ***", subject).replace("*** BLURB HERE ***\n", blurb)

@@ -16,7 +16,7 @@ SCTP_MODULE = "iw_sctp_ddp"
 CAST = re.compile(r"\((?:struct )?\w+ \*+\)")
 
 
-def place(path):
+def map_path(path):
     """Return the path that a file of this tree has in the kernel's tree."""
     for here, there in (("compat/", ""), ("include/ddp/", f"{ROOM}/ddp/"), ("drivers/rnic_sw/", f"{ROOM}/"),
                         ("drivers/", f"{ROOM}/"), ("Documentation/", f"{PAGES}/"),
@@ -28,7 +28,7 @@ def place(path):
     return path
 
 
-def replaced(text, pattern, new):
+def replace_pattern(text, pattern, new):
     text, n = re.subn(pattern, new, text, flags=re.M)
     if not n:
         raise NotDone(f"a rule does not match: no {pattern}")
@@ -37,11 +37,11 @@ def replaced(text, pattern, new):
 
 # Macros --------------------------------------------------------------------
 
-def definitions(text):
+def read_macros(text):
     """Return the macros of a header, {name: (parameters or None, lines of the body)}. The header
     may otherwise have only comments, includes and a guard."""
     macros = {}
-    text = csource.without_comments(text).replace("\\\n", "\x01")
+    text = csource.strip_comments(text).replace("\\\n", "\x01")
     for line in text.splitlines():
         m = re.match(r"#define (\w+)(?:\(([^)]*)\))?[\s\x01]*(.*)", line)
         if m and not m[1].startswith("_COMPAT_"):
@@ -52,7 +52,7 @@ def definitions(text):
     return macros
 
 
-def closing(text, at):
+def find_closing_end(text, at):
     """Return the position after the parenthesis that closes the one at @at."""
     depth = 0
     for i in range(at, len(text)):
@@ -62,7 +62,7 @@ def closing(text, at):
     raise NotDone("a parenthesis is not closed")
 
 
-def arguments(text):
+def split_arguments(text):
     """Split arguments at commas outside parentheses: "a, f(b, c)" gives ["a", "f(b, c)"]."""
     parts, depth = [""], 0
     for c in text:
@@ -74,57 +74,57 @@ def arguments(text):
     return [p.strip() for p in parts]
 
 
-def simple(text):
+def is_simple(text):
     """Check whether an expression (a name, members, calls) needs no parentheses."""
     m = re.match(r"&?[A-Za-z_]\w*", text)
     at = m.end() if m else -1
     while 0 <= at < len(text):
         m = re.compile(r"(?:->|\.)\w+").match(text, at)
         if text[at] == "(":
-            at = closing(text, at)
+            at = find_closing_end(text, at)
         else:
             at = m.end() if m else -1
     return at == len(text)
 
 
-def bare(text):
+def strip_outer_parentheses(text):
     """Return @text without outer parentheses, if it is simple and so needs them only in a macro."""
-    if text.startswith("(") and closing(text, 0) == len(text):
+    if text.startswith("(") and find_closing_end(text, 0) == len(text):
         inner = text[1:-1]
         cast = CAST.match(inner)
-        if simple(inner[cast.end() if cast else 0:]):
+        if is_simple(inner[cast.end() if cast else 0:]):
             return inner
     return text
 
 
-def applied(params, body, args):
+def substitute_arguments(params, body, args):
     """Return @body with the arguments. All are replaced at once: an argument may contain the
     name of another parameter."""
     given = dict(zip(params, args))
 
     def new(m):
         arg = given[m[1] or m[2]]
-        return f"({arg})" if m[1] and not simple(arg) else arg
+        return f"({arg})" if m[1] and not is_simple(arg) else arg
 
     names = "|".join(params)
     # match "(param)" including its parentheses only if no word precedes, because "f(param)" is a
     # call
-    return bare(re.sub(rf"(?<!\w)\(({names})\)|\b({names})\b", new, body))
+    return strip_outer_parentheses(re.sub(rf"(?<!\w)\(({names})\)|\b({names})\b", new, body))
 
 
-def _expand_lines(text, name, lines):
+def _expand_line_macro(text, name, lines):
     """Replace a macro that is alone on a line with the lines of its body."""
     return re.sub(rf"^([ \t]*){name}\n",
                   lambda m: "".join(f"{m[1]}{line}\n" for line in lines), text, flags=re.M)
 
 
-def _expand_words(text, name, params, body):
+def _expand_word_macro(text, name, params, body):
     at = 0
     while m := re.compile(rf"\b{name}\b").search(text, at):
-        end, new = m.end(), bare(body)
+        end, new = m.end(), strip_outer_parentheses(body)
         if params is not None:
-            end = closing(text, m.end())
-            new = applied(params, body, arguments(text[m.end() + 1:end - 1]))
+            end = find_closing_end(text, m.end())
+            new = substitute_arguments(params, body, split_arguments(text[m.end() + 1:end - 1]))
         if text[:m.start()].rstrip(" \t").endswith("\n") and text[end] == ";":
             if not new:
                 # the macro is empty because this kernel does not have the struct member: remove the
@@ -138,13 +138,13 @@ def _expand_words(text, name, params, body):
     return text
 
 
-def expand(text, macros):
+def expand_macros(text, macros):
     # a body may use other macros
     for _ in range(3):
         for name, (params, lines) in macros.items():
             if params is None:
-                text = _expand_lines(text, name, lines)
-            text = _expand_words(text, name, params, " ".join(lines))
+                text = _expand_line_macro(text, name, lines)
+            text = _expand_word_macro(text, name, params, " ".join(lines))
     return text
 
 
@@ -164,7 +164,7 @@ def _insert_includes(lines, new):
     return lines[:last + 1] + [""] + new + lines[last + 1:]
 
 
-def relative_includes(text, there):
+def make_includes_relative(text, there):
     """Make includes relative to the file @there: <ddp/x.h> becomes "../ddp/x.h"."""
     found, first = [], None
     lines = text.split("\n")
@@ -187,7 +187,7 @@ def relative_includes(text, there):
 EXPORT = re.compile(r"^EXPORT_SYMBOL_GPL\((\w+)\);\n", re.M)
 
 
-def exports(text, names):
+def restrict_exports(text, names):
     """Keep the exports of @names, for the SCTP module only, and remove the others."""
     def new(m):
         return f'EXPORT_SYMBOL_FOR_MODULES({m[1]}, "{SCTP_MODULE}");\n' if m[1] in names else ""
@@ -198,7 +198,7 @@ def exports(text, names):
     return text
 
 
-def at_definitions(text, names):
+def move_exports_to_definitions(text, names):
     """Move the exports that a module.c has for a pure file to the function definitions."""
     done = set()
     for name in names:
@@ -212,51 +212,51 @@ def at_definitions(text, names):
     return text, done
 
 
-def without_module_lines(text):
+def remove_module_lines(text):
     """Return a test without MODULE_ lines: in the kernel's tree it is part of the module."""
     return re.sub(r"\n+(?:MODULE_\w+\(.*\);\n)+\Z", "\n", text)
 
 
 # Words ---------------------------------------------------------------------
 
-def driver_id(text):
+def replace_driver_id(text):
     text = re.sub(r"#define RNIC_SW_DRIVER_ID.*\n", "", text)
     text = re.sub(r"\(\(enum rdma_driver_id\)RNIC_SW_DRIVER_ID\)|\(enum rdma_driver_id\)RNIC_SW_DRIVER_ID",
                   "RDMA_DRIVER_RNIC_SW", text)
     return text.replace("RNIC_SW_DRIVER_ID", "RDMA_DRIVER_RNIC_SW")
 
 
-def driver_ids(text):
+def add_driver_id(text):
     """Return the kernel's ib_user_ioctl_verbs.h with the new driver ID at the end."""
-    return replaced(text, r"(enum rdma_driver_id \{\n(?:.*\n)*?)(\};)", r"\1\tRDMA_DRIVER_RNIC_SW,\n\2")
+    return replace_pattern(text, r"(enum rdma_driver_id \{\n(?:.*\n)*?)(\};)", r"\1\tRDMA_DRIVER_RNIC_SW,\n\2")
 
 
-def paths_in_code(text):
+def map_paths_in_code(text):
     text = re.sub(r"\bdrivers/(ddp|mpa|sctp_ddp)/", r"\1/", text)
     text = text.replace("drivers/rnic_sw/", "")
     return re.sub(r"\bDocumentation/(\w+\.rst)", rf"{PAGES}/\1", text)
 
 
-def paths_in_page(text):
+def map_paths_in_page(text):
     text = re.sub(r"\bdrivers/(ddp|mpa|sctp_ddp)\b", rf"{ROOM}/\1", text)
     text = re.sub(r"<(ddp/\w+\.h)>", r"\1", text)
     return text.replace("drivers/rnic_sw", ROOM)
 
 
-def setting_names(text):
+def shorten_setting_names(text):
     """Remove the sysfs file after a setting's name: only compat/ has these files."""
     return re.sub(r"\s\(``(?:llp|mpa)/\w+``\)", "", text)
 
 
-def trace_path(text, there):
+def set_trace_path(text, there):
     return text.replace("#define TRACE_INCLUDE_PATH .\n",
                         f"#define TRACE_INCLUDE_PATH ../../{os.path.dirname(there)}\n")
 
 
-def typed_allocations(text):
+def use_typed_allocations(text):
     """kzalloc(sizeof(*p), gfp) -> kzalloc_obj(*p, gfp), and arrays likewise."""
     def new(m):
-        args = arguments(text[m.end():closing(text, m.end() - 1) - 1])
+        args = split_arguments(text[m.end():find_closing_end(text, m.end() - 1) - 1])
         sized = [re.fullmatch(r"sizeof\((.*)\)", a) for a in args]
         kind = {"kzalloc": "kzalloc_obj", "kmalloc": "kmalloc_obj"}.get(m[1])
         if kind and sized[0]:
@@ -269,17 +269,17 @@ def typed_allocations(text):
     for m in reversed(list(re.finditer(r"\b(k[mz]alloc|kv?calloc)\(", text))):
         call = new(m)
         if call:
-            text = _refilled(text[:m.start()], call, text[closing(text, m.end() - 1):])
+            text = _insert_call(text[:m.start()], call, text[find_closing_end(text, m.end() - 1):])
     return text
 
 
-def _refilled(before, call, after):
+def _insert_call(before, call, after):
     """Insert a call, broken into two lines if the line would be too long."""
     line = before[before.rfind("\n") + 1:].expandtabs(8)
     if len(line + call) < 80:
         return before + call + after
     name, rest = call.split("(", 1)
-    args = arguments(rest[:-1])
+    args = split_arguments(rest[:-1])
     at = len(line) + len(name) + 1
     indent = "\t" * (at // 8) + " " * (at % 8)
     return f"{before}{name}({', '.join(args[:-1])},\n{indent}{args[-1]}){after}"
@@ -287,7 +287,7 @@ def _refilled(before, call, after):
 
 # Pages ---------------------------------------------------------------------
 
-def tree_paragraphs(text, whose="the kernel's"):
+def apply_tree_comments(text, whose="the kernel's"):
     """Apply the comments ".. in the kernel's tree:": the text of the comment, which may be
     empty, replaces the paragraph before it. A paragraph that ends in "::" is replaced together
     with its literal block."""
@@ -299,20 +299,21 @@ def tree_paragraphs(text, whose="the kernel's"):
                   r"(?P<said>(?:(?P=in)   [^\n]+\n)*)", new, text)
 
 
-def page(text, pages):
+def convert_page(text, pages):
     """Return a page in the form that it has in the kernel's tree. @pages: the names of the exported
     pages."""
-    return setting_names(driver_id(paths_in_page(links(tree_paragraphs(text), pages))))
+    return shorten_setting_names(replace_driver_id(map_paths_in_page(remove_dead_links(apply_tree_comments(text), pages))))
 
 
-def links(text, pages):
+def remove_dead_links(text, pages):
     """Remove the sentences that link to a page that is not exported."""
     dead = re.compile(rf":doc:`(?!(?:{'|'.join(sorted(pages))})`)")
-    paragraphs = [_alive(p, dead) if dead.search(p) else p for p in text.split("\n\n")]
+    paragraphs = [_remove_dead_sentences(p,
+                                         dead) if dead.search(p) else p for p in text.split("\n\n")]
     return "\n\n".join(p for p in paragraphs if p.strip() or p == "\n")
 
 
-def _alive(paragraph, dead):
+def _remove_dead_sentences(paragraph, dead):
     """Return the paragraph without the sentences that contain such a link."""
     if re.search(r"^ *===", paragraph, re.M):
         raise NotDone(f"a table links to a page that is not exported: {dead.search(paragraph)[0]}")
@@ -342,7 +343,7 @@ OLDER_PAGE = re.compile("|".join(_OLDER), re.I)
 OLDER_CODE = re.compile("|".join([*_OLDER, r"\bLinux v?\d"]), re.I)
 
 
-def older(text, page):
+def find_other_kernels(text, page):
     """Return [(line, words)] that mention other kernel versions than the one that has the text."""
     return [(text.count("\n", 0, m.start()) + 1, " ".join(m[0].replace("*", " ").split()))
             for m in (OLDER_PAGE if page else OLDER_CODE).finditer(text)]
@@ -350,36 +351,37 @@ def older(text, page):
 
 # Selftests -----------------------------------------------------------------
 
-def selftest(text, name, staying):
+def convert_selftest(text, name, staying):
     """Return a selftest for the kernel's tree. The files @staying are not exported, no provider
     is built there, and the raw peer is in a subdirectory of the tests."""
     if name == "Makefile":
-        return tests_makefile(text, staying)
+        return convert_tests_makefile(text, staying)
     if name == "lib.sh":
-        text = replaced(text, r"^\tlocal build=.*build-provider\n", "")
-        text = replaced(text, r'^\t\[ -x "\$build" \] \|\| (t_skip_all .*)\n\teval .*\n', r"\t\1\n")
-        text = replaced(text, "Use the provider of this tree, unless another provider is named or installed",
-                        "Use the provider that is installed or named")
+        text = replace_pattern(text, r"^\tlocal build=.*build-provider\n", "")
+        text = replace_pattern(text, r'^\t\[ -x "\$build" \] \|\| (t_skip_all .*)\n\teval .*\n',
+                               r"\t\1\n")
+        text = replace_pattern(text, "Use the provider of this tree, unless another provider is named or installed",
+                               "Use the provider that is installed or named")
     if name == "wire.py":
-        text = replaced(text, r"^    build = .*build-provider.*\n    if not .*\n    (    ktap.skip_all.*\n)(?:    .*\n)+",
-                        r"\1")
-        text = replaced(text, r'^for place in .*\n    if .*\n.*\n        break\nelse:\n.*\n', "sys.path.insert(0, HERE)\n")
+        text = replace_pattern(text, r"^    build = .*build-provider.*\n    if not .*\n    (    ktap.skip_all.*\n)(?:    .*\n)+",
+                               r"\1")
+        text = replace_pattern(text, r'^for place in .*\n    if .*\n.*\n        break\nelse:\n.*\n', "sys.path.insert(0, HERE)\n")
     if name == "config":
-        text = replaced(text, r"(?=^CONFIG_RDMA_SIW=)", "CONFIG_RDMA_RNIC_SW=m\nCONFIG_RDMA_RNIC_SW_SCTP=m\n")
+        text = replace_pattern(text, r"(?=^CONFIG_RDMA_SIW=)", "CONFIG_RDMA_RNIC_SW=m\nCONFIG_RDMA_RNIC_SW_SCTP=m\n")
     if name == "dissector.py":
-        text = replaced(text, r'"\.\.", "\.\.", "wireshark", (?="sctp-tshark")', "")
+        text = replace_pattern(text, r'"\.\.", "\.\.", "wireshark", (?="sctp-tshark")', "")
     text = text.replace("$T_DIR/../../rawpeer", "$T_DIR/rawpeer").replace("tools/wireshark", "rawpeer")
     return text.replace("tools/testing/rawpeer", "rawpeer")
 
 
-def tests_makefile(text, staying):
+def convert_tests_makefile(text, staying):
     programs = [f[:-2] for f in staying if f.endswith(".c")]
     for file in staying + programs + [f"{p}.so" for p in programs]:
         text = re.sub(rf"^\w+ \+?:?= {re.escape(file)}\n", "", text, flags=re.M)
-    text = replaced(text, r"; \./run runs .*\n# .*", ".")
-    text = replaced(text, r"; scripts/machines runs it$", "")
+    text = replace_pattern(text, r"; \./run runs .*\n# .*", ".")
+    text = replace_pattern(text, r"; scripts/machines runs it$", "")
     # remove a heading without lines below it
-    text = re.sub(r"\n{3,}", "\n\n", replaced(text, r"(?<=\n\n)# .*\n(?=\n)", ""))
-    text = replaced(text, r"(?<=^TEST_FILES \+= lib\n)", "TEST_FILES += rawpeer\n")
-    return replaced(text, r"^ifneq \(\$\(wildcard \.\./lib\.mk\).*\n((?:.*\n)*?)else\n(?:.*\n)*?endif\n",
-                    lambda m: m[1].replace("../lib.mk", "../../lib.mk"))
+    text = re.sub(r"\n{3,}", "\n\n", replace_pattern(text, r"(?<=\n\n)# .*\n(?=\n)", ""))
+    text = replace_pattern(text, r"(?<=^TEST_FILES \+= lib\n)", "TEST_FILES += rawpeer\n")
+    return replace_pattern(text, r"^ifneq \(\$\(wildcard \.\./lib\.mk\).*\n((?:.*\n)*?)else\n(?:.*\n)*?endif\n",
+                           lambda m: m[1].replace("../lib.mk", "../../lib.mk"))

@@ -32,7 +32,7 @@ class Edit:
         return re.sub(rf"^{re.escape(place)}", lambda _: both, text, flags=re.M)
 
 
-def edits(text):
+def read_edits(text):
     """Return {patch: [Edit]} of the file packaging/rdma-core/edits."""
     found, patch = {}, None
     for line in text.splitlines():
@@ -45,29 +45,29 @@ def edits(text):
     return found
 
 
-def symbol_versions(text):
+def fix_symbol_version_check(text):
     """In buildlib/check-build: read the version after the last underscore of a symbol version, as
     the names of this provider contain underscores."""
-    return _replaced(text, 'ver.partition("_")[-1]', 'ver.rpartition("_")[-1]')
+    return _replace_once(text, 'ver.partition("_")[-1]', 'ver.rpartition("_")[-1]')
 
 
-def lintian(text):
+def add_to_lintian_overrides(text):
     """In debian/ibverbs-providers.lintian-overrides: add the library to the list of libraries in
     Debian's package."""
     text = re.sub(r"^(# .*) and (libmlx5) are", r"\1, \2 and librnic_sw are", text, count=1)
-    return _replaced(text, "libmlx5-1\n", "libmlx5-1 librnic-sw1\n")
+    return _replace_once(text, "libmlx5-1\n", "libmlx5-1 librnic-sw1\n")
 
 
-def ldconfig(text):
+def add_ldconfig_scriptlets(text):
     """In suse/rdma-core.spec: copy the scriptlets of the previous library, mlx5."""
     lines = re.findall(r"^%(?:post|postun|ldconfig_scriptlets) -n %mlx5_lname.*\n(?:\n(?=%post))?", text, re.M)
     old = "".join(lines)
     if not lines:
         raise NotDone("suse/rdma-core.spec has no scriptlets for mlx5")
-    return _replaced(text, old, old + old.replace("mlx5", "rnic_sw"))
+    return _replace_once(text, old, old + old.replace("mlx5", "rnic_sw"))
 
 
-def static_providers(text):
+def check_static_providers_room(text):
     """Check that the macro in libibverbs/verbs.h takes as many providers as the file declares."""
     names = set(re.findall(r"^extern const struct verbs_device_ops verbs_provider_(\w+);", text, re.M))
     room = re.search(r"#define _RDMA_STATIC_PREFIX_\((?:.|\n)*?_(\d+), \.\.\.\)", text)
@@ -76,13 +76,13 @@ def static_providers(text):
     return text
 
 
-def _replaced(text, old, new):
+def _replace_once(text, old, new):
     if text.count(old) != 1:
         raise NotDone(f"a rule must match once, but {text.count(old)} lines match: {old.strip()}")
     return text.replace(old, new)
 
 
-def driver_enum(text, kernels):
+def replace_driver_enum(text, kernels):
     """Return rdma-core's header with the enum of the kernel's header."""
     enum = re.compile(r"enum rdma_driver_id \{\n(?:.*\n)*?\};\n")
     return enum.sub(lambda _: enum.search(kernels)[0], text, count=1)
@@ -90,18 +90,18 @@ def driver_enum(text, kernels):
 
 # Files of this tree --------------------------------------------------------
 
-def provider(text, unifdef, abi):
+def convert_provider_source(text, unifdef, abi):
     """Return a source file in the form that rdma-core's tree needs, for this private ABI."""
     return unifdef(text, [], ["RNIC_SW_IN_RDMA_CORE", f"IBVERBS_PABI_VERSION={abi}"])
 
 
-def setting_names(text):
+def shorten_setting_names(text):
     """Replace the names of settings with names without the directory of their sysfs file: in the
     upstream kernel the settings are netlink attributes."""
     return re.sub(r"\*(?:llp|mpa)/(\w+)\*", r"*\1*", text)
 
 
-def constants(headers):
+def read_constants(headers):
     """Return {name: (module, enum or "")} of pyverbs' .pxd files. @headers: {module: text}."""
     names, enum = {}, None
     for module, text in headers.items():
@@ -113,12 +113,12 @@ def constants(headers):
     return names
 
 
-def pyverbs_enums(text, headers):
+def qualify_pyverbs_constants(text, headers):
     """Later releases of pyverbs need the enum's name before a constant. @headers: as for
-    constants(); if empty, the text is not changed."""
+    read_constants(); if empty, the text is not changed."""
     if not headers:
         return text
-    known, used = constants(headers), {}
+    known, used = read_constants(headers), {}
 
     def new(m):
         if m[1] not in known:
@@ -128,12 +128,12 @@ def pyverbs_enums(text, headers):
         return f"{enum}.{m[1]}" if enum else m[1]
 
     text = re.sub(r"\bc?e\.([A-Z]+_\w+)", new, text)
-    imports = "".join(_import(module, sorted(used[module])) for module in sorted(used))
+    imports = "".join(_format_import(module, sorted(used[module])) for module in sorted(used))
     text = re.sub(r"import pyverbs\.cm_enums as ce\n", imports, text)
     return re.sub(r"import pyverbs\.enums as e\n", "", text)
 
 
-def _import(module, names):
+def _format_import(module, names):
     lines = [f"from pyverbs.{module} import"]
     for name in names:
         if len(lines[-1]) + len(name) > 78:

@@ -10,7 +10,7 @@ number=0
 running=()
 
 # Kill the running stages. Each stage is a process group that includes its test environment.
-kill_running() {
+kill_running_stages() {
 	local pid
 	for pid in "${running[@]}"; do
 		kill -- "-$pid" 2>/dev/null && wait "$pid" 2>/dev/null
@@ -30,10 +30,10 @@ run_with_retries() {
 	done
 }
 
-# run_timed NAME COMMAND...: run COMMAND with its output in NAME.log. Write its status, its duration
-# and its CPU time to further files; on a busy machine the CPU time is more meaningful than the
-# duration.
-run_timed() {
+# run_timed_stage NAME COMMAND...: run COMMAND with its output in NAME.log. Write its status, its
+# duration and its CPU time to further files; on a busy machine the CPU time is more meaningful than
+# the duration.
+run_timed_stage() {
 	local name=$1 status=0 TIMEFORMAT='%1R %1U %1S' real user sys
 	shift
 	{ time run_with_retries "$@" || status=$?; } 2>"$log/$name.time"
@@ -60,8 +60,8 @@ report_stage() {
 	fi
 	printf '%-4s %7s s  %-28s %s\n' "$word" "$(cat "$log/$name.time")" "$name" "$(print_stage_summary "$name")"
 	[ "$status" -ne 0 ] || return 0
-	print_failure "$name" >>"$log/why"
-	print_details "$name" | sed 's/^/      /'
+	print_stage_failure "$name" >>"$log/why"
+	print_failed_output "$name" | sed 's/^/      /'
 	return 1
 }
 
@@ -74,7 +74,7 @@ print_stage_summary() {
 	fi
 }
 
-print_details() {
+print_failed_output() {
 	if grep -q 'not ok' "$log/$1.ktap"; then
 		grep -aE -B "${CHECK_LINES:-25}" '^[# ]*not ok' "$log/$1.log" | tail -n 80
 	else
@@ -83,9 +83,9 @@ print_details() {
 	echo "whole output: $log/$1.log"
 }
 
-# print_failure NAME: print why a stage failed. finish prints this text again at the end of the
-# output, because a CI system may keep only the last lines.
-print_failure() {
+# print_stage_failure NAME: print why a stage failed. The caller prints this text again at the end of
+# the output, because a CI system may keep only the last lines.
+print_stage_failure() {
 	echo "# $1:"
 	if grep -q 'not ok' "$log/$1.ktap"; then
 		grep -aE -B 3 '^[# ]*not ok' "$log/$1.log"
@@ -95,7 +95,7 @@ print_failure() {
 }
 print_failures_in_brief() { tail -n 60 "$log/why"; }
 
-run_stage() { run_timed "$@"; report_stage "$1" || bad=1; }
+run_stage() { run_timed_stage "$@"; report_stage "$1" || bad=1; }
 
 # Concurrent stages: `beside NAME COMMAND...` queues a stage, run_beside runs all queued stages
 beside_names=()
@@ -107,21 +107,21 @@ queue_stage() {
 
 run_queued_stages() {
 	local name
-	for name in $(print_longest_first); do
-		while [ "$(count_running)" -ge "${CHECK_JOBS:-4}" ]; do reap_stage; done
+	for name in $(print_queued_longest_first); do
+		while [ "$(count_running_stages)" -ge "${CHECK_JOBS:-4}" ]; do reap_stage; done
 		set -m
-		eval "run_timed $name ${beside_commands[$name]}" &
+		eval "run_timed_stage $name ${beside_commands[$name]}" &
 		set +m
 		running+=($!)
 		pending[$!]=$name
 	done
-	while [ "$(count_running)" -gt 0 ]; do reap_stage; done
+	while [ "$(count_running_stages)" -gt 0 ]; do reap_stage; done
 	remember_times
 	beside_names=()
 }
 
 # Print the queued names, those that took longest in the last run first. New stages come first.
-print_longest_first() {
+print_queued_longest_first() {
 	local name
 	for name in "${beside_names[@]}"; do
 		awk -v name="$name" '$1 == name { t = $2 } END { print (t ? t : 9999), name }' "$times"
@@ -136,7 +136,7 @@ remember_times() {
 	} | awk '!seen[$1]++' >"$log/times" && cp "$log/times" "$times"
 }
 
-count_running() { echo "${#pending[@]}"; }
+count_running_stages() { echo "${#pending[@]}"; }
 
 reap_stage() {
 	local pid

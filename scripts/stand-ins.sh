@@ -83,7 +83,7 @@ run_case() {
 	fi
 }
 
-fails() {
+expect_failure() {
 	if "$@"; then echo "succeeded, but should fail: $*"; return 1; fi
 }
 

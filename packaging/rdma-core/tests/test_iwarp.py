@@ -69,15 +69,15 @@ class End:
         """
         return {mask: (c.read(), c.read_err()) for mask, c in self.counters.items()}
 
-    def sge(self, offset, length):
+    def make_sge(self, offset, length):
         return SGE(self.mr.buf + offset, length, self.mr.lkey)
 
-    def recv(self, *pieces):
+    def post_recv(self, *pieces):
         queue = self.srq if self.srq else self.qp
         queue.post_recv(RecvWR(num_sge=len(pieces),
-                               sg=[self.sge(*p) for p in pieces]))
+                               sg=[self.make_sge(*p) for p in pieces]))
 
-    def send(self, opcode, *pieces, flags=0, imm=0, to=None, atomic=None):
+    def send_and_wait(self, opcode, *pieces, flags=0, imm=0, to=None, atomic=None):
         """
         Post a signaled work request and wait until it has completed.
         :param pieces: (offset, length) of local memory
@@ -86,16 +86,16 @@ class End:
         :return: The completion
         """
         wr = SendWR(opcode=opcode, num_sge=len(pieces), imm_data=imm,
-                    sg=[self.sge(*p) for p in pieces],
+                    sg=[self.make_sge(*p) for p in pieces],
                     send_flags=flags | e.IBV_SEND_SIGNALED)
         if atomic:
             wr.set_wr_atomic(to[0].mr.rkey, to[0].mr.buf + to[1], *atomic)
         elif to:
             wr.set_wr_rdma(to[0].mr.rkey, to[0].mr.buf + to[1])
         self.qp.post_send(wr)
-        return self.completion()
+        return self.wait_completion()
 
-    def completion(self):
+    def wait_completion(self):
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             count, wcs = self.cq.poll(1)
@@ -103,19 +103,19 @@ class End:
                 return wcs[0]
         raise TimeoutError('No completion')
 
-    def event(self, expected):
+    def wait_event(self, expected):
         event = CMEvent(self.channel)
         if event.event_type != expected:
             raise RuntimeError(f'{event.event_str()} instead of event {expected}')
         return event
 
-    def wait_for(self, expected):
-        event = self.event(expected)
+    def wait_event_with_data(self, expected):
+        event = self.wait_event(expected)
         # only the events of the request and of the reply have the peer's private data
         self.private_data = self.private_data or event.private_data
         event.ack_cm_event()
 
-    def conn_param(self, private_data=None):
+    def make_conn_param(self, private_data=None):
         data = private_data or b''
         param = ConnParam(resources=DEPTH, depth=DEPTH, qp_num=self.qp.qp_num,
                           data_len=len(data))
@@ -137,28 +137,28 @@ class Pair:
                                          port_space=ce.RDMA_PS_TCP,
                                          flags=ce.RAI_PASSIVE))
         self.listener.listen()
-        self.call(ip_addr, call_data)
-        self.answer(answer_data)
+        self.start_connect(ip_addr, call_data)
+        self.accept_request(answer_data)
         for end in (self.passive, self.active):
-            end.wait_for(ce.RDMA_CM_EVENT_ESTABLISHED)
+            end.wait_event_with_data(ce.RDMA_CM_EVENT_ESTABLISHED)
 
-    def call(self, ip_addr, private_data):
+    def start_connect(self, ip_addr, private_data):
         self.caller = CMID(creator=self.active.channel,
                            port_space=ce.RDMA_PS_TCP)
         self.caller.resolve_addr(AddrInfo(src=ip_addr, dst=ip_addr,
                                           dst_service=PORT,
                                           port_space=ce.RDMA_PS_TCP))
-        self.active.wait_for(ce.RDMA_CM_EVENT_ADDR_RESOLVED)
+        self.active.wait_event_with_data(ce.RDMA_CM_EVENT_ADDR_RESOLVED)
         self.caller.resolve_route()
-        self.active.wait_for(ce.RDMA_CM_EVENT_ROUTE_RESOLVED)
-        self.caller.connect(self.active.conn_param(private_data))
+        self.active.wait_event_with_data(ce.RDMA_CM_EVENT_ROUTE_RESOLVED)
+        self.caller.connect(self.active.make_conn_param(private_data))
 
-    def answer(self, private_data):
-        request = self.passive.event(ce.RDMA_CM_EVENT_CONNECT_REQUEST)
+    def accept_request(self, private_data):
+        request = self.passive.wait_event(ce.RDMA_CM_EVENT_CONNECT_REQUEST)
         self.passive.private_data = request.private_data
         self.callee = CMID(creator=request, listen_id=self.listener)
         request.ack_cm_event()
-        self.callee.accept(self.passive.conn_param(private_data))
+        self.callee.accept(self.passive.make_conn_param(private_data))
 
 
 class IwarpTest(RDMATestCase):
@@ -188,13 +188,13 @@ class IwarpTest(RDMATestCase):
         self.pair = None
         super().tearDown()
 
-    def completes(self, wc, opcode, length=None):
+    def assert_completion(self, wc, opcode, length=None):
         self.assertEqual(wc.status, e.IBV_WC_SUCCESS)
         self.assertEqual(wc.opcode, opcode)
         if length is not None:
             self.assertEqual(wc.byte_len, length)
 
-    def test_send(self):
+    def test_send_in_both_directions(self):
         """
         Send a message from two SGEs to two SGEs, in both directions.
         """
@@ -202,21 +202,21 @@ class IwarpTest(RDMATestCase):
         for one, other in (ends, ends[::-1]):
             one.mr.write('a' * 100 + 'b' * 28, 128)
             other.mr.write('-' * SIZE, SIZE)
-            other.recv((0, 64), (1024, 256))
-            self.completes(one.send(e.IBV_WR_SEND, (0, 100), (100, 28)),
-                           e.IBV_WC_SEND)
-            self.completes(other.completion(), e.IBV_WC_RECV, 128)
+            other.post_recv((0, 64), (1024, 256))
+            self.assert_completion(one.send_and_wait(e.IBV_WR_SEND, (0, 100), (100, 28)),
+                                   e.IBV_WC_SEND)
+            self.assert_completion(other.wait_completion(), e.IBV_WC_RECV, 128)
             self.assertEqual(other.mr.read(65, 0), b'a' * 64 + b'-')
             self.assertEqual(other.mr.read(65, 1024),
                              b'a' * 36 + b'b' * 28 + b'-')
 
     def test_send_inline(self):
         one, other = self.connect()
-        other.recv((0, SIZE))
+        other.post_recv((0, SIZE))
         one.mr.write('inline', 6)
-        self.completes(one.send(e.IBV_WR_SEND, (0, 6),
-                                flags=e.IBV_SEND_INLINE), e.IBV_WC_SEND)
-        self.completes(other.completion(), e.IBV_WC_RECV, 6)
+        self.assert_completion(one.send_and_wait(e.IBV_WR_SEND, (0, 6),
+                                                 flags=e.IBV_SEND_INLINE), e.IBV_WC_SEND)
+        self.assert_completion(other.wait_completion(), e.IBV_WC_RECV, 6)
         self.assertEqual(other.mr.read(6, 0), b'inline')
 
     def test_send_in_order(self):
@@ -225,21 +225,21 @@ class IwarpTest(RDMATestCase):
         """
         one, other = self.connect()
         for i in range(DEPTH):
-            other.recv((i * 8, 8))
+            other.post_recv((i * 8, 8))
         for i in range(DEPTH):
             one.mr.write(struct.pack('Q', i), 8)
-            self.completes(one.send(e.IBV_WR_SEND, (0, 8),
-                                    flags=e.IBV_SEND_INLINE), e.IBV_WC_SEND)
+            self.assert_completion(one.send_and_wait(e.IBV_WR_SEND, (0, 8),
+                                                     flags=e.IBV_SEND_INLINE), e.IBV_WC_SEND)
         for i in range(DEPTH):
-            self.completes(other.completion(), e.IBV_WC_RECV, 8)
+            self.assert_completion(other.wait_completion(), e.IBV_WC_RECV, 8)
             self.assertEqual(struct.unpack('Q', other.mr.read(8, i * 8))[0], i)
 
     def test_srq(self):
         one, other = self.connect(with_srq=True)
-        other.recv((0, SIZE))
+        other.post_recv((0, SIZE))
         one.mr.write('shared', 6)
-        self.completes(one.send(e.IBV_WR_SEND, (0, 6)), e.IBV_WC_SEND)
-        self.completes(other.completion(), e.IBV_WC_RECV, 6)
+        self.assert_completion(one.send_and_wait(e.IBV_WR_SEND, (0, 6)), e.IBV_WC_SEND)
+        self.assert_completion(other.wait_completion(), e.IBV_WC_RECV, 6)
         self.assertEqual(other.mr.read(6, 0), b'shared')
 
     def test_write(self):
@@ -250,25 +250,25 @@ class IwarpTest(RDMATestCase):
         one, other = self.connect()
         one.mr.write('w' * SIZE, SIZE)
         other.mr.write('-' * SIZE, SIZE)
-        other.recv((0, 0))
-        self.completes(one.send(e.IBV_WR_RDMA_WRITE, (0, 1000),
-                                to=(other, 500)), e.IBV_WC_RDMA_WRITE)
-        self.completes(one.send(e.IBV_WR_SEND, (0, 0)), e.IBV_WC_SEND)
-        self.completes(other.completion(), e.IBV_WC_RECV, 0)
+        other.post_recv((0, 0))
+        self.assert_completion(one.send_and_wait(e.IBV_WR_RDMA_WRITE, (0, 1000),
+                                                 to=(other, 500)), e.IBV_WC_RDMA_WRITE)
+        self.assert_completion(one.send_and_wait(e.IBV_WR_SEND, (0, 0)), e.IBV_WC_SEND)
+        self.assert_completion(other.wait_completion(), e.IBV_WC_RECV, 0)
         self.assertEqual(other.mr.read(1002, 499), b'-' + b'w' * 1000 + b'-')
 
     def test_write_with_imm(self):
         one, other = self.connect()
         one.mr.write('w' * 100, 100)
-        other.recv((0, 0))
+        other.post_recv((0, 0))
         try:
-            wc = one.send(e.IBV_WR_RDMA_WRITE_WITH_IMM, (0, 100), imm=0x12345678,
-                          to=(other, 0))
+            wc = one.send_and_wait(e.IBV_WR_RDMA_WRITE_WITH_IMM, (0, 100), imm=0x12345678,
+                                   to=(other, 0))
         except PyverbsRDMAError as ex:
             raise unittest.SkipTest(f'Write with immediate data: {ex}')
-        self.completes(wc, e.IBV_WC_RDMA_WRITE)
-        wc = other.completion()
-        self.completes(wc, e.IBV_WC_RECV_RDMA_WITH_IMM, 100)
+        self.assert_completion(wc, e.IBV_WC_RDMA_WRITE)
+        wc = other.wait_completion()
+        self.assert_completion(wc, e.IBV_WC_RECV_RDMA_WITH_IMM, 100)
         self.assertEqual(wc.imm_data, 0x12345678)
         self.assertEqual(other.mr.read(100, 0), b'w' * 100)
 
@@ -276,8 +276,8 @@ class IwarpTest(RDMATestCase):
         one, other = self.connect()
         other.mr.write('r' * 1000, 1000, 7)
         one.mr.write('-' * SIZE, SIZE)
-        self.completes(one.send(e.IBV_WR_RDMA_READ, (64, 1000), to=(other, 7)),
-                       e.IBV_WC_RDMA_READ)
+        self.assert_completion(one.send_and_wait(e.IBV_WR_RDMA_READ, (64, 1000), to=(other, 7)),
+                               e.IBV_WC_RDMA_READ)
         self.assertEqual(one.mr.read(1002, 63), b'-' + b'r' * 1000 + b'-')
 
     def test_atomics(self):
@@ -291,8 +291,8 @@ class IwarpTest(RDMATestCase):
                 (e.IBV_WR_ATOMIC_FETCH_AND_ADD, e.IBV_WC_FETCH_ADD, (2,)),
                 (e.IBV_WR_ATOMIC_CMP_AND_SWP, e.IBV_WC_COMP_SWAP, (42, 7)),
                 (e.IBV_WR_ATOMIC_CMP_AND_SWP, e.IBV_WC_COMP_SWAP, (42, 8))):
-            self.completes(one.send(opcode, (0, 8), to=(other, 128),
-                                    atomic=operands), done)
+            self.assert_completion(one.send_and_wait(opcode, (0, 8), to=(other, 128),
+                                                     atomic=operands), done)
             before.append(struct.unpack('Q', one.mr.read(8, 0))[0])
         self.assertEqual(before, [40, 42, 7])
         self.assertEqual(struct.unpack('Q', other.mr.read(8, 128))[0], 7)
@@ -313,13 +313,13 @@ class IwarpTest(RDMATestCase):
         one.counters[read].inc(10)
         one.counters[read].inc_err(1)
         for _ in range(3):
-            one.send(e.IBV_WR_RDMA_WRITE, (0, 100), to=(other, 0))
+            one.send_and_wait(e.IBV_WR_RDMA_WRITE, (0, 100), to=(other, 0))
         for _ in range(2):
-            one.send(e.IBV_WR_RDMA_READ, (0, 100), to=(other, 0))
-        other.recv((0, SIZE))
-        one.send(e.IBV_WR_SEND, (0, 100))
+            one.send_and_wait(e.IBV_WR_RDMA_READ, (0, 100), to=(other, 0))
+        other.post_recv((0, SIZE))
+        one.send_and_wait(e.IBV_WR_SEND, (0, 100))
         # the peer has placed the Writes when it has received the Send
-        other.completion()
+        other.wait_completion()
         self.assertEqual(one.counts(), {send: (1, 0), recv: (0, 0), read: (112, 1), write: (3, 0),
                                         peer_read | peer_write: (0, 0)})
         self.assertEqual(other.counts(), {send: (0, 0), recv: (1, 0), read: (0, 0), write: (0, 0),
@@ -327,10 +327,10 @@ class IwarpTest(RDMATestCase):
         with self.assertRaises(PyverbsRDMAError, msg='A second counter for an operation'):
             one.attach_counter(read)
         # outstanding receives end with an error
-        other.recv((0, SIZE))
+        other.post_recv((0, SIZE))
         self.pair.caller.disconnect()
-        other.wait_for(ce.RDMA_CM_EVENT_DISCONNECTED)
-        other.completion()
+        other.wait_event_with_data(ce.RDMA_CM_EVENT_DISCONNECTED)
+        other.wait_completion()
         self.assertEqual(other.counters[recv].read_err(), 1)
 
     def test_private_data(self):
@@ -344,8 +344,8 @@ class IwarpTest(RDMATestCase):
         """
         ends = self.connect()
         for end in ends:
-            end.recv((0, SIZE))
+            end.post_recv((0, SIZE))
         self.pair.caller.disconnect()
         for end in ends:
-            end.wait_for(ce.RDMA_CM_EVENT_DISCONNECTED)
-            self.assertEqual(end.completion().status, e.IBV_WC_WR_FLUSH_ERR)
+            end.wait_event_with_data(ce.RDMA_CM_EVENT_DISCONNECTED)
+            self.assertEqual(end.wait_completion().status, e.IBV_WC_WR_FLUSH_ERR)

@@ -81,9 +81,9 @@ write_command() {
 	if [ -n "$kmemleak" ]; then touch "$run/kmemleak"; fi
 }
 
-# link_args BUS: print QEMU's arguments for a network interface that is connected to another
+# print_link_args BUS: print QEMU's arguments for a network interface that is connected to another
 # guest. QEMU captures all frames.
-link_args() {
+print_link_args() {
 	[ -n "$link" ] || return 0
 	local mine=${link%%,*}
 	printf '%s\n' -netdev "dgram,id=link,local.type=unix,local.path=$mine,remote.type=unix,remote.path=${link#*,}" \
@@ -149,7 +149,7 @@ stop_guest() {
 # Report the result, and exit: with 96 or 99 if the kernel reported a bug; else with 124 at the time
 # limit; else with 98 if the guest wrote no status; else with the status that the guest wrote, which
 # is 97 for leaks or that of the command
-conclude() {
+report_result_and_exit() {
 	local status=0
 	if [ -n "$timed_out" ]; then
 		echo "$me: killed at the time limit of $timeout s; end of the kernel log ($console):" >&2

@@ -42,7 +42,7 @@ static void fill_wr(struct run *r, struct ibv_send_wr *wr, struct ibv_sge *sge,
 		    uint64_t n)
 {
 	const struct options *opt = r->s.opt;
-	uint64_t slot = slot_offset(&r->s, n);
+	uint64_t slot = get_slot_offset(&r->s, n);
 
 	*sge = (struct ibv_sge) {
 		.addr = (uintptr_t)r->s.buf + slot,
@@ -109,7 +109,7 @@ static void wait_completion(struct run *r)
 		side_arm_cq(&r->s);
 		if (poll_completions(r))
 			return;
-		side_take_event(&r->s);
+		side_get_and_ack_cq_event(&r->s);
 	}
 }
 
@@ -126,7 +126,7 @@ static bool wait_for_queue_space(struct run *r)
 		seen = true;
 	}
 	if (opt->op == OP_SEND)
-		shared_wait(r->s.sh, &r->s.sh->allowed, r->posted + opt->list);
+		shared_wait_for_count(r->s.sh, &r->s.sh->allowed, r->posted + opt->list);
 	return seen;
 }
 
@@ -151,7 +151,7 @@ static void wait_all_arrived(struct run *r)
 	while (r->posted + 1 - r->done > opt->depth)
 		wait_completion(r);
 	if (opt->op == OP_SEND)
-		shared_wait(r->s.sh, &r->s.sh->allowed, r->posted + 1);
+		shared_wait_for_count(r->s.sh, &r->s.sh->allowed, r->posted + 1);
 	fill_wr(r, &r->wr[0], &r->sge[0], r->posted);
 	r->wr[0].send_flags |= IBV_SEND_SIGNALED;
 	if (opt->op == OP_WRITE) {
@@ -167,7 +167,7 @@ static void wait_all_arrived(struct run *r)
 	while (r->done < r->posted)
 		wait_completion(r);
 	if (opt->op == OP_SEND)
-		shared_wait(r->s.sh, &r->s.sh->received, r->posted);
+		shared_wait_for_count(r->s.sh, &r->s.sh->received, r->posted);
 }
 
 static void record_run_mark(struct run *r, struct mark *m)

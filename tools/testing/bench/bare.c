@@ -49,7 +49,7 @@ static void set_sctp_options(int fd)
 	set_sockopt(fd, IPPROTO_SCTP, SCTP_DEFAULT_SNDINFO, &info, sizeof(info));
 }
 
-static int new_socket(const struct options *opt)
+static int create_socket(const struct options *opt)
 {
 	bool sctp = opt->op == OP_SCTP;
 	int fd = socket(AF_INET, SOCK_STREAM, sctp ? IPPROTO_SCTP : 0);
@@ -65,7 +65,7 @@ static int open_listener(const struct options *opt, struct shared *sh)
 {
 	struct sockaddr_in sin = make_address(opt, 0);
 	socklen_t len = sizeof(sin);
-	int fd = new_socket(opt);
+	int fd = create_socket(opt);
 
 	if (bind(fd, (struct sockaddr *)&sin, sizeof(sin)) || listen(fd, 1))
 		die("listen");
@@ -107,7 +107,7 @@ void run_bare_passive_side(const struct options *opt, struct shared *sh)
 		if (low)
 			set_sockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
 		low = 0;
-		shared_add(sh, &sh->received, n);
+		shared_add_to_count(sh, &sh->received, n);
 	}
 	if (n < 0)
 		die("recv");
@@ -118,7 +118,7 @@ void run_bare_passive_side(const struct options *opt, struct shared *sh)
 
 static int open_connection(const struct options *opt, struct shared *sh)
 {
-	int fd = new_socket(opt);
+	int fd = create_socket(opt);
 	struct sockaddr_in sin;
 	eventfd_t one;
 
@@ -153,7 +153,7 @@ static uint64_t send_until(int fd, const struct options *opt,
 		sent += send_chunk(fd, opt, buf);
 	} while (now() < end);
 	send_chunk(fd, opt, buf);
-	shared_wait(sh, &sh->received, sent);
+	shared_wait_for_count(sh, &sh->received, sent);
 	return sent + CHUNK;
 }
 

@@ -27,23 +27,23 @@ static int find_gid(const struct side *s, union ibv_gid *gid)
 	die("find the GID of the address");
 }
 
-static void modify(struct side *s, struct ibv_qp_attr *attr, int mask)
+static void modify_qp(struct side *s, struct ibv_qp_attr *attr, int mask)
 {
 	if (ibv_modify_qp(s->id->qp, attr, mask | IBV_QP_STATE))
 		die("ibv_modify_qp");
 }
 
-void by_hand_init(struct side *s)
+void by_hand_move_to_init(struct side *s)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT, .port_num = 1,
 		.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE,
 	};
 
-	modify(s, &attr, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	modify_qp(s, &attr, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
-static void enter_rtr(struct side *s, uint32_t peer)
+static void move_to_rtr(struct side *s, uint32_t peer)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_4096, .dest_qp_num = peer,
@@ -53,18 +53,18 @@ static void enter_rtr(struct side *s, uint32_t peer)
 
 	/* both ends are on one device */
 	attr.ah_attr.grh.sgid_index = find_gid(s, &attr.ah_attr.grh.dgid);
-	modify(s, &attr, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+	modify_qp(s, &attr, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 			 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 }
 
-static void enter_rts(struct side *s)
+static void move_to_rts(struct side *s)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7,
 		.sq_psn = PSN, .max_rd_atomic = s->opt->reads,
 	};
 
-	modify(s, &attr, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+	modify_qp(s, &attr, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
 			 IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
@@ -78,6 +78,6 @@ void by_hand_connect(struct side *s, int own)
 	__atomic_store_n(&s->sh->qpn[own], s->id->qp->qp_num, __ATOMIC_SEQ_CST);
 	while (!(peer = __atomic_load_n(&s->sh->qpn[!own], __ATOMIC_SEQ_CST)))
 		usleep(WAIT_US);
-	enter_rtr(s, peer);
-	enter_rts(s);
+	move_to_rtr(s, peer);
+	move_to_rts(s);
 }

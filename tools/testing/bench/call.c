@@ -61,7 +61,7 @@ static void destroy_connection(struct side *s)
 		die("rdma_destroy_id");
 }
 
-static void call_once(struct side *s, uint64_t n, uint32_t octets)
+static void connect_and_ping_once(struct side *s, uint64_t n, uint32_t octets)
 {
 	side_resolve(s);
 	make_qp(s);
@@ -74,7 +74,7 @@ static void call_once(struct side *s, uint64_t n, uint32_t octets)
 }
 
 /* Accept a connection and answer its ping. Return: the length in bytes of the received ping */
-static uint32_t answer_once(struct side *s, uint64_t n)
+static uint32_t accept_and_answer_once(struct side *s, uint64_t n)
 {
 	uint32_t octets;
 
@@ -89,10 +89,10 @@ static uint32_t answer_once(struct side *s, uint64_t n)
 	return octets;
 }
 
-static uint64_t call_until(struct side *s, uint64_t done, double until)
+static uint64_t connect_and_ping_until(struct side *s, uint64_t done, double until)
 {
 	do
-		call_once(s, done++, s->opt->size);
+		connect_and_ping_once(s, done++, s->opt->size);
 	while (now() < until);
 	return done;
 }
@@ -108,11 +108,11 @@ void run_calls_active_side(const struct options *opt, struct shared *sh, pid_t p
 	side_resolve(&s);
 	at = s.id;
 	create_shared_objects(&s, at);
-	m[0].messages = call_until(&s, 0, now() + opt->warm);
+	m[0].messages = connect_and_ping_until(&s, 0, now() + opt->warm);
 	record_mark(&m[0], peer);
-	m[1].messages = call_until(&s, m[0].messages, m[0].time + opt->secs);
+	m[1].messages = connect_and_ping_until(&s, m[0].messages, m[0].time + opt->secs);
 	record_mark(&m[1], peer);
-	call_once(&s, m[1].messages, FAREWELL);
+	connect_and_ping_once(&s, m[1].messages, FAREWELL);
 	destroy_shared_objects(&s, at);
 }
 
@@ -127,7 +127,7 @@ void run_calls_passive_side(const struct options *opt, struct shared *sh)
 	at = s.id;
 	create_shared_objects(&s, at);
 	eventfd_write(sh->ready, 1);
-	while (answer_once(&s, n++) != FAREWELL)
+	while (accept_and_answer_once(&s, n++) != FAREWELL)
 		;
 	destroy_shared_objects(&s, at);
 }

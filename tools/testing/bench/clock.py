@@ -62,12 +62,12 @@ def compare_with_budget(most, value, more):
     return "less" if most and value < 0.95 * most else ""
 
 
-def relative_suffix(name):
+def get_relative_suffix(name):
     """Return the suffix that makes the maximum of a row a multiple of another row's cost."""
     return next((suffix for suffix in rows.RELATIVE if name.endswith(suffix)), None)
 
 
-def maximum_from_other(key, suffix, found):
+def compute_maximum_from_other(key, suffix, found):
     """Return the maximum for a row with this suffix, derived from the row without it."""
     row, *where = key
     cost = found.get((row.removesuffix(suffix), *where), {}).get("rnic_sw")
@@ -77,9 +77,9 @@ def maximum_from_other(key, suffix, found):
 def judge_row(key, found, most, more):
     """Return the budget of a row, and the verdict: "", "less", "MORE" or "FAILED"."""
     value = found[key].get("rnic_sw")
-    suffix = relative_suffix(key[0])
+    suffix = get_relative_suffix(key[0])
     if suffix:
-        most = maximum_from_other(key, suffix, found)
+        most = compute_maximum_from_other(key, suffix, found)
         return most, "FAILED" if value is None else "MORE" if most and value > more * most else ""
     # rows without rnic_sw measure other implementations
     how = compare_with_budget(most.get(key), value, more) if "rnic_sw" in found[key] else ""
@@ -100,10 +100,10 @@ def print_profile(measured, profiles):
             print(f"  {thousands_of:9.3f}  {part:<14} {function}")
 
 
-def show_profile(measured, folder):
+def draw_and_print_profile(measured, folder):
     """Draw the profile first and print it then, because the reader of a pipe may stop early."""
-    profiles = list(profile_parts.profiles(measured, os.path.join(folder, "instructions"),
-                                           os.path.join(folder, "kallsyms")))
+    profiles = list(profile_parts.compute_profiles(measured, os.path.join(folder, "instructions"),
+                                                   os.path.join(folder, "kallsyms")))
     picture = stacks.draw(measured, profiles)
     if picture:
         with open(os.path.join(folder, "clock.svg"), "w", encoding="ascii") as f:
@@ -179,7 +179,7 @@ def main():
     missed += print_pings(measured)
     print_many(measured)
     if "--profile" in sys.argv:
-        show_profile(measured, os.path.dirname(sys.argv[1]))
+        draw_and_print_profile(measured, os.path.dirname(sys.argv[1]))
     return int("--budget" in sys.argv and missed > 0)
 
 

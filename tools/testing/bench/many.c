@@ -98,7 +98,7 @@ static void make_qp(struct end *e, struct rdma_cm_id *id)
 		die("rdma_create_qp");
 }
 
-static void handle_event(struct end *e, const struct rdma_cm_event *ev)
+static void advance_connection(struct end *e, const struct rdma_cm_event *ev)
 {
 	struct rdma_conn_param param = { .responder_resources = 1,
 					 .initiator_depth = 1 };
@@ -136,11 +136,11 @@ static void wait_established(struct end *e)
 			die("rdma_get_cm_event");
 		copy = *ev;
 		rdma_ack_cm_event(ev);
-		handle_event(e, &copy);
+		advance_connection(e, &copy);
 	}
 }
 
-static struct rdma_cm_id *new_id(struct end *e)
+static struct rdma_cm_id *create_id(struct end *e)
 {
 	struct rdma_cm_id *id;
 
@@ -156,7 +156,7 @@ static _Noreturn void run_passive(struct end *e)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	e->events = rdma_create_event_channel();
-	id = new_id(e);
+	id = create_id(e);
 	if (rdma_bind_addr(id, (struct sockaddr *)&e->sin) ||
 	    rdma_listen(id, e->want))
 		die("rdma_listen");
@@ -172,7 +172,7 @@ static void connect_all(struct end *e)
 	unsigned int i;
 
 	for (i = 0; i < e->want; i++)
-		if (rdma_resolve_addr(new_id(e), NULL,
+		if (rdma_resolve_addr(create_id(e), NULL,
 				      (struct sockaddr *)&e->sin, TIMEOUT_MS))
 			die("rdma_resolve_addr");
 	wait_established(e);

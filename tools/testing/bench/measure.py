@@ -28,20 +28,20 @@ TRIES = 3
 ROOT = "/run/measured"
 
 
-def run(*command):
+def run_command(*command):
     subprocess.run(command, check=True)
 
 
-def set_up():
+def create_interfaces_and_device():
     """Create the device of rnic_sw, and an interface with an address for each device."""
-    run("modprobe", "-a", "rnic_sw", "rdma_ucm", "sctp")
+    run_command("modprobe", "-a", "rnic_sw", "rdma_ucm", "sctp")
     for name, value in SYSCTLS.items():
-        run("sysctl", "-qw", f"{name}={value}")
+        run_command("sysctl", "-qw", f"{name}={value}")
     for dev, who in (("dummy0", "rnic_sw"), ("dummy1", "siw")):
-        run("ip", "link", "add", dev, "type", "dummy")
-        run("ip", "addr", "add", ADDRESSES[who] + "/24", "dev", dev)
-        run("ip", "link", "set", dev, "up")
-    run("rdma", "link", "add", "iw0", "type", "rnic_sw", "netdev", "dummy0")
+        run_command("ip", "link", "add", dev, "type", "dummy")
+        run_command("ip", "addr", "add", ADDRESSES[who] + "/24", "dev", dev)
+        run_command("ip", "link", "set", dev, "up")
+    run_command("rdma", "link", "add", "iw0", "type", "rnic_sw", "netdev", "dummy0")
     with open("/sys/class/infiniband/iw0/llp/listen", "w", encoding="ascii") as f:
         f.write("both")
 
@@ -61,7 +61,7 @@ def make_root_in_memory(programs):
         shutil.copy(path, ROOT + path)
     for place in ("/dev", "/proc", "/sys"):
         os.mkdir(ROOT + place)
-        run("mount", "--rbind", place, ROOT + place)
+        run_command("mount", "--rbind", place, ROOT + place)
 
 
 def set_crc(crc, siw_crc):
@@ -74,8 +74,8 @@ def set_crc(crc, siw_crc):
     if not siw_crc:
         return
     subprocess.run(["modprobe", "-qr", "siw"], check=False)
-    run(*(["insmod", siw_crc] if on else ["modprobe", "siw"]))
-    run("rdma", "link", "add", "siw0", "type", "siw", "netdev", "dummy1")
+    run_command(*(["insmod", siw_crc] if on else ["modprobe", "siw"]))
+    run_command("rdma", "link", "add", "siw0", "type", "siw", "netdev", "dummy1")
 
 
 def run_program(command, llp, timeout):
@@ -124,7 +124,7 @@ def measure_many(opts):
     """Open many connections at once, over each lower layer in turn. Drop the first result of
     each, because a system that has just started still frees memory."""
     print(f"[99 %] {rows.MANY} connections", flush=True)
-    run("ip", "link", "set", "lo", "mtu", "65536")
+    run_command("ip", "link", "set", "lo", "mtu", "65536")
     raise_descriptor_limit()
     command = [f"{opts.programs}/many", ADDRESSES["rnic_sw"], str(rows.MANY)]
     made = [{"who": llp, "result": run_program(command, llp, 60)}
@@ -135,7 +135,8 @@ def measure_many(opts):
 def run_at_once(opts, who, row):
     """Run as many programs as the row requires at the same time, and add up their rates."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        runs = [pool.submit(run_rate, opts, who, row) for _ in range(rows.at_once(row))]
+        runs = [pool.submit(run_rate, opts, who,
+                            row) for _ in range(rows.count_programs_at_once(row))]
     found = [run.result() for run in runs]
     failed = [one for one in found if "error" in one]
     return failed[0] if failed else {
@@ -144,7 +145,7 @@ def run_at_once(opts, who, row):
 
 def measure_on_cpus(opts):
     """Yield results of rnic_sw and siw in turn, so that other load on the machine affects both."""
-    run("ip", "link", "set", "lo", "mtu", "65536")
+    run_command("ip", "link", "set", "lo", "mtu", "65536")
     set_crc("off", opts.siw_crc)
     for row in [*rows.PINGS, *rows.STREAMS]:
         print(f"{row.name}", flush=True)
@@ -171,7 +172,7 @@ def run_busy_neighbour(opts, who, llp):
 
 def measure_pings(opts):
     """Measure the round-trip times of a ping, without and with a busy neighbour."""
-    run("ip", "link", "set", "lo", "mtu", "65536")
+    run_command("ip", "link", "set", "lo", "mtu", "65536")
     set_crc("off", None if opts.ours else opts.siw_crc)
     found = []
     for who, llp in rows.NEIGHBOURS:
@@ -221,17 +222,17 @@ def parse_options():
 def main():
     opts = parse_options()
     more = rows.OURS if opts.on_demand else ()
-    plan = list(rows.planned(opts.pairs, opts.rows, more))
+    plan = list(rows.plan_runs(opts.pairs, opts.rows, more))
     results = []
     at = (None, None)
-    set_up()
+    create_interfaces_and_device()
     make_root_in_memory(opts.programs)
     held = open_idle_connections(f"{opts.programs}/many", opts.idle) if opts.idle else None
     for n, (crc, mtu, row, pair) in enumerate(plan):
         if crc != at[0]:
             set_crc(crc, None if opts.ours else opts.siw_crc)
         if mtu != at[1]:
-            run("ip", "link", "set", "lo", "mtu", str(mtu))
+            run_command("ip", "link", "set", "lo", "mtu", str(mtu))
         at = (crc, mtu)
         if pair == 0:
             how = "" if crc == "sctp" else f", CRC {crc}"

@@ -17,8 +17,8 @@ static bool repost_receives(struct side *s)
 	if (!n)
 		return false;
 	post_recvs(s, sh->allowed, n);
-	shared_add(sh, &sh->received, n);
-	shared_add(sh, &sh->allowed, n);
+	shared_add_to_count(sh, &sh->received, n);
+	shared_add_to_count(sh, &sh->allowed, n);
 	return true;
 }
 
@@ -33,7 +33,7 @@ static void receive_wanted(struct side *s)
 			continue;
 		side_arm_cq(s);
 		if (!repost_receives(s))
-			side_take_event(s);
+			side_get_and_ack_cq_event(s);
 	}
 }
 

@@ -2,7 +2,7 @@
 """Draw the ratios: one bar for each row, logarithmic, with its range as a line."""
 import math
 
-from svg import box, line, sheet, text
+from svg import draw_box, draw_line, draw_text, wrap_svg
 
 LEFT, WIDTH, LINE, TOP = 300, 520, 22, 60
 LEAST, MOST = 0.5, 32.0
@@ -19,8 +19,8 @@ def draw_scale(bottom):
     ratio = LEAST
     while ratio <= MOST:
         x = scale_ratio(ratio)
-        yield line(x, TOP - 8, x, bottom, "#555" if ratio == 1 else "#ddd")
-        yield text(x, TOP - 12, f"{ratio:g}x", "middle")
+        yield draw_line(x, TOP - 8, x, bottom, "#555" if ratio == 1 else "#ddd")
+        yield draw_text(x, TOP - 12, f"{ratio:g}x", "middle")
         ratio *= 2
 
 
@@ -28,25 +28,25 @@ def draw_bar(row, y):
     """Yield the parts of one row: a box from 1 to the median, a line for the range, and a mark at
     the required ratio."""
     how = "" if row["rival"] == "sctp" else f", CRC {row['crc']}"
-    yield text(LEFT - 10, y + 12, f"{row['row']}, MTU {row['mtu']}{how}", "end")
+    yield draw_text(LEFT - 10, y + 12, f"{row['row']}, MTU {row['mtu']}{how}", "end")
     if row["ratio"] is None:
-        yield text(LEFT + 4, y + 12, "failed")
+        yield draw_text(LEFT + 4, y + 12, "failed")
         return
     ends = sorted((scale_ratio(1), scale_ratio(row["ratio"])))
-    yield box(ends[0], y + 2, ends[1] - ends[0], 12, COLOURS[row["verdict"]])
-    yield line(scale_ratio(row["ratios"][0]), y + 8, scale_ratio(row["ratios"][-1]), y + 8,
-               "#222", 2)
+    yield draw_box(ends[0], y + 2, ends[1] - ends[0], 12, COLOURS[row["verdict"]])
+    yield draw_line(scale_ratio(row["ratios"][0]), y + 8, scale_ratio(row["ratios"][-1]), y + 8,
+                    "#222", 2)
     aim = scale_ratio(row["bar"])
-    yield line(aim, y, aim, y + 16, "#d08a00", 3)
-    yield text(LEFT + WIDTH + 8, y + 12, f"{row['ratio']:.2f}")
+    yield draw_line(aim, y, aim, y + 16, "#d08a00", 3)
+    yield draw_text(LEFT + WIDTH + 8, y + 12, f"{row['ratio']:.2f}")
 
 
 def draw(lines):
     bottom = TOP + LINE * len(lines)
-    parts = [text(10, 24, "rnic_sw relative to siw (SCTP: to plain messages): bytes a "
+    parts = [draw_text(10, 24, "rnic_sw relative to siw (SCTP: to plain messages): bytes a "
                           "second, median and range of the pairs; orange: the required "
                           "ratio", weight="bold")]
     parts += draw_scale(bottom)
     for n, row in enumerate(lines):
         parts += draw_bar(row, TOP + LINE * n)
-    return sheet(LEFT + WIDTH + 70, bottom + 15, parts)
+    return wrap_svg(LEFT + WIDTH + 70, bottom + 15, parts)

@@ -54,7 +54,7 @@ uint32_t ping_wait(struct side *s)
 		octets = poll_message(s);
 		if (octets)
 			break;
-		side_take_event(s);
+		side_get_and_ack_cq_event(s);
 	}
 	return octets;
 }
@@ -90,7 +90,7 @@ static int compare_seconds(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-double rounds_get_percentile(struct rounds *r, double share)
+double rounds_compute_percentile(struct rounds *r, double share)
 {
 	qsort(r->seconds, r->n, sizeof(r->seconds[0]), compare_seconds);
 	return r->seconds[(uint32_t)(share * (r->n - 1))];

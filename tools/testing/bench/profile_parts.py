@@ -43,7 +43,7 @@ class Symbols:
         self.addresses = [symbol[0] for symbol in found]
         self.symbols = found
 
-    def at(self, addr):
+    def find_symbol(self, addr):
         """Return (function, module) of an address; ("", "programs") for user space."""
         if addr < USER:
             return "", "programs"
@@ -82,11 +82,11 @@ def sum_by_function(window, symbols):
     """Return {(function, module): instructions}."""
     found = Counter()
     for addr, count in window.items():
-        found[symbols.at(addr)] += count
+        found[symbols.find_symbol(addr)] += count
     return found
 
 
-def profiles(measured, counts, kallsyms):
+def compute_profiles(measured, counts, kallsyms):
     """Yield for each run, per message: {"parts": {part: thousands}, "functions": [[thousands,
     function, part]], "lines": [of code, of data]}."""
     symbols = Symbols(kallsyms)

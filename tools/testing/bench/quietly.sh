@@ -7,8 +7,8 @@ me=$(basename "$0")
 die() { echo "$me: $*" >&2; exit 2; }
 say() { echo "$me: $*"; }
 
-# quietly WHAT COMMAND...: print WHAT and run COMMAND; show its output only if it fails
-quietly() {
+# run_quietly WHAT COMMAND...: print WHAT and run COMMAND; show its output only if it fails
+run_quietly() {
 	say "$1"
 	shift
 	"$@" >"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; die "$* failed; its whole output is in $work/log"; }

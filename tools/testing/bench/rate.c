@@ -83,7 +83,7 @@ static void set_option(struct options *o, int c)
 	}
 }
 
-static void get_options(struct options *o, int argc, char **argv)
+static void parse_options(struct options *o, int argc, char **argv)
 {
 	int c;
 
@@ -153,8 +153,8 @@ static void on_passive_failed(int sig)
 /* Print median, 95th percentile and maximum of the times of the rounds */
 static void print_rounds(struct rounds *r)
 {
-	printf("\"round_us\": [%.2f, %.2f, %.2f], ", 1e6 * rounds_get_percentile(r, 0.5),
-	       1e6 * rounds_get_percentile(r, 0.95), 1e6 * rounds_get_percentile(r, 1));
+	printf("\"round_us\": [%.2f, %.2f, %.2f], ", 1e6 * rounds_compute_percentile(r, 0.5),
+	       1e6 * rounds_compute_percentile(r, 0.95), 1e6 * rounds_compute_percentile(r, 1));
 }
 
 static void print_result(const struct options *o, const struct mark *m,
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
 	struct shared *sh;
 	pid_t peer;
 
-	get_options(&opt, argc, argv);
+	parse_options(&opt, argc, argv);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, on_passive_failed);
 	sh = make_shared();

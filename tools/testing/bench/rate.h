@@ -163,11 +163,11 @@ struct side {
 _Noreturn void die(const char *what);
 double now(void);
 
-void shared_add(struct shared *sh, uint64_t *count, uint64_t n);
-void shared_wait(struct shared *sh, const uint64_t *count, uint64_t least);
+void shared_add_to_count(struct shared *sh, uint64_t *count, uint64_t n);
+void shared_wait_for_count(struct shared *sh, const uint64_t *count, uint64_t least);
 
 size_t get_window_size(const struct options *opt);
-uint64_t slot_offset(const struct side *s, uint64_t message);
+uint64_t get_slot_offset(const struct side *s, uint64_t message);
 void fill_pattern(uint8_t *buf, size_t len);
 bool has_pattern(const uint8_t *buf, size_t len);
 bool has_filled_all_slots(const struct side *s, uint64_t messages);
@@ -182,17 +182,17 @@ void side_accept_request(struct side *s);
 void side_connect(struct side *s);
 void side_accept(struct side *s);
 void side_destroy(struct side *s);
-void by_hand_init(struct side *s);
+void by_hand_move_to_init(struct side *s);
 void by_hand_connect(struct side *s, int own);
 int side_poll(struct side *s, struct ibv_wc *wc, int n);
 void side_arm_cq(struct side *s);
-void side_take_event(struct side *s);
+void side_get_and_ack_cq_event(struct side *s);
 void post_recvs(struct side *s, uint64_t first, uint32_t n);
 
 void ping_send(struct side *s, uint64_t n, uint32_t octets);
 uint32_t ping_wait(struct side *s);
 uint64_t ping_until(struct side *s, uint64_t done, double end, struct rounds *r);
-double rounds_get_percentile(struct rounds *r, double share);
+double rounds_compute_percentile(struct rounds *r, double share);
 void ping_end(struct side *s, uint64_t done);
 void answer_pings(struct side *s);
 

@@ -39,7 +39,7 @@ def judge_ratios(ratios, bar, whole):
 def summarize_row(row, crc, mtu, runs):
     """Return the medians of a row for both implementations, and the ratios of its pairs."""
     key = "octets_per_s"
-    bar = rows.bar(row, crc, mtu)
+    bar = rows.get_required_ratio(row, crc, mtu)
     ratios = sorted(a / b for a, b in zip(list_values(runs, "rnic_sw", key),
                                           list_values(runs, row.rival, key)) if a and b)
     whole = len(ratios) == len(list_values(runs, "rnic_sw", key)) > 0
@@ -56,7 +56,7 @@ def summarize_row(row, crc, mtu, runs):
 
 
 def summarize_rows(measured):
-    for crc, mtu, row, pair in rows.planned(1):
+    for crc, mtu, row, pair in rows.plan_runs(1):
         runs = [r for r in measured["runs"] if
                 (r["row"], r["mtu"], r["crc"]) == (row.name, mtu, crc)]
         if not row.rival:

@@ -88,18 +88,18 @@ LLPS = ("tcp", "sctp")
 MANY = 1000
 
 
-def at_once(row):
+def count_programs_at_once(row):
     """Return the number of programs that a row runs at the same time."""
     return AT_ONCE.get(row.name.rpartition(", ")[2], 1)
 
 
-def bar(row, crc, mtu):
+def get_required_ratio(row, crc, mtu):
     """Return the required ratio to the rival. With CRC on it is 1: both implementations spend
     most of their time in the same table-driven CRC, the only one of User-Mode Linux."""
     return 1.0 if crc == "on" else row.bars[mtu]
 
 
-def planned(pairs, pattern="", more=()):
+def plan_runs(pairs, pattern="", more=()):
     """Yield (crc, mtu, row, pair) in the order of measuring, for the rows of this module and of
     more whose text, as in "write 64 KiB, CRC off, MTU 1500", matches the pattern."""
     for crc in CRCS:

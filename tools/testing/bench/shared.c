@@ -9,7 +9,7 @@ static uint64_t read_count(const uint64_t *p)
 	return __atomic_load_n(p, __ATOMIC_SEQ_CST);
 }
 
-void shared_add(struct shared *sh, uint64_t *count, uint64_t n)
+void shared_add_to_count(struct shared *sh, uint64_t *count, uint64_t n)
 {
 	__atomic_add_fetch(count, n, __ATOMIC_SEQ_CST);
 	if (__atomic_exchange_n(&sh->waiting, 0, __ATOMIC_SEQ_CST))
@@ -17,7 +17,7 @@ void shared_add(struct shared *sh, uint64_t *count, uint64_t n)
 }
 
 /* Sleep until *@count is at least @least */
-void shared_wait(struct shared *sh, const uint64_t *count, uint64_t least)
+void shared_wait_for_count(struct shared *sh, const uint64_t *count, uint64_t least)
 {
 	eventfd_t one;
 

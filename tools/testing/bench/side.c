@@ -25,14 +25,14 @@ size_t get_window_size(const struct options *opt)
 	return slot >= WINDOW_MIN ? slot : WINDOW_MIN / slot * slot;
 }
 
-uint64_t slot_offset(const struct side *s, uint64_t message)
+uint64_t get_slot_offset(const struct side *s, uint64_t message)
 {
 	size_t slot = s->opt->size ? s->opt->size : 1;
 
 	return message % (s->window / slot) * slot;
 }
 
-static uint8_t pattern_byte(size_t i)
+static uint8_t get_pattern_byte(size_t i)
 {
 	return (i * 2654435761u + (i >> 12)) >> 9;
 }
@@ -42,7 +42,7 @@ void fill_pattern(uint8_t *buf, size_t len)
 	size_t i;
 
 	for (i = 0; i < len; i++)
-		buf[i] = pattern_byte(i);
+		buf[i] = get_pattern_byte(i);
 }
 
 bool has_pattern(const uint8_t *buf, size_t len)
@@ -50,7 +50,7 @@ bool has_pattern(const uint8_t *buf, size_t len)
 	size_t i;
 
 	for (i = 0; i < len; i++)
-		if (buf[i] != pattern_byte(i))
+		if (buf[i] != get_pattern_byte(i))
 			return false;
 	return true;
 }
@@ -67,7 +67,7 @@ bool has_filled_all_slots(const struct side *s, uint64_t messages)
  * connection is reported: keep that event for a later call.
  */
 static struct rdma_cm_event *
-get_event(struct side *s, enum rdma_cm_event_type want)
+wait_for_event(struct side *s, enum rdma_cm_event_type want)
 {
 	struct rdma_cm_event *ev = s->caller;
 
@@ -79,7 +79,7 @@ get_event(struct side *s, enum rdma_cm_event_type want)
 		die("rdma_get_cm_event");
 	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST && want != ev->event && !s->caller) {
 		s->caller = ev;
-		return get_event(s, want);
+		return wait_for_event(s, want);
 	}
 	if (ev->event != want) {
 		fprintf(stderr, "rate: event %s (%d), expected %s\n",
@@ -92,7 +92,7 @@ get_event(struct side *s, enum rdma_cm_event_type want)
 
 void side_wait_event(struct side *s, enum rdma_cm_event_type want)
 {
-	rdma_ack_cm_event(get_event(s, want));
+	rdma_ack_cm_event(wait_for_event(s, want));
 }
 
 static int get_access_flags(const struct options *opt)
@@ -171,7 +171,7 @@ static void make_qp(struct side *s, uint32_t sends, uint32_t recvs)
 		s->id->qp = ibv_create_qp(s->id->pd, &attr);
 		if (!s->id->qp)
 			die("ibv_create_qp");
-		by_hand_init(s);
+		by_hand_move_to_init(s);
 	}
 	make_buffer(s);
 }
@@ -271,7 +271,7 @@ void side_listen(struct side *s, int backlog)
 /* Wait for a connection request and take its ID */
 void side_wait_request(struct side *s)
 {
-	struct rdma_cm_event *ev = get_event(s, RDMA_CM_EVENT_CONNECT_REQUEST);
+	struct rdma_cm_event *ev = wait_for_event(s, RDMA_CM_EVENT_CONNECT_REQUEST);
 
 	s->id = ev->id;
 	rdma_ack_cm_event(ev);
@@ -334,7 +334,7 @@ void post_recvs(struct side *s, uint64_t first, uint32_t n)
 		for (i = 0; i < some; i++) {
 			sge[i] = (struct ibv_sge) {
 				.addr = (uintptr_t)s->buf +
-					slot_offset(s, first + i),
+					get_slot_offset(s, first + i),
 				.length = s->opt->size,
 				.lkey = s->mr->lkey,
 			};
@@ -372,7 +372,7 @@ void side_arm_cq(struct side *s)
 		die("ibv_req_notify_cq");
 }
 
-void side_take_event(struct side *s)
+void side_get_and_ack_cq_event(struct side *s)
 {
 	struct ibv_cq *cq;
 	void *context;

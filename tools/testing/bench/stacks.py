@@ -6,7 +6,7 @@ import re
 from collections import namedtuple
 
 import rows
-from svg import box, line, sheet, text
+from svg import draw_box, draw_line, draw_text, wrap_svg
 
 SHEET, LEFT, WIDTH, LINE, BAR = 900, 262, 515, 17, 13
 # (name in the key, colour, parts of profile_parts.PARTS that it includes)
@@ -95,14 +95,14 @@ def draw_scale(most, top, bottom):
     value = 0
     while value <= most:
         x = LEFT + WIDTH * value / most
-        yield line(x, top, x, bottom, "#888" if value == 0 else "#ddd")
-        yield text(x, top - 4, str(value), "middle")
+        yield draw_line(x, top, x, bottom, "#888" if value == 0 else "#ddd")
+        yield draw_text(x, top - 4, str(value), "middle")
         value += choose_scale_step(most)
 
 
 def draw_break(x, y):
     for at in (x - 4, x + 1):
-        yield line(at - 3, y + BAR + 1, at + 3, y - 1, "white", 2)
+        yield draw_line(at - 3, y + BAR + 1, at + 3, y - 1, "white", 2)
 
 
 def draw_bar(bar, most, y):
@@ -110,14 +110,14 @@ def draw_bar(bar, most, y):
     times, x = math.ceil(get_bar_total(bar) / most), LEFT
     for name, colour, value in bar.parts:
         width = WIDTH * value / most / times
-        yield box(x, y, width, BAR, colour, f"{name} {format_figure(value)}")
+        yield draw_box(x, y, width, BAR, colour, f"{name} {format_figure(value)}")
         if width >= LETTER * len(format_figure(value)) + MARGIN:
-            yield text(x + 4, y + BAR - 2.5, format_figure(value))
+            yield draw_text(x + 4, y + BAR - 2.5, format_figure(value))
         x += width
     if times > 1:
         yield from draw_break(x, y)
-    yield text(x + 7, y + BAR - 2, format_figure(get_bar_total(bar)) +
-               (f" = {times} x this" if times > 1 else ""), weight="bold")
+    yield draw_text(x + 7, y + BAR - 2, format_figure(get_bar_total(bar)) +
+                    (f" = {times} x this" if times > 1 else ""), weight="bold")
 
 
 OTHERS = {"tcp": "", "sctp": "bare SCTP"}
@@ -127,20 +127,20 @@ def draw_panel(groups, y):
     """Return the elements of a panel, and its lower end."""
     first, most = groups[0][0], get_longest_total(groups)
     end = y + 40 + sum(LINE * len(group) + 7 for group in groups)
-    parts = [text(10, y + 18, f"{first.size}{' over SCTP' if first.sctp else ''}, "
-                  f"MTU {first.mtu}", weight="bold"), *draw_scale(most, y + 36, end - 5)]
+    parts = [draw_text(10, y + 18, f"{first.size}{' over SCTP' if first.sctp else ''}, "
+                       f"MTU {first.mtu}", weight="bold"), *draw_scale(most, y + 36, end - 5)]
     y += 41
     for group in groups:
-        parts.append(text(10, y + BAR - 2, group[0].label))
+        parts.append(draw_text(10, y + BAR - 2, group[0].label))
         for bar in group:
-            parts.append(text(LEFT - 8, y + BAR - 2, OTHERS.get(bar.who, bar.who), "end"))
+            parts.append(draw_text(LEFT - 8, y + BAR - 2, OTHERS.get(bar.who, bar.who), "end"))
             parts += draw_bar(bar, most, y)
             y += LINE
         y += 7
     return parts, end
 
 
-def key(bars, y):
+def draw_key(bars, y):
     """Return the elements of the key of the colours, and its lower end."""
     present = {name for bar in bars for name, _, _ in bar.parts}
     shown = [(name, colour) for name, colour, _ in KEY if name in present]
@@ -148,7 +148,7 @@ def key(bars, y):
     for n, (name, colour) in enumerate(shown):
         x = 10 + KEY_EACH * (n % KEY_ACROSS)
         at = y + 20 * (n // KEY_ACROSS)
-        parts += [box(x, at, 14, BAR, colour), text(x + 19, at + BAR - 2, name)]
+        parts += [draw_box(x, at, 14, BAR, colour), draw_text(x + 19, at + BAR - 2, name)]
     return parts, y + 20 * -(-len(shown) // KEY_ACROSS)
 
 
@@ -162,9 +162,9 @@ def draw(measured, profiles):
         return ""
     head = ("Thousands of instructions per message, both ends: kernel "
             f"{measured['kernel']}, one CPU")
-    parts, y = key(bars, 36)
-    parts.insert(0, text(10, 22, head, weight="bold"))
+    parts, y = draw_key(bars, 36)
+    parts.insert(0, draw_text(10, 22, head, weight="bold"))
     for groups in make_panels(bars):
         drawn, y = draw_panel(groups, y + 6)
         parts += drawn
-    return sheet(SHEET, y + 6, parts)
+    return wrap_svg(SHEET, y + 6, parts)

@@ -8,24 +8,24 @@ SHEET = ('<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" '
          '<rect width="100%" height="100%" fill="white"/>\n{2}\n</svg>\n')
 
 
-def text(x, y, words, anchor="start", weight="normal"):
+def draw_text(x, y, words, anchor="start", weight="normal"):
     where = "" if anchor == "start" else f' text-anchor="{anchor}"'
     how = "" if weight == "normal" else f' font-weight="{weight}"'
     return f'<text x="{x:.1f}" y="{y:.1f}"{where}{how}>{escape(words)}</text>'
 
 
-def line(x1, y1, x2, y2, colour, width=1):
+def draw_line(x1, y1, x2, y2, colour, width=1):
     return (f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
             f'stroke="{colour}" stroke-width="{width}"/>')
 
 
-def box(x, y, width, height, colour, words=""):
+def draw_box(x, y, width, height, colour, words=""):
     """Return a box; the words are shown as its tooltip."""
     title = f"<title>{escape(words)}</title>" if words else ""
     return (f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height}" '
             f'fill="{colour}">{title}</rect>')
 
 
-def sheet(width, height, parts):
+def wrap_svg(width, height, parts):
     """Return the picture, on a white background."""
     return SHEET.format(width, height, "\n".join(parts))

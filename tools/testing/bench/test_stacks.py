@@ -24,7 +24,7 @@ ADDRESSES = {name: 0xffffffff81000000 + 0x1000 * n for n, name in enumerate(SYMB
 MESSAGES = 10
 
 
-def run(row, who, counts, crc="off", mtu=65536):
+def make_run(row, who, counts, crc="off", mtu=65536):
     """Return a run as measure.py prints it; counts: {function: thousands per message}"""
     return {"row": row, "crc": crc, "mtu": mtu, "pair": 0, "who": who, "counts": counts,
             "result": {"messages": MESSAGES, "messages_per_s": 1e6 / sum(counts.values())}}
@@ -66,11 +66,11 @@ def load_cache(folder):
     lib.cache_take_fetched.restype = ctypes.c_uint64
     here = ctypes.create_string_buffer(8 * 64 * 8 + 8)
 
-    def fetched(*addresses, octets=1):
+    def count_fetched_lines(*addresses, octets=1):
         for addr in addresses:
             lib.cache_access(here, ctypes.c_uint64(addr), ctypes.c_uint64(octets))
         return lib.cache_take_fetched(here)
-    return fetched
+    return count_fetched_lines
 
 
 def find_bars(root):
@@ -96,31 +96,34 @@ class Stacks(unittest.TestCase):
         for part, value in thousands.items():
             self.assertAlmostEqual(bar[part], stacks.WIDTH * value / most, delta=0.06)
 
-    def test_each_part_has_one_place_in_the_key(self):
+    def test_key_lists_each_part_once(self):
         of = [part for _, _, parts in stacks.KEY for part in parts]
         self.assertEqual(sorted(of), sorted(profile_parts.PARTS))
         colours = [colour for _, colour, _ in stacks.KEY]
         self.assertEqual(len(set(colours)), len(colours))
 
-    def test_parts_are_as_long_as_they_are(self):
-        root = draw_picture([run("write 64 KiB", "siw", {"memcpy_orig": 30, "siw_run": 170}),
-                             run("write 64 KiB", "rnic_sw", {"memcpy_orig": 50, "rnic_run": 25})])
+    def test_part_width_is_proportional_to_cost(self):
+        root = draw_picture([make_run("write 64 KiB", "siw", {"memcpy_orig": 30, "siw_run": 170}),
+                             make_run("write 64 KiB", "rnic_sw",
+                                      {"memcpy_orig": 50, "rnic_run": 25})])
         ours, siw = find_bars(root)
         self.assert_widths(ours, {"copies 50.0": 50, "rnic_sw 25.0": 25}, 200)
         self.assert_widths(siw, {"copies 30.0": 30, "siw 170": 170}, 200)
         self.assertNotIn("200 = 1 x this", find_texts(root))
 
-    def test_the_key_has_what_is_there(self):
-        root = draw_picture([run("write 64 KiB", "rnic_sw", {"crc_pcl": 5, "rnic_run": 25}, "on")])
+    def test_key_lists_only_present_parts(self):
+        root = draw_picture([make_run("write 64 KiB", "rnic_sw", {"crc_pcl": 5, "rnic_run": 25},
+                                      "on")])
         said = find_texts(root)
         for name, _, _ in stacks.KEY:
             (self.assertIn if name in ("CRC", "rnic_sw") else self.assertNotIn)(name, said)
         self.assertIn("write, CRC on", said)
         self.assertIn("kernel 6.1 <&>", said[0])
 
-    def test_too_long_a_bar_leaves_the_others_room(self):
-        root = draw_picture([run("write 64 KiB", "siw", {"tcp_ack": 900, "siw_run": 110}),
-                             run("write 64 KiB", "rnic_sw", {"memcpy_orig": 75, "rnic_run": 25})])
+    def test_longest_bar_is_broken(self):
+        root = draw_picture([make_run("write 64 KiB", "siw", {"tcp_ack": 900, "siw_run": 110}),
+                             make_run("write 64 KiB", "rnic_sw",
+                                      {"memcpy_orig": 75, "rnic_run": 25})])
         ours, siw = find_bars(root)
         self.assert_widths(ours, {"copies 75.0": 75, "rnic_sw 25.0": 25}, 100)
         # siw's bar is eleven times as long, so it is drawn at 1/11 of its length
@@ -129,13 +132,13 @@ class Stacks(unittest.TestCase):
         for text in root.iter(SVG + "text"):
             self.assertLess(float(text.get("x")), stacks.SHEET)
 
-    def test_panels_have_scales_of_their_own(self):
-        root = draw_picture([run("TCP 64 KiB", "tcp", {"tcp_ack": 60}),
-                             run("send 64 KiB", "rnic_sw", {"rnic_run": 90}),
-                             run("ping 64 B", "rnic_sw", {"rnic_run": 4}),
-                             run("send 64 KiB", "rnic_sw", {"rnic_run": 120}, mtu=1500),
-                             run("SCTP send 64 KiB", "sctp", {"sctp_rcv": 800}, "sctp"),
-                             run("SCTP send 64 KiB", "rnic_sw", {"rnic_run": 900}, "sctp")])
+    def test_panels_have_separate_scales(self):
+        root = draw_picture([make_run("TCP 64 KiB", "tcp", {"tcp_ack": 60}),
+                             make_run("send 64 KiB", "rnic_sw", {"rnic_run": 90}),
+                             make_run("ping 64 B", "rnic_sw", {"rnic_run": 4}),
+                             make_run("send 64 KiB", "rnic_sw", {"rnic_run": 120}, mtu=1500),
+                             make_run("SCTP send 64 KiB", "sctp", {"sctp_rcv": 800}, "sctp"),
+                             make_run("SCTP send 64 KiB", "rnic_sw", {"rnic_run": 900}, "sctp")])
         self.assertEqual([w for w in find_texts(root) if "MTU" in w],
                          ["64 KiB, MTU 65536", "64 KiB, MTU 1500", "64 B, MTU 65536",
                           "64 KiB over SCTP, MTU 65536"])
@@ -145,25 +148,25 @@ class Stacks(unittest.TestCase):
         for bar, (part, value, most) in zip(find_bars(root), wanted, strict=True):
             self.assert_widths(bar, {part: value}, most)
 
-    def test_lines_are_told(self):
-        _, said = draw_and_print([run("write 64 KiB", "rnic_sw", {"rnic_run": 25})])
+    def test_fetched_lines_are_printed(self):
+        _, said = draw_and_print([make_run("write 64 KiB", "rnic_sw", {"rnic_run": 25})])
         self.assertIn("lines fetched: code 1200, data 50\n", said)
 
-    def test_a_cache_forgets_who_was_used_longest_ago(self):
+    def test_cache_evicts_least_recently_used_line(self):
         with tempfile.TemporaryDirectory() as folder:
-            fetched = load_cache(folder)
-        self.assertEqual(fetched(0, 63, 0), 1)
-        self.assertEqual(fetched(60, octets=8), 1)      # ends in the next cache line
-        self.assertEqual(fetched(*range(0, 32768, 64)), 510)
-        self.assertEqual(fetched(*range(0, 32768, 64)), 0)
-        self.assertEqual(fetched(32768, 4096, 0, 4096), 2)      # evicts 0
-        self.assertEqual(fetched(12288, 8192), 1)       # 8192 was evicted by 0
+            count_fetched_lines = load_cache(folder)
+        self.assertEqual(count_fetched_lines(0, 63, 0), 1)
+        self.assertEqual(count_fetched_lines(60, octets=8), 1)      # ends in the next cache line
+        self.assertEqual(count_fetched_lines(*range(0, 32768, 64)), 510)
+        self.assertEqual(count_fetched_lines(*range(0, 32768, 64)), 0)
+        self.assertEqual(count_fetched_lines(32768, 4096, 0, 4096), 2)      # evicts 0
+        self.assertEqual(count_fetched_lines(12288, 8192), 1)       # 8192 was evicted by 0
 
-    def test_regions_on_demand_are_left_out(self):
-        demand = run("write 64 KiB, on demand", "rnic_sw", {"rnic_run": 90})
+    def test_odp_rows_are_left_out(self):
+        demand = make_run("write 64 KiB, on demand", "rnic_sw", {"rnic_run": 90})
         self.assertIsNone(draw_picture([demand]))
-        self.assertEqual(len(find_bars(draw_picture([demand, run("send 64 KiB", "rnic_sw",
-                                                                 {"rnic_run": 90})]))), 1)
+        self.assertEqual(len(find_bars(draw_picture([demand, make_run("send 64 KiB", "rnic_sw",
+                                                                      {"rnic_run": 90})]))), 1)
 
 
 if __name__ == "__main__":

@@ -160,7 +160,7 @@ def read_text(path):
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
-def does_cite(tests, script):
+def has_citing_cases(tests, script):
     """Check whether the cases of a script cite requirements: in the script, in the script
     of the same cases over TCP, in the C program of either, or in a script that it imports."""
     cases = script.removeprefix("sctp_")
@@ -178,10 +178,10 @@ def list_citing_suites(tree):
     listed = subprocess.run(["make", "-s", "-C", str(tests), "list"], check=True,
                             capture_output=True, text=True).stdout.split()
     return [script for script in listed
-            if (tests / script).is_file() and does_cite(tests, script)]
+            if (tests / script).is_file() and has_citing_cases(tests, script)]
 
 
-def find_completed(lines):
+def find_completed_suites(lines):
     """Yield the suites that ran to their end, according to a log, and were not skipped."""
     for line in lines:
         found = parse_result(line)
@@ -191,13 +191,13 @@ def find_completed(lines):
                 yield name.rpartition(" ")[2]
 
 
-def find_not_run(directories, tree, cases):
+def find_tests_without_result(directories, tree, cases):
     """Return the suites, unit tests and proofs that cite requirements and that make check runs, but
     that have no result in these logs."""
     ended = set()
     for directory in directories:
         for path in list_log_files(directory):
-            ended.update(find_completed(path.read_text("utf-8", "replace").splitlines()))
+            ended.update(find_completed_suites(path.read_text("utf-8", "replace").splitlines()))
     told = {(case.script, case.name) for case in cases if case.result != SKIPPED}
     units = [name for name, rows in read_unit_rows(tree).items() if rows]
     proofs = [name for name, rows in read_proof_rows(tree).items()
@@ -239,7 +239,7 @@ def read_logs(directories, tree):
     return list(found.values())
 
 
-def find_in_sources(tree):
+def find_citing_files(tree):
     """Return for each ID one file that cites it."""
     found = {}
     paths = [*sorted(Path(tree).glob(SYSTEM_TESTS)), *list_unit_tests(tree),

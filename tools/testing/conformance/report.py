@@ -81,23 +81,23 @@ class Row:
         self.verdict, self.words = None, ""
 
     @property
-    def must(self):
+    def is_must(self):
         return self.level.startswith("MUST") or self.level == "REQ"
 
     @property
-    def asks(self):
+    def needs_evidence(self):
         """Return true if a test must show this requirement or an explanation must exist."""
-        return self.must or self.level.startswith(("SHOULD", "REC"))
+        return self.is_must or self.level.startswith(("SHOULD", "REC"))
 
     @property
-    def witnesses(self):
+    def list_witnesses(self):
         """Return the kinds of evidence of the tests that passed."""
         kinds = {get_witness(case) for case in self.cases if case.result == PASSED}
         return [kind for kind, _ in WITNESSES if kind in kinds]
 
     @property
-    def bad(self):
-        return (self.must and self.who in "NTP" and
+    def is_bad(self):
+        return (self.is_must and self.who in "NTP" and
                 self.verdict in (OPEN, FAILING))
 
 
@@ -108,7 +108,7 @@ def get_witness(case):
                 if fits.match(f"{case.script}: {case.name}"))
 
 
-def table(path):
+def read_table(path):
     """Return the rows of a file with columns separated by tabs, without its heading and comments."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines()
              if line and not line.startswith("#")]
@@ -116,17 +116,17 @@ def table(path):
 
 
 def read_rows(path=HERE / "requirements.tsv"):
-    rows = [Row(words) for words in table(path)]
+    rows = [Row(words) for words in read_table(path)]
     return {row.id: row for row in rows}
 
 
 def read_reasons(path=HERE / "reasons.tsv"):
-    return {words[0]: words[1:] for words in table(path)}
+    return {words[0]: words[1:] for words in read_table(path)}
 
 
 def read_claims(path=CLAIMS):
     """Return the kinds of witnesses of each row that the table claims as shown."""
-    return {words[0]: words[1].split(", ") for words in table(path)}
+    return {words[0]: words[1].split(", ") for words in read_table(path)}
 
 
 CLAIMS_HEAD = """# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
@@ -138,7 +138,7 @@ ID\twitnesses
 
 def write_claims(rows, path=CLAIMS):
     path.write_text(CLAIMS_HEAD + "".join(
-        f"{row.id}\t{', '.join(row.witnesses)}\n"
+        f"{row.id}\t{', '.join(row.list_witnesses)}\n"
         for row in rows.values() if row.verdict == SHOWN), encoding="utf-8")
 
 
@@ -165,7 +165,7 @@ def get_outcome(row):
     return SHOWN if PASSED in results else None
 
 
-def judge(row, reason):
+def judge_row(row, reason):
     """Decide the verdict. A failed test always counts; a departure is reported even if tests
     pass."""
     seen = get_outcome(row)
@@ -183,7 +183,7 @@ def judge(row, reason):
         row.verdict = ABSENT
         row.words = f"about {row.needs.upper()}, which is not a lower layer yet"
     else:
-        row.verdict = OPEN if row.asks else UNASKED
+        row.verdict = OPEN if row.needs_evidence else UNASKED
 
 
 def judge_all(rows, cases, reasons):
@@ -195,7 +195,7 @@ def judge_all(rows, cases, reasons):
             else:
                 unknown.add(ident)
     for row in rows.values():
-        judge(row, reasons.get(row.id))
+        judge_row(row, reasons.get(row.id))
     return unknown
 
 
@@ -238,16 +238,16 @@ def format_summary_line(name, count):
 def format_evidence(rows):
     """Return a sentence with the kinds of evidence of shown rows; a row may have several."""
     shown = [row for row in rows.values() if row.verdict == SHOWN]
-    count = Counter(kind for row in shown for kind in row.witnesses)
-    foreign = sum(bool(FOREIGN & set(row.witnesses)) for row in shown)
-    alone = sum(row.witnesses in (["unit"], ["proof"], ["proof", "unit"]) for row in shown)
+    count = Counter(kind for row in shown for kind in row.list_witnesses)
+    foreign = sum(bool(FOREIGN & set(row.list_witnesses)) for row in shown)
+    alone = sum(row.list_witnesses in (["unit"], ["proof"], ["proof", "unit"]) for row in shown)
     kinds = ", ".join(f"{kind} {count[kind]}" for kind, _ in WITNESSES if count[kind])
     return (f"Rows that are shown, by witness: {kinds}. {foreign} have a witness that is "
             f"independent of this project; {alone} are about decisions that only unit tests "
             "and proofs check.")
 
 
-def cell(text):
+def escape_cell(text):
     return text.replace("|", "\\|")
 
 
@@ -260,7 +260,7 @@ def format_cases(row):
     said = [f"{script}: {'; '.join(names)}" for script, names in groups.items()]
     if row.words:
         said.insert(0, row.words)
-    return cell(". ".join(said))
+    return escape_cell(". ".join(said))
 
 
 def format_section(rfc, rows):
@@ -269,8 +269,8 @@ def format_section(rfc, rows):
              "|---|---|---|---|---|---|---|"]
     for row in rows:
         lines.append(f"| {row.id} | {row.section} | {row.level} | "
-                     f"{cell(row.text)} | {row.verdict} | "
-                     f"{', '.join(row.witnesses)} | {format_cases(row)} |")
+                     f"{escape_cell(row.text)} | {row.verdict} | "
+                     f"{', '.join(row.list_witnesses)} | {format_cases(row)} |")
     return "\n".join(lines)
 
 
@@ -330,8 +330,8 @@ PATH = re.compile(r"\b(?:drivers|include|scripts|tools|Documentation|providers)"
 def check_departure(row, verdict, why):
     """Yield a message if the verdict does not fit the level of the requirement: a MUST that is not
     followed is BROKEN, any other requirement DEPARTED."""
-    if (verdict == BROKEN) != row.must:
-        yield f"verdict of a {row.level} must be: {BROKEN if row.must else DEPARTED}"
+    if (verdict == BROKEN) != row.is_must:
+        yield f"verdict of a {row.level} must be: {BROKEN if row.is_must else DEPARTED}"
     if verdict == BROKEN and "It would take" not in why:
         yield "the reason must say what it would take"
 
@@ -375,7 +375,7 @@ def check_claims(rows, claims, reasons, cited):
         if ident in rows and ident not in claims and ident not in reasons:
             yield f"{where} cites {ident}, but shown.tsv does not claim it"
     for row in rows.values():
-        if row.must and row.who in "NTP" and has_lower_layer(row.needs) and \
+        if row.is_must and row.who in "NTP" and has_lower_layer(row.needs) and \
                 row.id not in claims and row.id not in reasons:
             yield f"{row.id}, a {row.level}, is neither in shown.tsv nor in reasons.tsv"
     for ident, kinds in claims.items():
@@ -390,11 +390,11 @@ def check_page(text, rows):
                "tools/testing/conformance/report.py --page writes them")
 
 
-def check():
+def find_faults():
     rows, reasons, claims = read_rows(), read_reasons(), read_claims()
-    if len(table(HERE / "reasons.tsv")) != len(reasons):
+    if len(read_table(HERE / "reasons.tsv")) != len(reasons):
         yield "reasons.tsv: an ID is defined twice"
-    cited = citations.find_in_sources(TREE)
+    cited = citations.find_citing_files(TREE)
     for ident, where in cited.items():
         if ident not in rows:
             yield f"{where}: {ident} is not a requirement"
@@ -407,7 +407,7 @@ def check():
 
 
 def run_check():
-    bad = list(check())
+    bad = list(find_faults())
     for line in bad:
         print(line)
     print(f"conformance: {len(read_rows())} requirements, {len(read_claims())} claims, "
@@ -425,14 +425,14 @@ def find_unconfirmed(rows, claims):
         if not row or row.verdict != SHOWN:
             yield f"{ident} is claimed as shown; no test that cites it has passed"
             continue
-        lost = [kind for kind in kinds if kind not in row.witnesses]
+        lost = [kind for kind in kinds if kind not in row.list_witnesses]
         if lost:
             yield f"{ident} is claimed as shown by: {', '.join(lost)}; it is not in this run"
 
 
 def count_new_claims(rows, claims):
     """Return the number of rows for which the run shows more than the table claims."""
-    return sum(row.verdict == SHOWN and not set(row.witnesses) <= set(claims.get(row.id, ()))
+    return sum(row.verdict == SHOWN and not set(row.list_witnesses) <= set(claims.get(row.id, ()))
                for row in rows.values())
 
 
@@ -442,7 +442,7 @@ def print_findings(rows, unknown):
     for verdict in FAILING, OPEN:
         for row in rows.values():
             if row.verdict == verdict and has_lower_layer(row.needs):
-                mark = "" if row.bad else " (does not fail the report)"
+                mark = "" if row.is_bad else " (does not fail the report)"
                 print(f"{verdict}: {row.id} {row.level}: {row.text}{mark}")
     for ident in sorted(unknown):
         print(f"cited, but not a requirement: {ident}")
@@ -458,7 +458,7 @@ def run_report(args):
     if args.out:
         args.out.write_text(format_report(rows), encoding="utf-8")
     print_findings(rows, unknown)
-    silent = citations.find_not_run(args.logs, TREE, cases)
+    silent = citations.find_tests_without_result(args.logs, TREE, cases)
     lost = [] if args.update else list(find_unconfirmed(rows, read_claims()))
     for line in [*(f"did not run: {name}" for name in silent), *lost]:
         print(line)
@@ -470,8 +470,8 @@ def run_report(args):
     elif more := count_new_claims(rows, read_claims()):
         print(f"{more} rows have witnesses that shown.tsv does not claim; "
               "make conformance adds them")
-    bad = sum(row.bad for row in rows.values())
-    known = [row for row in rows.values() if row.bad or has_lower_layer(row.needs)]
+    bad = sum(row.is_bad for row in rows.values())
+    known = [row for row in rows.values() if row.is_bad or has_lower_layer(row.needs)]
     print(f"conformance: {len(known)} requirements, {bad} MUSTs are open or failing, "
           f"{len(silent)} tests did not run, {len(lost)} claims are not confirmed")
     return 1 if bad or silent or lost else 0

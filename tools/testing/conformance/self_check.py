@@ -78,25 +78,25 @@ void prove_other(void)
 """
 
 
-def row(ident, level="MUST", who="N", needs="-", rfc="5041"):
+def make_row(ident, level="MUST", who="N", needs="-", rfc="5041"):
     return report.Row([ident, rfc, "1", level, who, needs, "something"])
 
 
-def judged(line, results=(), reason=None):
+def make_judged_row(line, results=(), reason=None):
     line.cases = [Case("s", str(n), [], r) for n, r in enumerate(results)]
-    report.judge(line, reason)
+    report.judge_row(line, reason)
     return line
 
 
 class Citations(unittest.TestCase):
-    def test_ranges(self):
+    def test_ranges_are_expanded(self):
         self.assertEqual(citations.find_rows("DDP-9 to DDP-11, MPA2-4, MPA-1 to 2"),
                          ["DDP-9", "DDP-10", "DDP-11", "MPA2-4", "MPA-1",
                           "MPA-2"])
         self.assertEqual(citations.find_rows("N-8, SCTPDDP-1 to MPA-3"),
                          ["SCTPDDP-1", "MPA-3"])
 
-    def test_ktap(self):
+    def test_ktap_cases_are_read(self):
         found = {(c.script, c.name): c
                  for c in citations.read_ktap_cases(KTAP.splitlines(), "stem")}
         self.assertEqual(len(found), 5)
@@ -108,7 +108,7 @@ class Citations(unittest.TestCase):
         self.assertEqual(found["wire_x.py", "says it is to do"].result, FAILED)
         self.assertEqual(found["next.sh", "another one"].rows, ["DDP-2"])
 
-    def test_unit(self):
+    def test_unit_test_comments_are_read(self):
         found = dict(citations.read_unit_test_cases(UNIT))
         self.assertEqual(found, {
             "some.first": ["DDP-4", "DDP-5", "RDMAP-50", "RDMAP-51",
@@ -119,7 +119,7 @@ class Citations(unittest.TestCase):
             found))
         self.assertEqual([c.result for c in cases], [PASSED, FAILED])
 
-    def test_proofs(self):
+    def test_proof_assertions_are_read(self):
         found = dict(citations.read_proof_cases(PROOF, "file"))
         self.assertEqual(found, {"file.one": ["DDP-1", "DDP-2"],
                                  "file.other": ["SEC-3"]})
@@ -129,7 +129,7 @@ class Citations(unittest.TestCase):
         self.assertEqual([(c.name, c.result) for c in cases],
                          [("file.one", PASSED), ("file.other", FAILED)])
 
-    def test_worst_counts(self):
+    def test_worst_result_counts(self):
         with tempfile.TemporaryDirectory() as name:
             logs = Path(name)
             (logs / "a.log").write_text("ok 1 x [DDP-1]\n", encoding="utf-8")
@@ -150,70 +150,71 @@ class NotRun(unittest.TestCase):
         self.addCleanup(with_files.cleanup)
         self.tree = Path(with_files.name)
         tests = self.tree / citations.SELFTESTS
-        self.put(tests / "Makefile", "list:\n\t@echo verbs.sh sctp_verbs.sh wire_x.py "
-                 "wire_sctp_x.py plain.sh\n")
-        self.put(tests / "src" / "verbs" / "a.c", 'CASE("a", a, "DDP-1")\n')
-        self.put(tests / "verbs.sh", "")
-        self.put(tests / "sctp_verbs.sh", ". verbs.sh\n")
-        self.put(tests / "plain.sh", "")
-        self.put(tests / "wire_x.py", '@case("x", "MPA-1")\n')
-        self.put(tests / "wire_sctp_x.py", "import wire_x\n")
-        self.put(tests / "consumers" / "nfs.sh", 't_case "x" "DDP-1"\n')
-        self.put(self.tree / "drivers/ddp/tests/some_kunit.c", UNIT)
-        self.put(self.tree / "tools/testing/proofs/file.c",
-                 "/*\n * prove_other: Slow\n */\n" + PROOF)
+        self.write_file(tests / "Makefile", "list:\n\t@echo verbs.sh sctp_verbs.sh wire_x.py "
+                        "wire_sctp_x.py plain.sh\n")
+        self.write_file(tests / "src" / "verbs" / "a.c", 'CASE("a", a, "DDP-1")\n')
+        self.write_file(tests / "verbs.sh", "")
+        self.write_file(tests / "sctp_verbs.sh", ". verbs.sh\n")
+        self.write_file(tests / "plain.sh", "")
+        self.write_file(tests / "wire_x.py", '@case("x", "MPA-1")\n')
+        self.write_file(tests / "wire_sctp_x.py", "import wire_x\n")
+        self.write_file(tests / "consumers" / "nfs.sh", 't_case "x" "DDP-1"\n')
+        self.write_file(self.tree / "drivers/ddp/tests/some_kunit.c", UNIT)
+        self.write_file(self.tree / "tools/testing/proofs/file.c",
+                        "/*\n * prove_other: Slow\n */\n" + PROOF)
         self.logs = self.tree / "logs"
         for script in "verbs.sh", "sctp_verbs.sh", "wire_x.py", "wire_sctp_x.py":
-            self.put(self.logs / f"{script}.log",
-                     f"# selftests: rnic_sw: {script}\n# ok 1 x [DDP-1]\n"
-                     f"ok 1 selftests: rnic_sw: {script}\n")
-        self.put(self.logs / "host.log", "ok 1 - some.first\nok 2 - some.second\n")
-        self.put(self.logs / "prove.log", "ok 1 file.one: 7 properties\n")
+            self.write_file(self.logs / f"{script}.log",
+                            f"# selftests: rnic_sw: {script}\n# ok 1 x [DDP-1]\n"
+                            f"ok 1 selftests: rnic_sw: {script}\n")
+        self.write_file(self.logs / "host.log", "ok 1 - some.first\nok 2 - some.second\n")
+        self.write_file(self.logs / "prove.log", "ok 1 file.one: 7 properties\n")
 
     @staticmethod
-    def put(path, text):
+    def write_file(path, text):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
-    def expect(self, *names):
+    def assert_not_run(self, *names):
         cases = citations.read_logs([self.logs], self.tree)
-        self.assertEqual(citations.find_not_run([self.logs], self.tree, cases), list(names))
+        self.assertEqual(citations.find_tests_without_result([self.logs], self.tree, cases),
+                         list(names))
 
-    def test_all_ran(self):
+    def test_complete_run_misses_nothing(self):
         self.assertEqual(citations.list_citing_suites(self.tree),
                          ["verbs.sh", "sctp_verbs.sh", "wire_x.py", "wire_sctp_x.py"])
-        self.expect()
+        self.assert_not_run()
 
-    def test_missing_suite(self):
+    def test_missing_suite_is_found(self):
         (self.logs / "sctp_verbs.sh.log").unlink()
-        self.expect("sctp_verbs.sh")
+        self.assert_not_run("sctp_verbs.sh")
 
-    def test_cut_suite(self):
-        self.put(self.logs / "wire_x.py.log",
-                 "# selftests: rnic_sw: wire_x.py\n# ok 1 x [DDP-1]\n")
-        self.expect("wire_x.py")
+    def test_incomplete_suite_is_found(self):
+        self.write_file(self.logs / "wire_x.py.log",
+                        "# selftests: rnic_sw: wire_x.py\n# ok 1 x [DDP-1]\n")
+        self.assert_not_run("wire_x.py")
 
-    def test_skipped_suite(self):
-        self.put(self.logs / "wire_x.py.log", "# selftests: rnic_sw: wire_x.py\n"
-                 "ok 1 selftests: rnic_sw: wire_x.py # SKIP no scapy\n")
-        self.expect("wire_x.py")
+    def test_skipped_suite_is_found(self):
+        self.write_file(self.logs / "wire_x.py.log", "# selftests: rnic_sw: wire_x.py\n"
+                        "ok 1 selftests: rnic_sw: wire_x.py # SKIP no scapy\n")
+        self.assert_not_run("wire_x.py")
 
     def test_failed_suite_ran(self):
-        self.put(self.logs / "wire_x.py.log",
-                 "not ok 1 selftests: rnic_sw: wire_x.py # exit=1\n")
-        self.expect()
+        self.write_file(self.logs / "wire_x.py.log",
+                        "not ok 1 selftests: rnic_sw: wire_x.py # exit=1\n")
+        self.assert_not_run()
 
-    def test_missing_units(self):
-        self.put(self.logs / "host.log", "ok 1 - some.first\n")
-        self.expect("unit test some.second")
+    def test_missing_unit_tests_are_found(self):
+        self.write_file(self.logs / "host.log", "ok 1 - some.first\n")
+        self.assert_not_run("unit test some.second")
         (self.logs / "host.log").unlink()
         (self.logs / "prove.log").unlink()
-        self.expect("all unit tests", "all proofs")
+        self.assert_not_run("all unit tests", "all proofs")
 
 
 class Claims(unittest.TestCase):
-    def test_unconfirmed(self):
-        rows = {name: row(name) for name in ("DDP-1", "DDP-2", "DDP-3")}
+    def test_unconfirmed_claims_are_found(self):
+        rows = {name: make_row(name) for name in ("DDP-1", "DDP-2", "DDP-3")}
         report.judge_all(rows, [Case("verbs.sh", "x", ["DDP-1", "DDP-2"], PASSED),
                                 Case("wire_x.py", "y", ["DDP-3"], SKIPPED)], {})
         claims = {"DDP-1": ["own program"], "DDP-2": ["raw peer", "own program"],
@@ -222,9 +223,9 @@ class Claims(unittest.TestCase):
                          ["DDP-2", "DDP-3", "DDP-4"])
         self.assertEqual(report.count_new_claims(rows, {"DDP-2": ["own program"]}), 1)
 
-    def test_tables(self):
-        rows = {name: row(name) for name in ("DDP-1", "DDP-2", "DDP-3", "DDP-4")}
-        rows["DDP-5"] = row("DDP-5", "MAY")
+    def test_wrong_claims_are_found(self):
+        rows = {name: make_row(name) for name in ("DDP-1", "DDP-2", "DDP-3", "DDP-4")}
+        rows["DDP-5"] = make_row("DDP-5", "MAY")
         found = report.check_claims(
             rows, {"DDP-1": ["unit"], "DDP-2": ["hearsay"], "DDP-9": ["unit"]},
             {"DDP-3": [report.BROKEN, "why"]},
@@ -236,8 +237,8 @@ class Claims(unittest.TestCase):
             "DDP-4, a MUST, is neither in shown.tsv nor in reasons.tsv",
             "shown.tsv: DDP-2: no such kind of witness: hearsay"])
 
-    def test_round_trip(self):
-        rows = {name: row(name) for name in ("DDP-1", "DDP-2")}
+    def test_written_claims_are_read_back(self):
+        rows = {name: make_row(name) for name in ("DDP-1", "DDP-2")}
         report.judge_all(rows, [Case("wire_x.py", "x", ["DDP-1"], PASSED),
                                 Case("unit test", "y", ["DDP-1"], PASSED)], {})
         with tempfile.TemporaryDirectory() as name:
@@ -246,7 +247,7 @@ class Claims(unittest.TestCase):
             self.assertEqual(report.read_claims(path), {"DDP-1": ["unit", "raw peer"]})
 
     def test_page(self):
-        rows = {"DDP-1": row("DDP-1")}
+        rows = {"DDP-1": make_row("DDP-1")}
         report.judge_all(rows, [], {})
         good = f"a\n{report.BEGIN}\n{report.format_numbers(rows)}\n{report.END}\nb"
         self.assertEqual(list(report.check_page(good, rows)), [])
@@ -256,50 +257,50 @@ class Claims(unittest.TestCase):
 
 
 class Verdicts(unittest.TestCase):
-    def check(self, line, verdict, bad):
-        self.assertEqual((line.verdict, line.bad), (verdict, bad))
+    def assert_verdict(self, line, verdict, bad):
+        self.assertEqual((line.verdict, line.is_bad), (verdict, bad))
 
-    def test_from_results(self):
-        self.check(judged(row("A"), [PASSED, SKIPPED]), report.SHOWN, False)
-        self.check(judged(row("A"), [PASSED, FAILED]), report.FAILING, True)
-        self.check(judged(row("A"), [SKIPPED]), report.OPEN, True)
+    def test_results_determine_verdict(self):
+        self.assert_verdict(make_judged_row(make_row("A"), [PASSED, SKIPPED]), report.SHOWN, False)
+        self.assert_verdict(make_judged_row(make_row("A"), [PASSED, FAILED]), report.FAILING, True)
+        self.assert_verdict(make_judged_row(make_row("A"), [SKIPPED]), report.OPEN, True)
 
-    def test_without(self):
-        self.check(judged(row("A", "MUST NOT", "P")), report.OPEN, True)
-        self.check(judged(row("A", "MUST", "H")), report.OPEN, False)
-        self.check(judged(row("A", "SHOULD")), report.OPEN, False)
-        self.check(judged(row("A", "DEF")), report.UNASKED, False)
-        self.check(judged(row("A", needs="pigeon")), report.ABSENT, False)
+    def test_row_without_test_is_open(self):
+        self.assert_verdict(make_judged_row(make_row("A", "MUST NOT", "P")), report.OPEN, True)
+        self.assert_verdict(make_judged_row(make_row("A", "MUST", "H")), report.OPEN, False)
+        self.assert_verdict(make_judged_row(make_row("A", "SHOULD")), report.OPEN, False)
+        self.assert_verdict(make_judged_row(make_row("A", "DEF")), report.UNASKED, False)
+        self.assert_verdict(make_judged_row(make_row("A", needs="pigeon")), report.ABSENT, False)
 
-    def test_reasons(self):
+    def test_reasons_determine_verdict(self):
         design = [report.DESIGN, "because"]
-        self.check(judged(row("A"), reason=design), report.DESIGN, False)
-        self.check(judged(row("A"), [FAILED], design), report.FAILING, True)
-        self.check(judged(row("A"), [PASSED], [report.DEPARTED, "because"]),
-                   report.DEPARTED, False)
-        self.check(judged(row("A"), [PASSED], [report.BROKEN, "because"]),
-                   report.BROKEN, False)
-        self.check(judged(row("A"), [FAILED], [report.BROKEN, "because"]),
-                   report.FAILING, True)
+        self.assert_verdict(make_judged_row(make_row("A"), reason=design), report.DESIGN, False)
+        self.assert_verdict(make_judged_row(make_row("A"), [FAILED], design), report.FAILING, True)
+        self.assert_verdict(make_judged_row(make_row("A"), [PASSED], [report.DEPARTED, "because"]),
+                            report.DEPARTED, False)
+        self.assert_verdict(make_judged_row(make_row("A"), [PASSED], [report.BROKEN, "because"]),
+                            report.BROKEN, False)
+        self.assert_verdict(make_judged_row(make_row("A"), [FAILED], [report.BROKEN, "because"]),
+                            report.FAILING, True)
 
-    def test_departures(self):
+    def test_wrong_departures_are_found(self):
         why = "the kernel has no place for it. It would take a patch"
 
-        def wrong(level, *words):
-            return list(report.check_reason(row("A", level), words, None))
+        def find_faults_of(level, *words):
+            return list(report.check_reason(make_row("A", level), words, None))
 
-        self.assertEqual(wrong("MUST NOT", report.BROKEN, why), [])
-        self.assertEqual(wrong("SHOULD", report.DEPARTED, why), [])
-        self.assertEqual(wrong("MUST", report.DEPARTED, why),
+        self.assertEqual(find_faults_of("MUST NOT", report.BROKEN, why), [])
+        self.assertEqual(find_faults_of("SHOULD", report.DEPARTED, why), [])
+        self.assertEqual(find_faults_of("MUST", report.DEPARTED, why),
                          ["verdict of a MUST must be: departed from a MUST"])
-        self.assertEqual(wrong("SHOULD", report.BROKEN, why),
+        self.assertEqual(find_faults_of("SHOULD", report.BROKEN, why),
                          ["verdict of a SHOULD must be: departed"])
-        self.assertEqual(wrong("REQ", report.BROKEN, "of no use to any program here"),
+        self.assertEqual(find_faults_of("REQ", report.BROKEN, "of no use to any program here"),
                          ["the reason must say what it would take"])
 
-    def test_numbers(self):
-        rows = {name: row(name) for name in ("DDP-1", "DDP-2", "DDP-3")}
-        rows["X"] = row("X", needs="pigeon", rfc="5043")
+    def test_summary_counts_verdicts(self):
+        rows = {name: make_row(name) for name in ("DDP-1", "DDP-2", "DDP-3")}
+        rows["X"] = make_row("X", needs="pigeon", rfc="5043")
         cases = [Case("s", "n", ["DDP-1", "DDP-9"], PASSED)]
         unknown = report.judge_all(
             rows, cases, {"DDP-2": [report.ABSENT, "because"]})
@@ -309,13 +310,13 @@ class Verdicts(unittest.TestCase):
         self.assertNotIn("5043", text)
         self.assertIn("RFC 5043", report.format_left_out(rows))
 
-    def test_witnesses(self):
-        one = row("A")
+    def test_scripts_determine_witnesses(self):
+        one = make_row("A")
         one.cases = [Case(script, "x", [], result) for script, result in (
             ("wire_x.py", PASSED), ("sctp_pyverbs.sh", PASSED), ("verbs.sh", SKIPPED),
             ("sctp.sh", PASSED), ("proof", PASSED))]
-        self.assertEqual(one.witnesses, ["proof", "raw peer", "other programs"])
-        report.judge(one, None)
+        self.assertEqual(one.list_witnesses, ["proof", "raw peer", "other programs"])
+        report.judge_row(one, None)
         self.assertIn("1 have a witness that is independent of this project; 0 "
                       "are", report.format_evidence({"A": one}))
         for script, kind in (("sctp_verbs.sh", "own program"), ("capture.sh", "tshark"),

@@ -81,7 +81,7 @@ static void check_untagged(struct scene *c, const struct ddp_hdr *h, u32 payload
 }
 
 /* Check a range as RFC 5041 7.1 T1 to T5 and 8.2 require, with numbers that do not wrap */
-static bool is_allowed(const struct scene *c, const struct ddp_hdr *h, u32 payload)
+static bool is_access_allowed(const struct scene *c, const struct ddp_hdr *h, u32 payload)
 {
 	const struct ddp_region *r = &c->region;
 	u128 end = (u128)h->to + payload;
@@ -101,7 +101,7 @@ static void check_range(struct scene *c, const struct ddp_hdr *h, u32 payload)
 	enum iw_reason why = ddp_bounds_check_access(&c->region, &c->s, h->stag, h->to,
 						     payload, c->rights);
 
-	MUST("ddp-bounds", (why == IW_OK) == is_allowed(c, h, payload));
+	MUST("ddp-bounds", (why == IW_OK) == is_access_allowed(c, h, payload));
 	MUST("ddp-bounds-reason",
 	     why == IW_OK || (why >= IW_DDP_T_STAG && why <= IW_DDP_T_WRAP));
 	if (why == IW_DDP_T_WRAP || why == IW_DDP_T_BOUNDS)
@@ -165,8 +165,8 @@ static void check_segmentation(const struct ddp_hdr *first, u32 total, struct in
 	MUST("ddp-cut-all", c.done == total);
 }
 
-static void process_segment(struct scene *c, const u8 *p, size_t len,
-			    const struct input *rest)
+static void check_segment(struct scene *c, const u8 *p, size_t len,
+			  const struct input *rest)
 {
 	struct ddp_hdr h;
 
@@ -179,7 +179,7 @@ static void process_segment(struct scene *c, const u8 *p, size_t len,
 	check_segmentation(&h, (u32)len * 31, *rest);
 }
 
-static void set_up(struct scene *c, struct input *in)
+static void read_scene(struct scene *c, struct input *in)
 {
 	u8 flags = read_u8(in), i;
 
@@ -212,11 +212,11 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	int i;
 	u8 *p;
 
-	set_up(&c, &in);
+	read_scene(&c, &in);
 	for (i = 0; i < SEGMENTS && in.left; i++) {
 		len = read_u16(&in);
-		p = read_octets(&in, &len);
-		process_segment(&c, p, len, &in);
+		p = read_bytes(&in, &len);
+		check_segment(&c, p, len, &in);
 		free(p);
 	}
 	return 0;

@@ -93,7 +93,7 @@ static void parse_fpdu(struct parts *a, const struct stream *s, const u8 *p,
 	}
 }
 
-static u32 put_marker(const struct stream *s, u8 *out, u32 at)
+static u32 encode_due_marker(const struct stream *s, u8 *out, u32 at)
 {
 	u32 pos = s->pos + at;
 
@@ -110,7 +110,7 @@ static u32 build_fpdu(const struct stream *s, u8 *out, const u8 *ulpdu, u32 len)
 	u8 crc[MPA_CRC_SIZE];
 
 	for (i = 0; i < total; i++) {
-		at += put_marker(s, out, at);
+		at += encode_due_marker(s, out, at);
 		if (i == total - MPA_CRC_SIZE) {
 			sum = mpa_crc_update(mpa_crc_init(), out, at);
 			mpa_crc_final(sum, crc);
@@ -154,7 +154,7 @@ static u32 decode_length(struct stream *s, const u8 *p, size_t have)
 static struct parts parts;
 static u8 again[WIRE_MAX];
 
-static enum iw_reason expected_result(const struct parts *a)
+static enum iw_reason compute_expected_result(const struct parts *a)
 {
 	u8 field[MPA_CRC_SIZE];
 
@@ -185,7 +185,7 @@ static void copy_and_verify(const struct stream *s, const u8 *p, u32 len, u32 ul
 	}
 	MUST("take-all", at == len);
 	MUST("take-ulpdu", !memcmp(mem + MPA_LEN_SIZE, parts.ulpdu, ulpdu));
-	MUST("take-verdict", mpa_verify_get_result(&t) == expected_result(&parts));
+	MUST("take-verdict", mpa_verify_get_result(&t) == compute_expected_result(&parts));
 	free(mem);
 }
 
@@ -236,7 +236,7 @@ static void check_frames(struct stream *s, struct input *in)
 
 	while (in->left) {
 		len = read_u16(in);
-		p = read_octets(in, &len);
+		p = read_bytes(in, &len);
 		total = build_fpdu(s, wire, p, len);
 		MUST("fpdu-wire-length",
 		     total == mpa_fpdu_wire_len(s->pos, len, s->markers));

@@ -67,7 +67,7 @@ static inline u64 read_u64(struct input *in)
  * Copy the next bytes, at most @len, into an allocation of exactly that size, so that
  * sanitizers detect an access beyond the bytes
  */
-static inline u8 *read_octets(struct input *in, size_t *len)
+static inline u8 *read_bytes(struct input *in, size_t *len)
 {
 	u8 *copy;
 

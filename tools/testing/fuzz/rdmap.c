@@ -18,7 +18,7 @@ static const int place[] = {
 	TAGGED, 1, TAGGED, 0, 0, 0, 0, 2, 0, 0, 1, 3,
 };
 
-static bool is_in_place(const struct ddp_hdr *h, u8 opcode)
+static bool has_required_place(const struct ddp_hdr *h, u8 opcode)
 {
 	if (opcode >= ARRAY_SIZE(place))
 		return false;
@@ -37,7 +37,7 @@ static void check_opcode(const struct ddp_hdr *h)
 	     (why == IW_RDMAP_VERSION) == (h->ulp8 >> 6 != 1));
 	if (why == IW_RDMAP_VERSION)
 		return;
-	MUST("rdmap-opcode", (why == IW_OK) == is_in_place(h, op));
+	MUST("rdmap-opcode", (why == IW_OK) == has_required_place(h, op));
 	MUST("rdmap-reason", why == IW_OK || why == IW_RDMAP_OPCODE);
 	if (why)
 		return;
@@ -67,7 +67,7 @@ static void check_read_request(const u8 *p, u32 bytes)
 }
 
 /* Compute the result of Fetch and Add bit by bit, as RFC 7306 5.1.1 defines it */
-static u64 expected_fetch_add(const struct rdmap_atomic *a, u64 old)
+static u64 compute_fetch_add(const struct rdmap_atomic *a, u64 old)
 {
 	u64 out = 0, bit;
 	u32 carry = 0, sum, i;
@@ -81,7 +81,7 @@ static u64 expected_fetch_add(const struct rdmap_atomic *a, u64 old)
 	return out;
 }
 
-static u64 expected_cmp_swap(const struct rdmap_atomic *a, u64 old)
+static u64 compute_cmp_swap(const struct rdmap_atomic *a, u64 old)
 {
 	u64 out = old, bit;
 	u32 i;
@@ -111,7 +111,7 @@ static void check_atomic(const u8 *p, u64 old)
 	if (why)
 		return;
 	MUST("atomic-result", rdmap_compute_atomic_result(&a, old) ==
-	     (code ? expected_cmp_swap(&a, old) : expected_fetch_add(&a, old)));
+	     (code ? compute_cmp_swap(&a, old) : compute_fetch_add(&a, old)));
 }
 
 static void check_atomic_response(const u8 *p)
@@ -143,13 +143,13 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (in.left >= len) {
 		struct input copy = in;
 
-		p = read_octets(&copy, &len);
+		p = read_bytes(&copy, &len);
 		check_read_request(p, h.msn);
 		free(p);
 	}
 	len = RDMAP_AREQ_LEN;
 	if (in.left >= len) {
-		p = read_octets(&in, &len);
+		p = read_bytes(&in, &len);
 		check_atomic(p, read_u64(&in));
 		free(p);
 	}

@@ -4,7 +4,7 @@
 
 #include "fuzz.h"
 
-static void replay(const char *dir, const char *name)
+static void replay_file(const char *dir, const char *name)
 {
 	static u8 octets[1 << 16];
 	char path[4096];
@@ -22,7 +22,7 @@ static void replay(const char *dir, const char *name)
 	LLVMFuzzerTestOneInput(octets, len);
 }
 
-static unsigned int replay_all(const char *path)
+static unsigned int replay_directory(const char *path)
 {
 	unsigned int inputs = 0;
 	struct dirent *entry;
@@ -35,7 +35,7 @@ static unsigned int replay_all(const char *path)
 	while ((entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
 			continue;
-		replay(path, entry->d_name);
+		replay_file(path, entry->d_name);
 		inputs++;
 	}
 	closedir(dir);
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 	unsigned int inputs = 0;
 
 	while (*++argv)
-		inputs += replay_all(*argv);
+		inputs += replay_directory(*argv);
 	printf("%u inputs\n", inputs);
 	return !inputs;
 }

@@ -78,13 +78,13 @@ static bool is_valid_response(const struct rdmap_req *req, const struct ddp_hdr 
 	       h->last == (req->done + len == r->len);
 }
 
-static void process_response(struct rdmap_reqq *q, struct model *m, struct input *in)
+static void check_received_response(struct rdmap_reqq *q, struct model *m, struct input *in)
 {
 	struct rdmap_req *req = rdmap_reqq_peek(q);
 	size_t len = read_u16(in);
 	struct ddp_hdr h;
 	enum iw_reason why;
-	u8 *p = read_octets(in, &len);
+	u8 *p = read_bytes(in, &len);
 
 	why = ddp_hdr_decode(&h, p, len);
 	free(p);
@@ -109,7 +109,7 @@ static void process_response(struct rdmap_reqq *q, struct model *m, struct input
  * Check that a correct response to the oldest request is accepted, in segments
  * of any size
  */
-static void check_right_response(struct rdmap_reqq *q, struct model *m, u32 piece)
+static void check_correct_response(struct rdmap_reqq *q, struct model *m, u32 piece)
 {
 	struct rdmap_req *req = rdmap_reqq_peek(q);
 	struct ddp_hdr h = { .tagged = true };
@@ -158,10 +158,10 @@ static void run_step(struct rdmap_reqq *q, struct model *m, struct input *in)
 		drop_from_model(m, n);
 		break;
 	case 4:
-		process_response(q, m, in);
+		check_received_response(q, m, in);
 		break;
 	case 5:
-		check_right_response(q, m, read_u8(in));
+		check_correct_response(q, m, read_u8(in));
 		break;
 	case 6:
 		check_atomic_response(q);

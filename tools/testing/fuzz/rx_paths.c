@@ -96,7 +96,7 @@ static void compare_results(const struct way *w)
 }
 
 /* Choose the size of skbs so that a stream consists of at most a few hundred skbs */
-static u32 pick_most(struct dice *d)
+static u32 pick_max_skb_len(struct dice *d)
 {
 	static const u32 sizes[] = { 1, 2, 7, 20, 100, 500, 1500, 5000, 40000 };
 	u32 most = sizes[roll_below(d, ARRAY_SIZE(sizes))];
@@ -114,7 +114,7 @@ static void count_reason(void)
 }
 
 /* Check that the runs used every fast path, and ended for many reasons */
-bool fuzz_summary(void)
+bool fuzz_check_coverage(void)
 {
 	u32 i, n = 0;
 
@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	cut = whole;
 	cut.name = "MPA, cut anywhere";
 	cut.cut = (struct cut) {
-		.dice.state = roll(&dice), .most = pick_most(&dice), .pieces = true,
+		.dice.state = roll(&dice), .most = pick_max_skb_len(&dice), .pieces = true,
 	};
 
 	/*

@@ -35,7 +35,7 @@ static struct scene sc;
 static struct kept kept[SSNS];		/* indexed by DDP-SSN */
 static u32 run;
 
-static void check_encoding(const struct sddp_control *c, const u8 *p, size_t len)
+static void check_control_encoding(const struct sddp_control *c, const u8 *p, size_t len)
 {
 	u8 again[SDDP_CONTROL_MAX];
 	size_t n = sddp_control_encode(again, sizeof(again), c);
@@ -70,7 +70,7 @@ static bool read_control(struct kept *k, const u8 *p, size_t len)
 		return false;
 	MUST("sctp-data", c.offer.pd_len <= DDP_PD_MAX && c.offer.ird <= 0x3fff &&
 	     c.offer.ord <= 0x3fff);
-	check_encoding(&c, p, len);
+	check_control_encoding(&c, p, len);
 	k->kind = c.kind;
 	k->enhanced = c.offer.enhanced;
 	return true;
@@ -94,7 +94,7 @@ static void send_allowed_chunks(void)
 		sddp_session_record_acked(s);
 }
 
-static void process_in_order(const struct kept *k)
+static void receive_in_order_chunk(const struct kept *k)
 {
 	bool over = sddp_session_is_over(&sc.session);
 	enum sddp_do what;
@@ -122,16 +122,16 @@ static void process_in_order(const struct kept *k)
 	MUST("sctp-stays-over", !over || sddp_session_is_over(&sc.session));
 }
 
-static void process_next_chunks(const struct kept *k)
+static void receive_consecutive_chunks(const struct kept *k)
 {
-	process_in_order(k);
+	receive_in_order_chunk(k);
 	for (sc.next++; kept[sc.next].run == run; sc.next++) {
-		process_in_order(&kept[sc.next]);
+		receive_in_order_chunk(&kept[sc.next]);
 		kept[sc.next].run = 0;
 	}
 }
 
-static void process_chunk(bool segment, const u8 *p, size_t len)
+static void receive_chunk(bool segment, const u8 *p, size_t len)
 {
 	struct kept k = { .kind = SDDP_KIND_SEGMENT };
 	u16 ssn, ahead;
@@ -147,7 +147,7 @@ static void process_chunk(bool segment, const u8 *p, size_t len)
 	switch (sddp_ssn_compare(sc.next, ssn)) {
 	case SDDP_SSN_NEXT:
 		MUST("sctp-now", !ahead);
-		process_next_chunks(&k);
+		receive_consecutive_chunks(&k);
 		break;
 	case SDDP_SSN_EARLY:
 		MUST("sctp-early", ahead && ahead < 32767);
@@ -182,8 +182,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		len = head & 0x7f;
 		if (len == 0x7f)
 			len = read_u16(&in);
-		p = read_octets(&in, &len);
-		process_chunk(head & 0x80, p, len);
+		p = read_bytes(&in, &len);
+		receive_chunk(head & 0x80, p, len);
 		free(p);
 	}
 	return 0;

@@ -22,13 +22,13 @@
 #define LENGTH_MAX	1024
 #define INPUT_SECONDS	20	/* time limit of one input */
 #define SHRINK_SECONDS	15	/* time limit for reducing the size of a failing input */
-#define MANY		1000	/* after this number of inputs fuzz_summary() must return true */
+#define MANY		1000	/* after this number of inputs fuzz_check_coverage() must return true */
 
 /*
  * A target may define this function, to print what the inputs have tested. It returns
  * false if that was not everything.
  */
-bool fuzz_summary(void) __attribute__((weak));
+bool fuzz_check_coverage(void) __attribute__((weak));
 
 struct inputs {
 	u64		seed;
@@ -76,14 +76,14 @@ static int run_inputs(const struct inputs *in)
 	}
 	alarm(0);
 	printf("seed %llu: %lu inputs\n", (unsigned long long)in->seed, *running - in->first);
-	if (!fuzz_summary || fuzz_summary() || *running - in->first < MANY)
+	if (!fuzz_check_coverage || fuzz_check_coverage() || *running - in->first < MANY)
 		return 0;
 	fprintf(stderr, "BROKEN: reached: the inputs do not test everything\n");
 	return 1;
 }
 
 /* Wait for a child process. Return: true if it has ended successfully */
-static bool has_succeeded(pid_t child)
+static bool wait_child_success(pid_t child)
 {
 	int status;
 
@@ -98,7 +98,7 @@ static bool run_in_child(const struct one *one, bool silent)
 	pid_t child = fork();
 
 	if (child)
-		return has_succeeded(child);
+		return wait_child_success(child);
 	if (silent) {
 		dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
 		dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -176,7 +176,7 @@ static int run_file(const char *path)
 	return !run_in_child(&one, false);
 }
 
-static unsigned long get_number_argument(int argc, char **argv, int which, unsigned long other)
+static unsigned long parse_number_argument(int argc, char **argv, int which, unsigned long other)
 {
 	return argc > which ? strtoul(argv[which], NULL, 0) : other;
 }
@@ -194,9 +194,9 @@ int main(int argc, char **argv)
 		return run_file(argv[1]);
 	in = (struct inputs) {
 		.seed = strtoull(argv[1], NULL, 0),
-		.first = get_number_argument(argc, argv, 2, 0),
-		.count = get_number_argument(argc, argv, 3, 1),
-		.until = time(NULL) + get_number_argument(argc, argv, 4, 1000000000),
+		.first = parse_number_argument(argc, argv, 2, 0),
+		.count = parse_number_argument(argc, argv, 3, 1),
+		.until = time(NULL) + parse_number_argument(argc, argv, 4, 1000000000),
 	};
 	running = mmap(NULL, sizeof(*running), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -205,7 +205,7 @@ int main(int argc, char **argv)
 	child = fork();
 	if (!child)
 		return run_inputs(&in);
-	if (has_succeeded(child))
+	if (wait_child_success(child))
 		return 0;
 	report_failure(argv[0], &in);
 	return 1;

@@ -90,7 +90,7 @@ static void send_frame(struct mpa_startup *su)
 }
 
 /* Pass the ULP's reply. Return: false if the reply does not fit into a frame */
-static bool pass_reply(struct mpa_startup *su, const struct plan *p)
+static bool pass_ulp_reply(struct mpa_startup *su, const struct plan *p)
 {
 	int err;
 
@@ -108,7 +108,7 @@ static bool pass_reply(struct mpa_startup *su, const struct plan *p)
  * Check that input is refused now: an initiator must not send anything before
  * our Reply
  */
-static void check_too_soon(struct mpa_startup *su, const struct input *in)
+static void check_early_input_is_refused(struct mpa_startup *su, const struct input *in)
 {
 	MUST("startup-too-soon", mpa_startup_process_input(su, in->p, in->left) < 0 &&
 	     mpa_startup_get_next_step(su) == MPA_WANT_CLOSE);
@@ -118,7 +118,7 @@ static void check_too_soon(struct mpa_startup *su, const struct input *in)
  * Pass @split bytes of input, or all of it if @split is 0. Return: false if all input has been
  * passed, true otherwise
  */
-static bool feed_input(struct mpa_startup *su, const struct plan *p, struct input *in,
+static bool pass_input(struct mpa_startup *su, const struct plan *p, struct input *in,
 		       u32 split)
 {
 	size_t need = mpa_startup_get_missing_len(su);
@@ -153,15 +153,15 @@ static bool run_step(struct mpa_startup *su, const struct plan *p,
 	switch (mpa_startup_get_next_step(su)) {
 	case MPA_WANT_OFFER:
 		if (p->early && !su->initiator && in->left) {
-			check_too_soon(su, in);
+			check_early_input_is_refused(su, in);
 			return true;
 		}
-		return !pass_reply(su, p);
+		return !pass_ulp_reply(su, p);
 	case MPA_WANT_WRITE:
 		send_frame(su);
 		return false;
 	case MPA_WANT_READ:
-		feed_input(su, p, in, split);
+		pass_input(su, p, in, split);
 		return false;
 	case MPA_WANT_RETRY:
 		if (!p->fall_back)
@@ -176,7 +176,7 @@ static bool run_step(struct mpa_startup *su, const struct plan *p,
 }
 
 /* Check that the result matches the peer's frame (RFC 5044 7.1, 6581 9) */
-static void check_agreed(const struct mpa_startup *su, const struct plan *p)
+static void check_agreed_parameters(const struct mpa_startup *su, const struct plan *p)
 {
 	const char *key = p->initiator ? MPA_KEY_REPLY : MPA_KEY_REQUEST;
 	u8 flags = su->hdr[MPA_HDR_FLAGS], rev = su->hdr[MPA_HDR_REV];
@@ -207,7 +207,7 @@ static void run_startup(struct mpa_startup *su, const struct plan *p, struct inp
 	MUST("startup-why", (su->why != IW_OK) ==
 	     (su->state == MPA_SU_CLOSE || su->state == MPA_SU_RETRY));
 	if (su->state == MPA_SU_ENTER)
-		check_agreed(su, p);
+		check_agreed_parameters(su, p);
 	MUST("startup-after", su->state == MPA_SU_OFFER ||
 	     !mpa_startup_process_input(su, (const u8 *)"more", 4));
 	MUST("startup-after-offer", su->state == MPA_SU_OFFER ||

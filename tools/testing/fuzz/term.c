@@ -11,7 +11,7 @@
 #define SEGMENT_QUOTED	(IW_QUOTE_M | IW_QUOTE_D)
 
 /* Compute the length in bytes of a Terminate from its quotation bits (RFC 5040 figure 8) */
-static size_t terminate_len(const u8 *p, size_t len)
+static size_t compute_terminate_len(const u8 *p, size_t len)
 {
 	size_t n = RDMAP_TERM_LEN;
 	u8 quote = p[RDMAP_TERM_HDRCT];
@@ -44,7 +44,7 @@ static size_t encode_terminate(const struct rdmap_term *t, u8 *p)
 	return n + t->rdma_len;
 }
 
-static void check_parse(const u8 *p, size_t len)
+static void check_parsing(const u8 *p, size_t len)
 {
 	u8 again[RDMAP_TERM_BUILD_MAX];
 	struct rdmap_term t;
@@ -52,7 +52,7 @@ static void check_parse(const u8 *p, size_t len)
 	size_t n;
 
 	MUST("term-short", (why == IW_OK) ==
-	     (len >= RDMAP_TERM_LEN && len >= terminate_len(p, len)));
+	     (len >= RDMAP_TERM_LEN && len >= compute_terminate_len(p, len)));
 	MUST("term-reason", why == IW_OK || why == IW_RDMAP_UNSPEC);
 	MUST("term-lengths", (!t.ddp_len || t.ddp_len == 14 ||
 			      t.ddp_len == 18) &&
@@ -63,7 +63,7 @@ static void check_parse(const u8 *p, size_t len)
 	if (why)
 		return;
 	n = encode_terminate(&t, again);
-	MUST("term-consumed", n <= len && n == terminate_len(p, len));
+	MUST("term-consumed", n <= len && n == compute_terminate_len(p, len));
 	MUST("term-again", again[0] == p[0] && again[1] == p[1] &&
 	     again[2] == (p[2] & 0xe0) && !memcmp(again + 4, p + 4, n - 4));
 }
@@ -87,7 +87,7 @@ static void read_fault(struct iw_failure *f, struct input *in)
 		f->rdma_len = 28;
 }
 
-static void check_build(const struct iw_failure *f)
+static void check_building(const struct iw_failure *f)
 {
 	const struct iw_reason_row *row = iw_reason_get_row(f->why);
 	u8 *p = malloc(RDMAP_TERM_BUILD_MAX);
@@ -99,7 +99,7 @@ static void check_build(const struct iw_failure *f)
 	if (len) {
 		p = realloc(p, len);
 		MUST("term-build-parse", rdmap_term_parse(&t, p, len) == IW_OK);
-		MUST("term-build-whole", terminate_len(p, len) == len);
+		MUST("term-build-whole", compute_terminate_len(p, len) == len);
 		MUST("term-build-code", t.layer == row->layer &&
 		     t.type == row->type && t.code == row->code);
 		MUST("term-build-ddp",
@@ -118,8 +118,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct input in = { data, size };
 	struct iw_failure f;
 
-	check_parse(data, size);
+	check_parsing(data, size);
 	read_fault(&f, &in);
-	check_build(&f);
+	check_building(&f);
 	return 0;
 }

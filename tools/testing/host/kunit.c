@@ -24,7 +24,7 @@ _Thread_local int host_held, host_reads, host_bh_off;
 /* number of calls of get_random_once(), see unit/linux/once.h */
 _Thread_local int host_seeds;
 
-void host_register(struct kunit_suite *const *s, size_t n)
+void host_register_suites(struct kunit_suite *const *s, size_t n)
 {
 	while (n--) {
 		if (suites_nr == SUITES_MAX)
@@ -33,20 +33,20 @@ void host_register(struct kunit_suite *const *s, size_t n)
 	}
 }
 
-void host_abort(void)
+void host_abort_case(void)
 {
 	longjmp(out_of_case, 1);
 }
 
-void host_values(const char *left, long long l, const char *right,
-		 long long r)
+void host_print_values(const char *left, long long l, const char *right,
+		       long long r)
 {
 	printf("    # %s: %lld (0x%llx), %s: %lld (0x%llx)\n", left, l, l,
 	       right, r, r);
 }
 
-void host_fail(struct kunit *test, const struct kunit_loc *loc,
-	       const char *fmt, ...)
+void host_fail_case(struct kunit *test, const struct kunit_loc *loc,
+		    const char *fmt, ...)
 {
 	va_list args;
 
@@ -62,10 +62,10 @@ void host_fail(struct kunit *test, const struct kunit_loc *loc,
 		printf("\n");
 	}
 	if (loc->fatal)
-		host_abort();
+		host_abort_case();
 }
 
-void host_skip(struct kunit *test, const char *fmt, ...)
+void host_skip_case(struct kunit *test, const char *fmt, ...)
 {
 	va_list args;
 
@@ -93,7 +93,7 @@ void *kunit_kzalloc(struct kunit *test, size_t size, gfp_t gfp)
 	return memset(kunit_kmalloc(test, size, gfp), 0, size);
 }
 
-static void free_all(struct kunit *test)
+static void free_allocations(struct kunit *test)
 {
 	struct block *b, *next;
 
@@ -108,8 +108,8 @@ static void free_all(struct kunit *test)
  * Run a case once; a case with parameters is run once for each of them. Fail the
  * case if it ends inside a lock, an RCU read-side section or a BH-off section.
  */
-static void run_once(struct kunit_suite *s, struct kunit_case *c,
-		     struct kunit *test)
+static void run_case_once(struct kunit_suite *s, struct kunit_case *c,
+			  struct kunit *test)
 {
 	test->priv = NULL;
 	if (!setjmp(out_of_case)) {
@@ -120,7 +120,7 @@ static void run_once(struct kunit_suite *s, struct kunit_case *c,
 	}
 	if (s->exit && !setjmp(out_of_case))
 		s->exit(test);
-	free_all(test);
+	free_allocations(test);
 	if (host_held || host_reads || host_bh_off) {
 		printf("    # %s: ends with %d locks, %d readers, BH off %d times\n",
 		       test->name, host_held, host_reads, host_bh_off);
@@ -131,20 +131,20 @@ static void run_once(struct kunit_suite *s, struct kunit_case *c,
 	host_bh_off = 0;
 }
 
-static void run_params(struct kunit_suite *s, struct kunit_case *c,
-		       struct kunit *test)
+static void run_case_with_params(struct kunit_suite *s, struct kunit_case *c,
+				 struct kunit *test)
 {
 	char desc[KUNIT_PARAM_DESC_SIZE] = "";
 	const void *p = NULL;
 
 	test->param = desc;
 	if (!c->generate_params) {
-		run_once(s, c, test);
+		run_case_once(s, c, test);
 		return;
 	}
 	while ((p = c->generate_params(p, desc))) {
 		test->param_value = p;
-		run_once(s, c, test);
+		run_case_once(s, c, test);
 		desc[0] = 0;
 	}
 }
@@ -153,7 +153,7 @@ static void run_case(struct kunit_suite *s, struct kunit_case *c)
 {
 	struct kunit test = { .name = c->name };
 
-	run_params(s, c, &test);
+	run_case_with_params(s, c, &test);
 	if (test.failed)
 		failed++;
 	else if (test.skipped)

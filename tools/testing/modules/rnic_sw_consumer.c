@@ -106,7 +106,7 @@ static int make_queue(struct queue *q, struct ib_pd *pd, u32 requests,
 	return err;
 }
 
-static void drop_queue(struct queue *q)
+static void destroy_queue(struct queue *q)
 {
 	ib_destroy_qp(q->qp);
 	ib_destroy_cq(q->cq);
@@ -157,7 +157,7 @@ static int get_handler_cpu_once(struct ib_pd *pd, u32 vector)
 		err = move_to_error(&q);
 	if (!err && !wait_for_completion_timeout(&q.told, 10 * HZ))
 		err = -ETIMEDOUT;
-	drop_queue(&q);
+	destroy_queue(&q);
 	return err ?: q.cpu;
 }
 
@@ -216,7 +216,7 @@ static int count_nested_calls(struct ib_pd *pd)
 		err = flush_two_queues(&one, &other);
 		ib_destroy_qp(other.qp);
 	}
-	drop_queue(&one);
+	destroy_queue(&one);
 	return err ?: atomic_read(&nested);
 }
 
@@ -302,7 +302,7 @@ static int make_full_queue(struct queue *q, struct ib_pd *pd,
 		return err;
 	err = post(q, REQUESTS);
 	if (err)
-		drop_queue(q);
+		destroy_queue(q);
 	return err;
 }
 
@@ -314,7 +314,7 @@ static int make_full_queues(struct seen *s)
 		return err;
 	err = make_full_queue(&s->sends, s->pd, post_sends);
 	if (err)
-		drop_queue(&s->receives);
+		destroy_queue(&s->receives);
 	return err;
 }
 
@@ -378,8 +378,8 @@ static void consumer_remove(struct ib_device *ib, void *data)
 	/* count first, because destroying the objects takes time */
 	unflushed = count_unflushed(s->sends.cq);
 	unflushed += count_unflushed(s->receives.cq);
-	drop_queue(&s->sends);
-	drop_queue(&s->receives);
+	destroy_queue(&s->sends);
+	destroy_queue(&s->receives);
 	ib_dealloc_pd(s->pd);
 	kfree(s);
 }

@@ -48,7 +48,7 @@ static void wait_while_held(struct buffer *b, enum exporter_hold how)
 
 /* Pages -------------------------------------------------------------------- */
 
-static void free_pages_of(struct buffer *b, struct page **pages)
+static void free_buffer_pages(struct buffer *b, struct page **pages)
 {
 	u32 i;
 
@@ -60,7 +60,7 @@ static void free_pages_of(struct buffer *b, struct page **pages)
 	kvfree(pages);
 }
 
-static struct page **new_pages(struct buffer *b)
+static struct page **alloc_buffer_pages(struct buffer *b)
 {
 	struct page **pages = kvcalloc(b->n, sizeof(*pages), GFP_KERNEL);
 	u32 i;
@@ -68,7 +68,7 @@ static struct page **new_pages(struct buffer *b)
 	for (i = 0; pages && i < b->n; i++) {
 		pages[i] = alloc_page(GFP_KERNEL | __GFP_ZERO);
 		if (!pages[i]) {
-			free_pages_of(b, pages);
+			free_buffer_pages(b, pages);
 			return NULL;
 		}
 	}
@@ -140,7 +140,7 @@ static void exporter_unmap(struct dma_buf_attachment *a, struct sg_table *sgt,
 {
 }
 
-static int exporter_begin(struct dma_buf *dmabuf, enum dma_data_direction dir)
+static int exporter_begin_cpu_access(struct dma_buf *dmabuf, enum dma_data_direction dir)
 {
 	struct buffer *b = dmabuf->priv;
 	int err = 0;
@@ -159,7 +159,7 @@ static int exporter_begin(struct dma_buf *dmabuf, enum dma_data_direction dir)
 	return 0;
 }
 
-static int exporter_end(struct dma_buf *dmabuf, enum dma_data_direction dir)
+static int exporter_end_cpu_access(struct dma_buf *dmabuf, enum dma_data_direction dir)
 {
 	struct buffer *b = dmabuf->priv;
 
@@ -231,8 +231,8 @@ static void exporter_release(struct dma_buf *dmabuf)
 
 	WARN_ON(atomic_read(&b->attached) || atomic_read(&b->mapped) ||
 		atomic_read(&b->begun) || atomic_read(&b->pinned));
-	free_pages_of(b, b->pages);
-	free_pages_of(b, b->shadow);
+	free_buffer_pages(b, b->pages);
+	free_buffer_pages(b, b->shadow);
 	kfree(b);
 }
 
@@ -241,8 +241,8 @@ static void exporter_release(struct dma_buf *dmabuf)
 	.detach			= exporter_detach,		\
 	.map_dma_buf		= exporter_map,			\
 	.unmap_dma_buf		= exporter_unmap,		\
-	.begin_cpu_access	= exporter_begin,		\
-	.end_cpu_access		= exporter_end,			\
+	.begin_cpu_access	= exporter_begin_cpu_access,		\
+	.end_cpu_access		= exporter_end_cpu_access,			\
 	.mmap			= exporter_mmap,		\
 	.release		= exporter_release
 
@@ -275,12 +275,12 @@ static const struct dma_buf_ops *choose_ops(u32 flags)
 
 static void free_buffer(struct buffer *b)
 {
-	free_pages_of(b, b->pages);
-	free_pages_of(b, b->shadow);
+	free_buffer_pages(b, b->pages);
+	free_buffer_pages(b, b->shadow);
 	kfree(b);
 }
 
-static struct buffer *new_buffer(const struct exporter_new *arg)
+static struct buffer *alloc_buffer(const struct exporter_new *arg)
 {
 	struct buffer *b = kzalloc(sizeof(*b), GFP_KERNEL);
 
@@ -288,9 +288,9 @@ static struct buffer *new_buffer(const struct exporter_new *arg)
 		return NULL;
 	b->n = arg->pages;
 	b->flags = arg->flags;
-	b->pages = new_pages(b);
+	b->pages = alloc_buffer_pages(b);
 	if (b->flags & EXPORTER_SHADOW)
-		b->shadow = new_pages(b);
+		b->shadow = alloc_buffer_pages(b);
 	if (!b->pages || (b->flags & EXPORTER_SHADOW && !b->shadow)) {
 		free_buffer(b);
 		return NULL;
@@ -298,7 +298,7 @@ static struct buffer *new_buffer(const struct exporter_new *arg)
 	return b;
 }
 
-static int do_new(const struct exporter_new *arg)
+static int create_buffer(const struct exporter_new *arg)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
 	struct buffer *b;
@@ -306,7 +306,7 @@ static int do_new(const struct exporter_new *arg)
 
 	if (!arg->pages || arg->pages > PAGES_MOST)
 		return -EINVAL;
-	b = new_buffer(arg);
+	b = alloc_buffer(arg);
 	if (!b)
 		return -ENOMEM;
 	info.ops = choose_ops(arg->flags);
@@ -341,9 +341,9 @@ static int remove_mappings(struct buffer *b)
 	return atomic_read(&b->mapped) ? -EBUSY : 0;
 }
 
-static int do_move(struct buffer *b)
+static int move_buffer(struct buffer *b)
 {
-	struct page **pages = new_pages(b), **old = pages;
+	struct page **pages = alloc_buffer_pages(b), **old = pages;
 	int err;
 
 	if (!pages)
@@ -357,11 +357,11 @@ static int do_move(struct buffer *b)
 		atomic_inc(&b->moves);
 	}
 	dma_resv_unlock(b->dmabuf->resv);
-	free_pages_of(b, old);
+	free_buffer_pages(b, old);
 	return err;
 }
 
-static int do_revoke(struct buffer *b)
+static int revoke_buffer(struct buffer *b)
 {
 	struct page **old = NULL;
 	int err;
@@ -371,17 +371,17 @@ static int do_revoke(struct buffer *b)
 	if (!err)
 		swap(b->pages, old);
 	dma_resv_unlock(b->dmabuf->resv);
-	free_pages_of(b, old);
+	free_buffer_pages(b, old);
 	return err;
 }
 
-static void do_hold(struct buffer *b, u32 how)
+static void set_hold(struct buffer *b, u32 how)
 {
 	WRITE_ONCE(b->held, how);
 	wake_up_all(&held_wq);
 }
 
-static void do_info(struct buffer *b, struct exporter_info *info)
+static void fill_info(struct buffer *b, struct exporter_info *info)
 {
 	info->attached = atomic_read(&b->attached);
 	info->mapped = atomic_read(&b->mapped);
@@ -400,24 +400,24 @@ union exporter_arg {
 	struct exporter_held	held;
 };
 
-static int do_request(struct buffer *b, unsigned int cmd, union exporter_arg *arg)
+static int run_request(struct buffer *b, unsigned int cmd, union exporter_arg *arg)
 {
 	switch (cmd) {
 	case EXPORTER_MOVE:
-		return do_move(b);
+		return move_buffer(b);
 	case EXPORTER_REVOKE:
-		return do_revoke(b);
+		return revoke_buffer(b);
 	case EXPORTER_INFO:
-		do_info(b, &arg->info);
+		fill_info(b, &arg->info);
 		return 0;
 	case EXPORTER_HOLD:
-		do_hold(b, arg->held.how);
+		set_hold(b, arg->held.how);
 		return 0;
 	}
 	return -ENOTTY;
 }
 
-static int do_buffer_request(unsigned int cmd, union exporter_arg *arg)
+static int run_request_on_fd(unsigned int cmd, union exporter_arg *arg)
 {
 	struct dma_buf *dmabuf = dma_buf_get(arg->fd);
 	int err = -EINVAL;
@@ -425,7 +425,7 @@ static int do_buffer_request(unsigned int cmd, union exporter_arg *arg)
 	if (IS_ERR(dmabuf))
 		return PTR_ERR(dmabuf);
 	if (dmabuf->owner == THIS_MODULE)
-		err = do_request(dmabuf->priv, cmd, arg);
+		err = run_request(dmabuf->priv, cmd, arg);
 	dma_buf_put(dmabuf);
 	return err;
 }
@@ -440,8 +440,8 @@ static long exporter_ioctl(struct file *file, unsigned int cmd, unsigned long p)
 	    copy_from_user(&arg, user, _IOC_SIZE(cmd)))
 		return -EFAULT;
 	if (cmd == EXPORTER_NEW)
-		return do_new(&arg.new);
-	err = do_buffer_request(cmd, &arg);
+		return create_buffer(&arg.new);
+	err = run_request_on_fd(cmd, &arg);
 	if (!err && _IOC_DIR(cmd) & _IOC_READ &&
 	    copy_to_user(user, &arg, _IOC_SIZE(cmd)))
 		err = -EFAULT;

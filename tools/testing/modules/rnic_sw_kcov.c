@@ -116,7 +116,7 @@ static notrace unsigned long find_shown(unsigned long pc)
  * Append @n words, and drop them if the buffer is full. Several CPUs can append to the
  * buffer of a remote file, so each entry is reserved before it is written.
  */
-static notrace void append(struct cover *c, const unsigned long *entry, unsigned int n)
+static notrace void append_entry(struct cover *c, const unsigned long *entry, unsigned int n)
 {
 	unsigned long at, i, count = atomic_long_read(c->area);
 
@@ -129,15 +129,15 @@ static notrace void append(struct cover *c, const unsigned long *entry, unsigned
 		atomic_long_set(&c->area[at + i], entry[i]);
 }
 
-static notrace void append_if(struct cover *c, unsigned int mode,
-			      const unsigned long *entry, unsigned int n)
+static notrace void append_entry_if_mode(struct cover *c, unsigned int mode,
+					 const unsigned long *entry, unsigned int n)
 {
 	if (READ_ONCE(c->mode) == mode)
-		append(c, entry, n);
+		append_entry(c, entry, n);
 }
 
 /* Record what the caller executes: a task, a softirq or a kernel thread */
-static notrace void record(unsigned int mode, const unsigned long *entry, unsigned int n)
+static notrace void record_entry(unsigned int mode, const unsigned long *entry, unsigned int n)
 {
 	struct cover *c;
 
@@ -146,11 +146,11 @@ static notrace void record(unsigned int mode, const unsigned long *entry, unsign
 	if (!in_task() || current->flags & PF_KTHREAD) {
 		if (!in_hardirq() && !in_nmi())
 			list_for_each_entry_rcu(c, &remotes, in_remotes, true)
-				append_if(c, mode, entry, n);
+				append_entry_if_mode(c, mode, entry, n);
 	} else {
 		hash_for_each_possible_rcu_notrace(tasks, c, by_task, (unsigned long)current)
 			if (c->task == current)
-				append_if(c, mode, entry, n);
+				append_entry_if_mode(c, mode, entry, n);
 	}
 	preempt_enable_notrace();
 }
@@ -166,7 +166,7 @@ notrace void __sanitizer_cov_trace_pc(void)
 		return;
 	if (!test_bit(at, seen))
 		set_bit(at, seen);
-	record(KCOV_TRACE_PC, &pc, 1);
+	record_entry(KCOV_TRACE_PC, &pc, 1);
 }
 EXPORT_SYMBOL(__sanitizer_cov_trace_pc);
 
@@ -174,7 +174,7 @@ static notrace void record_cmp(unsigned long type, u64 a, u64 b, unsigned long p
 {
 	const unsigned long entry[CMP_WORDS] = { type, a, b, SHOWN_START + find_shown(pc) };
 
-	record(KCOV_TRACE_CMP, entry, CMP_WORDS);
+	record_entry(KCOV_TRACE_CMP, entry, CMP_WORDS);
 }
 
 #define TRACE_CMP(name, type, flags)					\
@@ -293,7 +293,7 @@ static int cover_init_trace(struct cover *c, unsigned long words)
 	return c->area ? 0 : -ENOMEM;
 }
 
-static int cover_call(struct cover *c, unsigned int cmd, unsigned long arg)
+static int cover_run_ioctl(struct cover *c, unsigned int cmd, unsigned long arg)
 {
 	switch (cmd) {
 	case KCOV_INIT_TRACE:
@@ -318,7 +318,7 @@ static long cover_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
 	long err;
 
 	mutex_lock(&c->lock);
-	err = cover_call(c, cmd, arg);
+	err = cover_run_ioctl(c, cmd, arg);
 	mutex_unlock(&c->lock);
 	return err;
 }

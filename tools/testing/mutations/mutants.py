@@ -33,7 +33,7 @@ ASIDE = re.compile(r"(trace_|pr_|lockdep_|might_|MODULE_|smp_)\w*|"
                    r"BUILD_BUG_ON|static_assert|barrier")
 
 
-def tokens(text):
+def tokenize_code(text):
     """Return the tokens that the compiler sees, without preprocessor lines. An operator of several
     characters is one token."""
     found = []
@@ -53,7 +53,7 @@ class File:
     """The tokens of a file, the matching bracket and the depth of each."""
 
     def __init__(self, text):
-        self.text, self.all = text, tokens(text)
+        self.text, self.all = text, tokenize_code(text)
         self.closer, self.depth = {}, []
         opened = []
         for i, token in enumerate(self.all):
@@ -84,7 +84,7 @@ class File:
         return out
 
 
-def _operator(file, i):
+def _find_operator_mutants(file, i):
     token = file.all[i]
     before = file.all[i - 1] if i else None
     if token.kind not in Operator or not before:
@@ -96,7 +96,7 @@ def _operator(file, i):
             yield Mutant(*file.get_span(i, i), new, "operator")
 
 
-def _constant(file, i):
+def _find_constant_mutants(file, i):
     text = file.get_text(i)
     if text in ("true", "false"):
         yield Mutant(*file.get_span(i, i), "false" if text == "true" else "true", "constant")
@@ -110,14 +110,14 @@ def _constant(file, i):
         yield Mutant(*file.get_span(i, i), digits + match[3], "constant")
 
 
-def _condition(file, i):
+def _find_condition_mutants(file, i):
     if (file.all[i].kind in Keyword and file.get_text(i) in ("if", "while") and
             i + 1 in file.closer):
         start, end = file.get_span(i + 1, file.closer[i + 1])
         yield Mutant(start, end, f"(!{file.text[start:end]})", "condition")
 
 
-def _statement(file, i):
+def _find_statement_mutants(file, i):
     """Yield a mutant without a call or an assignment."""
     if not file.is_name(i) or file.get_text(i - 1) not in ("{", "}", ";", ")", "else", ":"):
         return
@@ -138,12 +138,12 @@ def _statement(file, i):
         yield Mutant(start, stop, ";" + "\n" * file.text.count("\n", start, stop), "statement")
 
 
-def _sort(argument):
+def _classify_argument(argument):
     """Return the sort of an argument. Swapping arguments of different sorts would not compile."""
     return argument[0] if argument[0] in '&"' else re.match("struct |NULL|", argument)[0]
 
 
-def _arguments(file, i):
+def _find_argument_mutants(file, i):
     """Yield mutants with two adjacent arguments swapped."""
     if not file.is_call(i) or file.get_text(i) in EITHER:
         return
@@ -156,27 +156,28 @@ def _arguments(file, i):
     for a, b, c in zip(starts, starts[1:], starts[2:]):
         one, two = file.get_span(a, b - 2), file.get_span(b, c - 2)
         first, second = file.text[slice(*one)], file.text[slice(*two)]
-        if first != second and _sort(first) == _sort(second):
+        if first != second and _classify_argument(first) == _classify_argument(second):
             yield Mutant(one[0], two[1], second + file.text[one[1]:two[0]] + first, "arguments")
 
 
-def mutants(text):
+def find_mutants(text):
     """Return all mutants of a file, in file order."""
     file = File(text)
     aside = file.find_unchanged_tokens()
     found = []
     for i, depth in enumerate(file.depth):
         if "{" in depth and i not in aside:
-            for kind in (_operator, _constant, _condition, _statement, _arguments):
+            for kind in (_find_operator_mutants, _find_constant_mutants, _find_condition_mutants,
+                         _find_statement_mutants, _find_argument_mutants):
                 found += kind(file, i)
     return found
 
 
-def broken(text, mutant):
+def apply_mutant(text, mutant):
     return text[:mutant.start] + mutant.new + text[mutant.end:]
 
 
-def broken_function(text, mutant):
+def apply_mutant_to_function(text, mutant):
     """Return the text from the end of the previous function to the end of the changed one: the
     changed function, with the comments above it."""
     first = text.rfind("\n}", 0, mutant.start) + 1
@@ -188,14 +189,14 @@ def _draw_lots(seed, path, text):
     """Yield (lot, path, Mutant). The lot depends on the change, not on its position, so that
     changes elsewhere do not affect the draw."""
     seen = collections.Counter()
-    for mutant in mutants(text):
-        what = (path, *in_words(text, mutant))
+    for mutant in find_mutants(text):
+        what = (path, *get_changed_lines(text, mutant))
         seen[what] += 1
         lot = hashlib.sha256("\0".join((str(seed), *what, str(seen[what]))).encode()).digest()
         yield lot, path, mutant
 
 
-def draw(seed, texts):
+def draw_mutants(seed, texts):
     """Yield (path, Mutant), one of each directory in turn, until none are left. texts: {path:
     text}. A longer draw begins with the same mutants."""
     piles = collections.defaultdict(list)
@@ -209,12 +210,13 @@ def draw(seed, texts):
                 yield piles[directory].pop()[1:]
 
 
-def diff(path, text, mutant):
+def format_diff(path, text, mutant):
     return "".join(difflib.unified_diff(
-        text.splitlines(True), broken(text, mutant).splitlines(True), "a/" + path, "b/" + path))
+        text.splitlines(True), apply_mutant(text, mutant).splitlines(True), "a/" + path, "b/" +
+        path))
 
 
-def in_words(text, mutant):
+def get_changed_lines(text, mutant):
     """Return the lines before and after the change, independent of their position."""
     first = text.rfind("\n", 0, mutant.start) + 1
     last = text.find("\n", mutant.end)

@@ -23,20 +23,20 @@ class Shop:
             shutil.rmtree(f"{self.where}/{name}", ignore_errors=True)
             os.makedirs(f"{self.where}/{name}")
         for path in glob.glob(tree + "/providers/rnic_sw/**/*.[ch]", recursive=True):
-            shutil.copy(path, self.source(os.path.relpath(path, tree)))
+            shutil.copy(path, self.get_copy_path(os.path.relpath(path, tree)))
         said = subprocess.run([tree + "/scripts/build-provider", "--test-flags"], check=True,
                               stdout=subprocess.PIPE, text=True).stdout.splitlines()
         # removing a statement may leave an if without a body
         self.compiling, self.linking = said[0].split() + ["-Wno-empty-body"], said[1].split()
         self.files = sorted(glob.glob(self.where + "/src/**/*.c", recursive=True))
-        if not all(self.compiled(file) for file in self.files) or self.tests(60):
+        if not all(self.try_compile(file) for file in self.files) or self.run_unit_tests(60):
             raise SystemExit(f"mutate: the provider fails its unit tests: {self.where}")
 
-    def source(self, path):
+    def get_copy_path(self, path):
         """Return the path of the copy of a file of the tree."""
         return f"{self.where}/src/{os.path.relpath(path, 'providers/rnic_sw')}"
 
-    def compiled(self, file):
+    def try_compile(self, file):
         return not subprocess.run(["cc", *self.compiling, "-c", "-o", file[:-1] + "o", file],
                                   stderr=subprocess.DEVNULL, check=False).returncode
 
@@ -47,7 +47,7 @@ class Shop:
         with open(bare, "rb") as out:
             return out.read()
 
-    def tests(self, limit):
+    def run_unit_tests(self, limit):
         """Return the test that detects a mutant, or a false value."""
         program = self.where + "/test"
         subprocess.run(["cc", *self.compiling, "-o", program,
@@ -60,7 +60,7 @@ class Shop:
         words = [line for line in done.stderr.splitlines() if line.strip(" =")]
         return done.returncode and "unit tests: " + (words or ["they crash"])[0].split(self.where)[-1]
 
-    def threads(self):
+    def run_thread_sanitizer(self):
         """Return what ThreadSanitizer detects, or a false value."""
         program = self.where + "/threads"
         flags = " ".join(self.compiling).replace("address,undefined", "thread").split()
@@ -80,15 +80,15 @@ class Shop:
         """Run the tests on a mutant. Return {"void": True} if it does not change the object
         code, else {"by": the test that detected it, or ""}."""
         # pylint: disable=unused-argument
-        file = self.source(path)
+        file = self.get_copy_path(path)
         whole = self.read_object_code(file)
         with open(file, "w", encoding="utf-8") as out:
-            out.write(mutants.broken(text, mutant))
+            out.write(mutants.apply_mutant(text, mutant))
         try:
-            if not self.compiled(file) or self.read_object_code(file) == whole:
+            if not self.try_compile(file) or self.read_object_code(file) == whole:
                 return {"void": True}
-            return {"by": self.tests(30) or self.threads() or ""}
+            return {"by": self.run_unit_tests(30) or self.run_thread_sanitizer() or ""}
         finally:
             with open(file, "w", encoding="utf-8") as out:
                 out.write(text)
-            self.compiled(file)
+            self.try_compile(file)

@@ -17,7 +17,7 @@ LIMIT = 900
 RESULT = re.compile(r"\.\.\. .*?(ok|skipped|FAIL|ERROR|unexpected success|expected failure)\b", re.M | re.S)
 
 
-def unpack(directory):
+def unpack_tests(directory):
     """Copy the installed tests, which Debian compresses; return False if there are none."""
     if not os.path.isdir(TESTS):
         return False
@@ -37,10 +37,10 @@ def environment():
     return {**os.environ, "PYTHONPATH": f"{BUILT}/python", "RDMAV_DRIVERS": drivers}
 
 
-def count(dev, gid, out):
+def count_results(dev, gid, out):
     """Return the numbers of tests that pass, fail, and are skipped; None if nothing was run."""
     directory = f"{out}/pyverbs"
-    if not unpack(directory):
+    if not unpack_tests(directory):
         return None
     command = ["timeout", "-k", "5", str(LIMIT), "/usr/bin/python3", f"{directory}/tests/run_tests.py",
                "--dev", dev, "--port", "1", "--gid", str(gid), "-v"]

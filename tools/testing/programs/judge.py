@@ -33,7 +33,7 @@ CLASSES = [(re.compile(pattern, re.I), words) for pattern, words in (
 )]
 
 
-def logs(run):
+def join_logs(run):
     return "\n".join(run[side]["log"] for side in ("client", "server") if side in run)
 
 
@@ -57,10 +57,10 @@ def is_good(row, run):
 
 
 def is_noise(run):
-    return bool(NOISE.search(logs(run)))
+    return bool(NOISE.search(join_logs(run)))
 
 
-def quoted(line):
+def quote_line(line):
     """Return a line of output as a literal."""
     line = re.sub(r"[^ -~]", " ", line).replace("`", "'")
     line = re.sub(r"\b0x[0-9a-f]{3,}\b", "0x...", " ".join(line.split()))
@@ -87,35 +87,35 @@ def describe_end(row, run):
     return "the output does not show that the program has worked"
 
 
-def reason(row, run):
+def describe_failure(row, run):
     """Say in words why a run has failed, and quote what the program printed."""
     if run["kernel"]:
-        return f"the kernel reports a fault: {quoted(run['kernel'][0])}"
+        return f"the kernel reports a fault: {quote_line(run['kernel'][0])}"
     for pattern, words in [row.partial] if row.partial else []:
-        if has_proof(row, run) and re.search(pattern, logs(run)):
-            return f"{words}: {quoted(pattern)}"
-    known = find_class(logs(run))
+        if has_proof(row, run) and re.search(pattern, join_logs(run)):
+            return f"{words}: {quote_line(pattern)}"
+    known = find_class(join_logs(run))
     if known:
         late = any(run[side]["status"] is None for side in ("client", "server")
                    if side in run and not (side == "server" and row.stays))
-        return f"{known[0]}: {quoted(known[1])}" + (f"; no end within {row.limit} s" if late else "")
+        return f"{known[0]}: {quote_line(known[1])}" + (f"; no end within {row.limit} s" if late else "")
     lines = [line for line in run["client"]["log"].splitlines() if line.strip()]
     end = describe_end(row, run)
-    return f"{end}; the last line is {quoted(lines[-1])}" if lines else f"{end} and prints nothing"
+    return f"{end}; the last line is {quote_line(lines[-1])}" if lines else f"{end} and prints nothing"
 
 
 def is_partial(row, run):
     """Check whether a run has passed its data, and then failed by a known fault of the program."""
     return bool(row.partial and has_proof(row, run) and is_quiet(row, run) and not run["kernel"] and
-                re.search(row.partial[0], logs(run)))
+                re.search(row.partial[0], join_logs(run)))
 
 
-def verdict(row, runs):
+def judge_runs(row, runs):
     """Return the cell of the table for the runs of a row, and the reason for a footnote or ""."""
     if not runs:
         return "not run", ""
     good = [run for run in runs if is_good(row, run)]
     bad = [run for run in runs if not is_good(row, run)]
     if good:
-        return "yes", f"only in {len(good)} of {len(runs)} runs; in the other one, {reason(row, bad[0])}" if bad else ""
-    return ("partly" if is_partial(row, runs[-1]) else "no"), reason(row, runs[-1])
+        return "yes", f"only in {len(good)} of {len(runs)} runs; in the other one, {describe_failure(row, bad[0])}" if bad else ""
+    return ("partly" if is_partial(row, runs[-1]) else "no"), describe_failure(row, runs[-1])

@@ -22,19 +22,19 @@ class Notes:
     def __init__(self):
         self.words = []
 
-    def mark(self, words):
+    def add_note(self, words):
         if not words:
             return ""
         if words not in self.words:
             self.words.append(words)
         return f" [{self.words.index(words) + 1}]_"
 
-    def lines(self):
+    def format_lines(self):
         for number, words in enumerate(self.words, 1):
-            yield from wrapped(f".. [{number}] ", words[0].upper() + words[1:])
+            yield from wrap_paragraph(f".. [{number}] ", words[0].upper() + words[1:])
 
 
-def wrapped(first, words):
+def wrap_paragraph(first, words):
     """Yield the lines of a paragraph, without breaking a literal."""
     pieces, literal = [], False
     for piece in words.split("``"):
@@ -50,27 +50,28 @@ def wrapped(first, words):
     yield line
 
 
-def cell(results, driver, row, notes):
+def format_cell(results, driver, row, notes):
     runs = results["drivers"].get(driver, {}).get(row.name)
-    word, why = judge.verdict(row, runs or [])
-    return word + notes.mark(why)
+    word, why = judge.judge_runs(row, runs or [])
+    return word + notes.add_note(why)
 
 
-def simple_table(head, body):
+def format_simple_table(head, body):
     widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
     rule = "  ".join("=" * width for width in widths)
     lines = ["  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in (head, *body)]
     return [rule, lines[0], rule, *lines[1:], rule]
 
 
-def table(results, connects, notes):
-    body = [[row.name, *(cell(results, driver, row, notes) for driver in DRIVERS), SHOWS[row.shows]]
+def format_results(results, connects, notes):
+    body = [[row.name, *(format_cell(results, driver, row, notes) for driver in DRIVERS),
+             SHOWS[row.shows]]
             for row in ROWS if row.connects == connects and
             any(row.name in cells for cells in results["drivers"].values())]
-    return simple_table(["program", *DRIVERS, "checked"], body)
+    return format_simple_table(["program", *DRIVERS, "checked"], body)
 
 
-def counts(results):
+def format_test_counts(results):
     """Return the table of rdma-core's tests, or nothing if they were not run."""
     found = {driver: cells[core_tests.NAME] for driver, cells in results["drivers"].items()
              if cells.get(core_tests.NAME)}
@@ -80,19 +81,20 @@ def counts(results):
         return []
     late = [f"On {driver} the tests did not end within {core_tests.LIMIT} s." for driver in found
             if not found[driver]["complete"]]
-    return ["", *heading("rdma-core's Python tests"), *simple_table(["tests that", *DRIVERS], body),
+    return ["", *format_heading("rdma-core's Python tests"),
+            *format_simple_table(["tests that", *DRIVERS], body),
             *(["", *late] if late else [])]
 
 
-def heading(text):
+def format_heading(text):
     return [text, "=" * len(text), ""]
 
 
-def broken(results):
+def list_broken_rows(results):
     """Return the rows that have to work on rnic_sw and do not."""
     cells = results["drivers"].get("rnic_sw", {})
     return [row.name for row in ROWS if row.must and row.name in cells and
-            judge.verdict(row, cells[row.name])[0] not in ("yes", "partly")]
+            judge.judge_runs(row, cells[row.name])[0] not in ("yes", "partly")]
 
 
 def main():
@@ -103,15 +105,16 @@ def main():
         text = f.read().split(BEGIN)[0] + BEGIN
     notes, lines = Notes(), []
     for connects in (BY_HAND, BY_CM):
-        lines += ["", *heading(HEADINGS[connects]), *table(results, connects, notes)]
-    lines += [*counts(results), "", *heading("Reasons"), *notes.lines()]
+        lines += ["", *format_heading(HEADINGS[connects]),
+                  *format_results(results, connects, notes)]
+    lines += [*format_test_counts(results), "", *format_heading("Reasons"), *notes.format_lines()]
     known = [f"Linux {results['kernel']}", *(f"{a} {b}" for a, b in zip(versions[::2], versions[1::2]))]
     if "valkey" in results:
         known.append(f"valkey {results['valkey']}")
-    lines += ["", *heading("Versions"), *wrapped("", ", ".join(known) + ".")]
+    lines += ["", *format_heading("Versions"), *wrap_paragraph("", ", ".join(known) + ".")]
     with open(page, "w", encoding="utf-8") as f:
         f.write(text + "\n".join(line.rstrip() for line in lines) + "\n")
-    bad = broken(results)
+    bad = list_broken_rows(results)
     for name in bad:
         print(f"page: on rnic_sw this program has to work, and does not: {name}", file=sys.stderr)
     return 1 if bad else 0

@@ -38,39 +38,39 @@ class Lab:
         self.faults = 0
 
     def __enter__(self):
-        run("modprobe", {"rxe": "rdma_rxe"}.get(self.driver, self.driver))
-        run("ip", "link", "add", NET, "type", "dummy")
-        run("ip", "addr", "add", f"{ADDRESS}/24", "dev", NET)
-        run("ip", "link", "set", NET, "up")
-        run("rdma", "link", "add", self.dev, "type", self.driver, "netdev", NET)
+        run_command("modprobe", {"rxe": "rdma_rxe"}.get(self.driver, self.driver))
+        run_command("ip", "link", "add", NET, "type", "dummy")
+        run_command("ip", "addr", "add", f"{ADDRESS}/24", "dev", NET)
+        run_command("ip", "link", "set", NET, "up")
+        run_command("rdma", "link", "add", self.dev, "type", self.driver, "netdev", NET)
         self.gid = find_gid(self.dev)
-        self.faults = len(kernel_faults())
+        self.faults = len(read_kernel_faults())
         return self
 
     def __exit__(self, *_):
         subprocess.run(["timeout", "60", "ip", "link", "del", NET], check=False)
 
-    def words(self, row, directory):
+    def make_placeholders(self, row, directory):
         self.port += 1
         return {"dev": self.dev, "net": NET, "addr": ADDRESS, "gid": self.gid, "lib": LIB, "dir": directory,
                 "port": row.port or self.port, "valkey": self.valkey}
 
-    def new_faults(self):
-        found = kernel_faults()
+    def read_new_faults(self):
+        found = read_kernel_faults()
         new, self.faults = found[self.faults:], len(found)
         return new
 
 
-def run(*command):
+def run_command(*command):
     subprocess.run(command, check=True)
 
 
-def output(*command):
+def read_output(*command):
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
-def kernel_faults():
-    return [line for line in output("dmesg").splitlines() if FAULT.search(line)]
+def read_kernel_faults():
+    return [line for line in read_output("dmesg").splitlines() if FAULT.search(line)]
 
 
 def find_gid(dev):
@@ -90,13 +90,13 @@ def find_gid(dev):
     return 0
 
 
-def start(command, log):
+def start_process(command, log):
     with open(log, "w", encoding="utf-8") as f:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.STDOUT,
                                 start_new_session=True)
 
 
-def stop(process):
+def kill_process(process):
     """Kill a process and its children. A process that cannot be killed is left."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
@@ -105,30 +105,30 @@ def stop(process):
         pass
 
 
-def wait(process, limit):
+def wait_or_kill(process, limit):
     """Wait for a process, and kill it at the time limit. Return its status, None for killed."""
     try:
         status = process.wait(limit)
     except subprocess.TimeoutExpired:
         status = None
-    stop(process)
+    kill_process(process)
     return status
 
 
-def listens(port):
+def is_listening(port):
     """Check whether a program listens on a port, by a socket or by rdma_cm."""
-    if output("ss", "-Htln", f"sport = :{port}").strip():
+    if read_output("ss", "-Htln", f"sport = :{port}").strip():
         return True
-    return re.search(rf"state LISTEN.*:{port}\b", output("rdma", "resource", "show", "cm_id")) is not None
+    return re.search(rf"state LISTEN.*:{port}\b", read_output("rdma", "resource", "show", "cm_id")) is not None
 
 
 def wait_listening(process, port):
     end = time.monotonic() + LISTEN_TIME
-    while process.poll() is None and time.monotonic() < end and not listens(port):
+    while process.poll() is None and time.monotonic() < end and not is_listening(port):
         time.sleep(0.1)
 
 
-def read(path):
+def read_file(path):
     with open(path, encoding="utf-8", errors="replace") as f:
         return f.read(200000)
 
@@ -136,19 +136,19 @@ def read(path):
 def run_once(lab, row, directory):
     """Run both sides of a row, and return the run as judge.py describes it."""
     os.makedirs(directory, exist_ok=True)
-    words = lab.words(row, directory)
+    words = lab.make_placeholders(row, directory)
     result, server = {}, None
     if row.server:
-        server = start(shlex.split(row.server.format(**words)), f"{directory}/server.log")
+        server = start_process(shlex.split(row.server.format(**words)), f"{directory}/server.log")
         wait_listening(server, words["port"])
-    client = start(shlex.split(row.client.format(**words)), f"{directory}/client.log")
-    status = wait(client, row.limit)
-    result["client"] = {"status": status, "log": read(f"{directory}/client.log")}
+    client = start_process(shlex.split(row.client.format(**words)), f"{directory}/client.log")
+    status = wait_or_kill(client, row.limit)
+    result["client"] = {"status": status, "log": read_file(f"{directory}/client.log")}
     if server:
         # after a failure of the client, the server gets a moment to print its own error
-        status = wait(server, 1 if row.stays else 10)
-        result["server"] = {"status": status, "log": read(f"{directory}/server.log")}
-    result["kernel"] = lab.new_faults()
+        status = wait_or_kill(server, 1 if row.stays else 10)
+        result["server"] = {"status": status, "log": read_file(f"{directory}/server.log")}
+    result["kernel"] = lab.read_new_faults()
     return result
 
 
@@ -167,12 +167,12 @@ def run_row(lab, row):
     return runs
 
 
-def valkey_version(directory):
-    found = re.search(r'VALKEY_VERSION "(.*)"', read(f"{directory}/src/version.h"))
+def read_valkey_version(directory):
+    found = re.search(r'VALKEY_VERSION "(.*)"', read_file(f"{directory}/src/version.h"))
     return found[1] if found else "unknown"
 
 
-def chosen(options):
+def choose_rows(options):
     return [row for row in ROWS if options.only in row.name and (options.valkey or row.name != "valkey")]
 
 
@@ -183,25 +183,25 @@ def main():
     parser.add_argument("--driver", choices=DRIVERS, action="append", help="run only this driver")
     parser.add_argument("--valkey", default="", help="directory in which valkey is built")
     options = parser.parse_args()
-    run("modprobe", "rdma_ucm")
+    run_command("modprobe", "rdma_ucm")
     results = {"kernel": os.uname().release, "drivers": {}}
     if options.valkey:
-        results["valkey"] = valkey_version(options.valkey)
+        results["valkey"] = read_valkey_version(options.valkey)
     for driver in options.driver or DRIVERS:
         cells = results["drivers"][driver] = {}
         with Lab(driver, options.out, options.valkey) as lab:
-            for row in chosen(options):
+            for row in choose_rows(options):
                 runs = cells[row.name] = run_row(lab, row)
-                print(f"{driver}: {row.name}: {': '.join(filter(None, judge.verdict(row, runs)))}", flush=True)
-                save(options.out, results)
+                print(f"{driver}: {row.name}: {': '.join(filter(None, judge.judge_runs(row, runs)))}", flush=True)
+                save_results(options.out, results)
             if options.only in core_tests.NAME:
-                cells[core_tests.NAME] = core_tests.count(lab.dev, lab.gid, f"{options.out}/{driver}")
+                cells[core_tests.NAME] = core_tests.count_results(lab.dev, lab.gid, f"{options.out}/{driver}")
                 print(f"{driver}: {core_tests.NAME}: {cells[core_tests.NAME]}", flush=True)
-                save(options.out, results)
+                save_results(options.out, results)
     return 0
 
 
-def save(out, results):
+def save_results(out, results):
     """Write the results after each row, because a fault of a driver can end the kernel."""
     with open(f"{out}/results.new", "w", encoding="utf-8") as f:
         json.dump(results, f, indent=1)

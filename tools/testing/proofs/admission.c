@@ -20,7 +20,7 @@
 #define MIB	((u64)1 << 20)
 #define KIB	((u64)1 << 10)
 
-static u64 least(u64 a, u64 b)
+static u64 min_u64(u64 a, u64 b)
 {
 	return a < b ? a : b;
 }
@@ -30,7 +30,7 @@ static u64 least(u64 a, u64 b)
  * association (@kept) and all associations (@all) already use. 64-bit sums do not wrap,
  * because @all is the sum of 32-bit amounts over less than 2^32 associations.
  */
-void prove_early(void)
+void prove_early_chunk_limits(void)
 {
 	u32 kept = ANY(u32), cost = ANY(u32);
 	u64 all = ANY(u64), sum = (u64)kept + cost;
@@ -40,7 +40,7 @@ void prove_early(void)
 	MUST("an association may always keep 64 KiB", sum > 64 * KIB || may);
 	MUST("above 64 KiB: half of what others leave of 64 MiB, at most 8 MiB", sum <= 64 * KIB ||
 	     may == (all < 64 * MIB &&
-		     sum <= least((64 * MIB - all) / 2, 8 * MIB)));
+		     sum <= min_u64((64 * MIB - all) / 2, 8 * MIB)));
 	/*
 	 * this limits the sum over all associations, except for the 64 KiB that each
 	 * association may always keep
@@ -96,14 +96,14 @@ void prove_evicted_assoc(void)
 }
 
 /* The retry delay is never 0 and is bounded, however often memory is short */
-void prove_delay(void)
+void prove_retry_delay_is_bounded(void)
 {
 	u32 before = ANY(u32), delay = sddp_compute_retry_delay(before);
 
 	MUST("the delay is 10 ms to 1 s", delay >= 10 && delay <= 1000);
 	MUST("the delay is not shorter than the previous one", delay >= before || before > 1000);
 	MUST("the delay is twice the previous one, at most 1 s",
-	     before < 10 || delay == least(2 * (u64)before, 1000));
+	     before < 10 || delay == min_u64(2 * (u64)before, 1000));
 	if (delay == 1000 && before < 1000)
 		REACHED("the maximum delay");
 }

@@ -43,7 +43,7 @@ static bool is_inside(const struct question *q)
  * Compute the expected result, with checks in the order of RFC 5041 7.1 T1, T2; 8.2; T5;
  * T3, T4; see 5.2 for empty segments
  */
-static enum iw_reason expected_result(const struct question *q)
+static enum iw_reason compute_expected_result(const struct question *q)
 {
 	if (!q->r.valid || q->r.stag != q->stag)
 		return IW_DDP_T_STAG;
@@ -66,7 +66,7 @@ void prove_check_access(void)
 	q.r.valid = any_bool();
 	why = ddp_bounds_check_access(&q.r, &q.s, q.stag, q.to, q.len, q.rights);
 	MUST("DDP-56, DDP-96 to DDP-100, DDP-111, DDP-112: the result is that of RFC 5041 7.1",
-	     why == expected_result(&q));
+	     why == compute_expected_result(&q));
 	MUST("DDP-125, SEC-15: no access outside the MR is allowed",
 	     why || !q.len || is_inside(&q));
 	MUST("DDP-123, DDP-124: no access without association is allowed",
@@ -97,7 +97,7 @@ void prove_recheck_access(void)
 	      !(q.rights & ~q.r.rights & ~DDP_RECV_BUF));
 	why = ddp_bounds_recheck_access(&q.r, &q.s, q.rights, q.to, q.len);
 	MUST("DDP-56, DDP-96 to DDP-100: the result is that of a full check",
-	     why == expected_result(&q));
+	     why == compute_expected_result(&q));
 	MUST("DDP-125, SEC-15: no access outside the MR is allowed", why || is_inside(&q));
 	if (!why)
 		REACHED("another range is allowed");

@@ -5,7 +5,7 @@
  * Files: sctp_ddp/chunk.c
  * Checks: unsigned-overflow conversion
  * Bound: 1, there is no loop
- * prove_control: Slow
+ * prove_control_decoding: Slow
  * Mutation: sctp_ddp/chunk.c s/len > SDDP_PD_MAX ||/len > SDDP_PD_MAX + 1 ||/
  * Mutation: sctp_ddp/chunk.c s/if (len < SDDP_SSN_SIZE)/if (!len)/
  * Mutation: sctp_ddp/chunk.c s/return c->kind == SDDP_KIND_REJECT;/return true;/
@@ -20,19 +20,19 @@ static const enum sddp_chunk_kind says[] = {
 	SDDP_KIND_TERMINATE, SDDP_KIND_INITIATE, SDDP_KIND_ACCEPT, SDDP_KIND_REJECT,
 };
 
-void prove_ssn(void)
+void prove_ssn_encoding(void)
 {
 	size_t len = ANY(size_t);
 	u16 ssn, again;
 	u8 *p, out[2];
 
 	GIVEN(len <= 1 << 20);
-	p = any_octets(len);
+	p = any_bytes(len);
 	MUST("SCTPDDP-10: an SSN is decoded from every chunk of 2 bytes or more",
 	     sddp_ssn_decode(&ssn, p, len) == (len >= 2));
 	if (len < 2)
 		return;
-	MUST("SCTPDDP-11, SCTPDDP-12: the SSN is the first field", ssn == octets(p, 2));
+	MUST("SCTPDDP-11, SCTPDDP-12: the SSN is the first field", ssn == decode_big_endian(p, 2));
 	sddp_ssn_encode(out, ssn);
 	sddp_ssn_decode(&again, out, 2);
 	MUST("SCTPDDP-10: decoding the encoded SSN gives the SSN", again == ssn);
@@ -49,7 +49,7 @@ static bool is_legal(const u8 *p, size_t len)
 
 	if (len < 4)
 		return false;
-	code = octets(p + 2, 2);
+	code = decode_big_endian(p + 2, 2);
 	if (code == 4)
 		return true;
 	if (code < 1 || code > 7 || len > 4 + 512)
@@ -70,7 +70,7 @@ static void check_private_data(const struct sddp_control *c, const u8 *p, size_t
 	REACHED("private data");
 }
 
-void prove_control(void)
+void prove_control_decoding(void)
 {
 	size_t len = ANY(size_t);
 	struct sddp_control c;
@@ -79,7 +79,7 @@ void prove_control(void)
 	u8 *p;
 
 	GIVEN(len <= 1 << 16);
-	p = any_octets(len);
+	p = any_bytes(len);
 	why = sddp_control_decode(&c, p, len);
 	MUST("SCTPDDP-13, SCTPDDP-16, MPA2-11: exactly the legal chunks are accepted",
 	     why == (is_legal(p, len) ? IW_OK : IW_SCTP_CONTROL));
@@ -87,8 +87,8 @@ void prove_control(void)
 		REACHED("an illegal chunk");
 		return;
 	}
-	code = octets(p + 2, 2);
-	MUST("SCTPDDP-12: the DDP-SSN is in bytes 0 and 1", c.ssn == octets(p, 2));
+	code = decode_big_endian(p + 2, 2);
+	MUST("SCTPDDP-12: the DDP-SSN is in bytes 0 and 1", c.ssn == decode_big_endian(p, 2));
 	MUST("SCTPDDP-13, MPA2-11: the Function Code is in bytes 2 and 3", c.kind == says[code]);
 	MUST("MPA2-11: codes 5 to 7 with an IRD/ORD word are the enhanced form",
 	     c.offer.enhanced == (code >= 5 && len >= 8));
@@ -99,8 +99,8 @@ void prove_control(void)
 	}
 	if (c.offer.enhanced)
 		MUST("MPA2-25: IRD and ORD have their places in the word",
-		     c.offer.ird == (octets(p + 4, 2) & 0x3fff) &&
-		     c.offer.ord == (octets(p + 6, 2) & 0x3fff));
+		     c.offer.ird == (decode_big_endian(p + 4, 2) & 0x3fff) &&
+		     c.offer.ord == (decode_big_endian(p + 6, 2) & 0x3fff));
 	check_private_data(&c, p, len);
 }
 
@@ -114,7 +114,7 @@ static struct sddp_control any_control(void)
 	return c;
 }
 
-static u16 function_code(const struct sddp_control *c)
+static u16 get_function_code(const struct sddp_control *c)
 {
 	bool enhanced = c->offer.enhanced;
 
@@ -131,16 +131,16 @@ static void check_layout(const struct sddp_control *c, const u8 *p, size_t len)
 	u32 word = data && c->offer.enhanced ? 4 : 0;
 	size_t at = ANY(size_t);
 
-	MUST("SCTPDDP-12: the DDP-SSN is in bytes 0 and 1", octets(p, 2) == c->ssn);
+	MUST("SCTPDDP-12: the DDP-SSN is in bytes 0 and 1", decode_big_endian(p, 2) == c->ssn);
 	MUST("SCTPDDP-13, MPA2-11: the Function Code is in bytes 2 and 3",
-	     octets(p + 2, 2) == function_code(c));
+	     decode_big_endian(p + 2, 2) == get_function_code(c));
 	MUST("SCTPDDP-17, MPA2-16: the length includes the word and the Private Data",
 	     len == 4 + word + (data ? c->offer.pd_len : 0));
 	MUST("SCTPDDP-16, MPA2-15: the chunk has at most 516 bytes", len <= 516);
 	if (word)
 		MUST("MPA2-25: IRD and ORD have their places in the word",
-		     (octets(p + 4, 2) & 0x3fff) == c->offer.ird &&
-		     (octets(p + 6, 2) & 0x3fff) == c->offer.ord);
+		     (decode_big_endian(p + 4, 2) & 0x3fff) == c->offer.ird &&
+		     (decode_big_endian(p + 6, 2) & 0x3fff) == c->offer.ord);
 	GIVEN(data && at < c->offer.pd_len);
 	MUST("SCTPDDP-14, MPA2-14: the Private Data follows the header",
 	     p[4 + word + at] == c->offer.pd[at]);
@@ -148,7 +148,7 @@ static void check_layout(const struct sddp_control *c, const u8 *p, size_t len)
 }
 
 /* The encoder writes nothing beyond the output buffer, whatever its size */
-void prove_encode(void)
+void prove_control_encoding(void)
 {
 	struct sddp_control c = any_control();
 	size_t size = ANY(size_t), len;
@@ -157,7 +157,7 @@ void prove_encode(void)
 	u8 *p;
 
 	GIVEN(size <= 1 << 12);
-	p = any_octets(size);
+	p = any_bytes(size);
 	len = sddp_control_encode(p, size, &c);
 	if (len) {
 		MUST("SCTPDDP-12: the chunk fits into the buffer", len <= size);

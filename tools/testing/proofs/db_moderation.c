@@ -32,7 +32,7 @@ void prove_init(void)
 	REACHED("initialized");
 }
 
-void prove_doorbell(void)
+void prove_record_doorbell(void)
 {
 	struct db_mod b, was;
 	u64 now = ANY(u64);
@@ -53,7 +53,7 @@ void prove_doorbell(void)
 		REACHED("the streak grows");
 }
 
-void prove_transmitted(void)
+void prove_record_transmitted(void)
 {
 	u64 now = ANY(u64);
 	struct db_mod b, was;
@@ -66,7 +66,7 @@ void prove_transmitted(void)
 	REACHED("the end of a pass");
 }
 
-void prove_period_end(void)
+void prove_end_period(void)
 {
 	u64 now = ANY(u64);
 	u32 others = ANY(u32);

@@ -106,7 +106,7 @@ void prove_decode(void)
 	u8 *p;
 
 	GIVEN(pos % 4 == 0 && len <= 1 << 20);
-	p = any_octets(len);
+	p = any_bytes(len);
 	at = markers && pos % 512 == 0 ? 4 : 0;
 	told = mpa_fpdu_decode(&f, pos & U32_MAX, markers, p, len);
 	MUST("MPA-73: the header is decoded as soon as the length field is received",
@@ -118,7 +118,7 @@ void prove_decode(void)
 		return;
 	}
 	MUST("MPA-67, MPA-70: the ULPDU's length is ULPDU_Length",
-	     f.ulpdu_len == octets(p + at, 2) &&
+	     f.ulpdu_len == decode_big_endian(p + at, 2) &&
 	     f.head_len == at + 2 && f.start == (pos & U32_MAX));
 	MUST("MPA-16: the FPDU's length is that for its ULPDU_Length and position", f.wire_len ==
 	     mpa_fpdu_wire_len(pos & U32_MAX, f.ulpdu_len, markers));
@@ -141,9 +141,9 @@ void prove_marker(void)
 	MUST("MPA-25: the distance fits into FPDUPTR", back <= 0xfffc && !(back & 3));
 	mpa_marker_encode(p, back);
 	MUST("MPA-22, MPA-23: a marker has a zero half, then FPDUPTR",
-	     !p[0] && !p[1] && octets(p + 2, 2) == back);
+	     !p[0] && !p[1] && decode_big_endian(p + 2, 2) == back);
 	MUST("MPA-68: an encoded marker is valid", mpa_marker_is_valid(p, back));
-	ptr = octets(any + 2, 2);
+	ptr = decode_big_endian(any + 2, 2);
 	MUST("MPA-24, MPA-26, MPA-134: a marker is valid only with the right FPDUPTR",
 	     mpa_marker_is_valid(any, back) == (ptr / 4 * 4 == back));
 	if (at != f.pos)

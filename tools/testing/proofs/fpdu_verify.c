@@ -6,7 +6,7 @@
  *
  * Files: mpa/fpdu_verify.c mpa/fpdu.c mpa/crc.c
  * Bound: 4, the bytes of a CRC
- * prove_step: Slow
+ * prove_copy_step: Slow
  * Mutation: mpa/fpdu_verify.c s/min_t(u32, left, PIECE/(PIECE/
  * Mutation: mpa/fpdu_verify.c s/u32 end = min(t->got, get_crc_covered_len(t))/u32 end = t->got/
  * Mutation: mpa/fpdu_verify.c s/^\tmpa_verify_update_crc(t);/\t;/
@@ -25,14 +25,14 @@ u32 crc32c(u32 crc, const void *p, size_t len)
 	return ANY(u32);
 }
 
-static u32 content_len(const struct mpa_verify *t)
+static u32 get_content_len(const struct mpa_verify *t)
 {
 	return mpa_fpdu_content_len(t->f.ulpdu_len);
 }
 
-static u32 expected_crc_len(const struct mpa_verify *t, u32 got)
+static u32 compute_expected_crc_len(const struct mpa_verify *t, u32 got)
 {
-	u32 covered = content_len(t) - 4;
+	u32 covered = get_content_len(t) - 4;
 
 	return got < covered ? got : covered;
 }
@@ -48,11 +48,12 @@ static bool is_sound(const struct mpa_verify *t)
 
 	return t->f.ulpdu_len <= MPA_ULPDU_MAX && t->f.start % 4 == 0 &&
 	       t->f.head_len == mpa_fpdu_head_len(t->f.start, t->markers) &&
-	       t->got >= 2 && t->got <= content_len(t) &&
+	       t->got >= 2 && t->got <= get_content_len(t) &&
 	       t->pos - t->f.start >= t->got &&
 	       markers >= lead && markers <= lead + 4 * 130 && markers % 4 == 0 &&
 	       (t->markers || !markers) &&
-	       (t->crc_len == expected_crc_len(t, t->got) || (t->got == 2 && !t->crc_len)) &&
+	       (t->crc_len == compute_expected_crc_len(t, t->got) ||
+		(t->got == 2 && !t->crc_len)) &&
 	       /* a content byte is never at the position of a marker */
 	       (!t->markers || !(t->pos % 512 > 0 && t->pos % 512 < 4));
 }
@@ -62,15 +63,15 @@ static void init_any_verify(struct mpa_verify *t, u32 room)
 	t->markers = any_bool();
 	t->crc = any_bool();
 	t->marker_wrong = any_bool();
-	GIVEN(is_sound(t) && content_len(t) <= room);
-	t->to = any_octets(room);
+	GIVEN(is_sound(t) && get_content_len(t) <= room);
+	t->to = any_bytes(room);
 }
 
 void prove_begin(void)
 {
 	struct mpa_verify t;
 	struct mpa_fpdu f;
-	u8 head[6], *to = any_octets(2);
+	u8 head[6], *to = any_bytes(2);
 
 	t.markers = any_bool();
 	t.crc = any_bool();
@@ -83,11 +84,11 @@ void prove_begin(void)
 	MUST("MPA-49, MPA-51: the CRC begins with a leading marker",
 	     summed == (t.crc ? f.head_len - 2 : 0));
 	MUST("MPA-32: FPDUPTR of a leading marker is 0", t.marker_wrong ==
-	     (f.head_len == 6 && (octets(head + 2, 2) & 0xfffc)));
+	     (f.head_len == 6 && (decode_big_endian(head + 2, 2) & 0xfffc)));
 	REACHED("end");
 }
 
-void prove_step(void)
+void prove_copy_step(void)
 {
 	struct mpa_verify t;
 	u32 len, got, pos, due, before;
@@ -102,28 +103,28 @@ void prove_step(void)
 	due = t.markers && t.pos % 512 == 0;
 	to = mpa_verify_get_next_dst(&t, &len);
 	MUST("MPA-73: copying ends exactly at the end of the FPDU",
-	     !to == (got == content_len(&t)));
+	     !to == (got == get_content_len(&t)));
 	if (!to) {
 		MUST("MPA-50: the CRC covers all content before the CRC field", !t.crc ||
-		     t.crc_len == content_len(&t) - 4);
+		     t.crc_len == get_content_len(&t) - 4);
 		REACHED("the FPDU is complete");
 		return;
 	}
 	MUST("the destination is inside the buffer", len && len <= 8192 && __CPROVER_w_ok(to, len));
 	MUST("MPA-38: exactly the markers are copied to the marker field", due == (to == t.marker));
 	MUST("MPA-38: content is copied after the copied content, up to its end", due ||
-	     ((u8 *)to == t.to + got && got + len <= content_len(&t)));
+	     ((u8 *)to == t.to + got && got + len <= get_content_len(&t)));
 	MUST("MPA-28: a copy ends before the next marker", due || !t.markers ||
 	     pos % 512 + len <= 512 || !(pos % 512));
 	MUST("MPA-49: content before a marker is in the CRC before the marker is",
-	     !summed && (!due || before == expected_crc_len(&t, got)));
+	     !summed && (!due || before == compute_expected_crc_len(&t, got)));
 	mpa_verify_add_copied(&t, len);
 	MUST("position and copied content advance",
 	     t.pos == pos + len && t.got == got + (due ? 0 : len));
 	MUST("MPA-49, MPA-50: the CRC covers the markers and the content before the CRC field",
-	     summed == (!t.crc ? 0 : expected_crc_len(&t, t.got) - before + (due ? 4 : 0)));
+	     summed == (!t.crc ? 0 : compute_expected_crc_len(&t, t.got) - before + (due ? 4 : 0)));
 	MUST("MPA-137: a wrong marker is recorded, and nothing else is", t.marker_wrong ==
-	     (wrong || (due && (octets(t.marker + 2, 2) & 0xfffc) !=
+	     (wrong || (due && (decode_big_endian(t.marker + 2, 2) & 0xfffc) !=
 			       mpa_compute_fpduptr(t.f.start, pos))));
 	MUST("the invariant holds again", is_sound(&t) || t.pos - t.f.start - t.got > 4 * 130);
 	if (due)
@@ -132,18 +133,18 @@ void prove_step(void)
 		REACHED("PAD or CRC field");
 }
 
-void prove_result(void)
+void prove_verify_result(void)
 {
 	struct mpa_verify t;
 	enum iw_reason why;
 	u32 at, field;
 
 	/*
-	 * a short FPDU suffices, because prove_step shows the position of the
+	 * a short FPDU suffices, because prove_copy_step shows the position of the
 	 * CRC field for any FPDU
 	 */
 	init_any_verify(&t, 32);
-	at = content_len(&t) - 4;
+	at = get_content_len(&t) - 4;
 	/* the CRC is sent least significant byte first */
 	field = t.to[at] | t.to[at + 1] << 8 | t.to[at + 2] << 16 |
 		(u32)t.to[at + 3] << 24;

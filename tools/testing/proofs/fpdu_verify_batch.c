@@ -5,7 +5,7 @@
  *
  * Files: mpa/fpdu_verify.c mpa/fpdu.c mpa/crc.c
  * Bound: 17, the leading bytes of an FPDU
- * prove_step: Bound 25
+ * prove_batch_step: Bound 25
  * Mutation: mpa/fpdu_verify.c s/(MPA_FPDU_BATCH_SIZE - r->wire_len) \//MPA_FPDU_BATCH_SIZE \//
  * Mutation: mpa/fpdu_verify.c s/^\tmemcpy(fpdu, r->saved.*$/\t;/
  * Mutation: mpa/fpdu_verify.c s/r->wire_len - MPA_CRC_SIZE)/r->wire_len)/
@@ -31,9 +31,9 @@ u32 crc32c(u32 crc, const void *p, size_t len)
 }
 
 /* mpa_fpdu_batch_begin() allows exactly as many FPDUs as the buffer can hold */
-void prove_capacity(void)
+void prove_batch_capacity(void)
 {
-	u8 *memory = any_octets(MPA_FPDU_BATCH_SIZE);
+	u8 *memory = any_bytes(MPA_FPDU_BATCH_SIZE);
 	struct mpa_fpdu_batch r;
 	u32 ulpdu, end;
 
@@ -58,10 +58,10 @@ void prove_capacity(void)
  * Copy and verify one FPDU. The proof uses a short FPDU, which suffices because the code
  * itself reads no byte between header and CRC.
  */
-void prove_step(void)
+void prove_batch_step(void)
 {
 	const u32 ulpdu = 16, wire = mpa_fpdu_content_len(ulpdu), room = 2 + wire;
-	u8 *memory = any_octets(room), before[16], head[16], *to;
+	u8 *memory = any_bytes(room), before[16], head[16], *to;
 	const u32 first = ANY(u32), at = ANY(u32);
 	struct mpa_fpdu_batch r;
 	u8 octet;

@@ -16,7 +16,7 @@
 
 #define FIRST	2u
 
-static bool same(const struct gid *a, const struct gid *b)
+static bool is_same_gid(const struct gid *a, const struct gid *b)
 {
 	return a->half[0] == b->half[0] && a->half[1] == b->half[1];
 }
@@ -26,7 +26,7 @@ static bool is_empty(const struct gid *gid)
 	return !gid->half[0] && !gid->half[1];
 }
 
-void prove_update(void)
+void prove_table_update(void)
 {
 	struct gid table[GIDS_MAX], was[GIDS_MAX], a, b, none = {};
 	struct gids_update u;
@@ -41,17 +41,18 @@ void prove_update(void)
 	gids_finish_update(&u);
 	if (i < FIRST) {
 		MUST("entries before the first one for addresses do not change",
-		     same(&table[i], &was[i]));
+		     is_same_gid(&table[i], &was[i]));
 		REACHED("an entry before the first one");
 		return;
 	}
-	MUST("each entry is empty or has an address of the interface", same(&table[i], &none) ||
-	     same(&table[i], &a) || same(&table[i], &b));
-	if (same(&table[i], &was[i]) && !is_empty(&was[i]))
+	MUST("each entry is empty or has an address of the interface",
+	     is_same_gid(&table[i], &none) ||
+	     is_same_gid(&table[i], &a) || is_same_gid(&table[i], &b));
+	if (is_same_gid(&table[i], &was[i]) && !is_empty(&was[i]))
 		REACHED("an address keeps its entry");
 	if (is_empty(&table[i]) && !is_empty(&was[i]))
 		REACHED("an entry becomes free");
-	if (same(&table[i], &b) && !same(&was[i], &b))
+	if (is_same_gid(&table[i], &b) && !is_same_gid(&was[i], &b))
 		REACHED("a new address");
 }
 
@@ -66,12 +67,12 @@ void prove_kept_entries(void)
 	a = table[i];
 	GIVEN(!is_empty(&a));
 	for (k = FIRST; k < GIDS_MAX; k++)
-		GIVEN(k >= i || !same(&table[k], &a));
+		GIVEN(k >= i || !is_same_gid(&table[k], &a));
 	gids_begin_update(&u, table, FIRST);
 	gids_add(&u, &b);
 	gids_add(&u, &a);
 	gids_finish_update(&u);
-	MUST("an address keeps its entry", same(&table[i], &a));
+	MUST("an address keeps its entry", is_same_gid(&table[i], &a));
 	REACHED("kept");
 }
 
@@ -88,12 +89,12 @@ void prove_new_entries(void)
 	gids_add(&u, &a);
 	gids_finish_update(&u);
 	for (i = FIRST; i < GIDS_MAX; i++)
-		found |= same(&table[i], &a);
+		found |= is_same_gid(&table[i], &a);
 	MUST("the only address has an entry", found);
 	REACHED("entered");
 }
 
-void prove_delay(void)
+void prove_check_delay_is_bounded(void)
 {
 	u32 before = ANY(u32), delay;
 

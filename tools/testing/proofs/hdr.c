@@ -15,7 +15,7 @@
 #include "proof.h"
 
 /* CBMC and the kernel headers use the byte order of the machine that scripts/prove selects */
-void prove_order(void)
+void prove_byte_order(void)
 {
 	u16 one = 1;
 	bool big = !*(u8 *)&one;
@@ -30,17 +30,18 @@ void prove_order(void)
 /* Assert that a tagged header has the byte layout of RFC 5041 section 4 */
 static void check_tagged_layout(const struct ddp_hdr *h, const u8 *p)
 {
-	MUST("DDP-26: the STag is in bytes 2 to 5", h->stag == octets(p + 2, 4));
-	MUST("DDP-26: the TO is in bytes 6 to 13", h->to == octets(p + 6, 8));
+	MUST("DDP-26: the STag is in bytes 2 to 5", h->stag == decode_big_endian(p + 2, 4));
+	MUST("DDP-26: the TO is in bytes 6 to 13", h->to == decode_big_endian(p + 6, 8));
 	REACHED("tagged");
 }
 
 static void check_untagged_layout(const struct ddp_hdr *h, const u8 *p)
 {
-	MUST("DDP-35: the rest of RsvdULP is in bytes 2 to 5", h->ulp32 == octets(p + 2, 4));
-	MUST("DDP-35: the QN is in bytes 6 to 9", h->qn == octets(p + 6, 4));
-	MUST("DDP-35: the MSN is in bytes 10 to 13", h->msn == octets(p + 10, 4));
-	MUST("DDP-35: the MO is in bytes 14 to 17", h->mo == octets(p + 14, 4));
+	MUST("DDP-35: the rest of RsvdULP is in bytes 2 to 5", h->ulp32 ==
+	     decode_big_endian(p + 2, 4));
+	MUST("DDP-35: the QN is in bytes 6 to 9", h->qn == decode_big_endian(p + 6, 4));
+	MUST("DDP-35: the MSN is in bytes 10 to 13", h->msn == decode_big_endian(p + 10, 4));
+	MUST("DDP-35: the MO is in bytes 14 to 17", h->mo == decode_big_endian(p + 14, 4));
 	REACHED("untagged");
 }
 
@@ -64,7 +65,7 @@ void prove_decode(void)
 	bool whole, version;
 
 	GIVEN(len <= PTRDIFF_MAX / 2);
-	p = any_octets(len);
+	p = any_bytes(len);
 	whole = len && len >= (p[0] & 0x80 ? 14 : 18);
 	why = ddp_hdr_decode(&h, p, len);
 	MUST("DDP-46: a header is reported as short if and only if it is incomplete",
@@ -91,7 +92,7 @@ void prove_encode(void)
 
 	h.tagged = any_bool();
 	h.last = any_bool();
-	p = any_octets(h.tagged ? 14 : 18);
+	p = any_bytes(h.tagged ? 14 : 18);
 	len = ddp_hdr_encode(p, &h);
 	MUST("DDP-26, DDP-35: a header has 14 or 18 bytes", len == (h.tagged ? 14 : 18));
 	MUST("DDP-22: Rsvd is zero", !(p[0] & 0x3c));

@@ -41,13 +41,13 @@ static struct negotiation_side any_side(void)
 				  .ord = o.ord, .rtr = o.rtr };
 }
 
-static u16 least(u16 a, u16 b)
+static u16 min_u16(u16 a, u16 b)
 {
 	return a < b ? a : b;
 }
 
 /* Encoding of the IRD/ORD word is the inverse of its decoding */
-void prove_word(void)
+void prove_word_encoding(void)
 {
 	u32 word = ANY(u32), again;
 	struct ddp_offer o;
@@ -77,7 +77,7 @@ void prove_request(void)
 	if (!req.enhanced)
 		return;
 	MUST("RDMAP-142: depths are those of the program, limited by the device",
-	     req.ird == least(me.ird, me.max) && req.ord == least(me.ord, me.max));
+	     req.ird == min_u16(me.ird, me.max) && req.ord == min_u16(me.ord, me.max));
 	MUST("MPA2-41, MPA2-42, MPA2-52, MPA2-54: RTR flags are sent only with a type",
 	     req.rtr == (me.rtr & A && me.rtr & TYPES ? me.rtr : 0));
 	REACHED("enhanced");
@@ -104,10 +104,10 @@ static void check_depths(const struct negotiation_local *me,
 			 const struct negotiation_side *rep,
 			 const struct negotiation_result *r)
 {
-	u16 ird = least(me->ird, me->max), ord = least(me->ord, me->max);
+	u16 ird = min_u16(me->ird, me->max), ord = min_u16(me->ord, me->max);
 
 	MUST("MPA2-27, MPA2-29, MPA2-39: ORD is limited by the peer's IRD",
-	     r->ord == (req->ird == NONE ? ord : least(ord, req->ird)));
+	     r->ord == (req->ird == NONE ? ord : min_u16(ord, req->ird)));
 	MUST("MPA2-28: IRD is at least 1 if an RTR Read may arrive",
 	     r->ird == (r->rtr & NEG_RTR_READ && !ird ? 1 : ird));
 	MUST("MPA2-37: the reply's IRD is NONE if the peer sent no ORD",
@@ -130,8 +130,8 @@ void prove_responder(void)
 	     r.ird <= me.max && r.ord <= me.max);
 	if (!req.enhanced) {
 		MUST("MPA2-63: a plain Request leaves the program's IRD and ORD", !r.rtr &&
-		     r.ird == least(me.ird, me.max) &&
-		     r.ord == least(me.ord, me.max));
+		     r.ird == min_u16(me.ird, me.max) &&
+		     r.ord == min_u16(me.ord, me.max));
 		REACHED("not enhanced");
 		return;
 	}
@@ -143,7 +143,7 @@ void prove_responder(void)
 static void check_agreed(const struct negotiation_local *me, const struct negotiation_side *req,
 			 const struct negotiation_side *rep, const struct negotiation_result *r)
 {
-	u16 ird = least(me->ird, me->max), ord = least(me->ord, me->max);
+	u16 ird = min_u16(me->ird, me->max), ord = min_u16(me->ord, me->max);
 	bool first_read = r->rtr == NEG_RTR_READ;
 	bool place = rep->ird == NONE ? ord : rep->ird;
 
@@ -155,7 +155,7 @@ static void check_agreed(const struct negotiation_local *me, const struct negoti
 	MUST("MPA2-32, MPA2-40: IRD is raised to the peer's ORD", r->ird ==
 	     (rep->ord != NONE && rep->ord > ird ? rep->ord : ird));
 	MUST("MPA2-32, MPA2-38: ORD is limited by the peer's IRD, at least 1 for an RTR Read",
-	     r->ord == max_t(u16, rep->ird == NONE ? ord : least(ord, rep->ird),
+	     r->ord == max_t(u16, rep->ird == NONE ? ord : min_u16(ord, rep->ird),
 			     first_read));
 	MUST("MPA2-49: at most one type is chosen, which both sides sent",
 	     !(r->rtr & (r->rtr - 1)) &&
@@ -186,8 +186,8 @@ void prove_initiator(void)
 	if (!req.enhanced || !rep.enhanced) {
 		MUST("without negotiation the program's IRD and ORD remain",
 		     r.why == IW_OK && !r.rtr &&
-		     r.ird == least(me.ird, me.max) &&
-		     r.ord == least(me.ord, me.max));
+		     r.ird == min_u16(me.ird, me.max) &&
+		     r.ord == min_u16(me.ord, me.max));
 		REACHED("not enhanced");
 		return;
 	}

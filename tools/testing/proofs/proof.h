@@ -35,7 +35,7 @@ static inline bool any_bool(void)
 }
 
 /* Allocate @len arbitrary bytes; CBMC reports an access beyond them */
-static inline u8 *any_octets(size_t len)
+static inline u8 *any_bytes(size_t len)
 {
 	u8 *p = malloc(len);
 
@@ -44,7 +44,7 @@ static inline u8 *any_octets(size_t len)
 }
 
 /* Decode @n bytes, 0 to 4 or 8, in network byte order, independently of the driver */
-static inline u64 octets(const u8 *p, unsigned int n)
+static inline u64 decode_big_endian(const u8 *p, unsigned int n)
 {
 	u64 v = 0;
 

@@ -19,7 +19,7 @@ static enum qp_state any_state(void)
 	return state;
 }
 
-void prove_transitions(void)
+void prove_allowed_transitions(void)
 {
 	enum qp_state from = any_state(), to = any_state();
 	bool may = qp_state_may_change(from, to);
@@ -43,7 +43,7 @@ void prove_transitions(void)
 }
 
 /* No sequence has five transitions, so every sequence ends */
-void prove_end(void)
+void prove_transitions_end(void)
 {
 	enum qp_state state = any_state(), next;
 	int steps;

@@ -21,7 +21,7 @@
 /*
  * Check the T bit and queue number of an opcode (RFC 5040 figure 4, RFC 7306 figure 1)
  */
-static bool is_in_place(const struct ddp_hdr *h, u8 opcode)
+static bool has_required_place(const struct ddp_hdr *h, u8 opcode)
 {
 	switch (opcode) {
 	case 0:
@@ -47,7 +47,7 @@ static bool is_in_place(const struct ddp_hdr *h, u8 opcode)
 }
 
 /* Get the length of an opcode's RDMAP header, in bytes (RFC 5040 figure 2, RFC 7306) */
-static u8 header_len(u8 opcode)
+static u8 get_header_len(u8 opcode)
 {
 	switch (opcode) {
 	case 1:
@@ -66,7 +66,7 @@ static u8 header_len(u8 opcode)
 	}
 }
 
-static u8 required_rights(u8 opcode)
+static u8 get_required_rights(u8 opcode)
 {
 	switch (opcode) {
 	case 0:
@@ -99,7 +99,7 @@ void prove_opcode(void)
 		return;
 	}
 	MUST("RDMAP-19, RDMAP-20, RDMAP-158, EXT-5, EXT-7: only opcodes in their queue are legal",
-	     why == (is_in_place(&h, op) ? IW_OK : IW_RDMAP_OPCODE));
+	     why == (has_required_place(&h, op) ? IW_OK : IW_RDMAP_OPCODE));
 	if (why) {
 		REACHED("wrong opcode");
 		return;
@@ -110,13 +110,14 @@ void prove_opcode(void)
 	MUST("RDMAP-20, EXT-5: exactly the opcodes 5, 6 and 9 solicit an event",
 	     row->solicited == (op == 5 || op == 6 || op == 9));
 	MUST("RDMAP-28, EXT-34, EXT-49, EXT-70: the header has the length of the opcode",
-	     row->hdr_len == header_len(op));
-	MUST("EXT-92: the STag needs the rights of the opcode", row->rights == required_rights(op));
+	     row->hdr_len == get_header_len(op));
+	MUST("EXT-92: the STag needs the rights of the opcode", row->rights ==
+	     get_required_rights(op));
 	REACHED("accepted");
 }
 
 /* The control field of each sent segment has RV 01b and zero reserved bits */
-void prove_control(void)
+void prove_control_field(void)
 {
 	u8 opcode = ANY(u8), octet;
 
@@ -130,15 +131,16 @@ void prove_control(void)
 void prove_read_request(void)
 {
 	struct rdmap_rreq r, rest;
-	u8 *p = any_octets(28), *again = any_octets(28);
+	u8 *p = any_bytes(28), *again = any_bytes(28);
 	u32 gone = ANY(u32);
 	size_t at = ANY(size_t);
 
 	rdmap_rreq_decode(&r, p);
 	MUST("RDMAP-30: the fields of a Read Request have their places",
-	     r.sink_stag == octets(p, 4) &&
-	     r.sink_to == octets(p + 4, 8) && r.len == octets(p + 12, 4) &&
-	     r.src_stag == octets(p + 16, 4) && r.src_to == octets(p + 20, 8));
+	     r.sink_stag == decode_big_endian(p, 4) &&
+	     r.sink_to == decode_big_endian(p + 4, 8) && r.len == decode_big_endian(p + 12, 4) &&
+	     r.src_stag == decode_big_endian(p + 16, 4) && r.src_to ==
+	     decode_big_endian(p + 20, 8));
 	rdmap_rreq_encode(again, &r);
 	GIVEN(at < 28);
 	MUST("RDMAP-30: encoding is the inverse of decoding", again[at] == p[at]);
@@ -154,7 +156,7 @@ void prove_read_request(void)
 
 void prove_atomic_header(void)
 {
-	u8 *p = any_octets(52), *again = any_octets(52);
+	u8 *p = any_bytes(52), *again = any_bytes(52);
 	struct rdmap_atomic a;
 	enum iw_reason why = rdmap_atomic_decode(&a, p);
 	size_t at = ANY(size_t);
@@ -163,10 +165,10 @@ void prove_atomic_header(void)
 	     why == ((p[3] & 15) == 0 || (p[3] & 15) == 2 ? IW_OK
 							   : IW_RDMAP_OPCODE));
 	MUST("EXT-34: the fields of an atomic request have their places",
-	     a.code == (p[3] & 15) && a.id == octets(p + 4, 4) &&
-	     a.stag == octets(p + 8, 4) && a.to == octets(p + 12, 8) &&
-	     a.data == octets(p + 20, 8) && a.mask == octets(p + 28, 8) &&
-	     a.cmp == octets(p + 36, 8) && a.cmp_mask == octets(p + 44, 8));
+	     a.code == (p[3] & 15) && a.id == decode_big_endian(p + 4, 4) &&
+	     a.stag == decode_big_endian(p + 8, 4) && a.to == decode_big_endian(p + 12, 8) &&
+	     a.data == decode_big_endian(p + 20, 8) && a.mask == decode_big_endian(p + 28, 8) &&
+	     a.cmp == decode_big_endian(p + 36, 8) && a.cmp_mask == decode_big_endian(p + 44, 8));
 	rdmap_atomic_encode(again, &a);
 	GIVEN(at < 52);
 	MUST("EXT-34, EXT-35: encoding gives the same bytes, with reserved bits zero", again[at] ==
@@ -176,14 +178,14 @@ void prove_atomic_header(void)
 
 void prove_atomic_response(void)
 {
-	u8 *p = any_octets(12), *again = any_octets(12);
+	u8 *p = any_bytes(12), *again = any_bytes(12);
 	size_t at = ANY(size_t);
 	u64 old;
 	u32 id;
 
 	rdmap_aresp_decode(p, &id, &old);
 	MUST("EXT-49: the fields of an atomic response have their places",
-	     id == octets(p, 4) && old == octets(p + 4, 8));
+	     id == decode_big_endian(p, 4) && old == decode_big_endian(p + 4, 8));
 	rdmap_aresp_encode(again, id, old);
 	GIVEN(at < 12);
 	MUST("EXT-37, EXT-49: encoding is the inverse of decoding", again[at] == p[at]);

@@ -38,7 +38,7 @@ void prove_decode(void)
 	bool ok;
 
 	GIVEN(len <= RDV_MSG_LEN + 1);
-	pd = any_octets(len);
+	pd = any_bytes(len);
 	ok = rdv_msg_decode(&m, pd, len);
 	MUST("a message is complete, of version 1, and has numbers of 24 bits", !ok ||
 	     (len >= RDV_MSG_LEN && pd[4] == 1 && m.rnr_retry <= 7 &&
@@ -49,7 +49,7 @@ void prove_decode(void)
 		REACHED("other Private Data");
 }
 
-void prove_match(void)
+void prove_message_match(void)
 {
 	struct rdv_msg peer = any_msg(), mine = any_msg();
 	bool ok = rdv_msg_is_for(&peer, &mine);
@@ -67,7 +67,7 @@ void prove_match(void)
 void prove_role(void)
 {
 	u32 qpn = ANY(u32), dest_qpn = ANY(u32);
-	u8 *gid = any_octets(RDV_GID_LEN), *dgid = any_octets(RDV_GID_LEN);
+	u8 *gid = any_bytes(RDV_GID_LEN), *dgid = any_bytes(RDV_GID_LEN);
 	enum rdv_role us = rdv_choose_role(qpn, gid, dest_qpn, dgid);
 	enum rdv_role them = rdv_choose_role(dest_qpn, dgid, qpn, gid);
 
@@ -81,7 +81,7 @@ void prove_role(void)
 		REACHED("self");
 }
 
-void prove_times(void)
+void prove_time_limits(void)
 {
 	u8 timeout = ANY(u8), retry_cnt = ANY(u8), timer = ANY(u8);
 	u32 before = ANY(u32), limit = rdv_compute_wait_limit_ms(timeout, retry_cnt);

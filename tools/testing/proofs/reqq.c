@@ -8,7 +8,7 @@
  * Files: rnic_sw/rdmap_reqq.c
  * Checks: conversion
  * Bound: 1, there is no loop
- * prove_expected: Bound 2; Slow; as many requests as the ring in the proof
+ * prove_expected_response: Bound 2; Slow; as many requests as the ring in the proof
  *	has; each is checked by itself, so more of them would not add a case
  * Mutation: rnic_sw/rdmap_reqq.c s/at < q->size ? at : at - q->size/at <= q->size ? at : at - q->size/
  * Mutation: rnic_sw/rdmap_reqq.c s/q->served -= min(n, q->served)/q->served = 0/
@@ -26,7 +26,7 @@ static bool is_sound(const struct rdmap_reqq *q)
 }
 
 /* Get the index of the @n-th entry after the oldest */
-static u32 entry_index(const struct rdmap_reqq *q, u32 n)
+static u32 get_entry_index(const struct rdmap_reqq *q, u32 n)
 {
 	u32 at = q->head + n;
 
@@ -76,7 +76,7 @@ void prove_push(void)
 	q.req = ring;
 	was = q;
 	if (other < q.used)
-		old = q.req[entry_index(&q, other)].slot;
+		old = q.req[get_entry_index(&q, other)].slot;
 	req = rdmap_reqq_push(&q);
 	MUST("RDMAP-142: exactly a full queue refuses an entry",
 	     !req == (was.used == was.size));
@@ -88,12 +88,12 @@ void prove_push(void)
 	}
 	MUST("the new entry is the newest one", q.used == was.used + 1 &&
 	     q.served == was.served && q.head == was.head &&
-	     req == &q.req[entry_index(&q, was.used)]);
+	     req == &q.req[get_entry_index(&q, was.used)]);
 	MUST("the new entry is zeroed", !req->slot && !req->done && !req->is_atomic &&
 	     !req->flags && !req->rreq.len && !req->atomic.cmp_mask);
 	if (other < was.used)
 		MUST("no other entry is changed",
-		     q.req[entry_index(&q, other)].slot == old);
+		     q.req[get_entry_index(&q, other)].slot == old);
 	REACHED("pushed");
 }
 
@@ -104,9 +104,9 @@ void prove_peek(void)
 	const struct rdmap_req *due = rdmap_reqq_peek_unserved(&q);
 
 	MUST("RDMAP-86: the oldest entry is found", oldest ==
-	     (q.used ? &q.req[entry_index(&q, 0)] : NULL));
+	     (q.used ? &q.req[get_entry_index(&q, 0)] : NULL));
 	MUST("RDMAP-86, RDMAP-131, EXT-67: the oldest entry that is not served is found", due ==
-	     (q.served < q.used ? &q.req[entry_index(&q, q.served)] : NULL));
+	     (q.served < q.used ? &q.req[get_entry_index(&q, q.served)] : NULL));
 	MUST("looking up entries changes nothing", is_same_queue(&q, &was));
 	rdmap_reqq_mark_served(&q);
 	MUST("RDMAP-72: entries are served one by one", is_sound(&q) && q.used == was.used &&
@@ -128,7 +128,7 @@ void prove_release(void)
 	if (left >= q.used)
 		return;
 	MUST("RDMAP-86: the other entries stay where they are, in order",
-	     entry_index(&q, left) == entry_index(&was, left + gone));
+	     get_entry_index(&q, left) == get_entry_index(&was, left + gone));
 	if (gone && q.head < was.head)
 		REACHED("the head wraps");
 }
@@ -147,7 +147,7 @@ static bool is_next_response(const struct rdmap_req *r, const struct ddp_hdr *h,
 	return done <= r->rreq.len && h->last == (done == r->rreq.len);
 }
 
-void prove_response(void)
+void prove_response_check(void)
 {
 	struct rdmap_req req;
 	struct ddp_hdr h;
@@ -190,7 +190,7 @@ static bool is_requested(const struct rdmap_req *r, const struct ddp_hdr *h, u32
 	       from <= U32_MAX && from + len <= r->rreq.len;
 }
 
-void prove_expected(void)
+void prove_expected_response(void)
 {
 	struct rdmap_req req[2];
 	struct rdmap_reqq q;
@@ -203,7 +203,7 @@ void prove_expected(void)
 	for (i = 0; i < 2; i++)
 		req[i].is_atomic = any_bool();
 	for (i = 0; i < q.used; i++)
-		any |= is_requested(&req[entry_index(&q, i)], &h, payload);
+		any |= is_requested(&req[get_entry_index(&q, i)], &h, payload);
 	MUST("SEC-15: only requested ranges are placed early",
 	     rdmap_resp_is_expected(&q, &h, payload) == any);
 	if (any && q.used == 2)

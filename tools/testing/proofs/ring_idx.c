@@ -13,42 +13,42 @@
 #include "proof.h"
 
 /* Compute how far an index that only grows has advanced from @from to @to */
-static u64 index_distance(u32 from, u32 to)
+static u64 compute_index_distance(u32 from, u32 to)
 {
 	return to >= from ? (u64)to - from : ((u64)1 << 32) + to - from;
 }
 
-void prove_posted(void)
+void prove_posted_count(void)
 {
 	u32 prod = ANY(u32), head = ANY(u32), tail = ANY(u32);
 	u32 slots = ANY(u32), posted;
 
-	GIVEN(slots && slots <= (u32)1 << 31 && index_distance(tail, head) <= slots);
+	GIVEN(slots && slots <= (u32)1 << 31 && compute_index_distance(tail, head) <= slots);
 	posted = ring_idx_count_posted(prod, head, tail, slots);
 	MUST("SEC-4: posted slots that fit after those in use, or INVALID", posted ==
-	     (index_distance(tail, head) + index_distance(head, prod) <= slots
-	      ? index_distance(head, prod) : RING_IDX_INVALID));
+	     (compute_index_distance(tail, head) + compute_index_distance(head, prod) <= slots
+	      ? compute_index_distance(head, prod) : RING_IDX_INVALID));
 	MUST("SEC-4: slots in use and posted fit in the ring",
 	     posted == RING_IDX_INVALID ||
-	     index_distance(tail, head) + posted <= slots);
+	     compute_index_distance(tail, head) + posted <= slots);
 	if (posted == RING_IDX_INVALID)
 		REACHED("invalid index");
 	if (posted != RING_IDX_INVALID && prod < head)
 		REACHED("the index wrapped");
 }
 
-void prove_unread(void)
+void prove_unread_count(void)
 {
 	u32 prod = ANY(u32), cons = ANY(u32), seen = ANY(u32);
 	u32 slots = ANY(u32), unread;
 
-	GIVEN(slots && slots <= (u32)1 << 31 && index_distance(seen, prod) <= (u32)1 << 31);
+	GIVEN(slots && slots <= (u32)1 << 31 && compute_index_distance(seen, prod) <= (u32)1 << 31);
 	unread = ring_idx_count_unread(prod, cons, seen, slots);
 	MUST("SEC-4: unread slots if the index advances within the filled slots, or INVALID",
 	     unread ==
-	     (index_distance(cons, prod) <= slots &&
-	      index_distance(seen, cons) <= index_distance(seen, prod)
-	      ? index_distance(cons, prod) : RING_IDX_INVALID));
+	     (compute_index_distance(cons, prod) <= slots &&
+	      compute_index_distance(seen, cons) <= compute_index_distance(seen, prod)
+	      ? compute_index_distance(cons, prod) : RING_IDX_INVALID));
 	MUST("SEC-4: unread slots fit in the ring",
 	     unread == RING_IDX_INVALID || unread <= slots);
 	if (unread == RING_IDX_INVALID)

@@ -26,7 +26,8 @@ static void check_same_message(const struct ddp_hdr *h, const struct ddp_hdr *fi
 }
 
 /* A receiver that has received all earlier segments accepts this segment */
-static void check_accepted(const struct ddp_hdr *h, const struct ddp_segmentation *c, u32 len)
+static void check_receiver_accepts(const struct ddp_hdr *h, const struct ddp_segmentation *c,
+                                   u32 len)
 {
 	struct ddp_untagged_queue uq[DDP_QUEUES];
 
@@ -46,7 +47,7 @@ static void check_accepted(const struct ddp_hdr *h, const struct ddp_segmentatio
 	REACHED("received");
 }
 
-void prove_next(void)
+void prove_next_segment(void)
 {
 	struct ddp_hdr first, h;
 	struct ddp_segmentation c = {
@@ -69,7 +70,7 @@ void prove_next(void)
 	MUST("DDP-45, DDP-51: the MO is the number of bytes already segmented",
 	     h.tagged || h.mo == c.done);
 	check_same_message(&h, &first);
-	check_accepted(&h, &c, len);
+	check_receiver_accepts(&h, &c, len);
 	c.done += len;
 	MUST("the precondition of the next step holds", h.last || c.done < c.total);
 	if (!h.last)

@@ -44,7 +44,7 @@ static struct sddp_session any_session(void)
 	return s;
 }
 
-static enum sddp_chunk_kind any_what(void)
+static enum sddp_chunk_kind any_chunk_kind(void)
 {
 	enum sddp_chunk_kind what;
 
@@ -102,7 +102,7 @@ void prove_init(void)
 void prove_receive(void)
 {
 	struct sddp_session s = any_session(), was = s;
-	enum sddp_chunk_kind what = any_what();
+	enum sddp_chunk_kind what = any_chunk_kind();
 	bool enhanced = any_bool();
 	enum sddp_do does = sddp_session_receive_chunk(&s, what, enhanced);
 
@@ -135,7 +135,7 @@ void prove_receive(void)
 void prove_send(void)
 {
 	struct sddp_session s = any_session(), was = s;
-	enum sddp_chunk_kind what = any_what();
+	enum sddp_chunk_kind what = any_chunk_kind();
 	bool enhanced = any_bool();
 
 	if (!sddp_session_may_send(&s, what))
@@ -166,7 +166,7 @@ void prove_send(void)
 		REACHED("Terminate for a request");
 }
 
-void prove_end(void)
+void prove_session_end(void)
 {
 	struct sddp_session s = any_session(), was = s;
 

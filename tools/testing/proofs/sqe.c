@@ -39,7 +39,7 @@ static const struct span spans[] = {
 
 void prove_sqe(void)
 {
-	struct rnic_sw_sqe *e = (void *)any_octets(sizeof(*e));
+	struct rnic_sw_sqe *e = (void *)any_bytes(sizeof(*e));
 	const u8 *p = (const u8 *)e;
 	size_t at = ANY(size_t);
 	bool clean = rnic_sqe_is_well_formed(e), data;
@@ -70,7 +70,7 @@ void prove_sqe(void)
 /* Every valid WQE is accepted */
 void prove_valid_wqe_accepted(void)
 {
-	struct rnic_sw_sqe *e = (void *)any_octets(sizeof(*e));
+	struct rnic_sw_sqe *e = (void *)any_bytes(sizeof(*e));
 	const u8 *p = (const u8 *)e;
 	struct span span;
 	size_t i;

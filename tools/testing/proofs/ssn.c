@@ -12,7 +12,7 @@
 #include "../../../drivers/sctp_ddp/ssn.h"
 #include "proof.h"
 
-void prove_compare(void)
+void prove_ssn_order(void)
 {
 	u16 next = ANY(u16), ssn = ANY(u16);
 	u16 far = (u16)(ssn - next);
@@ -47,7 +47,7 @@ void prove_tally(void)
 }
 
 /* Chunks received after the Terminate count, and the missing one completes the session */
-void prove_gap(void)
+void prove_chunks_after_terminate_count(void)
 {
 	struct sddp_tally t = { .n = ANY(u16), .last = true };
 	u16 before = t.n;

@@ -36,7 +36,7 @@ static bool is_ack_missing(const struct sddp_stall *s, const struct sddp_stall_v
 	return v->ack_expected && v->acked == s->acked;
 }
 
-void prove_action(void)
+void prove_chosen_action(void)
 {
 	struct sddp_stall s, was;
 	struct sddp_stall_view v;
@@ -84,7 +84,7 @@ void prove_action(void)
 }
 
 /* The initial state satisfies the invariant */
-void prove_begin(void)
+void prove_initial_state(void)
 {
 	struct sddp_stall s = {};
 
@@ -112,7 +112,7 @@ void prove_pmtu_shrinks(void)
 }
 
 /* The number of timeouts after which SCTP gives up is bounded for any number of paths */
-void prove_timeouts(void)
+void prove_max_timeouts_are_bounded(void)
 {
 	u32 paths = ANY(u32), all = sddp_compute_max_timeouts(paths);
 

@@ -14,7 +14,7 @@
 #include "startup.h"
 
 /* The initial states satisfy the invariant */
-void prove_begin(void)
+void prove_initial_state(void)
 {
 	struct mpa_startup su;
 	bool initiator = any_bool();
@@ -40,7 +40,7 @@ static void check_unexpected_input(enum mpa_startup_state state)
 	GIVEN(is_sound(&su));
 	GIVEN(n && n <= 1 << 16);
 	was = su;
-	eaten = mpa_startup_process_input(&su, any_octets(n), n);
+	eaten = mpa_startup_process_input(&su, any_bytes(n), n);
 	if (state == MPA_SU_OFFER && !was.initiator) {
 		MUST("MPA-97, MPA-102: data between Request and Reply is an error",
 		     eaten == -IW_MPA_STARTUP && su.state == MPA_SU_CLOSE);
@@ -108,7 +108,7 @@ void prove_ulp_reply(void)
 }
 
 /* The sent frame is correct for any size of the output buffer */
-void prove_output(void)
+void prove_encoded_frame(void)
 {
 	struct mpa_startup su;
 	size_t size = ANY(size_t), len, word, at = ANY(size_t);
@@ -122,7 +122,7 @@ void prove_output(void)
 	GIVEN(su.mine.pd_len <= 512 - word);
 	GIVEN(su.mine.ird <= 0x3fff && su.mine.ord <= 0x3fff);
 	GIVEN(size <= 1024);
-	p = any_octets(size);
+	p = any_bytes(size);
 	len = mpa_startup_encode_frame(&su, p, size);
 	MUST("MPA-96, MPA-99, MPA2-10: the whole frame is written or nothing",
 	     len == (size < 20 + word + su.mine.pd_len ? 0
@@ -136,11 +136,11 @@ void prove_output(void)
 		       (reject ? 0x20 : 0) | (su.enhanced ? 0x10 : 0)));
 	MUST("MPA-92, MPA2-6: the frame has the revision of the start-up", p[17] == su.revision);
 	MUST("MPA-96, MPA2-10: PD_Length counts the bytes after the header",
-	     octets(p + 18, 2) == len - 20);
+	     decode_big_endian(p + 18, 2) == len - 20);
 	if (word)
 		MUST("MPA2-25: the frame has our IRD and ORD",
-		     (octets(p + 20, 2) & 0x3fff) == su.mine.ird &&
-		     (octets(p + 22, 2) & 0x3fff) == su.mine.ord);
+		     (decode_big_endian(p + 20, 2) & 0x3fff) == su.mine.ird &&
+		     (decode_big_endian(p + 22, 2) & 0x3fff) == su.mine.ord);
 	GIVEN(at < 16 || at < su.mine.pd_len);
 	if (at < 16)
 		MUST("MPA-79, MPA-81: the frame begins with the key of its type", p[at] == (u8)
@@ -155,7 +155,7 @@ void prove_output(void)
  * The end of the peer's data, the acceptance of our frame by TCP, and the retry with
  * revision 1 each lead to the right state
  */
-void prove_eof_sent_and_retry(void)
+void prove_end_sent_and_retry_states(void)
 {
 	struct mpa_startup su, was;
 	bool acked = any_bool();

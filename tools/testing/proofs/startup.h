@@ -18,9 +18,9 @@ static inline bool has_key_prefix(const u8 *p, size_t len, bool reply)
 }
 
 /* Check whether a frame has the IRD/ORD word (RFC 5044 7.1.1, RFC 6581 6, 9, 10) */
-static inline bool has_word(const u8 *hdr)
+static inline bool has_ird_ord_word(const u8 *hdr)
 {
-	return hdr[17] == 2 && hdr[16] & 0x10 && octets(hdr + 18, 2) >= 4;
+	return hdr[17] == 2 && hdr[16] & 0x10 && decode_big_endian(hdr + 18, 2) >= 4;
 }
 
 static inline bool is_reject(const u8 *hdr, bool reply)
@@ -33,11 +33,11 @@ static inline bool is_reject(const u8 *hdr, bool reply)
  */
 static inline bool is_legal_header(const u8 *hdr, bool reply, u8 rev_max, bool asked)
 {
-	if (hdr[17] < 1 || hdr[17] > rev_max || octets(hdr + 18, 2) > 512)
+	if (hdr[17] < 1 || hdr[17] > rev_max || decode_big_endian(hdr + 18, 2) > 512)
 		return false;
-	if (hdr[17] == 2 && hdr[16] & 0x10 && !has_word(hdr))
+	if (hdr[17] == 2 && hdr[16] & 0x10 && !has_ird_ord_word(hdr))
 		return is_reject(hdr, reply);	/* N-20 */
-	return !reply || asked || !has_word(hdr);
+	return !reply || asked || !has_ird_ord_word(hdr);
 }
 
 static inline bool is_reading(const struct mpa_startup *su)
@@ -52,10 +52,10 @@ static inline bool is_frame_sound(const struct mpa_startup *su)
 		return su->got < 20 &&
 		       has_key_prefix(su->hdr, su->got, su->initiator);
 	return su->got >= 20 && su->got < 20 + su->data_len &&
-	       su->data_len == octets(su->hdr + 18, 2) &&
+	       su->data_len == decode_big_endian(su->hdr + 18, 2) &&
 	       has_key_prefix(su->hdr, 16, su->initiator) &&
 	       is_legal_header(su->hdr, su->initiator, su->rev_max, su->enhanced) &&
-	       su->peer.enhanced == has_word(su->hdr);
+	       su->peer.enhanced == has_ird_ord_word(su->hdr);
 }
 
 /* Check whether this side is an initiator that has not sent its Request yet */

@@ -131,9 +131,9 @@ void *memmove(void *to, const void *from, size_t n)
 	return to;
 }
 
-static size_t frame_len(void)
+static size_t get_frame_len(void)
 {
-	return 20 + octets(hdr + 18, 2);
+	return 20 + decode_big_endian(hdr + 18, 2);
 }
 
 /* Check whether each received byte of the frame is stored in the right field */
@@ -157,7 +157,7 @@ static bool is_invariant_true(const struct mpa_startup *s)
 }
 
 /* Get the expected state, and the reason in @why, after the first @len bytes of the frame */
-static enum mpa_startup_state expected_state(size_t len, enum iw_reason *why)
+static enum mpa_startup_state get_expected_state(size_t len, enum iw_reason *why)
 {
 	*why = IW_MPA_STARTUP;
 	if (!has_key_prefix(hdr, len, was.initiator))
@@ -167,7 +167,7 @@ static enum mpa_startup_state expected_state(size_t len, enum iw_reason *why)
 	*why = IW_OK;
 	if (len < 20)
 		return MPA_SU_HEADER;
-	if (len < frame_len())
+	if (len < get_frame_len())
 		return MPA_SU_DATA;
 	if (!was.initiator)
 		return MPA_SU_OFFER;
@@ -176,14 +176,14 @@ static enum mpa_startup_state expected_state(size_t len, enum iw_reason *why)
 	 * no IRD/ORD word and is not a reject of revision 2
 	 */
 	*why = IW_MPA_STARTUP;
-	if (was.enhanced && !has_word(hdr) && !(is_reject(hdr, true) && hdr[17] == 2))
+	if (was.enhanced && !has_ird_ord_word(hdr) && !(is_reject(hdr, true) && hdr[17] == 2))
 		return MPA_SU_RETRY;
 	*why = is_reject(hdr, true) ? IW_PEER_REJECT : IW_OK;
 	return *why ? MPA_SU_CLOSE : MPA_SU_ENTER;
 }
 
 /* Get the DDP_RTR_* flags of the IRD/ORD word */
-static u8 rtr_flags(u32 w)
+static u8 get_rtr_flags(u32 w)
 {
 	if (!(w >> 31))
 		return 0;
@@ -193,9 +193,9 @@ static u8 rtr_flags(u32 w)
 /* Assert that start-up has decoded the frame correctly, and negotiated CRC and markers */
 static void check_results(void)
 {
-	bool enhanced = has_word(hdr);
+	bool enhanced = has_ird_ord_word(hdr);
 	size_t skip = enhanced ? 4 : 0;
-	u32 w = octets(word, 4);
+	u32 w = decode_big_endian(word, 4);
 
 	MUST("MPA-93, MPA2-64, MPA2-65: the revision is that of the peer's frame",
 	     su.revision == hdr[17]);
@@ -211,9 +211,9 @@ static void check_results(void)
 	     su.enhanced == enhanced && su.peer.enhanced == enhanced);
 	MUST("MPA2-25, MPA2-26: IRD, ORD and flags are those of the word", !enhanced ||
 	     (su.peer.ird == (w >> 16 & 0x3fff) && su.peer.ord == (w & 0x3fff) &&
-	      su.peer.rtr == rtr_flags(w)));
+	      su.peer.rtr == get_rtr_flags(w)));
 	MUST("MPA-96, MPA-98, MPA2-10: the Private Data fills the rest of the frame",
-	     su.peer.pd_len == frame_len() - 20 - skip);
+	     su.peer.pd_len == get_frame_len() - 20 - skip);
 	MUST("MPA-97, MPA-99: the Private Data fits into the struct",
 	     su.peer.pd_len <= 512 - skip);
 	MUST("MPA-98: contents of the Private Data", at_data >= su.peer.pd_len ||
@@ -252,9 +252,9 @@ static bool process_piece(enum mpa_startup_state state)
 
 	init_any_state(state);
 	GIVEN(n && n <= 1 << 20);
-	in = any_octets(n);
+	in = any_bytes(n);
 	eaten = mpa_startup_process_input(&su, in, n);
-	then = expected_state(was.got + n, &why);
+	then = get_expected_state(was.got + n, &why);
 	MUST("MPA-80, MPA-82, MPA-94, MPA-97, MPA-103, MPA-110 to MPA-112, MPA2-66: next state",
 	     su.state == then && su.why == why);
 	if (then == MPA_SU_CLOSE && why == IW_MPA_STARTUP) {
@@ -262,11 +262,11 @@ static bool process_piece(enum mpa_startup_state state)
 		return true;
 	}
 	MUST("MPA-74: no byte after the frame is consumed", eaten == (ssize_t)
-	     (was.got + n < 20 ? n : min(n, frame_len() - was.got)));
+	     (was.got + n < 20 ? n : min(n, get_frame_len() - was.got)));
 	MUST("the consumed bytes are counted", su.got == was.got + eaten);
 	MUST("mpa_startup_get_missing_len() is the rest of header or frame",
 	     mpa_startup_get_missing_len(&su) ==
-	     (!is_reading(&su) ? 0 : (su.got < 20 ? 20 : frame_len()) - su.got));
+	     (!is_reading(&su) ? 0 : (su.got < 20 ? 20 : get_frame_len()) - su.got));
 	MUST("the invariant holds again", !is_reading(&su) || is_invariant_true(&su));
 	if (is_reading(&su))
 		REACHED("more to come");
@@ -275,13 +275,13 @@ static bool process_piece(enum mpa_startup_state state)
 	return false;
 }
 
-void prove_header(void)
+void prove_header_decoding(void)
 {
 	if (process_piece(MPA_SU_HEADER))
 		REACHED("refused");
 }
 
-void prove_data(void)
+void prove_data_decoding(void)
 {
 	MUST("data after a legal header is never refused",
 	     !process_piece(MPA_SU_DATA));

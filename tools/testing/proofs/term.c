@@ -17,15 +17,15 @@
 #define SEGMENT	(IW_QUOTE_M | IW_QUOTE_D)
 
 /* Get the offset of the quoted DDP header in a Terminate (RFC 5040 figure 8) */
-static size_t ddp_offset(u8 quote)
+static size_t get_ddp_offset(u8 quote)
 {
 	return quote & SEGMENT ? 6 : 4;
 }
 
-static size_t terminate_len(const u8 *p, size_t len)
+static size_t compute_terminate_len(const u8 *p, size_t len)
 {
 	u8 quote = p[2];
-	size_t n = ddp_offset(quote);
+	size_t n = get_ddp_offset(quote);
 
 	if (quote & IW_QUOTE_D)
 		n += len > n && p[n] & 0x80 ? 14 : 18;
@@ -36,14 +36,14 @@ static size_t terminate_len(const u8 *p, size_t len)
 
 static void check_quoted(const struct rdmap_term *t, const u8 *p, size_t len)
 {
-	size_t ddp = ddp_offset(p[2]), at = ANY(size_t);
+	size_t ddp = get_ddp_offset(p[2]), at = ANY(size_t);
 
 	MUST("RDMAP-44: a quoted DDP header has 14 or 18 bytes by its T bit", t->ddp_len ==
 	     (p[2] & IW_QUOTE_D ? p[ddp] & 0x80 ? 14 : 18 : 0));
 	MUST("RDMAP-46: a quoted RDMA header has 28 bytes",
 	     t->rdma_len == (p[2] & IW_QUOTE_R ? 28 : 0));
 	if (p[2] & SEGMENT)
-		MUST("RDMAP-44: quoted segment length", t->seg_len == octets(p + 4, 2));
+		MUST("RDMAP-44: quoted segment length", t->seg_len == decode_big_endian(p + 4, 2));
 	GIVEN(at < 28);
 	if (at < t->ddp_len)
 		MUST("RDMAP-44: bytes of the DDP header", t->ddp[at] == p[ddp + at]);
@@ -54,7 +54,7 @@ static void check_quoted(const struct rdmap_term *t, const u8 *p, size_t len)
 		REACHED("both headers");
 }
 
-void prove_parse(void)
+void prove_parsing(void)
 {
 	size_t len = ANY(size_t);
 	struct rdmap_term t;
@@ -63,10 +63,10 @@ void prove_parse(void)
 
 	/* a message may be far longer than any header */
 	GIVEN(len <= 1 << 16);
-	p = any_octets(len);
+	p = any_bytes(len);
 	why = rdmap_term_parse(&t, p, len);
 	MUST("RDMAP-110: exactly a complete Terminate is accepted", why ==
-	     (len >= 4 && len >= terminate_len(p, len) ? IW_OK : IW_RDMAP_UNSPEC));
+	     (len >= 4 && len >= compute_terminate_len(p, len) ? IW_OK : IW_RDMAP_UNSPEC));
 	MUST("lengths within the struct", t.ddp_len <= 18 && t.rdma_len <= 28);
 	if (len < 4) {
 		REACHED("too short for anything");
@@ -93,14 +93,14 @@ static struct iw_failure any_fault(void)
 }
 
 /* Get the headers that a Terminate may quote for an error (RFC 5040 figure 10) */
-static u8 may_quote(u8 layer, u8 type)
+static u8 get_permitted_quotes(u8 layer, u8 type)
 {
 	if (layer == 2 || type == 0)
 		return 0;
 	return layer == 0 && type == 1 ? SEGMENT | IW_QUOTE_R : SEGMENT;
 }
 
-void prove_build(void)
+void prove_building(void)
 {
 	struct iw_failure f = any_fault();
 	const struct iw_reason_row *row = iw_reason_get_row(f.why);
@@ -118,17 +118,17 @@ void prove_build(void)
 	     (out[0] & 15) == row->type && out[1] == row->code);
 	MUST("RDMAP-40: reserved bits are zero", !(out[2] & 0x1f) && !out[3]);
 	MUST("RDMAP-45, RDMAP-47, RDMAP-50, RDMAP-51, RDMAP-53 to RDMAP-55: as in figure 10",
-	     !(out[2] & ~may_quote(row->layer, row->type)));
+	     !(out[2] & ~get_permitted_quotes(row->layer, row->type)));
 	MUST("RDMAP-44, RDMAP-46: the length matches the quote bits",
-	     len == terminate_len(out, len) && len <= RDMAP_TERM_BUILD_MAX);
-	n = ddp_offset(out[2]);
+	     len == compute_terminate_len(out, len) && len <= RDMAP_TERM_BUILD_MAX);
+	n = get_ddp_offset(out[2]);
 	quotes = out[2] & IW_QUOTE_D;
 	MUST("RDMAP-51, RDMAP-53, RDMAP-54: an existing DDP header is quoted",
-	     quotes == (f.ddp_len && may_quote(row->layer, row->type)));
+	     quotes == (f.ddp_len && get_permitted_quotes(row->layer, row->type)));
 	GIVEN(at < 28);
 	if (quotes) {
 		MUST("RDMAP-44: the quoted segment length is that of the fault",
-		     octets(out + 4, 2) == f.seg_len);
+		     decode_big_endian(out + 4, 2) == f.seg_len);
 		MUST("RDMAP-44: the quoted DDP header is that of the fault",
 		     at >= f.ddp_len || out[n + at] == f.ddp[at]);
 		n += f.ddp_len;
@@ -141,7 +141,7 @@ void prove_build(void)
 }
 
 /* iw_reason_get_row() returns a valid row for any number, even one beyond the table */
-void prove_reason(void)
+void prove_reason_rows(void)
 {
 	const struct iw_reason_row *row = iw_reason_get_row(ANY(u32));
 

@@ -23,7 +23,8 @@ void prove_init(void)
 }
 
 /* The result that checks of QN, MSN and MO, in this order, must give (RFC 5041 7.1 U1, U5, U3) */
-static enum iw_reason expected_result(const struct ddp_untagged_queue *uq, const struct ddp_hdr *h)
+static enum iw_reason compute_expected_result(const struct ddp_untagged_queue *uq,
+                                              const struct ddp_hdr *h)
 {
 	if (h->qn > 3)
 		return IW_DDP_U_QN;
@@ -39,7 +40,7 @@ void prove_expected_segment(void)
 	enum iw_reason why = ddp_untagged_check(uq, &h);
 
 	MUST("DDP-86, DDP-92, DDP-94: only the expected segment is accepted",
-	     why == expected_result(uq, &h));
+	     why == compute_expected_result(uq, &h));
 	if (why == IW_DDP_U_QN)
 		REACHED("wrong QN");
 	if (why == IW_DDP_U_MSN_RANGE)
@@ -51,7 +52,7 @@ void prove_expected_segment(void)
 }
 
 /* A segment that passes all checks is within the buffer and advances its queue */
-void prove_segment(void)
+void prove_segment_advances_queue(void)
 {
 	struct ddp_untagged_queue uq[DDP_QUEUES], before;
 	u32 payload = ANY(u32), buf_len = ANY(u32);

@@ -4,16 +4,16 @@
 POLYNOMIAL = 0x82F63B78
 
 
-def _row(octet):
+def _compute_row(octet):
     for _ in range(8):
         octet = octet >> 1 ^ (POLYNOMIAL if octet & 1 else 0)
     return octet
 
 
-TABLE = [_row(octet) for octet in range(256)]
+TABLE = [_compute_row(octet) for octet in range(256)]
 
 
-def crc32c(data):
+def compute_crc32c(data):
     """Return the CRC of data as a number that is sent in little-endian order."""
     crc = 0xFFFFFFFF
     for octet in data:
@@ -21,6 +21,6 @@ def crc32c(data):
     return crc ^ 0xFFFFFFFF
 
 
-def field(data):
+def encode_crc(data):
     """Return the four bytes of an FPDU's CRC field."""
-    return crc32c(data).to_bytes(4, "little")
+    return compute_crc32c(data).to_bytes(4, "little")

@@ -41,23 +41,23 @@ class Failed(Exception):
 # From the bytes ----------------------------------------------------------------
 
 
-def packets(path):
+def read_packets(path):
     """Yield the SCTP packets in order."""
     with open(path, "rb") as file:
         try:
             for _, octets in dpkt.pcap.Reader(file):
-                packet = sctp_packet.parse(octets[14:])
+                packet = sctp_packet.parse_ip_packet(octets[14:])
                 if packet:
                     yield packet
         except (ValueError, dpkt.UnpackError) as why:
             raise Failed(f"not a capture in tcpdump's format: {why}") from why
 
 
-def chunks(path):
+def read_chunks(path):
     """Yield each DDP chunk once, even if it was retransmitted."""
     seen = set()
-    for packet in packets(path):
-        for chunk in packet.of(sctp_packet.DATA):
+    for packet in read_packets(path):
+        for chunk in packet.get_chunks(sctp_packet.DATA):
             tsn, sid, _, ppid = chunk.data
             which = packet.source, packet.target, packet.tag, tsn
             if ppid in (sctp.SEGMENT, sctp.CONTROL) and which not in seen:
@@ -66,7 +66,7 @@ def chunks(path):
                                  chunk.body[12:], tsn)
 
 
-def of_control(message):
+def list_control_fields(message):
     yield "ddp_sctp.function", message.code
     if message.enhanced:
         flags = message.rtr
@@ -79,7 +79,7 @@ def of_control(message):
         yield "ddp_sctp.private_data", message.data
 
 
-def of_segment(segment):
+def list_segment_fields(segment):
     opcode = segment.ulp & 15
     yield DDP + "tagged_flag", int(segment.tagged)
     yield DDP + "last_flag", int(segment.last)
@@ -101,11 +101,11 @@ def of_segment(segment):
         yield from CONTENTS[opcode](segment.payload)
 
 
-def of_immediate(payload):
+def list_immediate_fields(payload):
     yield "ddp_sctp.immediate", struct.unpack(">Q", payload[:8])[0]
 
 
-def of_read_request(payload):
+def list_read_request_fields(payload):
     request = rdmap.ReadRequest.parse(payload)
     yield RDMA + "sinkstag", request.sink_stag
     yield RDMA + "sinkto", request.sink_to
@@ -114,7 +114,7 @@ def of_read_request(payload):
     yield RDMA + "srcto", request.src_to
 
 
-def of_atomic_request(payload):
+def list_atomic_request_fields(payload):
     request = rdmap.AtomicRequest.parse(payload)
     kind = "add" if request.code == rdmap.FETCH_ADD else "swap"
     yield RDMA + "atomic.opcode", request.code
@@ -127,13 +127,13 @@ def of_atomic_request(payload):
     yield RDMA + "atomic.compare_mask", request.compare_mask
 
 
-def of_atomic_response(payload):
+def list_atomic_response_fields(payload):
     response = rdmap.AtomicResponse.parse(payload)
     yield RDMA + "atomic.original_request_identifier", response.ident
     yield RDMA + "atomic.original_remote_data_value", response.old
 
 
-def of_terminate(payload):
+def list_terminate_fields(payload):
     message = rdmap.Terminate.parse(payload)
     yield RDMA + "term_layer", message.layer
     yield RDMA + "term_etype", message.etype
@@ -144,12 +144,12 @@ def of_terminate(payload):
     if message.length is not None:
         yield RDMA + "term_ddp_seg_len", struct.pack(">H", message.length)
     if message.ddp is not None:
-        yield RDMA + "term_ddp_h", message.ddp[:get_tsharks_length(message)]
-    if message.rdma is not None and not get_tsharks_length(message):
+        yield RDMA + "term_ddp_h", message.ddp[:get_ddp_length_of_tshark(message)]
+    if message.rdma is not None and not get_ddp_length_of_tshark(message):
         yield RDMA + "term_rdma_h", message.rdma
 
 
-def get_tsharks_length(message):
+def get_ddp_length_of_tshark(message):
     """Return the length of the DDP header that tshark expects in this Terminate.
 
     A Terminate for an RDMAP protection error quotes a Read Request. tshark takes
@@ -160,10 +160,10 @@ def get_tsharks_length(message):
 
 
 CONTENTS = {
-    rdmap.READ_REQUEST: of_read_request, rdmap.TERMINATE: of_terminate,
-    rdmap.IMMEDIATE: of_immediate, rdmap.IMMEDIATE_SE: of_immediate,
-    rdmap.ATOMIC_REQUEST: of_atomic_request,
-    rdmap.ATOMIC_RESPONSE: of_atomic_response,
+    rdmap.READ_REQUEST: list_read_request_fields, rdmap.TERMINATE: list_terminate_fields,
+    rdmap.IMMEDIATE: list_immediate_fields, rdmap.IMMEDIATE_SE: list_immediate_fields,
+    rdmap.ATOMIC_REQUEST: list_atomic_request_fields,
+    rdmap.ATOMIC_RESPONSE: list_atomic_response_fields,
 }
 
 
@@ -171,7 +171,7 @@ def decode_by_parser(chunk):
     """Return the fields of a chunk by name, according to the raw peer's parser.
 
     Values are numbers or bytes."""
-    of = of_control if chunk.ppid == sctp.CONTROL else of_segment
+    of = list_control_fields if chunk.ppid == sctp.CONTROL else list_segment_fields
     try:
         return {"sctp.data_sid": chunk.sid, "ddp_sctp.ssn": chunk.ssn,
                 **dict(of(chunk.contents))}
@@ -222,11 +222,11 @@ def store_field(fields, name, text):
     fields.setdefault(name, text)
 
 
-def octets_of(text):
+def parse_hex_bytes(text):
     return bytes.fromhex(text.replace(":", ""))
 
 
-def number_of(text):
+def parse_number(text):
     """Return the number that tshark shows as this text.
 
     For a flag, tshark 4.0 shows 0 or 1, and tshark 4.4 and 4.6 show False or True."""
@@ -234,18 +234,18 @@ def number_of(text):
         else int(text, 0)
 
 
-def is_same(want, text):
+def is_same_value(want, text):
     if text is None:
         return False
     if isinstance(want, bytes):
-        return octets_of(text) == want
-    return number_of(text) == want
+        return parse_hex_bytes(text) == want
+    return parse_number(text) == want
 
 
-def differences(want, got):
+def find_differences(want, got):
     """Yield the differences between two decodings of a chunk."""
     for name, value in want.items():
-        if not is_same(value, got.get(name)):
+        if not is_same_value(value, got.get(name)):
             yield f"{name} should be {value!r}, tshark shows {got.get(name)}"
     for name in got:
         if name.startswith("ddp_sctp.") and name not in want:

@@ -22,7 +22,7 @@ INTERVAL = 512
 MARKER = 4
 
 
-def word(ird, ord_, flags=0):
+def pack_word(ird, ord_, flags=0):
     """Return the enhanced word: IRD, ORD, and any of the flags A, B, CC, D."""
     return struct.pack(">I", ird << 16 | ord_ | flags)
 
@@ -72,11 +72,11 @@ class Frame(Offer):
         return self.rev >= 2 and bool(self.flags & S)
 
 
-def request(**fields):
+def make_request(**fields):
     return Frame(KEY_REQUEST, **fields)
 
 
-def reply(**fields):
+def make_reply(**fields):
     return Frame(KEY_REPLY, **fields)
 
 
@@ -94,14 +94,14 @@ class Writer:
         self.crc = crc
         self.pos = 0
 
-    def _put(self, out, octets, start, change):
+    def _append_bytes(self, out, octets, start, change):
         """Append the bytes, and a marker at each position where one is due."""
         for octet in octets:
-            self._marker(out, start, change)
+            self._append_due_marker(out, start, change)
             out.append(octet)
             self.pos += 1
 
-    def _marker(self, out, start, change):
+    def _append_due_marker(self, out, start, change):
         if not self.markers or self.pos % INTERVAL:
             return
         pointer = 0 if start is None else self.pos - start
@@ -109,7 +109,7 @@ class Writer:
         out += change(marker) if change else marker
         self.pos += MARKER
 
-    def fpdu(self, ulpdu, pad=None, crc=None, length=None, marker=None):
+    def build_fpdu(self, ulpdu, pad=None, crc=None, length=None, marker=None):
         """Return one FPDU.
 
         The arguments make the FPDU invalid. pad: bytes to send instead of zeros;
@@ -119,15 +119,15 @@ class Writer:
         marker to send.
         """
         out = bytearray()
-        self._marker(out, None, marker)
+        self._append_due_marker(out, None, marker)
         start = self.pos
         length = len(ulpdu) if length is None else length
-        self._put(out, struct.pack(">H", length), start, marker)
-        self._put(out, ulpdu, start, marker)
+        self._append_bytes(out, struct.pack(">H", length), start, marker)
+        self._append_bytes(out, ulpdu, start, marker)
         missing = -(2 + len(ulpdu)) % 4
-        self._put(out, (pad or bytes(3))[:missing], start, marker)
-        self._marker(out, start, marker)
-        right = crc32c.field(out) if self.crc else bytes(4)
+        self._append_bytes(out, (pad or bytes(3))[:missing], start, marker)
+        self._append_due_marker(out, start, marker)
+        right = crc32c.encode_crc(out) if self.crc else bytes(4)
         if callable(crc):
             crc = crc(right)
         out += right if crc is None else crc
@@ -163,34 +163,34 @@ class Reader:
         """Add received bytes. Return the FPDUs that are complete now."""
         self.buf += octets
         whole = []
-        while (fpdu := self._take()):
+        while (fpdu := self._pop_fpdu()):
             whole.append(fpdu)
         return whole
 
-    def _take(self):
+    def _pop_fpdu(self):
         walk = _Walk(self.buf, self.pos, self.markers)
-        head = walk.take(2)
+        head = walk.read_bytes(2)
         if head is None:
             return None
         length = struct.unpack(">H", head)[0]
-        ulpdu = walk.take(length)
-        pad = None if ulpdu is None else walk.take(-(2 + length) % 4)
+        ulpdu = walk.read_bytes(length)
+        pad = None if ulpdu is None else walk.read_bytes(-(2 + length) % 4)
         if pad is None:
             return None
         covered = walk.skip_marker()
-        crc = walk.take(4) if covered is not None else None
+        crc = walk.read_bytes(4) if covered is not None else None
         if crc is None:
             return None
         fpdu = Fpdu(bytes(ulpdu), self.pos, walk.at, bytes(crc), walk.seen)
-        self._check(fpdu, pad, bytes(self.buf[:covered]), walk.start)
+        self._check_fpdu(fpdu, pad, bytes(self.buf[:covered]), walk.start)
         del self.buf[:walk.at]
         self.pos += walk.at
         return fpdu
 
-    def _check(self, fpdu, pad, covered, start):
+    def _check_fpdu(self, fpdu, pad, covered, start):
         if any(pad):
             raise Malformed(f"PAD should be zero, is {pad.hex()}")
-        if self.crc and fpdu.crc != crc32c.field(covered):
+        if self.crc and fpdu.crc != crc32c.encode_crc(covered):
             raise Malformed(f"wrong CRC of the FPDU at {fpdu.start}")
         for position, octets in fpdu.markers:
             want = max(position - start, 0)
@@ -218,7 +218,7 @@ class _Walk:
             self.at += MARKER
         return self.at
 
-    def take(self, count):
+    def read_bytes(self, count):
         out = bytearray()
         while len(out) < count:
             if self.skip_marker() is None:

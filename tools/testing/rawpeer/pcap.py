@@ -38,7 +38,7 @@ class Direction:
     segments: list = field(default_factory=list)    # positions at which segments
                                                     # begin
 
-    def take(self, number, tcp):
+    def append_new_bytes(self, number, tcp):
         """Append those bytes of a TCP segment that were not received before; number: the frame's
         number."""
         if self.first is None:
@@ -55,7 +55,7 @@ class Direction:
         self.octets += tcp.data[-ahead:]
 
 
-def segments(path):
+def read_segments(path):
     """Yield frame number, IP header and TCP segment of each TCP packet."""
     with open(path, "rb") as file:
         try:
@@ -78,11 +78,11 @@ def get_declared_len(ip):
     return ip.len if isinstance(ip, dpkt.ip.IP) else 40 + ip.plen
 
 
-def connections(path):
+def read_connections(path):
     """Return the connections of a capture, each as a pair of Directions: that of the
     initiator and that of the responder."""
     found, live = [], {}
-    for number, ip, tcp in segments(path):
+    for number, ip, tcp in read_segments(path):
         ends = (ip.src, tcp.sport), (ip.dst, tcp.dport)
         if tcp.flags & (TH_SYN | TH_ACK) == TH_SYN and \
                 not is_repeated(live.get(ends), tcp):
@@ -93,7 +93,7 @@ def connections(path):
         if tcp.flags & TH_SYN:
             direction.first = (tcp.seq + 1) % WRAP
         elif tcp.data:
-            direction.take(number, tcp)
+            direction.append_new_bytes(number, tcp)
     return found
 
 
@@ -111,9 +111,9 @@ class Reader(mpa.Reader):
         super().__init__(markers, crc=False)
         self.faults = []
 
-    def _check(self, *parts):
+    def _check_fpdu(self, *parts):
         try:
-            super()._check(*parts)
+            super()._check_fpdu(*parts)
         except mpa.Malformed as fault:
             self.faults.append(str(fault))
 
@@ -123,7 +123,7 @@ class Half:
 
     def __init__(self, direction, key):
         self.direction = direction
-        self.frame = start_up_frame(direction.octets, key)
+        self.frame = find_startup_frame(direction.octets, key)
         self.start = mpa.HEADER + self.frame.pd_length if self.frame else 0
         self.markers = False
         self.fpdus, self.faults = [], []
@@ -137,32 +137,32 @@ class Half:
         self.faults = reader.faults
         self.left = len(reader.buf)
 
-    def place(self, fpdu):
+    def get_position(self, fpdu):
         return self.start + fpdu.start
 
-    def octets(self, fpdu):
+    def get_fpdu_bytes(self, fpdu):
         """Return all bytes of an FPDU, as they were on the wire."""
-        place = self.place(fpdu)
+        place = self.get_position(fpdu)
         return bytes(self.direction.octets[place:place + fpdu.size])
 
-    def segments(self):
+    def list_fpdu_segments(self):
         """Return the positions of TCP segments that carry FPDUs."""
         return [place for place in self.direction.segments
                 if place >= self.start]
 
-    def unaligned(self):
+    def find_unaligned_segments(self):
         """Return the positions of TCP segments at which no FPDU begins."""
-        return set(self.segments()) - {self.place(one) for one in self.fpdus}
+        return set(self.list_fpdu_segments()) - {self.get_position(one) for one in self.fpdus}
 
     def find_largest_distance(self):
         """Return the largest distance in bytes between segments that begin with
         an FPDU."""
-        begin = sorted(set(self.segments()) - self.unaligned())
+        begin = sorted(set(self.list_fpdu_segments()) - self.find_unaligned_segments())
         begin.append(len(self.direction.octets))
         return max((b - a for a, b in zip(begin, begin[1:])), default=0)
 
 
-def start_up_frame(octets, key):
+def find_startup_frame(octets, key):
     """Return the Request or Reply with this key at the beginning of the data, or None
     if there is none."""
     if len(octets) < mpa.HEADER or octets[:len(key)] != key:
@@ -178,16 +178,16 @@ class Session:
     def __init__(self, initiator, responder):
         self.halves = (Half(initiator, mpa.KEY_REQUEST),
                        Half(responder, mpa.KEY_REPLY))
-        self.rejected = bool(self._flags(mpa.R)[1])
+        self.rejected = bool(self._get_flags(mpa.R)[1])
         self.agreed = all(half.frame for half in self.halves) and \
             not self.rejected
-        self.crc = self.agreed and any(self._flags(mpa.C))
+        self.crc = self.agreed and any(self._get_flags(mpa.C))
         if self.agreed:
             # each end requests markers for the data that it receives
-            for half, wanted in zip(self.halves, self._flags(mpa.M)[::-1]):
+            for half, wanted in zip(self.halves, self._get_flags(mpa.M)[::-1]):
                 half.divide_into_fpdus(bool(wanted))
 
-    def _flags(self, mask):
+    def _get_flags(self, mask):
         return [half.frame.flags & mask if half.frame else 0
                 for half in self.halves]
 
@@ -196,7 +196,7 @@ class Session:
         return any(half.markers for half in self.halves)
 
 
-def sessions(pairs):
+def find_sessions(pairs):
     """Return the MPA sessions of these connections, and the number of other
     connections with data."""
     every = [Session(*pair) for pair in pairs if any(one.octets for one in pair)]
@@ -204,16 +204,16 @@ def sessions(pairs):
     return mine, len(every) - len(mine)
 
 
-def opcode(fpdu):
+def get_opcode(fpdu):
     """Return the RDMAP opcode, or None if the FPDU is too short."""
     return fpdu.ulpdu[1] & 15 if len(fpdu.ulpdu) > 1 else None
 
 
-def facts(mine):
+def count_facts(mine):
     """Return the counters of these Sessions, by name."""
     halves = [half for one in mine for half in one.halves]
     fpdus = [fpdu for half in halves for fpdu in half.fpdus]
-    numbers = Counter(f"opcode_{opcode(fpdu)}" for fpdu in fpdus)
+    numbers = Counter(f"opcode_{get_opcode(fpdu)}" for fpdu in fpdus)
     return numbers + Counter({
         "connections": len(mine),
         "rejected": sum(one.rejected for one in mine),
@@ -223,8 +223,8 @@ def facts(mine):
                               for half in one.halves),
         "longest_fpdu": max((fpdu.size for fpdu in fpdus), default=0),
         "markers": sum(len(fpdu.markers) for fpdu in fpdus),
-        "segments": sum(len(half.segments()) for half in halves),
-        "unaligned": sum(len(half.unaligned()) for half in halves),
+        "segments": sum(len(half.list_fpdu_segments()) for half in halves),
+        "unaligned": sum(len(half.find_unaligned_segments()) for half in halves),
         "apart": max((half.find_largest_distance() for half in halves), default=0),
         "against_the_rfc": sum(len(half.faults) for half in halves),
         "octets_left": sum(half.left for half in halves)})
@@ -233,7 +233,7 @@ def facts(mine):
 # Writing a capture -------------------------------------------------------------
 
 
-def frame(half, place, octets, flags=TH_ACK):
+def build_frame(half, place, octets, flags=TH_ACK):
     """Return an Ethernet frame with bytes of one direction; place: their position in it."""
     source, target = half.direction.sender, half.direction.receiver
     tcp = TCP(sport=source[1], dport=target[1], flags=flags, data=octets,
@@ -248,22 +248,22 @@ def frame(half, place, octets, flags=TH_ACK):
     return Ethernet(type=ETH_TYPE_IP6, data=ip)
 
 
-def frames_apart(session, wanted):
+def build_separate_frames(session, wanted):
     """Yield Ethernet frames of the connection in which each FPDU has its own TCP segment.
 
     Only FPDUs for which wanted(half, fpdu) is true are included.
     """
     for half, flags in zip(session.halves, (TH_SYN, TH_SYN | TH_ACK)):
-        yield frame(half, -1, b"", flags)
+        yield build_frame(half, -1, b"", flags)
     for half in session.halves:
-        yield frame(half, 0, bytes(half.direction.octets[:half.start]))
+        yield build_frame(half, 0, bytes(half.direction.octets[:half.start]))
     for half in session.halves:
         for fpdu in half.fpdus:
             if wanted(half, fpdu):
-                yield frame(half, half.place(fpdu), half.octets(fpdu))
+                yield build_frame(half, half.get_position(fpdu), half.get_fpdu_bytes(fpdu))
 
 
-def write(path, frames):
+def write_capture(path, frames):
     """Write a capture of these frames; all time stamps are 0."""
     with open(path, "wb") as file:
         capture = dpkt.pcap.Writer(file)

@@ -25,7 +25,7 @@ class Peer(Talk):
 
     # bytes ----------------------------------------------------------------
 
-    def put(self, octets):
+    def send_bytes(self, octets):
         """Send bytes. If the other side has ended the connection, ignore the error: the next
         receive raises Closed."""
         delay_step()
@@ -36,25 +36,25 @@ class Peer(Talk):
         except BrokenPipeError:
             pass
 
-    def put_split(self, octets, *places, pause=0.002):
+    def send_split(self, octets, *places, pause=0.002):
         """Send bytes in several TCP segments, divided at the given offsets."""
         edges = [0, *places, len(octets)]
         for start, end in zip(edges, edges[1:]):
             if start == end:
                 continue
-            self.put(octets[start:end])
+            self.send_bytes(octets[start:end])
             time.sleep(pause)
 
-    def get(self, count, timeout=PATIENCE):
+    def receive_bytes(self, count, timeout=PATIENCE):
         """Return exactly count bytes, or raise Closed."""
         end = time.monotonic() + timeout
         while len(self.early) < count:
-            self.early += self._recv(end - time.monotonic())
+            self.early += self._receive_available(end - time.monotonic())
         octets = bytes(self.early[:count])
         del self.early[:count]
         return octets
 
-    def _recv(self, timeout):
+    def _receive_available(self, timeout):
         delay_step()
         self.sock.settimeout(max(timeout, 0.001))
         try:
@@ -70,7 +70,7 @@ class Peer(Talk):
     def stays_silent(self, timeout=SILENCE):
         """Check that neither bytes nor the end of the connection arrive in this time."""
         try:
-            self.early += self._recv(timeout)
+            self.early += self._receive_available(timeout)
         except TimeoutError:
             return True
         except Closed:
@@ -85,15 +85,15 @@ class Peer(Talk):
         self.early.clear()
         while True:
             try:
-                before += self._recv(end - time.monotonic())
+                before += self._receive_available(end - time.monotonic())
             except Closed as closed:
                 return "rst" if closed.reset else "fin", before
 
     # start-up -------------------------------------------------------------
 
-    def get_frame(self, timeout=PATIENCE):
-        frame = mpa.parse_header(self.get(mpa.HEADER, timeout))
-        frame.pd = self.get(frame.pd_length, timeout)
+    def receive_frame(self, timeout=PATIENCE):
+        frame = mpa.parse_header(self.receive_bytes(mpa.HEADER, timeout))
+        frame.pd = self.receive_bytes(frame.pd_length, timeout)
         return frame
 
     def enter_full_operation(self, mine, theirs):
@@ -104,8 +104,8 @@ class Peer(Talk):
 
     def initiate(self, request):
         """Send the Request, receive an accepting Reply, enter Full Operation."""
-        self.put(request.pack())
-        reply = self.get_frame()
+        self.send_bytes(request.pack())
+        reply = self.receive_frame()
         self.enter_full_operation(request, reply)
         return reply
 
@@ -113,41 +113,41 @@ class Peer(Talk):
         """Receive the Request, send the Reply, enter Full Operation.
 
         reply: a frame, or a function that is given the Request and returns one."""
-        request = self.get_frame()
+        request = self.receive_frame()
         if callable(reply):
             reply = reply(request)
-        self.put(reply.pack())
+        self.send_bytes(reply.pack())
         self.enter_full_operation(reply, request)
         return request
 
     # full operation -------------------------------------------------------
 
-    def fpdu(self, segment, **wrong):
+    def build_fpdu(self, segment, **wrong):
         """Return the bytes of the next FPDU; segment: a segment, or a ULPDU as bytes."""
         ulpdu = segment if isinstance(segment, bytes) else segment.pack()
-        return self.tx.fpdu(ulpdu, **wrong)
+        return self.tx.build_fpdu(ulpdu, **wrong)
 
-    def put_segment(self, *segments, **wrong):
+    def send_segments(self, *segments, **wrong):
         """Send each segment as an FPDU, all in one write."""
-        self.put(b"".join(self.fpdu(each, **wrong) for each in segments))
+        self.send_bytes(b"".join(self.build_fpdu(each, **wrong) for each in segments))
 
-    def get_fpdu(self, timeout=PATIENCE):
+    def receive_fpdu(self, timeout=PATIENCE):
         end = time.monotonic() + timeout
         if self.early:
             self.fpdus += self.rx.feed(bytes(self.early))
             self.early.clear()
         while not self.fpdus:
-            self.fpdus += self.rx.feed(self._recv(end - time.monotonic()))
+            self.fpdus += self.rx.feed(self._receive_available(end - time.monotonic()))
         return self.fpdus.pop(0)
 
-    def get_octets(self, timeout=PATIENCE):
-        return self.get_fpdu(timeout).ulpdu
+    def receive_segment_bytes(self, timeout=PATIENCE):
+        return self.receive_fpdu(timeout).ulpdu
 
-    def take_unread(self):
+    def pop_unread(self):
         """Return the FPDUs that are received and not consumed, without waiting for more."""
         try:
             while True:
-                self.fpdus += self.rx.feed(self._recv(0.01))
+                self.fpdus += self.rx.feed(self._receive_available(0.01))
         except (TimeoutError, Closed):
             pass
         left, self.fpdus = self.fpdus, []
@@ -155,16 +155,16 @@ class Peer(Talk):
 
     # end ------------------------------------------------------------------
 
-    def half_close(self):
+    def send_fin(self):
         """Send a FIN. Do nothing if the connection has ended: the next receive
         raises Closed."""
         with contextlib.suppress(OSError):
             self.sock.shutdown(socket.SHUT_WR)
 
-    def put_last(self, octets):
+    def send_with_fin(self, octets):
         """Send bytes and a FIN in the same TCP segment."""
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
-        self.put(octets)
+        self.send_bytes(octets)
         self.sock.shutdown(socket.SHUT_WR)
 
     def reset(self):

@@ -34,14 +34,14 @@ class Stack:
 
     # initiator ------------------------------------------------------------
 
-    def request(self, ird, ord_):
+    def make_request(self, ird, ord_):
         flags = mpa.C if self.crc else 0
         if self.rev < 2:
-            return mpa.request(flags=flags, pd=self.data)
-        return mpa.request(rev=2, flags=flags | mpa.S,
-                           pd=mpa.word(ird, ord_, self.offers) + self.data)
+            return mpa.make_request(flags=flags, pd=self.data)
+        return mpa.make_request(rev=2, flags=flags | mpa.S,
+                                pd=mpa.pack_word(ird, ord_, self.offers) + self.data)
 
-    def takes(self, reply):
+    def choose_first_message(self, reply):
         """Return the type of the first message that this persona sends after the Reply: 0 if it
         sends no message, None if it refuses the Reply."""
         if reply.rev > self.rev:
@@ -57,18 +57,18 @@ class Stack:
         both = types & self.offers
         return next((kind for kind in (READ, WRITE, SEND) if both & kind), 0)
 
-    def first_message(self, peer, kind):
+    def send_first_message(self, peer, kind):
         """Send the message that opens the stream."""
         if kind == READ:
             peer.read(rdmap.ReadRequest(self.stag, 1, 0, self.stag, 1))
         elif kind == WRITE:
-            peer.put_segment(rdmap.write(self.stag, 1))
+            peer.send_segments(rdmap.make_write(self.stag, 1))
         elif kind == SEND:
             peer.send()
 
     # responder ------------------------------------------------------------
 
-    def _types(self, offered):
+    def _choose_rtr_types(self, offered):
         """Return the RTR types that the stack's Reply names, if the Request offers these types."""
         if self.fixed:
             return self.fixed if offered & (WRITE | READ) else 0
@@ -76,27 +76,27 @@ class Stack:
             return next((kind for kind in self.one_only if offered & kind), self.last)
         return offered & self.knows or self.last
 
-    def reply(self, request):
+    def make_reply(self, request):
         """Return the Reply of the stack to the Request, or None if the stack closes the connection.
         """
         if request.rev > self.rev:
             return None
         flags = mpa.C if self.crc or request.flags & mpa.C else 0
         if self.refuses_crc and flags:
-            return mpa.reply(rev=request.rev, flags=mpa.R)
+            return mpa.make_reply(rev=request.rev, flags=mpa.R)
         if not request.enhanced:
-            return mpa.reply(rev=request.rev, flags=flags)
-        types = self._types(request.rtr & TYPES) if request.rtr & mpa.A else 0
+            return mpa.make_reply(rev=request.rev, flags=flags)
+        types = self._choose_rtr_types(request.rtr & TYPES) if request.rtr & mpa.A else 0
         if self.needs_model and not types:
             return None
         rtr = types and mpa.A | types | self.adds
-        return mpa.reply(rev=2, flags=flags | mpa.S,
-                         pd=mpa.word(request.ord, request.ird, rtr))
+        return mpa.make_reply(rev=2, flags=flags | mpa.S,
+                              pd=mpa.pack_word(request.ord, request.ird, rtr))
 
-    def reject(self, request, data):
+    def make_reject(self, request, data):
         """Return the Reply with which the stack's program rejects the Request, or None if the stack
         closes the connection."""
-        reply = self.reply(request)
+        reply = self.make_reply(request)
         if reply:
             reply.flags |= mpa.R
             reply.pd += data

@@ -17,25 +17,25 @@ FETCH_ADD, CMP_SWAP = 0, 2      # RFC 7306 figure 5
 ALL = (1 << 64) - 1             # a mask of all bits
 
 
-def control(opcode, rv=RV, rsv=0):
+def pack_control(opcode, rv=RV, rsv=0):
     return rv | rsv | opcode
 
 
-def send(msn, payload=b"", opcode=SEND, **fields):
-    return ddp.Untagged(control(opcode), QN_SEND, msn, payload=payload,
+def make_send(msn, payload=b"", opcode=SEND, **fields):
+    return ddp.Untagged(pack_control(opcode), QN_SEND, msn, payload=payload,
                         **fields)
 
 
-def immediate(msn, payload=bytes(8), opcode=IMMEDIATE, **fields):
-    return send(msn, payload, opcode, **fields)
+def make_immediate(msn, payload=bytes(8), opcode=IMMEDIATE, **fields):
+    return make_send(msn, payload, opcode, **fields)
 
 
-def write(stag, to, payload=b"", **fields):
-    return ddp.Tagged(control(WRITE), stag, to, payload, **fields)
+def make_write(stag, to, payload=b"", **fields):
+    return ddp.Tagged(pack_control(WRITE), stag, to, payload, **fields)
 
 
-def read_response(stag, to, payload=b"", **fields):
-    return ddp.Tagged(control(READ_RESPONSE), stag, to, payload, **fields)
+def make_read_response(stag, to, payload=b"", **fields):
+    return ddp.Tagged(pack_control(READ_RESPONSE), stag, to, payload, **fields)
 
 
 @dataclass
@@ -55,7 +55,7 @@ class ReadRequest:
                            self.size, self.src_stag, self.src_to)
 
     def segment(self, msn, **fields):
-        return ddp.Untagged(control(READ_REQUEST), QN_READ, msn,
+        return ddp.Untagged(pack_control(READ_REQUEST), QN_READ, msn,
                             payload=self.pack(), **fields)
 
     @classmethod
@@ -63,7 +63,7 @@ class ReadRequest:
         return cls(*struct.unpack(cls.FORMAT, octets))
 
 
-def masked_add(old, add, mask):
+def compute_masked_add(old, add, mask):
     """Return the result of Fetch and Add, computed exactly as in the pseudocode of RFC
     7306 section 5.1.1."""
     bit_location = 1
@@ -83,7 +83,7 @@ def masked_add(old, add, mask):
     return value
 
 
-def masked_swap(old, swap, swap_mask, compare, compare_mask):
+def compute_masked_swap(old, swap, swap_mask, compare, compare_mask):
     """Return the result of Compare and Swap, as in the pseudocode of RFC 7306 section
     5.1.2."""
     if not (compare ^ old) & compare_mask:
@@ -114,19 +114,19 @@ class AtomicRequest:
 
     def segment(self, msn, **fields):
         fields = {"qn": QN_READ, "payload": self.pack(), **fields}
-        return ddp.Untagged(control(ATOMIC_REQUEST), msn=msn, **fields)
+        return ddp.Untagged(pack_control(ATOMIC_REQUEST), msn=msn, **fields)
 
     @classmethod
     def parse(cls, octets):
         code, *rest = struct.unpack(cls.FORMAT, octets)
         return cls(code & 15, *rest, rsvd=code >> 4)
 
-    def result(self, old):
+    def compute_result(self, old):
         """Return the value in memory after the operation on old."""
         if self.code == FETCH_ADD:
-            return masked_add(old, self.data, self.mask)
-        return masked_swap(old, self.data, self.mask, self.compare,
-                           self.compare_mask)
+            return compute_masked_add(old, self.data, self.mask)
+        return compute_masked_swap(old, self.data, self.mask, self.compare,
+                                   self.compare_mask)
 
 
 @dataclass
@@ -143,7 +143,7 @@ class AtomicResponse:
 
     def segment(self, msn, **fields):
         fields = {"qn": QN_ATOMIC, "payload": self.pack(), **fields}
-        return ddp.Untagged(control(ATOMIC_RESPONSE), msn=msn, **fields)
+        return ddp.Untagged(pack_control(ATOMIC_RESPONSE), msn=msn, **fields)
 
     @classmethod
     def parse(cls, octets):
@@ -180,7 +180,7 @@ class Terminate:
 
     def segment(self, msn=1, **fields):
         fields = {"qn": QN_TERMINATE, "payload": self.pack(), **fields}
-        return ddp.Untagged(control(TERMINATE), msn=msn, **fields)
+        return ddp.Untagged(pack_control(TERMINATE), msn=msn, **fields)
 
     @classmethod
     def parse(cls, octets):

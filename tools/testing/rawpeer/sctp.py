@@ -98,16 +98,16 @@ class Stream(Talk):
         super().__init__()
         self.assoc, self.sid = assoc, sid
         self.arrived = []       # all chunks in the order of arrival
-        self.new_session()
+        self.start_session()
 
-    def new_session(self):
+    def start_session(self):
         """Prepare for another session on these streams: restart DDP-SSNs and MSNs."""
         Talk.__init__(self)
         self.ssn = self.due = 0
         self.early = {}         # out-of-order chunks by DDP-SSN
         self.came = deque()     # chunks in order, not yet consumed
 
-    def take(self, chunk):
+    def process_chunk(self, chunk):
         """Check a received chunk, and put it in order by DDP-SSN (SCTPDDP-23,
         SCTPDDP-65)."""
         self.arrived.append(chunk)
@@ -127,46 +127,46 @@ class Stream(Talk):
         self.ssn = (ssn + 1) % SSNS
         return ssn
 
-    def put_chunk(self, body, ppid=CONTROL, ssn=None, **wrong):
+    def send_chunk(self, body, ppid=CONTROL, ssn=None, **wrong):
         """Send a chunk: a DDP-SSN and any body. ssn: the DDP-SSN, None: the next one."""
         ssn = self.next_ssn() if ssn is None else ssn
-        self.assoc.put(self.sid, struct.pack(">H", ssn) + body, ppid, **wrong)
+        self.assoc.send_message(self.sid, struct.pack(">H", ssn) + body, ppid, **wrong)
 
-    def put_control(self, code, pd=b"", **wrong):
-        self.put_chunk(Control(code, pd).pack(), **wrong)
+    def send_control(self, code, pd=b"", **wrong):
+        self.send_chunk(Control(code, pd).pack(), **wrong)
 
-    def put_segment(self, *segments, **wrong):
+    def send_segments(self, *segments, **wrong):
         """Send each segment as a chunk, bundled if possible.
 
         segments: DDP segments, or bytes."""
         for number, each in enumerate(segments, 1):
             body = each if isinstance(each, bytes) else each.pack()
             more = {"more": True} if number < len(segments) else {}
-            self.put_chunk(body, SEGMENT, **more, **wrong)
+            self.send_chunk(body, SEGMENT, **more, **wrong)
 
-    def put_in_order(self, order, *segments):
-        """Send segments like put_segment(), but out of order: the nth chunk sent is
+    def send_reordered(self, order, *segments):
+        """Send segments like send_segments(), but out of order: the nth chunk sent is
         segments[order[n]], with the DDP-SSN that belongs to that segment."""
         first = self.ssn
         for place in order:
-            self.put_segment(segments[place], ssn=(first + place) % SSNS)
+            self.send_segments(segments[place], ssn=(first + place) % SSNS)
         self.ssn = (first + len(segments)) % SSNS
 
     # receiving ------------------------------------------------------------
 
-    def get_chunk(self, timeout=PATIENCE):
+    def receive_chunk(self, timeout=PATIENCE):
         """Return the next chunk in DDP-SSN order."""
-        self.assoc.wait(lambda: self.came, timeout)
+        self.assoc.wait_until(lambda: self.came, timeout)
         return self.came.popleft()
 
-    def get_control(self, timeout=PATIENCE):
-        got = self.get_chunk(timeout).contents
+    def receive_control(self, timeout=PATIENCE):
+        got = self.receive_chunk(timeout).contents
         if not isinstance(got, Control):
             raise Malformed(f"should be a control message: {got}")
         return got
 
-    def get_octets(self, timeout=PATIENCE):
-        chunk = self.get_chunk(timeout)
+    def receive_segment_bytes(self, timeout=PATIENCE):
+        chunk = self.receive_chunk(timeout)
         if chunk.ppid == SEGMENT:
             return chunk.octets[2:]
         if chunk.contents.code == TERMINATE:
@@ -177,7 +177,7 @@ class Stream(Talk):
         """Check that neither a chunk nor the end of the association arrives in this
         time."""
         try:
-            self.assoc.wait(lambda: self.came, timeout)
+            self.assoc.wait_until(lambda: self.came, timeout)
         except TimeoutError:
             return True
         except Closed:
@@ -193,14 +193,14 @@ class Stream(Talk):
         end = time.monotonic() + timeout
         try:
             while True:
-                got = self.get_chunk(end - time.monotonic()).contents
+                got = self.receive_chunk(end - time.monotonic()).contents
                 if isinstance(got, Control) and got.code == TERMINATE:
                     return "terminate", before
                 before.append(got)
         except Closed:
             return self.assoc.ended, before
 
-    def take_unread(self):
+    def pop_unread(self):
         """Return the chunks that are received and not consumed, without waiting for
         more."""
         self.stays_silent(0.01)
@@ -211,11 +211,11 @@ class Stream(Talk):
 
     def initiate(self, code=INITIATE, pd=b""):
         """Send an Initiate. Return the reply."""
-        self.put_control(code, pd)
-        return self.get_control()
+        self.send_control(code, pd)
+        return self.receive_control()
 
     def terminate(self):
-        self.put_control(TERMINATE)
+        self.send_control(TERMINATE)
 
     def reset(self):
         self.assoc.abort()
@@ -242,35 +242,35 @@ class Carrier:
             self.streams[sid] = Stream(self, sid)
         return self.streams[sid]
 
-    def receive(self, timeout):
+    def receive_input(self, timeout):
         """Wait for input and process it, or raise TimeoutError."""
         raise NotImplementedError
 
-    def put(self, sid, octets, ppid, unordered=True, more=False):
+    def send_message(self, sid, octets, ppid, unordered=True, more=False):
         """Send a message. more: another message follows, with which SCTP may bundle
         this one."""
         raise NotImplementedError
 
-    def wait(self, what, timeout=PATIENCE):
+    def wait_until(self, what, timeout=PATIENCE):
         """Wait until what() is true; raise Closed if the association ends
         first."""
         end = time.monotonic() + timeout
         while not what():
             if self.ended:
                 raise Closed(self.ended == "abort")
-            self.receive(max(end - time.monotonic(), 0.001))
+            self.receive_input(max(end - time.monotonic(), 0.001))
 
     def wait_end(self, timeout=PATIENCE):
         try:
-            self.wait(lambda: False, timeout)
+            self.wait_until(lambda: False, timeout)
         except Closed:
             return self.ended
         raise AssertionError
 
-    def process_until_quiet(self, timeout=SILENCE):
+    def process_input_until_quiet(self, timeout=SILENCE):
         """Process input until the timeout, or until the association ends."""
         try:
-            self.wait(lambda: False, timeout)
+            self.wait_until(lambda: False, timeout)
         except (TimeoutError, Closed):
             pass
 
@@ -291,18 +291,18 @@ class Carrier:
         self.close()
 
 
-def prepare(sock, streams=STREAMS, adaptation=ADAPTATION, inbound=None):
+def set_socket_options(sock, streams=STREAMS, adaptation=ADAPTATION, inbound=None):
     """Set the options of a socket before it connects or listens.
 
     adaptation: value of the Adaptation Indication to send; 0: send none."""
-    def put(option, value):
+    def set_option(option, value):
         sock.setsockopt(PROTOCOL, option, value)
 
-    put(INITMSG, struct.pack("=HHHH", streams, inbound or streams, 0, 0))
-    put(NODELAY, struct.pack("=i", 1))
-    put(ADAPTATION_LAYER, struct.pack("=I", adaptation))
-    put(RECVRCVINFO, struct.pack("=i", 1))
-    put(EVENTS, bytes([1, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0]))
+    set_option(INITMSG, struct.pack("=HHHH", streams, inbound or streams, 0, 0))
+    set_option(NODELAY, struct.pack("=i", 1))
+    set_option(ADAPTATION_LAYER, struct.pack("=I", adaptation))
+    set_option(RECVRCVINFO, struct.pack("=i", 1))
+    set_option(EVENTS, bytes([1, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0]))
     return sock
 
 
@@ -315,7 +315,7 @@ class Association(Carrier):
         self.outbound = self.inbound = None
 
     @classmethod
-    def dial(cls, sock, address, timeout=PATIENCE):
+    def connect(cls, sock, address, timeout=PATIENCE):
         """Connect, and wait for COMM_UP and for the notification of the peer's
         Adaptation Indication, if it sends one."""
         sock.settimeout(timeout)
@@ -325,12 +325,12 @@ class Association(Carrier):
     @classmethod
     def wait_established(cls, sock):
         out = cls(sock)
-        out.wait(lambda: out.ready)
-        out.process_until_quiet(0.02)        # the notification of the Adaptation Indication
+        out.wait_until(lambda: out.ready)
+        out.process_input_until_quiet(0.02)        # the notification of the Adaptation Indication
                                 # arrives after COMM_UP
         return out
 
-    def receive(self, timeout):
+    def receive_input(self, timeout):
         delay_step()
         self.sock.settimeout(timeout)
         try:
@@ -344,13 +344,13 @@ class Association(Carrier):
             self.ended = self.ended or "abort"
             return
         if flags & MSG_NOTIFICATION:
-            self._note(octets)
+            self._process_notification(octets)
         elif not octets and not extra:
             self.ended = self.ended or "shutdown"
         else:
-            self._data(octets, extra, flags)
+            self._receive_data(octets, extra, flags)
 
-    def _data(self, octets, extra, flags):
+    def _receive_data(self, octets, extra, flags):
         if not flags & socket.MSG_EOR:
             raise Malformed("a message is longer than allowed")
         info = [data for level, kind, data in extra
@@ -358,19 +358,19 @@ class Association(Carrier):
         sid, _, how = struct.unpack("=HHH", info[0][:6])
         ppid, = struct.unpack(">I", info[0][8:12])
         tsn, = struct.unpack("=I", info[0][12:16])
-        self.stream(sid).take(Chunk(sid, ppid, bool(how & UNORDERED), octets,
-                                    tsn))
+        self.stream(sid).process_chunk(Chunk(sid, ppid, bool(how & UNORDERED), octets,
+                                             tsn))
 
-    def _note(self, octets):
+    def _process_notification(self, octets):
         kind, = struct.unpack("=H", octets[:2])
         if kind == NOTE_ADAPTATION:
             self.adaptation, = struct.unpack("=I", octets[8:12])
         elif kind == NOTE_SHUTDOWN:
             self.ended = "shutdown"
         elif kind == NOTE_ASSOC:
-            self._change(*struct.unpack("=HHHH", octets[8:16]))
+            self._process_association_change(*struct.unpack("=HHHH", octets[8:16]))
 
-    def _change(self, state, _, outbound, inbound):
+    def _process_association_change(self, state, _, outbound, inbound):
         if state == COMM_UP:
             self.ready = True
             self.outbound, self.inbound = outbound, inbound
@@ -381,7 +381,7 @@ class Association(Carrier):
         elif state == RESTART:
             self.restarts += 1
 
-    def put(self, sid, octets, ppid, unordered=True, more=False):
+    def send_message(self, sid, octets, ppid, unordered=True, more=False):
         delay_step()
         info = (struct.pack("=HH", sid, UNORDERED if unordered else 0) +
                 struct.pack(">I", ppid) + struct.pack("=Ii", 0, 0))

@@ -61,16 +61,16 @@ class Chunk:
                 if kind == ADAPTATION]
 
 
-def parameter(kind, octets):
+def pack_parameter(kind, octets):
     size = 4 + len(octets)
     return struct.pack(">HH", kind, size) + octets + bytes(-size % 4)
 
 
-def adaptation(value):
-    return parameter(ADAPTATION, struct.pack(">I", value))
+def pack_adaptation(value):
+    return pack_parameter(ADAPTATION, struct.pack(">I", value))
 
 
-def data(sid, octets, ppid, tsn, flags=BEGIN | END | UNORDERED, ssn=0):
+def make_data_chunk(sid, octets, ppid, tsn, flags=BEGIN | END | UNORDERED, ssn=0):
     return Chunk(DATA, flags,
                  struct.pack(">IHHI", tsn, sid, ssn, ppid) + octets)
 
@@ -88,29 +88,29 @@ class Packet:
     def pack(self):
         head = struct.pack(">HHI", self.source[1], self.target[1], self.tag)
         rest = b"".join(chunk.pack() for chunk in self.chunks)
-        return head + crc32c.field(head + bytes(4) + rest) + rest
+        return head + crc32c.encode_crc(head + bytes(4) + rest) + rest
 
-    def of(self, kind):
+    def get_chunks(self, kind):
         return [chunk for chunk in self.chunks if chunk.kind == kind]
 
 
-def header(ip):
+def parse_ip_header(ip):
     """Parse the header of an IPv4 packet, or of an IPv6 packet without extension headers.
 
     Return source, target, offset of the SCTP packet and total length; or None if the
     packet does not contain SCTP."""
     if len(ip) >= 20 and ip[0] >> 4 == 4 and ip[9] == sctp.PROTOCOL:
         size, = struct.unpack(">H", ip[2:4])
-        return address(ip[12:16]), address(ip[16:20]), (ip[0] & 15) * 4, size
+        return format_address(ip[12:16]), format_address(ip[16:20]), (ip[0] & 15) * 4, size
     if len(ip) >= 40 and ip[0] >> 4 == 6 and ip[6] == sctp.PROTOCOL:
         size, = struct.unpack(">H", ip[4:6])
         return ip[8:24].hex(), ip[24:40].hex(), 40, 40 + size
     return None
 
 
-def parse(ip):
+def parse_ip_packet(ip):
     """Parse an IP packet. Return a Packet, or None if it does not contain SCTP."""
-    found = header(ip)
+    found = parse_ip_header(ip)
     if not found:
         return None
     source, target, begin, size = found
@@ -127,24 +127,24 @@ def parse(ip):
     return out
 
 
-def address(octets):
+def format_address(octets):
     return ".".join(map(str, octets))
 
 
-def numbers(text):
+def pack_address(text):
     return bytes(map(int, text.split(".")))
 
 
-def in_ip(source, target, octets):
+def build_ip_packet(source, target, octets):
     """Return an IPv4 packet with this SCTP packet as payload."""
-    def head(total):
+    def build_ip_header(total):
         return struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(octets), 0, 0x4000,
                            64, sctp.PROTOCOL, total) + both
-    both = numbers(source) + numbers(target)
-    total = sum(struct.unpack(">10H", head(0)))
+    both = pack_address(source) + pack_address(target)
+    total = sum(struct.unpack(">10H", build_ip_header(0)))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
-    return head(total ^ 0xFFFF) + octets
+    return build_ip_header(total ^ 0xFFFF) + octets
 
 
 class Sniffer:
@@ -153,14 +153,14 @@ class Sniffer:
     def __init__(self, sock):
         self.sock, self.seen = sock, []
 
-    def _next(self, timeout):
+    def _receive_next(self, timeout):
         self.sock.settimeout(timeout)
-        packet = parse(self.sock.recv(1 << 17)[14:])
+        packet = parse_ip_packet(self.sock.recv(1 << 17)[14:])
         if packet:
             self.seen.append(packet)
         return packet
 
-    def packets(self, wait=0.05, until=None):
+    def pop_packets(self, wait=0.05, until=None):
         """Return all packets since the last call.
 
         wait: time in seconds; return when no packet has arrived for this time.
@@ -168,11 +168,11 @@ class Sniffer:
         end = time.monotonic() + sctp.PATIENCE
         with contextlib.suppress(TimeoutError):
             while until:
-                packet = self._next(max(end - time.monotonic(), 0.001))
+                packet = self._receive_next(max(end - time.monotonic(), 0.001))
                 if packet and until(packet):
                     break
             while True:
-                self._next(wait)
+                self._receive_next(wait)
         seen, self.seen = self.seen, []
         return seen
 
@@ -189,16 +189,16 @@ class Place:
     mine: str
     theirs: str
 
-    def put(self, octets):
+    def send_packet(self, octets):
         frame = self.frame + struct.pack(">H", ETH_P_IP)
-        self.sock.send(frame + in_ip(self.mine, self.theirs, octets))
+        self.sock.send(frame + build_ip_packet(self.mine, self.theirs, octets))
 
-    def get(self, timeout):
+    def receive_packet(self, timeout):
         """Return the next packet that is addressed to this side."""
         end = time.monotonic() + timeout
         while True:
             self.sock.settimeout(max(end - time.monotonic(), 0.001))
-            packet = parse(self.sock.recv(1 << 17)[14:])
+            packet = parse_ip_packet(self.sock.recv(1 << 17)[14:])
             if packet and packet.target[0] == self.mine:
                 return packet
 
@@ -221,50 +221,50 @@ class Association(sctp.Carrier):
         self.got, self.gaps, self.fragments = None, set(), []
         self.acked = (self.tsn - 1) % TSNS
         self.sacking, self.taking, self.bundled = True, True, list
-        self.parameters = adaptation(1) if parameters is None else parameters
+        self.parameters = pack_adaptation(1) if parameters is None else parameters
         self.init = None            # the peer's INIT or INIT-ACK
         self.packets = []           # all packets received
 
     def send(self, *chunks, tag=None):
         tag = self.peer_tag if tag is None else tag
-        self.place.put(Packet((self.place.mine, self.ports[0]),
-                              (self.place.theirs, self.ports[1]), tag,
-                              list(chunks)).pack())
+        self.place.send_packet(Packet((self.place.mine, self.ports[0]),
+                                      (self.place.theirs, self.ports[1]), tag,
+                                      list(chunks)).pack())
 
-    def _init(self, kind, more=b""):
+    def _make_init(self, kind, more=b""):
         head = struct.pack(">IIHHI", self.tag, self.window, *self.sizes,
                            self.tsn)
         return Chunk(kind, 0, head + self.parameters + more)
 
     # set-up ---------------------------------------------------------------
 
-    def begin(self, timeout=sctp.PATIENCE):
+    def start_connect(self, timeout=sctp.PATIENCE):
         """Send INIT, and wait until COOKIE ECHO has been sent, with the chunks that
         bundled() returns."""
-        self.send(self._init(INIT), tag=0)
-        self.wait(lambda: self.init, timeout)
+        self.send(self._make_init(INIT), tag=0)
+        self.wait_until(lambda: self.init, timeout)
 
     def connect(self, timeout=sctp.PATIENCE):
-        self.begin(timeout)
-        self.wait(lambda: self.ready, timeout)
+        self.start_connect(timeout)
+        self.wait_until(lambda: self.ready, timeout)
         return self
 
     def accept(self, timeout=sctp.PATIENCE):
         """Wait for the peer to connect."""
-        self.wait(lambda: self.ready, timeout)
+        self.wait_until(lambda: self.ready, timeout)
         return self
 
-    def _begin(self, chunk):
+    def _record_peer_init(self, chunk):
         self.init = chunk
         self.peer_tag, _, _, _, first = chunk.init
         self.got, self.gaps = (first - 1) % TSNS, set()
 
     def _on_init(self, chunk):
-        self._begin(chunk)
-        self.send(self._init(INIT_ACK, parameter(COOKIE, b"raw!")))
+        self._record_peer_init(chunk)
+        self.send(self._make_init(INIT_ACK, pack_parameter(COOKIE, b"raw!")))
 
     def _on_init_ack(self, chunk):
-        self._begin(chunk)
+        self._record_peer_init(chunk)
         self.send(Chunk(COOKIE_ECHO, 0, dict(chunk.parameters)[COOKIE]),
                   *self.bundled())
 
@@ -277,15 +277,15 @@ class Association(sctp.Carrier):
 
     # data -----------------------------------------------------------------
 
-    def data(self, sid, octets, ppid, **fields):
+    def make_next_data_chunk(self, sid, octets, ppid, **fields):
         """Return a DATA chunk with the next TSN."""
-        chunk = data(sid, octets, ppid, self.tsn, **fields)
+        chunk = make_data_chunk(sid, octets, ppid, self.tsn, **fields)
         self.tsn = (self.tsn + 1) % TSNS
         return chunk
 
-    def put(self, sid, octets, ppid, unordered=True, more=False):
+    def send_message(self, sid, octets, ppid, unordered=True, more=False):
         flags = BEGIN | END | (UNORDERED if unordered else 0)
-        self.send(self.data(sid, octets, ppid, flags=flags))
+        self.send(self.make_next_data_chunk(sid, octets, ppid, flags=flags))
 
     def _on_data(self, chunk):
         tsn, sid, _, ppid = chunk.data
@@ -300,19 +300,19 @@ class Association(sctp.Carrier):
             return
         octets = b"".join(each.body[12:] for each in self.fragments)
         self.fragments.clear()
-        self.stream(sid).take(sctp.Chunk(
+        self.stream(sid).process_chunk(sctp.Chunk(
             sid, ppid, bool(chunk.flags & UNORDERED), octets, tsn))
 
-    def sack(self):
+    def send_sack(self):
         """Acknowledge all chunks received in order."""
         self.send(Chunk(SACK, 0, struct.pack(">IIHH", self.got, self.window,
                                           0, 0)))
 
-    def shut(self):
+    def close_window(self):
         """Announce a window of 0, and discard data from now on. Probes of the window are
         still acknowledged."""
         self.window, self.taking = 0, False
-        self.sack()
+        self.send_sack()
 
     def _on_sack(self, chunk):
         self.acked, = struct.unpack(">I", chunk.body[:4])
@@ -343,27 +343,27 @@ class Association(sctp.Carrier):
     def _has_valid_tag(self, packet):
         """Check the verification tag (RFC 9260 8.5), because a previous association with the same
         ports may still retransmit. An INIT has no tag, and an ABORT may contain the peer's."""
-        return packet.tag == self.tag or packet.of(INIT) or packet.of(ABORT)
+        return packet.tag == self.tag or packet.get_chunks(INIT) or packet.get_chunks(ABORT)
 
-    def _mine(self, packet):
+    def _is_own_packet(self, packet):
         """Check whether the packet belongs to this association, by its ports and its tag. A
         listener takes the peer's port from the first INIT."""
         if packet.target[1] != self.ports[0]:
             return False
-        if not self.ports[1] and packet.of(INIT):
+        if not self.ports[1] and packet.get_chunks(INIT):
             self.ports[1] = packet.source[1]
         return packet.source[1] == self.ports[1] and self._has_valid_tag(packet)
 
-    def receive(self, timeout):
-        packet = self.place.get(timeout)
-        if not self._mine(packet):
+    def receive_input(self, timeout):
+        packet = self.place.receive_packet(timeout)
+        if not self._is_own_packet(packet):
             return
         self.packets.append(packet)
         for chunk in packet.chunks:
             if chunk.kind in self.HANDLERS:
                 self.HANDLERS[chunk.kind](self, chunk)
-        if self.sacking and packet.of(DATA) and not self.ended:
-            self.sack()
+        if self.sacking and packet.get_chunks(DATA) and not self.ended:
+            self.send_sack()
 
     def shutdown(self):
         self.send(Chunk(SHUTDOWN, 0, struct.pack(">I", self.got)))

@@ -42,20 +42,20 @@ class Closed(Exception):
 
 
 class Talk:
-    """Sends and receives messages; a subclass has put_segment() and get_octets()."""
+    """Sends and receives messages; a subclass has send_segments() and receive_segment_bytes()."""
 
     def __init__(self):
         self.msn = {0: 1, 1: 1, 2: 1, 3: 1}
 
-    def put_segment(self, *segments):
+    def send_segments(self, *segments):
         raise NotImplementedError
 
-    def get_octets(self, timeout=PATIENCE):
+    def receive_segment_bytes(self, timeout=PATIENCE):
         """Return the bytes of the next segment."""
         raise NotImplementedError
 
-    def get_segment(self, timeout=PATIENCE):
-        return ddp.parse(self.get_octets(timeout))
+    def receive_segment(self, timeout=PATIENCE):
+        return ddp.parse(self.receive_segment_bytes(timeout))
 
     def next_msn(self, queue):
         msn = self.msn[queue]
@@ -64,40 +64,40 @@ class Talk:
 
     def send(self, payload=b"", opcode=rdmap.SEND, **fields):
         """Send a complete Send message in one segment."""
-        self.put_segment(rdmap.send(self.next_msn(0), payload, opcode,
-                                    **fields))
+        self.send_segments(rdmap.make_send(self.next_msn(0), payload, opcode,
+                                           **fields))
 
     def write(self, stag, to, payload=b"", **fields):
         """Send a complete Write message in one segment."""
-        self.put_segment(rdmap.write(stag, to, payload, **fields))
+        self.send_segments(rdmap.make_write(stag, to, payload, **fields))
 
     def read(self, request, **fields):
-        self.put_segment(request.segment(self.next_msn(1), **fields))
+        self.send_segments(request.segment(self.next_msn(1), **fields))
 
     def atomic(self, request, **fields):
-        self.put_segment(request.segment(self.next_msn(1), **fields))
+        self.send_segments(request.segment(self.next_msn(1), **fields))
 
-    def get_message(self, timeout=PATIENCE):
+    def receive_message(self, timeout=PATIENCE):
         """Return all segments of the next message."""
-        segments = [self.get_segment(timeout)]
+        segments = [self.receive_segment(timeout)]
         while not segments[-1].last:
-            segments.append(self.get_segment(timeout))
+            segments.append(self.receive_segment(timeout))
         return segments
 
-    def get_terminate(self, timeout=PATIENCE):
+    def receive_terminate(self, timeout=PATIENCE):
         """Return the contents of the next message, which must be a Terminate
         (RDMAP-36)."""
-        seg = self.get_segment(timeout)
+        seg = self.receive_segment(timeout)
         head = (seg.tagged, seg.ulp, seg.last, seg.dv, seg.rsvd)
-        if head != (False, rdmap.control(rdmap.TERMINATE), True, 1, 0):
+        if head != (False, rdmap.pack_control(rdmap.TERMINATE), True, 1, 0):
             raise ValueError(f"should be a Terminate: {seg}")
         if (seg.qn, seg.msn, seg.mo, seg.ulp32) != (2, 1, 0, 0):
             raise ValueError(f"a Terminate on the wrong queue or position: {seg}")
         return rdmap.Terminate.parse(seg.payload)
 
-    def drain(self):
+    def receive_until_terminate(self):
         """Receive and ignore segments up to the Terminate. Return the Terminate."""
-        while (seg := self.get_segment()).ulp & 15 != rdmap.TERMINATE:
+        while (seg := self.receive_segment()).ulp & 15 != rdmap.TERMINATE:
             pass
         return rdmap.Terminate.parse(seg.payload)
 

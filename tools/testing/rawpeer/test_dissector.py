@@ -26,29 +26,29 @@ A, B = ("10.0.0.1", 40000), ("10.0.0.2", 7471)
 ALL_FLAGS = mpa.A | mpa.B | mpa.CC | mpa.D
 BIG = 0xFEDCBA9876543210
 READ = rdmap.ReadRequest(0x11111111, BIG, 0x22222222, 0x33333333, BIG + 1)
-TAGGED = rdmap.write(1, 2).header()
-UNTAGGED = rdmap.send(1).header()
+TAGGED = rdmap.make_write(1, 2).header()
+UNTAGGED = rdmap.make_send(1).header()
 
 MESSAGES = (
     *(Control(code, pd) for code in (sctp.INITIATE, sctp.ACCEPT, sctp.REJECT)
       for pd in (b"", b"x", bytes(range(256)) * 2)),
     Control(sctp.TERMINATE),
-    *(Control(code, mpa.word(ird, ord_, flags) + pd)
+    *(Control(code, mpa.pack_word(ird, ord_, flags) + pd)
       for code in (sctp.E_INITIATE, sctp.E_ACCEPT, sctp.E_REJECT)
       for ird, ord_, flags, pd in (
           (4, 5, mpa.A, b""), (mpa.NOT_NEGOTIATED, 0, mpa.B, b"hello"),
           (0, mpa.NOT_NEGOTIATED, mpa.CC, bytes(508)), (1, 2, mpa.D, b"x"),
           (3, 3, ALL_FLAGS, b""), (3, 3, 0, b""))),
-    *(rdmap.send(7, payload, opcode, mo=mo, last=last)
+    *(rdmap.make_send(7, payload, opcode, mo=mo, last=last)
       for opcode in (rdmap.SEND, rdmap.SEND_SE)
       for payload, mo, last in ((b"", 0, True), (b"a", 0, False),
                                 (bytes(1400), BIG & 0xFFFFFFFF, True))),
-    *(rdmap.send(1, b"abc", opcode, ulp32=0x12345678)
+    *(rdmap.make_send(1, b"abc", opcode, ulp32=0x12345678)
       for opcode in (rdmap.SEND_INV, rdmap.SEND_SE_INV)),
-    rdmap.write(0x12345678, BIG, b"written"), rdmap.write(0, 0),
-    rdmap.write(1, 2, b"w", last=False),
-    rdmap.read_response(0x12345678, BIG, b"read"), READ.segment(3),
-    *(rdmap.immediate(9, struct.pack(">Q", BIG), opcode)
+    rdmap.make_write(0x12345678, BIG, b"written"), rdmap.make_write(0, 0),
+    rdmap.make_write(1, 2, b"w", last=False),
+    rdmap.make_read_response(0x12345678, BIG, b"read"), READ.segment(3),
+    *(rdmap.make_immediate(9, struct.pack(">Q", BIG), opcode)
       for opcode in (rdmap.IMMEDIATE, rdmap.IMMEDIATE_SE)),
     *(rdmap.AtomicRequest(code, 0x44444444, 0x55555555, BIG, BIG + 2, BIG + 3,
                           BIG + 4, BIG + 5).segment(4)
@@ -65,9 +65,9 @@ MESSAGES = (
 )
 
 
-def frame(packet):
-    return Ethernet(data=sctp_packet.in_ip(packet.source[0], packet.target[0],
-                                           packet.pack()))
+def build_frame(packet):
+    return Ethernet(data=sctp_packet.build_ip_packet(packet.source[0], packet.target[0],
+                                                     packet.pack()))
 
 
 class Wire:
@@ -76,7 +76,7 @@ class Wire:
     def __init__(self):
         self.frames, self.tsn, self.ssns = [], 1000, {}
 
-    def chunk(self, message, sid=0, flags=7):
+    def make_chunk(self, message, sid=0, flags=7):
         """Return a DATA chunk.
 
         message: a Control, a DDP segment, or a pair of bytes and their PPID."""
@@ -89,40 +89,40 @@ class Wire:
             ppid = sctp.CONTROL if isinstance(message, Control) \
                 else sctp.SEGMENT
         self.tsn += 1
-        return sctp_packet.data(sid, octets, ppid, self.tsn, flags)
+        return sctp_packet.make_data_chunk(sid, octets, ppid, self.tsn, flags)
 
-    def put(self, *chunks):
-        self.frames.append(frame(sctp_packet.Packet(A, B, 7, list(chunks))))
+    def add_packet(self, *chunks):
+        self.frames.append(build_frame(sctp_packet.Packet(A, B, 7, list(chunks))))
         return self
 
-    def say(self, message, sid=0):
-        return self.put(self.chunk(message, sid))
+    def add_message(self, message, sid=0):
+        return self.add_packet(self.make_chunk(message, sid))
 
 
 class Values(unittest.TestCase):
     """The text of a value differs between releases of tshark."""
 
-    def test_flags_of_each_release(self):
+    def test_flags_of_each_release_are_parsed(self):
         for release, clear, set_ in (("4.0.17", "0", "1"),
                                      ("4.4.19", "False", "True"),
                                      ("4.6.9", "False", "True")):
             with self.subTest(release=release):
-                self.assertTrue(dissector.is_same(0, clear))
-                self.assertTrue(dissector.is_same(1, set_))
-                self.assertFalse(dissector.is_same(0, set_))
-                self.assertFalse(dissector.is_same(1, clear))
+                self.assertTrue(dissector.is_same_value(0, clear))
+                self.assertTrue(dissector.is_same_value(1, set_))
+                self.assertFalse(dissector.is_same_value(0, set_))
+                self.assertFalse(dissector.is_same_value(1, clear))
 
-    def test_numbers(self):
-        self.assertTrue(dissector.is_same(16, "0x00000010"))
-        self.assertTrue(dissector.is_same(16, "16"))
-        self.assertFalse(dissector.is_same(16, "17"))
-        self.assertFalse(dissector.is_same(16, None))
+    def test_numbers_are_compared(self):
+        self.assertTrue(dissector.is_same_value(16, "0x00000010"))
+        self.assertTrue(dissector.is_same_value(16, "16"))
+        self.assertFalse(dissector.is_same_value(16, "17"))
+        self.assertFalse(dissector.is_same_value(16, None))
 
 
 class Privileges(unittest.TestCase):
     """tshark 4.4 and later ignore the dissector if root starts them."""
 
-    def test_tshark_runs_as_another_user_and_can_read_the_dissector(self):
+    def test_tshark_as_other_user_reads_dissector(self):
         with tempfile.TemporaryDirectory() as there:
             os.chmod(there, 0o755)
             stub = os.path.join(there, "tshark")
@@ -147,41 +147,41 @@ class Dissector(unittest.TestCase):
         self.file = tempfile.NamedTemporaryFile(suffix=".pcap")
         self.addCleanup(self.file.close)
 
-    def write(self, wire):
+    def write_capture(self, wire):
         with open(self.file.name, "wb") as file:
             capture = dpkt.pcap.Writer(file)
             for one in wire.frames:
                 capture.writepkt(bytes(one), ts=0)
 
-    def check(self, wire):
-        self.write(wire)
+    def run_sctp_check(self, wire):
+        self.write_capture(wire)
         return subprocess.run(
             [os.path.join(HERE, "sctp-check"), "--facts", self.file.name],
             capture_output=True, text=True, check=False)
 
-    def good(self, wire, chunks):
-        done = self.check(wire)
+    def assert_good(self, wire, chunks):
+        done = self.run_sctp_check(wire)
         self.assertEqual(done.stderr, "")
         self.assertEqual(done.returncode, 0)
         self.assertIn(f"chunks {chunks}", done.stdout.splitlines())
 
-    def seen(self, wire, *options):
-        self.write(wire)
+    def decode_with_tshark(self, wire, *options):
+        self.write_capture(wire)
         return list(dissector.decode_by_tshark(self.file.name, *options))
 
-    def remarks(self, words, *messages):
+    def assert_remarks(self, words, *messages):
         """Check that tshark's remark about each of these chunks contains these words."""
         wire = Wire()
         for message in messages:
-            wire.say(message)
-        seen = self.seen(wire)
+            wire.add_message(message)
+        seen = self.decode_with_tshark(wire)
         self.assertEqual(len(seen), len(messages))
         for one in seen:
             self.assertIn(words, one[dissector.REMARK])
 
-    def info(self, wire):
+    def read_info_column(self, wire):
         """Return tshark's Info column of each packet."""
-        self.write(wire)
+        self.write_capture(wire)
         with open(self.file.name, "rb") as file:
             done = subprocess.run(
                 [dissector.TSHARK, "-n", "-r", "-", "-T", "fields",
@@ -189,53 +189,53 @@ class Dissector(unittest.TestCase):
                 stdin=file, capture_output=True, text=True, check=True)
         return [line.strip() for line in done.stdout.splitlines()]
 
-    def test_every_message(self):
+    def test_every_message_is_decoded(self):
         wire = Wire()
         for message in MESSAGES:
-            wire.say(message, sid=3)
-        self.good(wire, len(MESSAGES))
+            wire.add_message(message, sid=3)
+        self.assert_good(wire, len(MESSAGES))
 
-    def test_several_in_a_packet(self):
+    def test_bundled_chunks_are_decoded(self):
         wire = Wire()
         for i in range(0, len(MESSAGES), 3):
-            wire.put(*(wire.chunk(message, sid=i)
-                       for message in MESSAGES[i:i + 3]))
-        self.good(wire, len(MESSAGES))
+            wire.add_packet(*(wire.make_chunk(message, sid=i)
+                              for message in MESSAGES[i:i + 3]))
+        self.assert_good(wire, len(MESSAGES))
 
-    def test_sent_again(self):
+    def test_retransmitted_chunk_is_decoded(self):
         wire = Wire()
-        chunk = wire.chunk(rdmap.write(1, 2, b"abc"))
-        self.good(wire.put(chunk).put(chunk), 1)
+        chunk = wire.make_chunk(rdmap.make_write(1, 2, b"abc"))
+        self.assert_good(wire.add_packet(chunk).add_packet(chunk), 1)
 
-    def test_cut_by_sctp(self):
-        wire, octets = Wire(), b"\0\0" + rdmap.write(1, 2, b"abcdef").pack()
-        begin, end = (wire.chunk((part, sctp.SEGMENT), flags=4 | flag)
+    def test_fragmented_chunk_is_reassembled(self):
+        wire, octets = Wire(), b"\0\0" + rdmap.make_write(1, 2, b"abcdef").pack()
+        begin, end = (wire.make_chunk((part, sctp.SEGMENT), flags=4 | flag)
                       for part, flag in ((octets[:9], sctp_packet.BEGIN),
                                          (octets[9:], sctp_packet.END)))
-        one, = self.seen(wire.put(begin).put(end))
+        one, = self.decode_with_tshark(wire.add_packet(begin).add_packet(end))
         self.assertEqual(one["iwarp_ddp.tagged_offset"], "0x0000000000000002")
         self.assertEqual(one["data.data"], b"abcdef".hex(":"))
 
-    def test_sends_of_two_streams_are_put_together_apart(self):
+    def test_sends_of_two_streams_are_reassembled_separately(self):
         wire = Wire()
         for mo, last in (0, False), (8, True):
             for sid in 0, 1:
-                wire.say(rdmap.send(1, b"stream %d" % sid, mo=mo, last=last),
-                         sid)
-        whole = self.seen(wire, "-o",
-                          "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:TRUE")
+                wire.add_message(rdmap.make_send(1, b"stream %d" % sid, mo=mo, last=last),
+                                 sid)
+        whole = self.decode_with_tshark(wire, "-o",
+                                        "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:TRUE")
         self.assertEqual(
-            [dissector.octets_of(one["data.data"]) for one in whole
+            [dissector.parse_hex_bytes(one["data.data"]) for one in whole
              if "data.data" in one], [b"stream 0" * 2, b"stream 1" * 2])
 
-    def test_what_is_no_ddp_of_ours(self):
+    def test_other_payload_is_not_decoded(self):
         wire = Wire()
-        wire.say((b"\0\0\0\1", 18)).say((b"\0\0\0\1", 0))
-        wire.say(Control(sctp.TERMINATE))
-        self.good(wire, 1)
+        wire.add_message((b"\0\0\0\1", 18)).add_message((b"\0\0\0\1", 0))
+        wire.add_message(Control(sctp.TERMINATE))
+        self.assert_good(wire, 1)
 
-    def test_too_short(self):
-        self.remarks("Too short", *(
+    def test_short_chunks_get_remark(self):
+        self.assert_remarks("Too short", *(
             (octets, ppid) for octets in (b"\0", b"\0\0", b"\0\0\0")
             for ppid in (sctp.SEGMENT, sctp.CONTROL)), *(
             (b"\0\0" + header[:-1], sctp.SEGMENT)
@@ -243,40 +243,40 @@ class Dissector(unittest.TestCase):
             (struct.pack(">HH", 0, code) + bytes(3), sctp.CONTROL)
             for code in (sctp.E_INITIATE, sctp.E_ACCEPT)))
 
-    def test_too_long(self):
-        self.remarks("More Private Data", Control(sctp.TERMINATE, b"x"),
-                     Control(sctp.INITIATE, bytes(513)),
-                     Control(sctp.E_REJECT, bytes(513)))
+    def test_long_private_data_get_remark(self):
+        self.assert_remarks("More Private Data", Control(sctp.TERMINATE, b"x"),
+                            Control(sctp.INITIATE, bytes(513)),
+                            Control(sctp.E_REJECT, bytes(513)))
 
-    def test_unknown_function(self):
-        self.remarks("No such", *(Control(code) for code in (0, 8, 0xFFFF)))
+    def test_unknown_functions_get_remark(self):
+        self.assert_remarks("No such", *(Control(code) for code in (0, 8, 0xFFFF)))
 
-    def test_half_a_read_request_does_not_hide_what_follows(self):
+    def test_short_read_request_does_not_hide_next_chunk(self):
         wire = Wire()
         half = READ.segment(1)
         half.payload = half.payload[:10]
-        wire.put(wire.chunk(half), wire.chunk(rdmap.write(5, 6, b"x")))
-        first, second = self.seen(wire)
+        wire.add_packet(wire.make_chunk(half), wire.make_chunk(rdmap.make_write(5, 6, b"x")))
+        first, second = self.decode_with_tshark(wire)
         self.assertEqual(first[dissector.REMARK],
                          "Malformed Packet (Exception occurred)")
         self.assertEqual(second["iwarp_ddp.stag"], "0x00000005")
 
-    def test_info(self):
+    def test_info_column_names_message(self):
         wire = Wire()
-        wire.say(Control(sctp.E_INITIATE, mpa.word(1, 1)), 4)
-        wire.put(wire.chunk(rdmap.write(1, 2, b"x"), 1),
-                 wire.chunk(rdmap.immediate(1), 2))
-        self.assertEqual(self.info(wire), [
+        wire.add_message(Control(sctp.E_INITIATE, mpa.pack_word(1, 1)), 4)
+        wire.add_packet(wire.make_chunk(rdmap.make_write(1, 2, b"x"), 1),
+                        wire.make_chunk(rdmap.make_immediate(1), 2))
+        self.assertEqual(self.read_info_column(wire), [
             "stream 4: Enhanced Initiate",
             "stream 1: Write [last DDP segment] "
             "stream 2: Immediate Data [last DDP segment]"])
 
-    def test_another_opinion_is_noticed(self):
+    def test_difference_from_tshark_is_found(self):
         # test the comparison itself: the bytes and the decoding differ in one field
         want = dissector.decode_by_parser(sctp.Chunk(
-            0, sctp.SEGMENT, True, b"\0\0" + rdmap.write(1, 2, b"y").pack()))
-        got, = self.seen(Wire().say(rdmap.write(1, 2, b"x")))
-        self.assertEqual(len(list(dissector.differences(want, got))), 1)
+            0, sctp.SEGMENT, True, b"\0\0" + rdmap.make_write(1, 2, b"y").pack()))
+        got, = self.decode_with_tshark(Wire().add_message(rdmap.make_write(1, 2, b"x")))
+        self.assertEqual(len(list(dissector.find_differences(want, got))), 1)
 
 
 if __name__ == "__main__":

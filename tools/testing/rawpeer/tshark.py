@@ -42,7 +42,7 @@ class Failed(Exception):
     """tshark failed; the argument is tshark's error output."""
 
 
-def output(path):
+def read_output_lines(path):
     """Run tshark, and yield each line of its output as soon as it is printed."""
     with subprocess.Popen([*COMMAND, "-r", path], text=True, errors="replace",
                           stdout=subprocess.PIPE,
@@ -57,7 +57,7 @@ def output(path):
 def count_findings(path):
     """Run tshark on a capture. Return counters by name, and remarks as text."""
     numbers, remarks, severity = Counter(), [], None
-    for line in output(path):
+    for line in read_output_lines(path):
         if (found := OPCODE.match(line)):
             numbers[f"opcode_{int(found[1], 16)}"] += 1
         elif (found := SEVERITY.match(line)):
@@ -78,7 +78,7 @@ def count_remark(severity, remark, numbers, remarks):
                        f"{remark['number']} times")
 
 
-def does_miscount(half, fpdu):
+def is_misread(half, fpdu):
     """Check whether tshark misreads this FPDU.
 
     If a marker directly follows an FPDU, tshark takes the marker for part of that

@@ -40,7 +40,7 @@ static int rnic_is_device(int n, const char* name)
 }
 
 // Make the context of @fd, by IB_USER_VERBS_CMD_GET_CONTEXT with struct rnic_sw_alloc_ctx.
-static int rnic_get_context(int fd)
+static int rnic_create_context(int fd)
 {
 	struct {
 		uint32 command;
@@ -69,7 +69,7 @@ static long syz_ext_rnic_open(volatile long name)
 	char path[64];
 	snprintf(path, sizeof(path), "/dev/infiniband/uverbs%d", n);
 	int fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd >= 0 && rnic_get_context(fd)) {
+	if (fd >= 0 && rnic_create_context(fd)) {
 		int err = errno;
 		close(fd);
 		errno = err;
@@ -103,7 +103,7 @@ struct rnic_request {
 	char attrs[512];
 };
 
-static void rnic_put(struct rnic_request* req, int type, const void* data, size_t len)
+static void rnic_add_attr(struct rnic_request* req, int type, const void* data, size_t len)
 {
 	struct nlattr attr = {(uint16)(NLA_HDRLEN + len), (uint16)type};
 	char* end = (char*)req + NLMSG_ALIGN(req->hdr.nlmsg_len);
@@ -113,11 +113,11 @@ static void rnic_put(struct rnic_request* req, int type, const void* data, size_
 }
 
 // A name of at most 32 characters, as the kernel reads names
-static void rnic_put_name(struct rnic_request* req, int type, long name)
+static void rnic_add_name_attr(struct rnic_request* req, int type, long name)
 {
 	char text[33] = {};
 	strncpy(text, (const char*)name, sizeof(text) - 1);
-	rnic_put(req, type, text, strlen(text) + 1);
+	rnic_add_attr(req, type, text, strlen(text) + 1);
 }
 
 static void rnic_init_request(struct rnic_request* req, int command, int flags)
@@ -129,7 +129,7 @@ static void rnic_init_request(struct rnic_request* req, int command, int flags)
 }
 
 // Send @req, and receive one message of the response. Return: its length, or -1.
-static ssize_t rnic_exchange(struct rnic_request* req, void* resp, size_t size)
+static ssize_t rnic_send_and_receive(struct rnic_request* req, void* resp, size_t size)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
 	if (fd < 0)
@@ -149,7 +149,7 @@ static long rnic_request_ack(struct rnic_request* req)
 		struct nlmsgerr err;
 		char rest[1024];
 	} resp = {};
-	if (rnic_exchange(req, &resp, sizeof(resp)) < (ssize_t)(NLMSG_HDRLEN + sizeof(int)))
+	if (rnic_send_and_receive(req, &resp, sizeof(resp)) < (ssize_t)(NLMSG_HDRLEN + sizeof(int)))
 		return -1;
 	errno = -resp.err.error;
 	return resp.err.error ? -1 : 0;
@@ -162,9 +162,9 @@ static long syz_ext_rnic_link_add(volatile long name, volatile long netdev)
 {
 	struct rnic_request req;
 	rnic_init_request(&req, RNIC_NLDEV_CMD_NEWLINK, NLM_F_ACK);
-	rnic_put_name(&req, RNIC_ATTR_DEV_NAME, name);
-	rnic_put(&req, RNIC_ATTR_LINK_TYPE, "rnic_sw", sizeof("rnic_sw"));
-	rnic_put_name(&req, RNIC_ATTR_NDEV_NAME, netdev);
+	rnic_add_name_attr(&req, RNIC_ATTR_DEV_NAME, name);
+	rnic_add_attr(&req, RNIC_ATTR_LINK_TYPE, "rnic_sw", sizeof("rnic_sw"));
+	rnic_add_name_attr(&req, RNIC_ATTR_NDEV_NAME, netdev);
 	return rnic_request_ack(&req);
 }
 #endif
@@ -201,7 +201,7 @@ static long syz_ext_rnic_link_delete(volatile long name)
 	// four devices fit into one message of a dump
 	static __thread char dump[16384] __attribute__((aligned(8)));
 	rnic_init_request(&req, RNIC_NLDEV_CMD_GET, NLM_F_DUMP);
-	ssize_t len = rnic_exchange(&req, dump, sizeof(dump));
+	ssize_t len = rnic_send_and_receive(&req, dump, sizeof(dump));
 	long index = len < 0 ? -1 : rnic_find_index((struct nlmsghdr*)dump, len, (const char*)name);
 	if (index < 0) {
 		errno = ENODEV;
@@ -209,7 +209,7 @@ static long syz_ext_rnic_link_delete(volatile long name)
 	}
 	uint32 number = index;
 	rnic_init_request(&req, RNIC_NLDEV_CMD_DELLINK, NLM_F_ACK);
-	rnic_put(&req, RNIC_ATTR_DEV_INDEX, &number, sizeof(number));
+	rnic_add_attr(&req, RNIC_ATTR_DEV_INDEX, &number, sizeof(number));
 	return rnic_request_ack(&req);
 }
 #endif

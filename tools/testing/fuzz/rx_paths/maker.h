@@ -49,6 +49,6 @@ static inline bool draw_one_in(struct maker *m, u32 n)
 /* segments.c */
 void fill_bytes(struct maker *m, u8 *at, u32 len);
 void add_garbage(struct maker *m);
-void add_some(struct maker *m, struct message *msg, u32 n);
+void add_next_segments(struct maker *m, struct message *msg, u32 n);
 
 #endif

@@ -63,7 +63,7 @@ static u32 drawn;
 
 /* The kernel's functions ---------------------------------------------------------- */
 
-u32 host_random(void)
+u32 host_get_random(void)
 {
 	return ++drawn * 0x01357900;
 }
@@ -72,12 +72,12 @@ u32 host_random(void)
  * Fail the run: the code under test waits for references to an MR, but this thread holds the
  * reference itself
  */
-void host_relax(void)
+void host_on_cpu_relax(void)
 {
 	MUST("rx-waits-forever", false);
 }
 
-void host_sleep(void)
+void host_on_sleep(void)
 {
 	MUST("rx-sleeps", false);
 }
@@ -152,7 +152,7 @@ static void allocate_pages(void)
 		scattered[i] = page[FLAT + i];
 }
 
-void memory_begin(void)
+void memory_reset(void)
 {
 	u32 i;
 
@@ -223,7 +223,7 @@ void memory_make_absent(void)
 
 /* MRs ----------------------------------------------------------------------------- */
 
-static void place_region(struct ddp_region *r, const struct spec *spec)
+static void init_region(struct ddp_region *r, const struct spec *spec)
 {
 	r->base = spec->base;
 	r->skip = spec->skip;
@@ -261,7 +261,7 @@ void memory_register(const struct ddp_stream *s)
 	for (r = regions; r < regions + MRS; r++) {
 		spec = &specs[r - regions];
 		memset(r, 0, sizeof(*r));
-		place_region(r, spec);
+		init_region(r, spec);
 		r->length = spec->length;
 		r->rights = spec->rights;
 		r->pd = spec->whose == 1 ? NULL : &memory_stags;
@@ -280,7 +280,7 @@ static void record_stags(void)
 	static const struct ddp_stream s;
 	u32 i;
 
-	memory_begin();
+	memory_reset();
 	memory_register(&s);
 	for (i = 0; i < MRS; i++)
 		known[i] = (struct world_mr) {
@@ -307,7 +307,7 @@ void memory_validate(u32 mr)
 		ddp_region_validate(&regions[mr], regions[mr].stag);
 }
 
-void memory_end(struct result *result)
+void memory_check_and_unregister(struct result *result)
 {
 	u32 i;
 

@@ -8,7 +8,7 @@
 extern struct ddp_stags memory_stags;
 
 /* Fill the memory as at the beginning of each run */
-void memory_begin(void);
+void memory_reset(void);
 /* Register all MRs; some of them are for @s only */
 void memory_register(const struct ddp_stream *s);
 void memory_revoke(u32 mr);
@@ -17,6 +17,6 @@ void memory_make_absent(void);
 /* Complete a page-fault request */
 void memory_resolve(struct ddp_fault *w);
 /* Remove all MRs, which must be unused, and copy the memory to @result */
-void memory_end(struct result *result);
+void memory_check_and_unregister(struct result *result);
 
 #endif

@@ -31,13 +31,13 @@ static void begin_message(struct maker *m, const struct message *msg)
 	struct message *slot = &m->open[msg->h.tagged ? TAGGED : msg->h.qn];
 
 	if (slot->begun && !(m->wrong && draw_one_in(m, 32)))
-		add_some(m, slot, -1u);
+		add_next_segments(m, slot, -1u);
 	*slot = *msg;
 	slot->each = max(slot->each, 1u);
 	slot->begun = true;
 	if (!msg->h.tagged)
 		slot->h.msn = m->msn[msg->h.qn]++;
-	add_some(m, slot, draw_one_in(m, 8) ? read_u8(m->in) % 8 : -1u);
+	add_next_segments(m, slot, draw_one_in(m, 8) ? read_u8(m->in) % 8 : -1u);
 }
 
 static void begin_raw_message(struct maker *m, u8 opcode, u32 qn, const u8 *raw, u32 len)
@@ -261,7 +261,7 @@ static void begin_terminate(struct maker *m)
 
 /* Actions ------------------------------------------------------------------------- */
 
-static struct plan_action *new_action(struct maker *m, enum plan_what what)
+static struct plan_action *alloc_action(struct maker *m, enum plan_what what)
 {
 	struct plan *p = m->p;
 	struct plan_action *a;
@@ -285,7 +285,7 @@ static struct ddp_sge pick_sge(struct maker *m)
 static void post_receive(struct maker *m)
 {
 	bool invalid = m->wrong && draw_one_in(m, 64);
-	struct plan_action *a = new_action(m, invalid ? PLAN_RECV_INVALID : PLAN_RECV);
+	struct plan_action *a = alloc_action(m, invalid ? PLAN_RECV_INVALID : PLAN_RECV);
 	u32 i, total = 0;
 
 	if (!a)
@@ -311,7 +311,7 @@ static void post_request(struct maker *m, enum plan_what what)
 	/* at most as many requests as the ORD allows, and as this code can remember */
 	if (m->requests - m->requests_answered >= min_t(u32, m->p->ord, REQUESTS))
 		return;
-	a = new_action(m, what);
+	a = alloc_action(m, what);
 	if (!a)
 		return;
 	a->nsge = 1;
@@ -336,7 +336,7 @@ static void change_memory(struct maker *m)
 	 */
 	if (!m->wrong && what != PLAN_VALIDATE)
 		what = PLAN_ABSENT;
-	a = new_action(m, what);
+	a = alloc_action(m, what);
 	if (!a)
 		return;
 	a->mr = read_u8(m->in) % MRS;
@@ -402,10 +402,10 @@ static void add_random_step(struct maker *m)
 		begin_immediate(m);
 		break;
 	case 27:
-		add_some(m, &m->open[TAGGED], read_u8(m->in) % 16);
+		add_next_segments(m, &m->open[TAGGED], read_u8(m->in) % 16);
 		break;
 	case 28:
-		add_some(m, &m->open[RDMAP_QN_SEND], read_u8(m->in) % 16);
+		add_next_segments(m, &m->open[RDMAP_QN_SEND], read_u8(m->in) % 16);
 		break;
 	case 29:
 		if (m->wrong && draw_one_in(m, 4))
@@ -418,7 +418,7 @@ static void add_random_step(struct maker *m)
 	}
 }
 
-static void set_up(struct maker *m)
+static void init_plan(struct maker *m)
 {
 	static const u8 wrong[] = { 0, 0, 0, 1, 2, 4, 16, 64 };
 	struct plan *p = m->p;
@@ -465,14 +465,14 @@ void make_plan(struct plan *p, struct input *in)
 	p->segs = p->steps = p->actions = p->used = p->cq_room = p->damaged = 0;
 	p->damage = DAMAGE_NONE;
 	p->number++;
-	set_up(&m);
+	init_plan(&m);
 	how = read_u8(in);
 	which = read_u16(in);
 	end_step(&m, 4);
 	while (in->left && p->segs < PLAN_SEGS && p->used < PLAN_BYTES / 2)
 		add_random_step(&m);
 	for (i = 0; i < ARRAY_SIZE(m.open); i++)
-		add_some(&m, &m.open[i], -1u);
+		add_next_segments(&m, &m.open[i], -1u);
 	choose_damage(&m, how, which);
 	p->step[p->steps++] = (struct plan_step) { .segs = p->segs, .actions = p->actions };
 }

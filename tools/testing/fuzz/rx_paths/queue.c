@@ -78,7 +78,7 @@ struct source {
 	u32		left;
 };
 
-static u32 take_bytes(struct source *s, u8 *dst, u32 len)
+static u32 read_source_bytes(struct source *s, u8 *dst, u32 len)
 {
 	len = min(len, s->left);
 	memcpy(dst, s->at, len);
@@ -103,7 +103,7 @@ static void add_linear(struct sk_buff *skb, struct source *s, u32 len, struct di
 	if (posix_memalign((void **)&skb->head, off ? PAGE_SIZE : sizeof(void *), off + len))
 		abort();
 	skb->data = skb->head + off;
-	skb->headlen = take_bytes(s, skb->data, len);
+	skb->headlen = read_source_bytes(s, skb->data, len);
 	skb->len += skb->headlen;
 }
 
@@ -116,7 +116,7 @@ static void add_frags(struct sk_buff *skb, struct source *s, struct dice *d)
 
 	if (len > 1 && info->nr_frags + 2 <= SKB_FRAGS && !roll_below(d, 3))
 		first = 1 + roll_below(d, len - 1);
-	take_bytes(s, at, len);
+	read_source_bytes(s, at, len);
 	skb->len += len;
 	info->frags[info->nr_frags++] = (skb_frag_t) { .at = at, .len = first };
 	if (first == len)
@@ -159,7 +159,7 @@ static struct sk_buff *make_skb(struct source *s, struct cut *cut)
 	return skb;
 }
 
-static void append(struct sk_buff_head *q, struct sk_buff *skb)
+static void append_skb(struct sk_buff_head *q, struct sk_buff *skb)
 {
 	if (q->last)
 		q->last->next = skb;
@@ -169,7 +169,7 @@ static void append(struct sk_buff_head *q, struct sk_buff *skb)
 }
 
 /* Append @len bytes of device memory, which no CPU can read */
-void queue_arrive_unreadable(struct tcp_sock *tp, u32 len)
+void queue_append_unreadable(struct tcp_sock *tp, u32 len)
 {
 	struct sk_buff *skb = calloc(1, sizeof(*skb));
 
@@ -179,11 +179,11 @@ void queue_arrive_unreadable(struct tcp_sock *tp, u32 len)
 	skb->unreadable = true;
 	skb->len = len;
 	skb->seq = tp->rcv_nxt;
-	append(&tp->sk.sk_receive_queue, skb);
+	append_skb(&tp->sk.sk_receive_queue, skb);
 	tp->rcv_nxt += len;
 }
 
-void queue_arrive(struct tcp_sock *tp, const u8 *bytes, u32 len, struct cut *cut)
+void queue_append_bytes(struct tcp_sock *tp, const u8 *bytes, u32 len, struct cut *cut)
 {
 	u32 repeated = 0;
 	struct sk_buff *skb;
@@ -203,6 +203,6 @@ void queue_arrive(struct tcp_sock *tp, const u8 *bytes, u32 len, struct cut *cut
 	skb = make_skb(&s, cut);
 	skb->seq = tp->rcv_nxt - repeated;
 	free(copy);
-	append(&tp->sk.sk_receive_queue, skb);
+	append_skb(&tp->sk.sk_receive_queue, skb);
 	tp->rcv_nxt += len;
 }

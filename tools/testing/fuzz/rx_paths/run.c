@@ -114,7 +114,7 @@ static const struct ddp_llp_ops lower_ops = {
 	.resume = lower_resume, .unbind = lower_unbind,
 };
 
-static void lower_begin(const struct way *w)
+static void lower_init(const struct way *w)
 {
 	memset(&lower, 0, sizeof(lower));
 	lower.mpa = w->mpa;
@@ -216,7 +216,7 @@ static void pass_segments(const struct plan *p, const struct way *w, u32 from, u
  * Put the content of an FPDU, and its markers, at the position @start. Return: the
  * position of the last four bytes, the CRC.
  */
-static u32 put_content(u32 start, const u8 *content, u32 len, bool damaged)
+static u32 write_fpdu_content(u32 start, const u8 *content, u32 len, bool damaged)
 {
 	u32 at = start, left, n;
 
@@ -238,7 +238,7 @@ static u32 put_content(u32 start, const u8 *content, u32 len, bool damaged)
 }
 
 /* Append the FPDU of segment @i at the position @at. Return: position of its end */
-static u32 put_fpdu(const struct plan *p, u32 i, u32 at)
+static u32 write_fpdu(const struct plan *p, u32 i, u32 at)
 {
 	static u8 content[MPA_CONTENT_MAX];
 	const struct plan_seg *seg = &p->seg[i];
@@ -250,7 +250,7 @@ static u32 put_fpdu(const struct plan *p, u32 i, u32 at)
 	put_unaligned_be16(seg->len, content);
 	memcpy(content + MPA_LEN_SIZE, p->bytes + seg->at, seg->len);
 	memset(content + MPA_LEN_SIZE + seg->len, 0, len - MPA_LEN_SIZE - seg->len);
-	crc = put_content(at, content, len, damage == DAMAGE_MARKER) - at;
+	crc = write_fpdu_content(at, content, len, damage == DAMAGE_MARKER) - at;
 	if (wire.crc)
 		mpa_crc_final(mpa_crc_update(mpa_crc_init(), fpdu, crc), fpdu + crc);
 	if (damage == DAMAGE_CRC)
@@ -267,7 +267,7 @@ static u32 put_fpdu(const struct plan *p, u32 i, u32 at)
 	return at + crc + MPA_CRC_SIZE;
 }
 
-static void put_stream(const struct plan *p, const struct way *w)
+static void write_stream(const struct plan *p, const struct way *w)
 {
 	u32 i, at = 0;
 
@@ -279,7 +279,7 @@ static void put_stream(const struct plan *p, const struct way *w)
 	wire.marker_damaged = false;
 	wire.unreadable = wire.unreadable_end = U32_MAX;
 	for (i = 0; i < p->segs; i++) {
-		at = put_fpdu(p, i, at);
+		at = write_fpdu(p, i, at);
 		wire.ends[i] = at;
 	}
 	MUST("wire-fits", at <= WIRE_MAX);
@@ -302,7 +302,7 @@ static void receive_all(void)
 }
 
 /* Let the bytes up to the position @to arrive, in skbs */
-static void append_bytes(u32 *from, u32 to, struct cut *cut)
+static void append_stream_bytes(u32 *from, u32 to, struct cut *cut)
 {
 	u32 len;
 
@@ -312,12 +312,12 @@ static void append_bytes(u32 *from, u32 to, struct cut *cut)
 			len = min(len, 1 + roll_below(&cut->dice, cut->most));
 		if (*from < wire.unreadable) {
 			len = min(len, wire.unreadable - *from);
-			queue_arrive(&lower.tp, wire.bytes + *from, len, cut);
+			queue_append_bytes(&lower.tp, wire.bytes + *from, len, cut);
 		} else if (*from < wire.unreadable_end) {
 			len = min(len, wire.unreadable_end - *from);
-			queue_arrive_unreadable(&lower.tp, len);
+			queue_append_unreadable(&lower.tp, len);
 		} else {
-			queue_arrive(&lower.tp, wire.bytes + *from, len, cut);
+			queue_append_bytes(&lower.tp, wire.bytes + *from, len, cut);
 		}
 		*from += len;
 		if (cut->most || *from == to)
@@ -340,7 +340,7 @@ static u32 get_step_end(const struct plan *p, const struct plan_step *step)
 static void run_actions(const struct plan *p, u32 from, u32 to)
 {
 	for (; from < to; from++)
-		world_act(&p->action[from], from);
+		world_run_action(&p->action[from], from);
 }
 
 void run_way(const struct plan *p, const struct way *w, struct result *result)
@@ -351,11 +351,11 @@ void run_way(const struct plan *p, const struct way *w, struct result *result)
 	u32 at = 0;
 
 	world_begin(p, result, w->fast);
-	lower_begin(w);
-	put_stream(p, w);
+	lower_init(w);
+	write_stream(p, w);
 	for (step = p->step; step < p->step + p->steps; step++) {
 		if (w->mpa)
-			append_bytes(&at, get_step_end(p, step), &cut);
+			append_stream_bytes(&at, get_step_end(p, step), &cut);
 		else
 			pass_segments(p, w, last->segs, step->segs);
 		world_record_state();

@@ -164,7 +164,7 @@ extern struct world {
 
 void world_begin(const struct plan *p, struct result *result, bool fast);
 void world_record_event(enum event_what what, u32 a, u32 b, u32 c);
-void world_act(const struct plan_action *a, u32 index);
+void world_run_action(const struct plan_action *a, u32 index);
 bool world_resolve_faults(void);
 void world_transmit(void);
 void world_record_state(void);
@@ -182,8 +182,8 @@ struct cut {
 
 void queue_init(struct tcp_sock *tp);
 /* Append @len bytes, which follow those that arrived before, to the queue */
-void queue_arrive(struct tcp_sock *tp, const u8 *bytes, u32 len, struct cut *cut);
-void queue_arrive_unreadable(struct tcp_sock *tp, u32 len);
+void queue_append_bytes(struct tcp_sock *tp, const u8 *bytes, u32 len, struct cut *cut);
+void queue_append_unreadable(struct tcp_sock *tp, u32 len);
 void queue_purge(struct tcp_sock *tp);
 
 /* Runs (run.c) ------------------------------------------------------------------- */

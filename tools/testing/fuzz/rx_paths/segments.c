@@ -3,7 +3,7 @@
 #include "../../../../drivers/ddp/hdr.h"
 #include "maker.h"
 
-static u8 *new_segment_bytes(struct maker *m, u32 len)
+static u8 *alloc_segment_bytes(struct maker *m, u32 len)
 {
 	struct plan *p = m->p;
 
@@ -28,7 +28,7 @@ void fill_bytes(struct maker *m, u8 *at, u32 len)
 
 static void add_segment(struct maker *m, const struct ddp_hdr *h, const u8 *raw, u32 len)
 {
-	u8 *at = new_segment_bytes(m, ddp_hdr_len(h) + len);
+	u8 *at = alloc_segment_bytes(m, ddp_hdr_len(h) + len);
 
 	if (!at)
 		return;
@@ -42,14 +42,14 @@ static void add_segment(struct maker *m, const struct ddp_hdr *h, const u8 *raw,
 void add_garbage(struct maker *m)
 {
 	u32 len = read_u8(m->in) % 64;
-	u8 *at = new_segment_bytes(m, len);
+	u8 *at = alloc_segment_bytes(m, len);
 
 	for (; at && len; len--)
 		*at++ = read_u8(m->in);
 }
 
 /* Change the header of a segment */
-static void spoil_header(struct maker *m, struct ddp_hdr *h)
+static void corrupt_header(struct maker *m, struct ddp_hdr *h)
 {
 	switch (read_u8(m->in) % 8) {
 	case 0:
@@ -82,7 +82,7 @@ static void spoil_header(struct maker *m, struct ddp_hdr *h)
 }
 
 /* Change the bytes of the segment that was added last */
-static void spoil_bytes(struct maker *m)
+static void corrupt_bytes(struct maker *m)
 {
 	struct plan_seg *seg = &m->p->seg[m->p->segs - 1];
 	u32 at = read_u8(m->in) % 18;
@@ -92,7 +92,7 @@ static void spoil_bytes(struct maker *m)
 }
 
 /* Repeat, drop, shorten or swap segments that were added last */
-static void spoil_order(struct maker *m)
+static void corrupt_order(struct maker *m)
 {
 	struct plan *p = m->p;
 	struct plan_seg *last = &p->seg[p->segs - 1], before;
@@ -121,7 +121,7 @@ static void spoil_order(struct maker *m)
 }
 
 /* Add the next segment of @msg, which may be wrong */
-static void add_next(struct maker *m, struct message *msg)
+static void add_next_segment(struct maker *m, struct message *msg)
 {
 	u32 len = min(msg->each, msg->left);
 	struct ddp_hdr h = msg->h;
@@ -131,15 +131,15 @@ static void add_next(struct maker *m, struct message *msg)
 	if (m->wrong && read_u8(m->in) < m->wrong)
 		how = read_u8(m->in) % 3;
 	if (how == 0)
-		spoil_header(m, &h);
+		corrupt_header(m, &h);
 	if (how == 1 && draw_one_in(m, 4))
 		len += 1 + read_u8(m->in);
 	add_segment(m, &h, msg->raw_len ? msg->raw + msg->done : NULL,
 		    msg->raw_len ? min(len, RAW_MAX - msg->done) : len);
 	if (how == 1)
-		spoil_bytes(m);
+		corrupt_bytes(m);
 	if (how == 2 && m->p->segs)
-		spoil_order(m);
+		corrupt_order(m);
 	len = min(msg->each, msg->left);
 	msg->h.to += len;
 	msg->h.mo += len;
@@ -149,8 +149,8 @@ static void add_next(struct maker *m, struct message *msg)
 }
 
 /* Add the next @n segments of @msg */
-void add_some(struct maker *m, struct message *msg, u32 n)
+void add_next_segments(struct maker *m, struct message *msg, u32 n)
 {
 	while (msg->begun && n--)
-		add_next(m, msg);
+		add_next_segment(m, msg);
 }

@@ -255,7 +255,7 @@ void world_transmit(void)
 
 /* The local side ------------------------------------------------------------------ */
 
-void world_act(const struct plan_action *a, u32 index)
+void world_run_action(const struct plan_action *a, u32 index)
 {
 	switch (a->what) {
 	case PLAN_RECV:
@@ -291,7 +291,7 @@ void world_begin(const struct plan *p, struct result *result, bool fast)
 	world.result = result;
 	world.fast = fast;
 	result->events = 0;
-	memory_begin();
+	memory_reset();
 	rdmap_init(&world.r, &memory_stags, &memory_stags);
 	memory_register(&world.r.stream);
 	world.r.rtr_expected = p->rtr_send ? DDP_RTR_SEND : 0;
@@ -304,6 +304,6 @@ void world_begin(const struct plan *p, struct result *result, bool fast)
 void world_end(void)
 {
 	rdmap_free_queues(&world.r);
-	memory_end(world.result);
+	memory_check_and_unregister(world.result);
 	MUST("rx-lock-held", !host_held && !host_reads && !host_bh_off);
 }

@@ -224,7 +224,7 @@ static void equal_and_hash_distinguish_addrs(struct kunit *test)
 }
 
 /* Ports of one IPv4 host, and hosts of one IPv6 /64, are the same source */
-static void source_groups_ports_and_prefixes(struct kunit *test)
+static void ports_and_prefix_share_source(struct kunit *test)
 {
 	struct sockaddr_storage a = make_ipv4(1, 7), port = make_ipv4(1, 8), host = make_ipv4(2, 7);
 	struct sockaddr_storage b = make_ipv6(1, 1, 1, 1), near = make_ipv6(1, 1, 2, 2);
@@ -240,7 +240,7 @@ static void source_groups_ports_and_prefixes(struct kunit *test)
 }
 
 /* Wildcard and loopback addresses are for all devices, as in rdma_cm's cma_any_addr() */
-static void for_all_as_in_rdma_cm(struct kunit *test)
+static void wildcard_and_loopback_serve_all_devices(struct kunit *test)
 {
 	struct sockaddr_storage any4 = make_ipv4(0, 7), lo4 = make_ipv4(0x7f000001, 7);
 	struct sockaddr_storage one4 = make_ipv4(1, 7);
@@ -442,8 +442,8 @@ static void list_is_empty_without_addrs(struct kunit *test)
 static struct kunit_case ddp_addr_cases[] = {
 	KUNIT_CASE(zero_addr_is_wildcard),
 	KUNIT_CASE(equal_and_hash_distinguish_addrs),
-	KUNIT_CASE(source_groups_ports_and_prefixes),
-	KUNIT_CASE(for_all_as_in_rdma_cm),
+	KUNIT_CASE(ports_and_prefix_share_source),
+	KUNIT_CASE(wildcard_and_loopback_serve_all_devices),
 	KUNIT_CASE(v4_mapped_addr_becomes_v4),
 	KUNIT_CASE(addr_belongs_to_first_interface),
 	KUNIT_CASE(vlan_is_related_to_lower),

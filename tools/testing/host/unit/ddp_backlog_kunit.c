@@ -46,8 +46,8 @@ static void record_eviction(struct ddp_conn_req *c)
 static const struct ddp_port_ops sends_away = { .evict = record_eviction };
 static const struct ddp_port_ops sends_nobody;
 
-static int handle_request(struct ddp_listener *dl, struct ddp_session *ss,
-			  const struct ddp_offer *o)
+static int count_request(struct ddp_listener *dl, struct ddp_session *ss,
+			 const struct ddp_offer *o)
 {
 	KUNIT_EXPECT_EQ((struct kunit *)dl->ctx, 1, stubs.l.upcalls);
 	return stubs.result;
@@ -59,7 +59,7 @@ static void set_policy(struct ddp_listener *dl, struct ddp_policy *p)
 	p->revision = 1;
 }
 
-static const struct ddp_session_user user = { .request = handle_request, .policy = set_policy };
+static const struct ddp_session_user user = { .request = count_request, .policy = set_policy };
 
 static void fail_on_release(struct kref *ref)
 {
@@ -159,7 +159,7 @@ static void shared_counter_evicts_larger_source(struct kunit *test)
  * Evicted requests stay attached until they have ended. A listener must refuse a new request
  * when twice as many requests as its limit are attached.
  */
-static void at_most_twice_the_limit(struct kunit *test)
+static void requests_stay_below_twice_the_limit(struct kunit *test)
 {
 	int i;
 
@@ -181,7 +181,7 @@ static void at_most_twice_the_limit(struct kunit *test)
  * If the lower layer cannot evict requests, a listener accepts up to a quarter
  * more requests than the limit, but only from sources with few requests
  */
-static void small_excess_without_eviction(struct kunit *test)
+static void limit_may_be_exceeded_without_eviction(struct kunit *test)
 {
 	int i;
 
@@ -227,8 +227,8 @@ static struct kunit_case caller_cases[] = {
 	KUNIT_CASE(evicts_from_largest_source),
 	KUNIT_CASE(shared_counter_evicts_larger_source),
 	KUNIT_CASE(no_policy_call_after_listener_end),
-	KUNIT_CASE(at_most_twice_the_limit),
-	KUNIT_CASE(small_excess_without_eviction),
+	KUNIT_CASE(requests_stay_below_twice_the_limit),
+	KUNIT_CASE(limit_may_be_exceeded_without_eviction),
 	KUNIT_CASE(reported_request_is_not_counted),
 	{}
 };

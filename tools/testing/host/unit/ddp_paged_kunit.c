@@ -84,7 +84,7 @@ static void expect_unlocked(struct kunit *test)
 }
 
 /* A copy across several extents reads exactly the requested bytes */
-static void copy_from_extents(struct kunit *test)
+static void copy_reads_only_requested_bytes(struct kunit *test)
 {
 	struct ddp_fault w = {};
 	u8 flat[40];
@@ -102,7 +102,7 @@ static void copy_from_extents(struct kunit *test)
  * A copy to several destinations maps each extent once and writes nothing
  * between the destinations
  */
-static void copy_to_several_destinations(struct kunit *test)
+static void scatter_fills_only_destinations(struct kunit *test)
 {
 	struct ddp_fault w = {};
 	u8 flat[3 * 16];
@@ -133,7 +133,7 @@ static void partial_destination_is_not_counted(struct kunit *test)
 						    flat, 10, 10, 4, &w));
 }
 
-static void copy_to_extents(struct kunit *test)
+static void copy_writes_only_requested_bytes(struct kunit *test)
 {
 	struct ddp_fault w = {};
 	u8 flat[40];
@@ -232,10 +232,10 @@ static void atomic_needs_present_aligned_word(struct kunit *test)
 }
 
 static struct kunit_case paged_cases[] = {
-	KUNIT_CASE(copy_from_extents),
-	KUNIT_CASE(copy_to_several_destinations),
+	KUNIT_CASE(copy_reads_only_requested_bytes),
+	KUNIT_CASE(scatter_fills_only_destinations),
 	KUNIT_CASE(partial_destination_is_not_counted),
-	KUNIT_CASE(copy_to_extents),
+	KUNIT_CASE(copy_writes_only_requested_bytes),
 	KUNIT_CASE(last_byte_is_read_last),
 	KUNIT_CASE(copy_reports_llp_error),
 	KUNIT_CASE(copy_requests_first_missing_byte),

@@ -119,7 +119,7 @@ static struct {
 	bool	good;
 } before_last;
 
-static u8 get_range_byte(u32 i)
+static u8 read_range_byte(u32 i)
 {
 	return stubs.memory[get_memory_index(before_last.stag, before_last.off + i)];
 }
@@ -130,8 +130,8 @@ static void check_at_barrier(void)
 
 	before_last.barriers++;
 	for (i = 0; i < last; i++)
-		before_last.good &= get_range_byte(i) == segment.octets[i];
-	before_last.good &= get_range_byte(last) == (u8)~segment.octets[last];
+		before_last.good &= read_range_byte(i) == segment.octets[i];
+	before_last.good &= read_range_byte(last) == (u8)~segment.octets[last];
 }
 
 /*

@@ -86,14 +86,14 @@ static enum iw_reason record_admission(struct ddp_stream *s, const struct ddp_hd
 	return stubs.admits;
 }
 
-static enum iw_reason admit(struct ddp_stream *s, const struct ddp_hdr *h,
-			    u32 payload, struct ddp_grant *g)
+static enum iw_reason admit_segment(struct ddp_stream *s, const struct ddp_hdr *h,
+				    u32 payload, struct ddp_grant *g)
 {
 	return record_admission(s, h, payload, g, false);
 }
 
-static enum iw_reason admit_next(struct ddp_stream *s, const struct ddp_hdr *h,
-				 u32 payload, u32 n)
+static enum iw_reason admit_next_segments(struct ddp_stream *s, const struct ddp_hdr *h,
+					  u32 payload, u32 n)
 {
 	struct ddp_grant none;
 
@@ -141,7 +141,7 @@ static void record_down(struct ddp_stream *s, enum iw_reason why)
 }
 
 static const struct ddp_ulp_ops ulp_ops = {
-	.admit = admit, .admit_more = admit_next, .writes_placed = count_writes,
+	.admit = admit_segment, .admit_more = admit_next_segments, .writes_placed = count_writes,
 	.may_place_early = may_place_early, .deliver = record_delivery,
 	.failed = record_failure, .down = record_down,
 };
@@ -184,7 +184,7 @@ static const struct ddp_llp_ops llp_ops = {
 
 struct ddp_llp llp = { .ops = &llp_ops };
 
-struct ddp_stream *rx_open(void)
+struct ddp_stream *open_rx_stream(void)
 {
 	static struct ddp_stream s;
 
@@ -205,7 +205,7 @@ static void encode_on_wire(const struct ddp_hdr *h)
  * Receive a segment of @len bytes with this header, its first byte XORed with
  * @change
  */
-void rx_receive(struct ddp_stream *s, const struct ddp_hdr *h, u8 change,
+void receive_segment(struct ddp_stream *s, const struct ddp_hdr *h, u8 change,
 		  u32 len)
 {
 	encode_on_wire(h);
@@ -229,10 +229,10 @@ const struct ddp_hdr good_send = { .last = true, .msn = 1 };
 
 static void correct_segments_are_delivered(struct kunit *test)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 
-	rx_receive(s, &good_write, 0, 50);
-	rx_receive(s, &good_send, 0, 50);
+	receive_segment(s, &good_write, 0, 50);
+	receive_segment(s, &good_send, 0, 50);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.placed);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed + stubs.closed);
@@ -261,17 +261,17 @@ static void ulp_gets_header_at_delivery(struct kunit *test)
 	struct ddp_placed p;
 	struct ddp_stream *s;
 
-	s = rx_open();
-	rx_receive(s, &write, 0, 50);
+	s = open_rx_stream();
+	receive_segment(s, &write, 0, 50);
 	expect_delivered_hdr(test, &write);
 
-	s = rx_open();
+	s = open_rx_stream();
 	KUNIT_ASSERT_TRUE(test, receive_early(s, &write, 50, &p));
 	ddp_rx_deliver_early(s, &p);
 	expect_delivered_hdr(test, &write);
 
-	s = rx_open();
-	rx_receive(s, &send, 0, 50);
+	s = open_rx_stream();
+	receive_segment(s, &send, 0, 50);
 	expect_delivered_hdr(test, &send);
 }
 
@@ -322,9 +322,9 @@ static void expect_failed(struct kunit *test, struct ddp_stream *s,
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	KUNIT_EXPECT_EQ(test, why, stubs.why);
 	stubs.admits = stubs.places = stubs.delivers = IW_OK;
-	rx_receive(s, &good_write, 0, 50);
-	rx_receive(s, &good_send, 0, 50);
-	rx_receive(s, &good_write, 1, 50);
+	receive_segment(s, &good_write, 0, 50);
+	receive_segment(s, &good_send, 0, 50);
+	receive_segment(s, &good_write, 1, 50);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	KUNIT_EXPECT_EQ(test, placed, stubs.placed);
 	KUNIT_EXPECT_EQ(test, delivered, stubs.delivered);
@@ -348,12 +348,12 @@ static void expect_stream_open(struct kunit *test, struct ddp_stream *s)
 static void wrong_segment_fails_stream(struct kunit *test)
 {
 	const struct way *w = test->param_value;
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 
 	stubs.admits = w->admits;
 	stubs.places = w->places;
 	stubs.delivers = w->delivers;
-	rx_receive(s, &w->h, w->change, w->len);
+	receive_segment(s, &w->h, w->change, w->len);
 	expect_failed(test, s, w->why);
 	expect_stream_open(test, s);
 }
@@ -364,7 +364,7 @@ static void wrong_segment_fails_stream(struct kunit *test)
  */
 static void llp_error_fails_stream(struct kunit *test)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 
 	ddp_llp_report_error(s, IW_MPA_CRC);
 	expect_failed(test, s, IW_MPA_CRC);
@@ -383,7 +383,7 @@ static const struct ddp_hdr early_write = {
  */
 static void early_segment_is_placed_once(struct kunit *test)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 	u8 want[IW_DDP_HDR_MAX];
 	struct ddp_placed p;
 
@@ -407,7 +407,7 @@ static void early_segment_is_placed_once(struct kunit *test)
  */
 static void unplaced_early_segment_is_kept(struct kunit *test)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 	struct ddp_placed p;
 
 	KUNIT_EXPECT_FALSE(test, receive_early(s, &good_send, 50, &p));
@@ -420,9 +420,9 @@ static void unplaced_early_segment_is_kept(struct kunit *test)
 }
 
 /* After a failure, no segment is placed, in order or not */
-static void nothing_after_failure(struct kunit *test)
+static void nothing_is_placed_after_failure(struct kunit *test)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 	struct ddp_placed p, later;
 
 	KUNIT_ASSERT_TRUE(test, receive_early(s, &early_write, 50, &p));
@@ -438,18 +438,18 @@ static void nothing_after_failure(struct kunit *test)
 /* A deferred tagged segment is admitted once, and placed and delivered on retry */
 static void deferred_tagged_is_admitted_once(struct kunit *test)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 
 	stubs.places = IW_AGAIN;
-	rx_receive(s, &early_write, 0, 50);
-	rx_receive(s, &early_write, 0, 50);
+	receive_segment(s, &early_write, 0, 50);
+	receive_segment(s, &early_write, 0, 50);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.placed + stubs.delivered);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	stubs.places = IW_OK;
-	rx_receive(s, &early_write, 0, 50);
+	receive_segment(s, &early_write, 0, 50);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
-	rx_receive(s, &good_write, 0, 50);
+	receive_segment(s, &good_write, 0, 50);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
@@ -462,19 +462,19 @@ static void deferred_tagged_is_admitted_once(struct kunit *test)
 static void deferred_untagged_is_admitted_once(struct kunit *test)
 {
 	const struct ddp_hdr second = { .last = true, .msn = 2 };
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 
 	stubs.places = IW_AGAIN;
-	rx_receive(s, &good_send, 0, 50);
+	receive_segment(s, &good_send, 0, 50);
 	stubs.places = IW_OK;
 	stubs.delivers = IW_AGAIN;
-	rx_receive(s, &good_send, 0, 50);
+	receive_segment(s, &good_send, 0, 50);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
 	stubs.delivers = IW_OK;
-	rx_receive(s, &good_send, 0, 50);
+	receive_segment(s, &good_send, 0, 50);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
-	rx_receive(s, &second, 0, 50);
+	receive_segment(s, &second, 0, 50);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 }
@@ -489,11 +489,11 @@ static void retry_must_equal_deferred_segment(struct kunit *test)
 	int how;
 
 	for (how = 0; how < 2; how++) {
-		s = rx_open();
+		s = open_rx_stream();
 		stubs.places = IW_AGAIN;
-		rx_receive(s, &early_write, 0, 50);
+		receive_segment(s, &early_write, 0, 50);
 		stubs.places = IW_OK;
-		rx_receive(s, how ? &early_write : &good_write, 0, how ? 51 : 50);
+		receive_segment(s, how ? &early_write : &good_write, 0, how ? 51 : 50);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.placed + stubs.delivered);
 		expect_failed(test, s, IW_DDP_CATASTROPHIC);
 	}
@@ -507,14 +507,14 @@ static void retry_must_equal_deferred_segment(struct kunit *test)
  */
 static void ulp_is_notified_of_llp_end(struct kunit *test)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 
 	ddp_llp_report_down(s, IW_MPA_LOST);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.down);
 	KUNIT_EXPECT_EQ(test, IW_MPA_LOST, stubs.down_why);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_has_failed(s));
 
-	s = rx_open();
+	s = open_rx_stream();
 	ddp_llp_report_error(s, IW_MPA_CRC);
 	ddp_llp_report_down(s, IW_MPA_LOST);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.down);
@@ -523,9 +523,9 @@ static void ulp_is_notified_of_llp_end(struct kunit *test)
 }
 
 /* A lower layer without stream numbers reports none */
-static void query_without_stream_numbers(struct kunit *test)
+static void query_reports_no_stream_numbers(struct kunit *test)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 	struct ddp_query q;
 
 	ddp_stream_query(s, &q);
@@ -548,12 +548,12 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(llp_error_fails_stream),
 	KUNIT_CASE(early_segment_is_placed_once),
 	KUNIT_CASE(unplaced_early_segment_is_kept),
-	KUNIT_CASE(nothing_after_failure),
+	KUNIT_CASE(nothing_is_placed_after_failure),
 	KUNIT_CASE(deferred_tagged_is_admitted_once),
 	KUNIT_CASE(deferred_untagged_is_admitted_once),
 	KUNIT_CASE(retry_must_equal_deferred_segment),
 	KUNIT_CASE(ulp_is_notified_of_llp_end),
-	KUNIT_CASE(query_without_stream_numbers),
+	KUNIT_CASE(query_reports_no_stream_numbers),
 	{}
 };
 

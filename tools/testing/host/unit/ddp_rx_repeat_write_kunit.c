@@ -14,37 +14,37 @@
  */
 static void ref_stays_cached_after_write(struct kunit *test)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 	struct ddp_placed p;
 
 	stubs.rights = DDP_REMOTE_WRITE;
 	ddp_rx_begin(s);
-	rx_receive(s, &good_write, 0, 50);
+	receive_segment(s, &good_write, 0, 50);
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
 	/* no segment continues a complete message */
 	KUNIT_EXPECT_EQ(test, -1, ddp_rx_get_next_page_off(s));
-	rx_receive(s, &good_send, 0, 50);
+	receive_segment(s, &good_send, 0, 50);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
-	rx_receive(s, &good_write, 0, 50);
-	rx_receive(s, &good_write, 0, 14);
+	receive_segment(s, &good_write, 0, 50);
+	receive_segment(s, &good_write, 0, 14);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
-	rx_receive(s, &good_write, 0, 50);
+	receive_segment(s, &good_write, 0, 50);
 	ddp_rx_end(s);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
-	rx_receive(s, &good_write, 0, 50);
+	receive_segment(s, &good_write, 0, 50);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 
 	/*
 	 * a segment that was placed early and is delivered now does not count as the previous Write
 	 */
 	ddp_rx_begin(s);
-	rx_receive(s, &good_write, 0, 50);
+	receive_segment(s, &good_write, 0, 50);
 	memcpy(p.hdr, wire.octets, sizeof(p.hdr));
 	p.len = 50;
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_deliver_early(s, &p));
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	stubs.rights = DDP_LOCAL_WRITE;
-	rx_receive(s, &good_write, 0, 50);
+	receive_segment(s, &good_write, 0, 50);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	ddp_rx_end(s);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
@@ -57,11 +57,11 @@ static const struct ddp_hdr some_write = {
 /* Open a stream, begin a pass and receive one Write */
 static struct ddp_stream *open_after_write(void)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 
 	stubs.rights = DDP_REMOTE_WRITE;
 	ddp_rx_begin(s);
-	rx_receive(s, &some_write, 0, 50);
+	receive_segment(s, &some_write, 0, 50);
 	return s;
 }
 
@@ -124,13 +124,13 @@ static void repeated_writes_reported_together(struct kunit *test)
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.wrote);
-	rx_receive(s, &good_send, 0, 50);
+	receive_segment(s, &good_send, 0, 50);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.wrote);
 	KUNIT_EXPECT_EQ(test, 36u, stubs.wrote_len);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.wrote_first);
 
 	/* Writes are reported before the delivery of a segment that was placed early */
-	rx_receive(s, &some_write, 0, 50);
+	receive_segment(s, &some_write, 0, 50);
 	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_deliver_early(s, &p));
 	KUNIT_EXPECT_EQ(test, 4u, stubs.wrote_first);
@@ -139,7 +139,7 @@ static void repeated_writes_reported_together(struct kunit *test)
 	 * if another context has failed the stream, Writes placed before the failure are still
 	 * reported
 	 */
-	rx_receive(s, &some_write, 0, 50);
+	receive_segment(s, &some_write, 0, 50);
 	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
 	set_bit(0, &s->failed);
 	KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast(s, head, head, 50, &why));
@@ -166,7 +166,7 @@ static void repeated_write_is_no_continuation(struct kunit *test)
 	 * whose payload is read from the lower layer
 	 */
 	h.to += 36;
-	rx_receive(s, &h, 0, 50);
+	receive_segment(s, &h, 0, 50);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.repeated);
 	KUNIT_EXPECT_NULL(test, stubs.body);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
@@ -174,17 +174,17 @@ static void repeated_write_is_no_continuation(struct kunit *test)
 	ddp_hdr_encode(head, &h);
 	KUNIT_EXPECT_FALSE(test, ddp_rx_continues_msg(s, head, 50, 0));
 	h.last = false;
-	rx_receive(s, &h, 0, 50);
+	receive_segment(s, &h, 0, 50);
 	h.to += 36;
-	rx_receive(s, &h, 0, 50);
+	receive_segment(s, &h, 0, 50);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.wrote);
 	h.to += 36;
 	h.last = true;
-	rx_receive(s, &h, 0, 50);
+	receive_segment(s, &h, 0, 50);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
 	/* a Write of one segment after a longer Write is a repeated Write too */
-	rx_receive(s, &some_write, 0, 50);
+	receive_segment(s, &some_write, 0, 50);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.repeated);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);

@@ -15,24 +15,24 @@ static const struct ddp_hdr write_goes_on = { .tagged = true };
 /* The reference is kept between segments of a message, within a receive pass only */
 static void mr_ref_is_cached_within_message(struct kunit *test)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 
 	ddp_rx_begin(s);
-	rx_receive(s, &write_goes_on, 0, 50);
+	receive_segment(s, &write_goes_on, 0, 50);
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
-	rx_receive(s, &good_write, 0, 50);
+	receive_segment(s, &good_write, 0, 50);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
-	rx_receive(s, &write_goes_on, 0, 50);
-	rx_receive(s, &good_send, 0, 50);
+	receive_segment(s, &write_goes_on, 0, 50);
+	receive_segment(s, &good_send, 0, 50);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	/* a segment without payload does not access the MR, so the reference is dropped */
-	rx_receive(s, &write_goes_on, 0, 50);
-	rx_receive(s, &write_goes_on, 0, 14);
+	receive_segment(s, &write_goes_on, 0, 50);
+	receive_segment(s, &write_goes_on, 0, 14);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
-	rx_receive(s, &write_goes_on, 0, 50);
+	receive_segment(s, &write_goes_on, 0, 50);
 	ddp_rx_end(s);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
-	rx_receive(s, &write_goes_on, 0, 50);
+	receive_segment(s, &write_goes_on, 0, 50);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
@@ -49,24 +49,24 @@ static void ref_is_dropped_before_failure(struct kunit *test)
 	int how;
 
 	for (how = 0; how < 3; how++) {
-		s = rx_open();
+		s = open_rx_stream();
 		ddp_rx_begin(s);
-		rx_receive(s, &write_goes_on, 0, 50);
+		receive_segment(s, &write_goes_on, 0, 50);
 		if (how == 0)
 			stubs.admits = IW_RDMAP_OPCODE;
 		if (how == 1)
-			rx_receive(s, &bad_send, 0, 50);
+			receive_segment(s, &bad_send, 0, 50);
 		else
-			rx_receive(s, &write_goes_on, 0, how ? 13 : 50);
+			receive_segment(s, &write_goes_on, 0, how ? 13 : 50);
 		KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
 		KUNIT_EXPECT_NULL(test, s->rx_mr);
 		ddp_rx_end(s);
 	}
 	/* the reference is dropped before a failure of the lower layer is reported */
-	s = rx_open();
+	s = open_rx_stream();
 	ddp_rx_begin(s);
-	rx_receive(s, &write_goes_on, 0, 50);
+	receive_segment(s, &write_goes_on, 0, 50);
 	ddp_llp_report_error(s, IW_MPA_CRC);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
@@ -81,7 +81,7 @@ static void ref_is_dropped_before_failure(struct kunit *test)
  */
 static void expect_own_header_used(struct kunit *test, const u8 *octets, u32 len)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 	const struct ddp_hdr first = {
 		.tagged = true, .ulp8 = 0x40, .stag = 0x12345678, .to = 0xfffffff0,
 	};
@@ -89,7 +89,7 @@ static void expect_own_header_used(struct kunit *test, const u8 *octets, u32 len
 	bool good;
 
 	ddp_rx_begin(s);
-	rx_receive(s, &first, 0, 50);
+	receive_segment(s, &first, 0, 50);
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
 	memset(&wire, 0, sizeof(wire));
 	memcpy(wire.octets, octets, IW_DDP_T_HDR_LEN);
@@ -132,7 +132,7 @@ static void segment_uses_its_own_header(struct kunit *test)
 /* An untagged segment never continues a tagged message, whatever its fields are */
 static void untagged_never_continues_tagged(struct kunit *test)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 	struct ddp_hdr h = { .msn = 1 };
 
 	ddp_rx_begin(s);
@@ -142,7 +142,7 @@ static void untagged_never_continues_tagged(struct kunit *test)
 	 */
 	for (h.mo = 0; h.mo < 3; h.mo++) {
 		h.last = h.mo == 2;
-		rx_receive(s, &h, 0, IW_DDP_HDR_MAX + 1);
+		receive_segment(s, &h, 0, IW_DDP_HDR_MAX + 1);
 		KUNIT_EXPECT_EQ(test, h.mo, stubs.admit_hdr.mo);
 	}
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
@@ -153,14 +153,14 @@ static void untagged_never_continues_tagged(struct kunit *test)
 /* If a segment that continues a message fails, the error report quotes its header as received */
 static void failed_continuation_is_quoted(struct kunit *test)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 	struct ddp_hdr h = { .tagged = true, .to = 100 };
 
 	ddp_rx_begin(s);
-	rx_receive(s, &h, 0, 50);
+	receive_segment(s, &h, 0, 50);
 	h.to += 36;
 	stubs.places = IW_DDP_T_BOUNDS;
-	rx_receive(s, &h, 0, 50);
+	receive_segment(s, &h, 0, 50);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, stubs.why);
 	KUNIT_EXPECT_EQ(test, 50u, stubs.quoted.seg_len);
 	KUNIT_EXPECT_EQ(test, (u32)IW_DDP_T_HDR_LEN, stubs.quoted.ddp_len);
@@ -189,18 +189,18 @@ static int offer_to_fast_path(struct ddp_stream *s, u64 to, u32 len)
 /* The fast path does not accept a segment that does not continue the last segment */
 static void fast_path_needs_continuation(struct kunit *test)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 	const u8 *body = wire.octets + IW_DDP_T_HDR_LEN;
 
 	/* no segment continues a message that has not begun, or of an earlier pass */
 	ddp_rx_begin(s);
 	KUNIT_EXPECT_EQ(test, NOT_MORE, offer_to_fast_path(s, 36, 50));
-	rx_receive(s, &write_goes_on, 0, 50);
+	receive_segment(s, &write_goes_on, 0, 50);
 	ddp_rx_end(s);
 	ddp_rx_begin(s);
 	KUNIT_EXPECT_EQ(test, NOT_MORE, offer_to_fast_path(s, 36, 50));
 
-	rx_receive(s, &write_goes_on, 0, 50);
+	receive_segment(s, &write_goes_on, 0, 50);
 	KUNIT_EXPECT_EQ(test, NOT_MORE, offer_to_fast_path(s, 35, 50));
 	KUNIT_EXPECT_EQ(test, NOT_MORE, offer_to_fast_path(s, 36, 49));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
@@ -212,7 +212,7 @@ static void fast_path_needs_continuation(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 72ull, stubs.to);
 	KUNIT_EXPECT_PTR_EQ(test, (const void *)body, stubs.body);
 	/* the last segment uses the general path */
-	rx_receive(s, &(struct ddp_hdr){ .tagged = true, .last = true, .to = 108 }, 0, 50);
+	receive_segment(s, &(struct ddp_hdr){ .tagged = true, .last = true, .to = 108 }, 0, 50);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	ddp_rx_end(s);
@@ -226,9 +226,9 @@ static void fast_path_error_fails_stream(struct kunit *test)
 	u32 how, placed;
 
 	for (how = 0; how < ARRAY_SIZE(whys); how++) {
-		s = rx_open();
+		s = open_rx_stream();
 		ddp_rx_begin(s);
-		rx_receive(s, &write_goes_on, 0, 50);
+		receive_segment(s, &write_goes_on, 0, 50);
 		if (how == 0)
 			stubs.places = whys[how];
 		if (how == 1)
@@ -262,10 +262,10 @@ static void fast_path_error_fails_stream(struct kunit *test)
 static void no_fast_path_after_failure(struct kunit *test)
 {
 	const struct iw_failure f = { .why = IW_LOCAL_PROT };
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 
 	ddp_rx_begin(s);
-	rx_receive(s, &write_goes_on, 0, 50);
+	receive_segment(s, &write_goes_on, 0, 50);
 	ddp_stream_fail(s, &f);
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
 	KUNIT_EXPECT_EQ(test, NOT_MORE, offer_to_fast_path(s, 36, 50));
@@ -276,10 +276,10 @@ static void no_fast_path_after_failure(struct kunit *test)
 /* A deferred segment must be admitted only once, and retried on the general path */
 static void deferred_segment_is_retried(struct kunit *test)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 
 	ddp_rx_begin(s);
-	rx_receive(s, &write_goes_on, 0, 50);
+	receive_segment(s, &write_goes_on, 0, 50);
 	stubs.places = IW_AGAIN;
 	KUNIT_EXPECT_EQ(test, (int)IW_AGAIN, offer_to_fast_path(s, 36, 50));
 	ddp_rx_end(s);
@@ -303,10 +303,10 @@ static u8 bodies[RUN * 36];
 
 static struct ddp_stream *open_after_first(void)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 
 	ddp_rx_begin(s);
-	rx_receive(s, &write_goes_on, 0, 50);
+	receive_segment(s, &write_goes_on, 0, 50);
 	stubs.fits = true;
 	return s;
 }
@@ -329,12 +329,12 @@ static void expect_next_after(struct kunit *test, struct ddp_stream *s, u32 take
 
 static void batch_continues_message(struct kunit *test)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 
 	ddp_rx_begin(s);
 	KUNIT_EXPECT_FALSE(test, is_next(s, 36, 50, 0));
 	KUNIT_EXPECT_EQ(test, -1, ddp_rx_get_next_page_off(s));
-	rx_receive(s, &write_goes_on, 0, 50);
+	receive_segment(s, &write_goes_on, 0, 50);
 	expect_next_after(test, s, 0);
 	KUNIT_EXPECT_TRUE(test, is_next(s, 36 * 6, 50, 5));
 	KUNIT_EXPECT_FALSE(test, is_next(s, 36 * 6, 50, 4));
@@ -366,7 +366,7 @@ static void batch_is_placed_with_one_copy(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, (const void *)bodies, stubs.body);
 	expect_next_after(test, s, RUN);
 	/* the last segment is delivered as usual */
-	rx_receive(s, &(struct ddp_hdr){ .tagged = true, .last = true, .to = 36 * (1 + RUN) },
+	receive_segment(s, &(struct ddp_hdr){ .tagged = true, .last = true, .to = 36 * (1 + RUN) },
 		 0, 50);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
@@ -454,7 +454,7 @@ static void deferred_batch_segment_is_retried(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.admitted);
 	stubs.places = IW_OK;
-	rx_receive(s, &(struct ddp_hdr){ .tagged = true, .to = 36 * 2 }, 0, 50);
+	receive_segment(s, &(struct ddp_hdr){ .tagged = true, .to = 36 * 2 }, 0, 50);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	expect_next_after(test, s, 2);

@@ -21,11 +21,11 @@ static const struct ddp_hdr first = { .ulp8 = 0x43, .ulp32 = 0x12345678, .msn = 
 /* Open a stream, begin a pass and receive the first segment of a message */
 static struct ddp_stream *open_after_first(void)
 {
-	struct ddp_stream *s = rx_open();
+	struct ddp_stream *s = open_rx_stream();
 
 	s->uq[0].msn = first.msn;
 	ddp_rx_begin(s);
-	rx_receive(s, &first, 0, LEN);
+	receive_segment(s, &first, 0, LEN);
 	return s;
 }
 
@@ -107,7 +107,7 @@ static void ref_is_dropped_before_delivery(struct kunit *test)
 	ddp_hdr_encode(octets, &last);
 	KUNIT_EXPECT_FALSE(test, ddp_rx_continues_msg(s, octets, LEN, 0));
 	last.last = true;
-	rx_receive(s, &last, 0, LEN);
+	receive_segment(s, &last, 0, LEN);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 3 * PAYLOAD, stubs.total);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
@@ -177,7 +177,7 @@ static void deferred_segment_is_retried(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, offer_segment_with_mo(s, PAYLOAD, &why));
 	KUNIT_EXPECT_FALSE(test, offer_segment_with_mo(s, 2 * PAYLOAD, &why));
 	h.mo = PAYLOAD;
-	rx_receive(s, &h, 0, LEN);
+	receive_segment(s, &h, 0, LEN);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.placed);
 	KUNIT_EXPECT_TRUE(test, offer_segment_with_mo(s, 2 * PAYLOAD, &why));
@@ -194,7 +194,7 @@ static void queues_continue_independently(struct kunit *test)
 	u8 octets[LEN] = {};
 	enum iw_reason why;
 
-	rx_receive(s, &h, 0, LEN);
+	receive_segment(s, &h, 0, LEN);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
 	h.mo = PAYLOAD;
 	ddp_hdr_encode(octets, &h);
@@ -210,7 +210,7 @@ static void queues_continue_independently(struct kunit *test)
  * A segment uses the general path if the last segment belongs to another message,
  * if it has no payload, or if its MO is not contiguous
  */
-static void general_path_without_continuation(struct kunit *test)
+static void other_segments_use_general_path(struct kunit *test)
 {
 	static const struct ddp_hdr write = { .tagged = true };
 	struct ddp_stream *s = open_after_first();
@@ -218,25 +218,25 @@ static void general_path_without_continuation(struct kunit *test)
 	u8 octets[DDP_U_HDR_LEN];
 	enum iw_reason why;
 
-	rx_receive(s, &write, 0, LEN);
+	receive_segment(s, &write, 0, LEN);
 	KUNIT_EXPECT_FALSE(test, offer_segment_with_mo(s, PAYLOAD, &why));
 	h.mo = PAYLOAD;
-	rx_receive(s, &h, 0, LEN);
+	receive_segment(s, &h, 0, LEN);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
 	h.mo = 2 * PAYLOAD;
-	rx_receive(s, &h, 0, DDP_U_HDR_LEN);
+	receive_segment(s, &h, 0, DDP_U_HDR_LEN);
 	ddp_hdr_encode(octets, &h);
 	KUNIT_EXPECT_FALSE(test, offer_to_fast_path(s, octets, DDP_U_HDR_LEN, &why));
-	rx_receive(s, &h, 0, DDP_U_HDR_LEN);
+	receive_segment(s, &h, 0, DDP_U_HDR_LEN);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
 	KUNIT_EXPECT_EQ(test, 5u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	ddp_rx_end(s);
 
 	/* outside a pass no reference is cached */
-	s = rx_open();
+	s = open_rx_stream();
 	s->uq[0].msn = first.msn;
-	rx_receive(s, &first, 0, LEN);
+	receive_segment(s, &first, 0, LEN);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 }
@@ -248,7 +248,7 @@ static struct kunit_case rx_goes_on_cases[] = {
 	KUNIT_CASE(fast_path_error_fails_stream),
 	KUNIT_CASE(deferred_segment_is_retried),
 	KUNIT_CASE(queues_continue_independently),
-	KUNIT_CASE(general_path_without_continuation),
+	KUNIT_CASE(other_segments_use_general_path),
 	{}
 };
 

@@ -20,7 +20,7 @@ static struct {
 	bool	too_soon;	/* true if rmmod did not wait for the upcall */
 } stubs;
 
-void host_srcu_waits(void)
+void host_on_srcu_wait(void)
 {
 	sem_post(&stubs.waits);
 	usleep(100);
@@ -107,7 +107,7 @@ static void *report_closed(void *unused)
 
 /* rmmod ---------------------------------------------------------------------- */
 
-static void *run_rmmod(void *unused)
+static void *unload_ulp(void *unused)
 {
 	ddp_session_sync_upcalls();
 	stubs.too_soon = !READ_ONCE(stubs.returned);
@@ -125,7 +125,7 @@ static void unload_during(struct kunit *test, void *(*worker)(void *))
 	sem_init(&stubs.waits, 0, 0);
 	pthread_create(&w, NULL, worker, NULL);
 	sem_wait(&stubs.inside);
-	pthread_create(&rmmod, NULL, run_rmmod, NULL);
+	pthread_create(&rmmod, NULL, unload_ulp, NULL);
 	/* rmmod waits, or has finished without waiting */
 	sem_wait(&stubs.waits);
 	sem_post(&stubs.go_on);
@@ -134,37 +134,37 @@ static void unload_during(struct kunit *test, void *(*worker)(void *))
 	KUNIT_EXPECT_FALSE(test, stubs.too_soon);
 }
 
-static void ulp_gone_during_request(struct kunit *test)
+static void unload_waits_for_request_upcall(struct kunit *test)
 {
 	unload_during(test, report_request);
 }
 
-static void ulp_gone_during_refused(struct kunit *test)
+static void unload_waits_for_refused_upcall(struct kunit *test)
 {
 	unload_during(test, report_refused);
 }
 
-static void ulp_gone_during_established(struct kunit *test)
+static void unload_waits_for_established_upcall(struct kunit *test)
 {
 	unload_during(test, report_established);
 }
 
-static void ulp_gone_during_peer_closed(struct kunit *test)
+static void unload_waits_for_peer_closed_upcall(struct kunit *test)
 {
 	unload_during(test, report_peer_closed);
 }
 
-static void ulp_gone_during_closed(struct kunit *test)
+static void unload_waits_for_closed_upcall(struct kunit *test)
 {
 	unload_during(test, report_closed);
 }
 
 static struct kunit_case session_cases[] = {
-	KUNIT_CASE(ulp_gone_during_request),
-	KUNIT_CASE(ulp_gone_during_refused),
-	KUNIT_CASE(ulp_gone_during_established),
-	KUNIT_CASE(ulp_gone_during_peer_closed),
-	KUNIT_CASE(ulp_gone_during_closed),
+	KUNIT_CASE(unload_waits_for_request_upcall),
+	KUNIT_CASE(unload_waits_for_refused_upcall),
+	KUNIT_CASE(unload_waits_for_established_upcall),
+	KUNIT_CASE(unload_waits_for_peer_closed_upcall),
+	KUNIT_CASE(unload_waits_for_closed_upcall),
 	{}
 };
 

@@ -43,14 +43,14 @@ static void expect_addrs(struct kunit *test, int state)
  * ddp_sock_get_addrs() returns both addresses even after the peer has closed,
  * because its callers report these addresses, and count connections per address
  */
-static void get_addrs_after_peer_close(struct kunit *test)
+static void addrs_are_known_after_peer_close(struct kunit *test)
 {
 	expect_addrs(test, TCP_ESTABLISHED);
 	expect_addrs(test, TCP_CLOSE);
 }
 
 static struct kunit_case ddp_sock_cases[] = {
-	KUNIT_CASE(get_addrs_after_peer_close),
+	KUNIT_CASE(addrs_are_known_after_peer_close),
 	{}
 };
 

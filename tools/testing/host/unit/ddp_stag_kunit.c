@@ -46,13 +46,13 @@ static int insert_into_table(struct rhashtable *ht, struct rhash_head *node)
 	return 0;
 }
 
-static void table_remove(struct rhashtable *ht, struct rhash_head *node)
+static void remove_from_table(struct rhashtable *ht, struct rhash_head *node)
 {
 	BUG_ON(!ht->nelems.v || node != &table.entry->node);
 	ht->nelems.v = 0;
 }
 
-static void *table_look_up(const struct rhashtable *ht, const u32 *index)
+static void *look_up_in_table(const struct rhashtable *ht, const u32 *index)
 {
 	struct rhashtable_compare_arg arg = { .key = index };
 
@@ -82,19 +82,19 @@ static int init_table(struct rhashtable *ht, const struct rhashtable_params *by)
 #define usleep_range(min, max)				((void)table.sleeps++)
 #define rhashtable_init(ht, params)			init_table(ht, params)
 #define rhashtable_destroy(ht)				BUG_ON((ht)->nelems.v)
-#define rhashtable_lookup(ht, key, params)		table_look_up(ht, key)
+#define rhashtable_lookup(ht, key, params)		look_up_in_table(ht, key)
 #define rhashtable_lookup_insert_fast(ht, node, params)	insert_into_table(ht, node)
-#define rhashtable_remove_fast(ht, node, params)	table_remove(ht, node)
+#define rhashtable_remove_fast(ht, node, params)	remove_from_table(ht, node)
 
 /*
  * Number of accesses in flight when ddp_mem_invalidate() clears the MR's valid
  * flag. Registration of the MR with another key waits for these accesses.
  */
 static int users_when_cleared;
-static bool clear_valid(bool *valid);
+static bool clear_valid_and_count_users(bool *valid);
 
 #undef xchg
-#define xchg(p, v)					clear_valid(p)
+#define xchg(p, v)					clear_valid_and_count_users(p)
 
 #include "../../../../drivers/ddp/stag.c"
 
@@ -106,7 +106,7 @@ static struct ddp_stags stags;
 static struct ddp_region region;
 static struct ddp_stream stream = { .stags = &stags, .pd = &stags, .id = 5 };
 
-static bool clear_valid(bool *valid)
+static bool clear_valid_and_count_users(bool *valid)
 {
 	bool was = *valid;
 
@@ -124,7 +124,7 @@ static struct {
 	u32			ends_at;	/* iteration in which the access ends */
 } copy;
 
-void host_relax(void)
+void host_on_cpu_relax(void)
 {
 	copy.spins++;
 	copy.valid |= region.valid;
@@ -137,7 +137,7 @@ void host_relax(void)
 /* Return a different number at each call */
 static u32 dice;
 
-u32 host_random(void)
+u32 host_get_random(void)
 {
 	dice += 0x01010101;
 	return dice;

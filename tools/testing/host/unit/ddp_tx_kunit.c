@@ -264,7 +264,7 @@ static void returned_segment_is_sent_later(struct kunit *test)
 }
 
 /* A stream that fails during a page fault sends its Terminate */
-static void terminate_after_failure_in_fault(struct kunit *test)
+static void failure_in_fault_sends_terminate(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
@@ -285,7 +285,7 @@ static void terminate_after_failure_in_fault(struct kunit *test)
 }
 
 /* A cursor can start anywhere in a list of SGEs */
-static void cursor_starts_anywhere(struct kunit *test)
+static void cursor_starts_in_any_sge(struct kunit *test)
 {
 	static const struct ddp_sge sge[] = {
 		{ .len = 10 }, { .len = 0 }, { .len = 20 },
@@ -450,7 +450,7 @@ static struct {
 	u32			ends_after;	/* number of sleeps */
 } wait;
 
-void host_sleep(void)
+void host_on_sleep(void)
 {
 	if (++wait.sleeps < wait.ends_after)
 		return;
@@ -502,8 +502,8 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(unreadable_memory_fails_once),
 	KUNIT_CASE(missing_page_delays_segment),
 	KUNIT_CASE(returned_segment_is_sent_later),
-	KUNIT_CASE(terminate_after_failure_in_fault),
-	KUNIT_CASE(cursor_starts_anywhere),
+	KUNIT_CASE(failure_in_fault_sends_terminate),
+	KUNIT_CASE(cursor_starts_in_any_sge),
 	KUNIT_CASE(mr_ref_is_cached_within_pass),
 	KUNIT_CASE(batch_equals_single_segments),
 	KUNIT_CASE(no_batch_after_failure_or_fault),

@@ -80,6 +80,6 @@ extern struct frame_want {
 	u32	msn;	/* MSN of the current untagged message */
 } want;
 
-void put_fpdu(struct message *m, u32 mulpdu);
+void want_fpdu(struct message *m, u32 mulpdu);
 
 #endif

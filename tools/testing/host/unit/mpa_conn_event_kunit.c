@@ -112,7 +112,7 @@ static void queued_work_holds_one_ref(struct kunit *test)
 }
 
 /* Open an active connection whose Reply has arrived */
-static struct mpa_conn *open_replied(struct kunit *test)
+static struct mpa_conn *open_with_reply(struct kunit *test)
 {
 	static const char key[] = "MPA ID Rep Frame\x40\x01";
 	static const struct ddp_offer offer;
@@ -136,7 +136,7 @@ static struct mpa_conn *open_replied(struct kunit *test)
  */
 static void first_rx_pass_follows_startup(struct kunit *test)
 {
-	struct mpa_conn *c = open_replied(test);
+	struct mpa_conn *c = open_with_reply(test);
 
 	poll_events(c);
 	KUNIT_EXPECT_EQ(test, MPA_FULL, c->phase);
@@ -144,7 +144,7 @@ static void first_rx_pass_follows_startup(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.connq_queued);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
 
-	c = open_replied(test);
+	c = open_with_reply(test);
 	c->phase = MPA_CONNECTING;
 	stubs.others = true;
 	poll_events(c);
@@ -158,7 +158,7 @@ static void first_rx_pass_follows_startup(struct kunit *test)
 /* If the ULP has bound no stream in the established upcall, the connection is torn down */
 static void conn_without_stream_is_torn_down(struct kunit *test)
 {
-	struct mpa_conn *c = open_replied(test);
+	struct mpa_conn *c = open_with_reply(test);
 
 	c->bound_stream = NULL;
 	poll_events(c);

@@ -98,7 +98,7 @@ static void tcp_handshake_has_time_limit(struct kunit *test)
 	expect_reports(test, 0, 1, 0, IW_TIMEOUT);
 }
 
-static void close_and_run(struct mpa_conn *c, bool drained)
+static void close_and_run_worker(struct mpa_conn *c, bool drained)
 {
 	c->closing = true;
 	c->drained = drained;
@@ -184,7 +184,7 @@ static void request_send_error_ends_conn(struct kunit *test)
  * If the peer resets the connection after an enhanced Request, the worker
  * connects again, with revision 1. The program is notified if that fails.
  */
-static void retry_with_revision_1(struct kunit *test)
+static void reset_retries_with_revision_1(struct kunit *test)
 {
 	static const struct {
 		int		err;
@@ -212,7 +212,7 @@ static void retry_with_revision_1(struct kunit *test)
  * Request, the worker connects again and repeats the Request. After a second such reset
  * it uses revision 1.
  */
-static void request_is_repeated(struct kunit *test)
+static void unacked_request_is_repeated(struct kunit *test)
 {
 	struct mpa_conn *c = open_with_unsent_request(test, INT_MAX);
 	u32 i;
@@ -268,7 +268,7 @@ static void close_waits_for_slow_acks(struct kunit *test)
 	struct mpa_conn *c = open_established(4);
 	u32 n;
 
-	close_and_run(c, false);
+	close_and_run_worker(c, false);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.fins);
 	c->drained = true;
 	poll_events(c);
@@ -300,14 +300,14 @@ static void close_has_time_limit_per_ack(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(4);
 
-	close_and_run(c, true);
+	close_and_run_worker(c, true);
 	stubs.acked++;
 	poll_events(c);
 	advance_time(c, 130);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
 	c = open_established(4);
-	close_and_run(c, true);
+	close_and_run_worker(c, true);
 	advance_time(c, 129);
 	stubs.acked = stubs.written;
 	poll_events(c);
@@ -316,7 +316,7 @@ static void close_has_time_limit_per_ack(struct kunit *test)
 
 	/* polling does not extend the limit */
 	c = open_established(0);
-	close_and_run(c, true);
+	close_and_run_worker(c, true);
 	stubs.acked = stubs.written;
 	poll_events(c);
 	advance_time(c, 9);
@@ -335,7 +335,7 @@ static void close_has_total_time_limit(struct kunit *test)
 	u32 n;
 
 	/* the time limit does not begin while the transmit path has more to send */
-	close_and_run(c, false);
+	close_and_run_worker(c, false);
 	for (n = 0; n < 20; n++) {
 		jiffies += 100 * HZ;
 		stubs.acked++;
@@ -373,7 +373,7 @@ static void close_ends_when_all_acked(struct kunit *test)
 	poll_events(c);
 	poll_events(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.half_closes);
-	close_and_run(c, true);
+	close_and_run_worker(c, true);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	expect_end(test, 0, false, IW_OK);
 	jiffies += 30 * HZ;
@@ -388,11 +388,11 @@ static void close_ends_when_all_acked(struct kunit *test)
 }
 
 /* If all data is acknowledged, the short time limit applies to a peer that does not close */
-static void short_limit_if_all_acked(struct kunit *test)
+static void close_limit_is_short_if_all_acked(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(0);
 
-	close_and_run(c, true);
+	close_and_run_worker(c, true);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	advance_time(c, 10);
 	expect_end(test, 1, true, IW_TIMEOUT);
@@ -404,7 +404,7 @@ static void short_limit_if_all_acked(struct kunit *test)
 	c = open_established(0);
 	stubs.fin = true;
 	poll_events(c);
-	close_and_run(c, true);
+	close_and_run_worker(c, true);
 	expect_end(test, 1, false, IW_PEER_CLOSED);
 }
 
@@ -417,7 +417,7 @@ static void fin_is_retried_without_memory(struct kunit *test)
 	struct mpa_conn *c = open_established(4);
 
 	stubs.no_memory = true;
-	close_and_run(c, true);
+	close_and_run_worker(c, true);
 	KUNIT_EXPECT_EQ(test, HZ / 10ul, stubs.delay);
 	advance_time(c, 129);
 	expect_end(test, 0, false, IW_OK);
@@ -433,7 +433,7 @@ static void fin_is_retried_without_memory(struct kunit *test)
 	 */
 	c = open_established(0);
 	stubs.no_memory = true;
-	close_and_run(c, false);
+	close_and_run_worker(c, false);
 	advance_time(c, 129);
 	expect_end(test, 0, false, IW_OK);
 	c->drained = true;
@@ -451,15 +451,15 @@ static struct kunit_case mpa_conn_cases[] = {
 	KUNIT_CASE(reply_has_time_limit),
 	KUNIT_CASE(request_is_retried_without_memory),
 	KUNIT_CASE(request_send_error_ends_conn),
-	KUNIT_CASE(retry_with_revision_1),
-	KUNIT_CASE(request_is_repeated),
+	KUNIT_CASE(reset_retries_with_revision_1),
+	KUNIT_CASE(unacked_request_is_repeated),
 	KUNIT_CASE(fin_inside_fpdu_is_error),
 	KUNIT_CASE(data_before_reset_is_received),
 	KUNIT_CASE(close_waits_for_slow_acks),
 	KUNIT_CASE(close_has_total_time_limit),
 	KUNIT_CASE(close_has_time_limit_per_ack),
 	KUNIT_CASE(close_ends_when_all_acked),
-	KUNIT_CASE(short_limit_if_all_acked),
+	KUNIT_CASE(close_limit_is_short_if_all_acked),
 	KUNIT_CASE(fin_is_retried_without_memory),
 	{}
 };

@@ -26,7 +26,7 @@ struct task_struct *current = &process;
 u32 host_rescheds;
 unsigned long jiffies;
 
-bool host_queue(struct work_struct *w)
+bool host_queue_work(struct work_struct *w)
 {
 	if (stubs.queued)
 		return false;

@@ -15,7 +15,7 @@ u32 host_rescheds;
 
 /* The kernel --------------------------------------------------------------- */
 
-bool host_queue(struct work_struct *w)
+bool host_queue_work(struct work_struct *w)
 {
 	stubs.queued++;
 	if (!stubs.keep_work || stubs.work)
@@ -29,7 +29,7 @@ void host_cancel_delayed(struct delayed_work *d)
 	stubs.disarmed++;
 }
 
-void host_unlocked(struct mutex *m)
+void host_on_mutex_unlock(struct mutex *m)
 {
 	if (m != &stubs.c.mutex)
 		return;

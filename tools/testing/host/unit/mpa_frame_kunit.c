@@ -107,7 +107,7 @@ static void expect_batch_bytes(struct kunit *test, u32 mulpdu)
 	want.len = 0;
 	while (want.len < o->len) {
 		KUNIT_ASSERT_LT(test, stubs.sent_msgs, stubs.n);
-		put_fpdu(&stubs.messages[stubs.sent_msgs], mulpdu);
+		want_fpdu(&stubs.messages[stubs.sent_msgs], mulpdu);
 	}
 	KUNIT_ASSERT_EQ(test, want.len, o->len);
 	KUNIT_ASSERT_EQ(test, o->len, find_first_difference(o, want.octets));

@@ -212,7 +212,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-static int accept_one(void)
+static int accept_one_peer(void)
 {
 	stubs.named = 0;
 	return mpa_listen_accepted(NULL, &stubs.sock);
@@ -224,7 +224,7 @@ static int accept_one(void)
  */
 static void new_conn_is_polled_once(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, accept_one());
+	KUNIT_EXPECT_EQ(test, 0, accept_one_peer());
 	KUNIT_EXPECT_EQ(test, 1, stubs.begun);
 	KUNIT_EXPECT_EQ(test, 1, stubs.attached);
 	KUNIT_EXPECT_EQ(test, 1, stubs.looked);
@@ -240,7 +240,7 @@ static void new_conn_is_polled_once(struct kunit *test)
 static void no_event_without_data(struct kunit *test)
 {
 	stubs.quiet = true;
-	KUNIT_EXPECT_EQ(test, 0, accept_one());
+	KUNIT_EXPECT_EQ(test, 0, accept_one_peer());
 	KUNIT_EXPECT_EQ(test, 0, stubs.looked);
 	KUNIT_EXPECT_EQ(test, 1, stubs.let_go);
 }
@@ -248,7 +248,7 @@ static void no_event_without_data(struct kunit *test)
 static void conn_may_end_while_accepted(struct kunit *test)
 {
 	stubs.ends_at_once = true;
-	KUNIT_EXPECT_EQ(test, 0, accept_one());
+	KUNIT_EXPECT_EQ(test, 0, accept_one_peer());
 	KUNIT_EXPECT_EQ(test, 1, stubs.looked);
 	KUNIT_EXPECT_EQ(test, 1, stubs.freed);
 }
@@ -263,11 +263,11 @@ static void accept_failure_leaks_nothing(struct kunit *test)
 	int i;
 
 	stubs.called = NULL;
-	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, accept_one());
+	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, accept_one_peer());
 	stubs.called = called;
 	for (i = 0; i < ARRAY_SIZE(lacks); i++) {
 		*lacks[i] = true;
-		KUNIT_EXPECT_EQ(test, -EBUSY, accept_one());
+		KUNIT_EXPECT_EQ(test, -EBUSY, accept_one_peer());
 		*lacks[i] = false;
 		KUNIT_EXPECT_EQ(test, 0, stubs.held);
 	}

@@ -260,7 +260,7 @@ static struct mpa_conn *open_requested_conn(struct kunit *test)
 	return c;
 }
 
-static void put_requested_conn(struct mpa_conn *c, bool bound)
+static void drop_requested_conn(struct mpa_conn *c, bool bound)
 {
 	drop_worker_ref();
 	if (bound)
@@ -284,14 +284,14 @@ static void accept_and_reject_queue_worker(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.timed_for);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.holder_polls);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.unlocks);
-	put_requested_conn(c, true);
+	drop_requested_conn(c, true);
 
 	c = open_requested_conn(test);
 	KUNIT_EXPECT_EQ(test, 0, mpa_session_type.reject(&c->ss, &o));
 	KUNIT_EXPECT_EQ(test, MPA_SU_SEND_REJECT, c->su->state);
 	KUNIT_EXPECT_FALSE(test, c->ss.accepted);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.holder_polls);
-	put_requested_conn(c, false);
+	drop_requested_conn(c, false);
 }
 
 /* Accept and reject fail if the peer has closed; accept fails if the QP is in use */
@@ -304,7 +304,7 @@ static void accept_and_reject_fail(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ECONNRESET,
 			mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
 	KUNIT_EXPECT_EQ(test, -ECONNRESET, mpa_session_type.reject(&c->ss, &o));
-	put_requested_conn(c, false);
+	drop_requested_conn(c, false);
 
 	c = open_requested_conn(test);
 	stubs.bind = -EISCONN;
@@ -314,7 +314,7 @@ static void accept_and_reject_fail(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, c->ss.accepted);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.timed);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.unlocks);
-	put_requested_conn(c, false);
+	drop_requested_conn(c, false);
 }
 
 /* If a second reply fails, the session remains accepted */
@@ -326,7 +326,7 @@ static void accepted_session_stays_accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, mpa_session_type.reject(&c->ss, &o));
 	KUNIT_EXPECT_TRUE(test, c->ss.accepted);
-	put_requested_conn(c, true);
+	drop_requested_conn(c, true);
 }
 
 /* A query returns the socket's state, and also counts retransmissions of earlier sockets */

@@ -19,7 +19,7 @@ static void receive_three_fpdus(u32 more)
 }
 
 /* Expect that DDP has received the first FPDU, and then @n payloads without headers */
-static void expect_bodies(struct kunit *test, u32 n)
+static void expect_payloads(struct kunit *test, u32 n)
 {
 	u32 i;
 
@@ -37,7 +37,7 @@ static void batch_is_passed_to_ddp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.batch_calls);
-	expect_bodies(test, 2);
+	expect_payloads(test, 2);
 	KUNIT_EXPECT_EQ(test, 3u * WIRE, stubs.c.rx_pos);
 	KUNIT_EXPECT_PTR_EQ(test, stubs.octets + 3 * WIRE, stubs.c.cur.at);
 }
@@ -90,7 +90,7 @@ static void wrong_crc_ends_batch(struct kunit *test)
 	stubs.octets[3 * WIRE - 1] ^= 1;
 	expect_refused(test, 2 * WIRE, IW_MPA_CRC);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
-	expect_bodies(test, 1);
+	expect_payloads(test, 1);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, stubs.c.rx_pos);
 	/* the wrong FPDU is not tried in a batch again */
 	KUNIT_EXPECT_EQ(test, 2u, stubs.off_calls);
@@ -100,7 +100,7 @@ static void wrong_crc_ends_batch(struct kunit *test)
  * If DDP does not accept all FPDUs of a batch, the cursor points to the first
  * FPDU that it has not accepted
  */
-static void cursor_after_partial_batch(struct kunit *test)
+static void cursor_stays_at_unaccepted_fpdu(struct kunit *test)
 {
 	receive_three_fpdus(2);
 	stubs.batch_takes = 1;
@@ -108,7 +108,7 @@ static void cursor_after_partial_batch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx());
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_deferred);
 	KUNIT_EXPECT_FALSE(test, stubs.c.rx_stopped);
-	expect_bodies(test, 1);
+	expect_payloads(test, 1);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, stubs.c.rx_pos);
 	KUNIT_EXPECT_PTR_EQ(test, stubs.octets + 2 * WIRE, stubs.c.cur.at);
 
@@ -132,7 +132,7 @@ static void batch_uses_budget(struct kunit *test)
 	receive_three_fpdus(2);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
-	expect_bodies(test, 1);
+	expect_payloads(test, 1);
 }
 
 /* A batch ends before an FPDU that is not contiguous */
@@ -142,7 +142,7 @@ static void gap_ends_batch(struct kunit *test)
 	stubs.c.cur.extent_left = 3 * WIRE - 1;
 	stubs.c.cur.left = 1;
 	run_rx();
-	expect_bodies(test, 1);
+	expect_payloads(test, 1);
 	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, stubs.wrong);
 }
 
@@ -221,7 +221,7 @@ static struct kunit_case mpa_rx_crc_cases[] = {
 	KUNIT_CASE(batch_is_passed_to_ddp),
 	KUNIT_CASE(no_batch_with_markers_or_no_crc),
 	KUNIT_CASE(wrong_crc_ends_batch),
-	KUNIT_CASE(cursor_after_partial_batch),
+	KUNIT_CASE(cursor_stays_at_unaccepted_fpdu),
 	KUNIT_CASE(batch_uses_budget),
 	KUNIT_CASE(gap_ends_batch),
 	KUNIT_CASE(full_batches_pass_all_payloads),

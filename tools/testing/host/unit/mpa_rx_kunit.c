@@ -21,12 +21,12 @@ static void expect_two_fpdus(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, stubs.c.rx_stopped);
 }
 
-static void fpdus_from_queue(struct kunit *test)
+static void fpdus_are_received_from_queue(struct kunit *test)
 {
 	expect_two_fpdus(test);
 }
 
-static void fpdus_from_copy(struct kunit *test)
+static void fpdus_are_received_from_copy(struct kunit *test)
 {
 	stubs.c.crc = true;
 	expect_two_fpdus(test);
@@ -76,7 +76,7 @@ static void second_fpdu_uses_fast_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.next_segs);
 }
 
-static void fast_path_from_copy(struct kunit *test)
+static void copied_fpdus_use_fast_path(struct kunit *test)
 {
 	stubs.c.crc = true;
 	/* FPDUs that are copied for the CRC check are all offered to the fast path */
@@ -128,7 +128,7 @@ static void fast_path_failure_stops_rx(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)WIRE, stubs.c.rx_pos);
 }
 
-static void fast_path_defers(struct kunit *test)
+static void fast_path_defers_fpdu(struct kunit *test)
 {
 	int how;
 
@@ -336,14 +336,14 @@ static void partial_fpdu_in_next_skb_enlarges_rcvbuf(struct kunit *test)
 }
 
 static struct kunit_case mpa_rx_cases[] = {
-	KUNIT_CASE(fpdus_from_queue),
-	KUNIT_CASE(fpdus_from_copy),
+	KUNIT_CASE(fpdus_are_received_from_queue),
+	KUNIT_CASE(fpdus_are_received_from_copy),
 	KUNIT_CASE(longest_fpdu_is_copied_exactly),
 	KUNIT_CASE(second_fpdu_uses_fast_path),
-	KUNIT_CASE(fast_path_from_copy),
+	KUNIT_CASE(copied_fpdus_use_fast_path),
 	KUNIT_CASE(no_fast_path_if_not_contiguous),
 	KUNIT_CASE(fast_path_failure_stops_rx),
-	KUNIT_CASE(fast_path_defers),
+	KUNIT_CASE(fast_path_defers_fpdu),
 	KUNIT_CASE(unreadable_header_fails_stream),
 	KUNIT_CASE(unreadable_data_fails_copy),
 	KUNIT_CASE(unreadable_end_fails_stream),

@@ -39,7 +39,7 @@ static struct sk_buff *get_fake_skb(void)
 	return (void *)&stubs;
 }
 
-void host_socket_lock(int by)
+void host_change_socket_lock(int by)
 {
 	stubs.locked += by;
 	if (by < 0 && !stubs.locked && stubs.worker) {
@@ -301,7 +301,7 @@ static void expect_send(struct kunit *test, int result, bool queued, int err, in
  * -EAGAIN means to retry when TCP reports space, -ENOMEM to retry after a delay.
  * MPA-64: a batch ends a TCP segment, and does not wait for the next batch.
  */
-static void send_returns_how_to_retry(struct kunit *test)
+static void send_error_says_how_to_retry(struct kunit *test)
 {
 	expect_send(test, 100, true, 0, 0);
 	expect_send(test, 60, true, -EAGAIN, 0);
@@ -423,7 +423,7 @@ static void expect_acked(struct kunit *test, u32 una, u32 written, bool all)
  * All data counts as acknowledged even if the FIN is not acknowledged yet, because TCP itself
  * retransmits the FIN
  */
-static void acked_does_not_count_fin(struct kunit *test)
+static void unacked_fin_does_not_count_as_data(struct kunit *test)
 {
 	expect_acked(test, 100, 200, false);
 	expect_acked(test, -1, 0, false);
@@ -540,13 +540,13 @@ static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(prepare_sets_socket_options),
 	KUNIT_CASE(rcvbuf_grows_at_full_operation),
 	KUNIT_CASE(connect_tries_another_port),
-	KUNIT_CASE(send_returns_how_to_retry),
+	KUNIT_CASE(send_error_says_how_to_retry),
 	KUNIT_CASE(reset_is_not_orderly_close),
 	KUNIT_CASE(send_error_after_fins_is_close),
 	KUNIT_CASE(unread_data_is_partial_fpdu),
 	KUNIT_CASE(busy_socket_is_sent_later),
 	KUNIT_CASE(fin_is_sent_once),
-	KUNIT_CASE(acked_does_not_count_fin),
+	KUNIT_CASE(unacked_fin_does_not_count_as_data),
 	KUNIT_CASE(release_sends_fin_or_reset),
 	KUNIT_CASE(release_discards_unread_data),
 	KUNIT_CASE(release_resets_if_nothing_is_lost),

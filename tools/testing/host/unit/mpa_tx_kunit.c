@@ -42,18 +42,18 @@ static struct tx_conn tx_conns[CROWD];
 
 struct workqueue_struct *mpa_wq;
 
-u64 host_now(void)
+u64 host_get_time_ns(void)
 {
 	return stubs.now;
 }
 
-bool host_irqs_off(void)
+bool host_are_irqs_off(void)
 {
 	return stubs.irqs_off;
 }
 
 /* Raise the softirq. Fail if BH and interrupts are on, which would wake ksoftirqd. */
-void host_raise(struct compat_bh *bh)
+void host_raise_softirq(struct compat_bh *bh)
 {
 	WARN_ON(!host_bh_off && !stubs.irqs_off);
 	stubs.raised = bh;
@@ -244,7 +244,7 @@ static void small_amounts_sent_in_softirq(struct kunit *test)
 }
 
 /* mpa_tx_kick() must not enable BH if its caller has interrupts off */
-static void kick_with_interrupts_off(struct kunit *test)
+static void kick_keeps_bh_off_with_irqs_off(struct kunit *test)
 {
 	open_conns(1, 2);
 	stubs.irqs_off = true;
@@ -416,7 +416,7 @@ static void closed_peer_holds_back_no_close(struct kunit *test)
 }
 
 /* If no batch is held back, a close does not wait for the peer's first FPDU */
-static void close_without_held_batches(struct kunit *test)
+static void close_needs_no_fpdu_without_batches(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, open_closing_responder(0)->drained);
 }
@@ -471,7 +471,7 @@ static void no_response_after_drain(struct kunit *test)
 static struct kunit_case mpa_tx_cases[] = {
 	KUNIT_CASE(softirq_time_is_limited),
 	KUNIT_CASE(small_amounts_sent_in_softirq),
-	KUNIT_CASE(kick_with_interrupts_off),
+	KUNIT_CASE(kick_keeps_bh_off_with_irqs_off),
 	KUNIT_CASE(worker_continues_long_transmission),
 	KUNIT_CASE(post_transmits_one_pass),
 	KUNIT_CASE(no_memory_retries_with_backoff),
@@ -479,7 +479,7 @@ static struct kunit_case mpa_tx_cases[] = {
 	KUNIT_CASE(worker_waits_for_busy_socket),
 	KUNIT_CASE(close_waits_for_held_batches),
 	KUNIT_CASE(closed_peer_holds_back_no_close),
-	KUNIT_CASE(close_without_held_batches),
+	KUNIT_CASE(close_needs_no_fpdu_without_batches),
 	KUNIT_CASE(close_waits_for_response),
 	KUNIT_CASE(no_response_after_drain),
 	{}

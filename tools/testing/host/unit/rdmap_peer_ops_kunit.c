@@ -17,7 +17,7 @@ static struct rdmap *open_receiver(bool counted)
 	return r;
 }
 
-static void receive(struct kunit *test, struct rdmap *r, struct ddp_hdr h, u32 len)
+static void receive_message(struct kunit *test, struct rdmap *r, struct ddp_hdr h, u32 len)
 {
 	struct ddp_grant g = {};
 
@@ -28,7 +28,7 @@ static void receive(struct kunit *test, struct rdmap *r, struct ddp_hdr h, u32 l
 
 static void receive_write(struct kunit *test, struct rdmap *r, u32 len)
 {
-	receive(test, r, (struct ddp_hdr){ .tagged = true, .ulp8 = 0x40, .stag = 7 }, len);
+	receive_message(test, r, (struct ddp_hdr){ .tagged = true, .ulp8 = 0x40, .stag = 7 }, len);
 }
 
 static void receive_read(struct kunit *test, struct rdmap *r, u32 len)
@@ -36,7 +36,7 @@ static void receive_read(struct kunit *test, struct rdmap *r, u32 len)
 	const struct rdmap_rreq q = { .len = len };
 
 	rdmap_rreq_encode(r->req, &q);
-	receive(test, r, (struct ddp_hdr){ .ulp8 = 0x41, .qn = 1 }, RDMAP_RREQ_LEN);
+	receive_message(test, r, (struct ddp_hdr){ .ulp8 = 0x41, .qn = 1 }, RDMAP_RREQ_LEN);
 }
 
 /* Each Write is counted once if the verbs have requested it, also an empty one */

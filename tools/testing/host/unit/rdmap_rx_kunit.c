@@ -150,7 +150,7 @@ KUNIT_ARRAY_PARAM(kind, kinds, describe_kind);
  * kind consumes one receive and sets its completion; only two kinds use the
  * STag
  */
-static void each_kind_of_send(struct kunit *test)
+static void each_kind_of_send_consumes_receive(struct kunit *test)
 {
 	const struct kind *k = test->param_value;
 	struct rdmap *r = open_receiver();
@@ -459,7 +459,7 @@ static enum iw_reason receive_write_segment(struct rdmap *r, bool more, u32 byte
  * DDP-48: a message may have 2^32 - 1 bytes, but not more, at whatever TOs its
  * segments are placed. A following Immediate reports the length of the Write.
  */
-static void longest_write(struct kunit *test)
+static void write_length_is_limited(struct kunit *test)
 {
 	const struct ddp_hdr imm = { .ulp8 = 0x48 };
 	const struct ddp_hdr write = { .tagged = true, .ulp8 = 0x40, .last = true };
@@ -535,7 +535,7 @@ static void repeated_writes_are_counted(struct kunit *test)
 }
 
 static struct kunit_case rdmap_rx_cases[] = {
-	KUNIT_CASE_PARAM(each_kind_of_send, kind_gen_params),
+	KUNIT_CASE_PARAM(each_kind_of_send_consumes_receive, kind_gen_params),
 	KUNIT_CASE(atomic_response_checks_sink),
 	KUNIT_CASE(failed_invalidation_is_error),
 	KUNIT_CASE(write_consumes_no_receive),
@@ -548,7 +548,7 @@ static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE(atomic_target_is_checked),
 	KUNIT_CASE(read_needs_right_of_qp),
 	KUNIT_CASE(terminate_is_recognised),
-	KUNIT_CASE(longest_write),
+	KUNIT_CASE(write_length_is_limited),
 	KUNIT_CASE(batch_is_accepted_completely),
 	KUNIT_CASE(repeated_writes_are_counted),
 	KUNIT_CASE(send_continues_in_its_buffer),

@@ -80,7 +80,7 @@ static void returned_segment_is_not_complete(struct kunit *test)
 }
 
 /* DDP-41, DDP-43: MSNs wrap from 2^32 - 1 to 0, independently in each queue */
-static void msn_wraps(struct kunit *test)
+static void msn_wraps_in_each_queue(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 4);
 	static const u32 want[] = { U32_MAX - 1, U32_MAX, 0, 1 };
@@ -181,7 +181,7 @@ KUNIT_ARRAY_PARAM(kind, kinds, describe_kind);
  * RDMAP-18 to RDMAP-21, RDMAP-25, RDMAP-89, RDMAP-97, RDMAP-101: each kind of Send has the right
  * opcode, queue and STag
  */
-static void each_kind_of_send(struct kunit *test)
+static void each_kind_of_send_has_its_header(struct kunit *test)
 {
 	const struct kind *k = test->param_value;
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
@@ -348,7 +348,7 @@ static void close_waits_for_requests(struct kunit *test)
  * RDMAP-21, RDMAP-31, RDMAP-32, RDMAP-81: a Read Response goes from the
  * requested source to the requested sink, with the peer's rights
  */
-static void read_response_fields(struct kunit *test)
+static void read_response_goes_to_requested_sink(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
 	const struct ddp_msg *m = &r->stream.msg;
@@ -570,16 +570,16 @@ static struct kunit_case rdmap_tx_cases[] = {
 	KUNIT_CASE(yields_after_empty_messages),
 	KUNIT_CASE(accepted_messages_reset_limit),
 	KUNIT_CASE(returned_segment_is_not_complete),
-	KUNIT_CASE(msn_wraps),
+	KUNIT_CASE(msn_wraps_in_each_queue),
 	KUNIT_CASE(rtr_is_sent_first),
-	KUNIT_CASE_PARAM(each_kind_of_send, kind_gen_params),
+	KUNIT_CASE_PARAM(each_kind_of_send_has_its_header, kind_gen_params),
 	KUNIT_CASE(immediate_follows_write),
 	KUNIT_CASE(read_request_has_wr_fields),
 	KUNIT_CASE(empty_messages_avoid_stag_0),
 	KUNIT_CASE(ord_limits_requests),
 	KUNIT_CASE(fence_waits_for_responses),
 	KUNIT_CASE(close_waits_for_requests),
-	KUNIT_CASE(read_response_fields),
+	KUNIT_CASE(read_response_goes_to_requested_sink),
 	KUNIT_CASE(sent_response_frees_slot),
 	KUNIT_CASE(atomic_response_has_old_value),
 	KUNIT_CASE(atomic_needs_valid_right),

@@ -6,15 +6,15 @@
  * A test may define this function, which is called instead of a wait for
  * accesses in flight
  */
-void host_region_waits(struct ddp_region *r) __attribute__((weak));
+void host_on_region_wait(struct ddp_region *r) __attribute__((weak));
 
 bool ddp_region_revoke(struct ddp_region *r)
 {
 	bool was = r->valid;
 
 	r->valid = false;
-	if (host_region_waits)
-		host_region_waits(r);
+	if (host_on_region_wait)
+		host_on_region_wait(r);
 	return was;
 }
 

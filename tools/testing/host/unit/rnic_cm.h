@@ -42,7 +42,7 @@ static struct {
 	struct ddp_listener	listener;
 	struct ddp_session	ss;
 	bool			rejected, stopped;
-	int			accept_err;	/* result of accept_stub() */
+	int			accept_err;	/* result of record_accept() */
 	struct {
 		u16	ird, ord;
 		u8	rtr;	/* the RTR that the QP may send at its start */
@@ -55,30 +55,30 @@ static struct {
 
 /* The lower layer ------------------------------------------------------------------ */
 
-static int accept_stub(struct ddp_session *ss, struct ddp_stream *s, const struct ddp_offer *o)
+static int record_accept(struct ddp_session *ss, struct ddp_stream *s, const struct ddp_offer *o)
 {
 	ss->accepted = !stubs.accept_err;
 	return stubs.accept_err;
 }
 
-static int reject_stub(struct ddp_session *ss, const struct ddp_offer *o)
+static int reject_session(struct ddp_session *ss, const struct ddp_offer *o)
 {
 	stubs.rejected = true;
 	return 0;
 }
 
-static void stop_stub(struct ddp_session *ss, bool abort)
+static void stop_session(struct ddp_session *ss, bool abort)
 {
 	stubs.stopped = true;
 }
 
-static void release_stub(struct kref *ref)
+static void release_session(struct kref *ref)
 {
 }
 
 static const struct ddp_session_type type = {
-	.accept = accept_stub, .reject = reject_stub, .stop = stop_stub,
-	.release = release_stub,
+	.accept = record_accept, .reject = reject_session, .stop = stop_session,
+	.release = release_session,
 };
 
 void ddp_stream_close_if_failed(struct ddp_stream *s) {}
@@ -148,11 +148,11 @@ struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 	return &stubs.qp[qpn];
 }
 
-static void destroyed(struct kref *ref) {}
+static void ignore_release(struct kref *ref) {}
 
 void rnic_qp_put(struct rnic_qp *qp)
 {
-	kref_put(&qp->ref, destroyed);
+	kref_put(&qp->ref, ignore_release);
 }
 
 bool rnic_current_may_connect_qp(struct rnic_qp *qp)

@@ -86,7 +86,7 @@ static void accept_reports_ird_and_ord(struct kunit *test)
  * If the peer has sent no IRD and ORD, a Reply event has the negotiated values,
  * and a connection request event has the maximum values
  */
-static void events_without_ird_and_ord(struct kunit *test)
+static void plain_peer_gives_negotiated_depths(struct kunit *test)
 {
 	stubs.offer.enhanced = false;
 	rnic_ep_report_failure(&stubs.ep, -ECONNREFUSED, &stubs.offer);
@@ -124,7 +124,7 @@ static void no_memory_drops_private_data(struct kunit *test)
  * If the peer has disconnected before the accept, iw_cm gets ESTABLISHED and then CLOSE, and the
  * cm_id reference is dropped
  */
-static void accept_after_peer_is_gone(struct kunit *test)
+static void accept_of_gone_peer_reports_close(struct kunit *test)
 {
 	rnic_cm_report_peer_gone(&stubs.id);
 	KUNIT_EXPECT_EQ(test, stubs.count, 2);
@@ -136,10 +136,10 @@ static void accept_after_peer_is_gone(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(reject_reports_ird_and_ord),
 	KUNIT_CASE(accept_reports_ird_and_ord),
-	KUNIT_CASE(events_without_ird_and_ord),
+	KUNIT_CASE(plain_peer_gives_negotiated_depths),
 	KUNIT_CASE(large_depths_are_reported_as_255),
 	KUNIT_CASE(no_memory_drops_private_data),
-	KUNIT_CASE(accept_after_peer_is_gone),
+	KUNIT_CASE(accept_of_gone_peer_reports_close),
 	{}
 };
 

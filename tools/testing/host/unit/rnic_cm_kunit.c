@@ -88,7 +88,7 @@ static void reject_after_accept_ends_conn(struct kunit *test)
  * If iw_cm rejects a request that it has accepted, and the session is never
  * established, iw_cm gets no event
  */
-static void reject_after_accept_before_close(struct kunit *test)
+static void reject_before_establishment_is_silent(struct kunit *test)
 {
 	struct ib_qp *held;
 
@@ -118,7 +118,7 @@ static void established_conn_reports_close_once(struct kunit *test)
  * else.  An accept with another QP ends the connection: iw_cm gets one ESTABLISHED and one
  * CLOSE.
  */
-static void second_accept_same_or_other_qp(struct kunit *test)
+static void second_accept_needs_same_qp(struct kunit *test)
 {
 	struct ib_qp *first, *second, *third;
 
@@ -171,7 +171,7 @@ static void pending_requests_are_stopped(struct kunit *test)
 }
 
 /* An accept after the end of the session reports ESTABLISHED and CLOSE during the call */
-static void accept_after_session_end(struct kunit *test)
+static void accept_of_ended_session_reports_close(struct kunit *test)
 {
 	struct ib_qp *held;
 
@@ -252,12 +252,12 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(accepted_conn_closes),
 	KUNIT_CASE(reject_gives_no_event),
 	KUNIT_CASE(reject_after_accept_ends_conn),
-	KUNIT_CASE(reject_after_accept_before_close),
+	KUNIT_CASE(reject_before_establishment_is_silent),
 	KUNIT_CASE(established_conn_reports_close_once),
-	KUNIT_CASE(second_accept_same_or_other_qp),
+	KUNIT_CASE(second_accept_needs_same_qp),
 	KUNIT_CASE(revoked_qp_is_not_found),
 	KUNIT_CASE(pending_requests_are_stopped),
-	KUNIT_CASE(accept_after_session_end),
+	KUNIT_CASE(accept_of_ended_session_reports_close),
 	KUNIT_CASE(failed_accept_rejects),
 	KUNIT_CASE(depths_adjusted_before_rtr),
 	KUNIT_CASE(qp_with_rendezvous_is_refused),

@@ -36,7 +36,7 @@ void rnic_uncharge_object(struct rnic_dev *dev, enum rnic_kind kind)
 
 /* Cases ------------------------------------------------------------------------- */
 
-static int attach(u32 mask, u32 n)
+static int attach_counter(u32 mask, u32 n)
 {
 	struct ib_qp_attach_comp_cntr_attr attr = { .op_mask = mask };
 
@@ -102,7 +102,7 @@ static void each_operation_has_own_counter(struct kunit *test)
 	u32 op;
 
 	for (op = 0; op < RNIC_COMP_OPS; op++)
-		KUNIT_ASSERT_EQ(test, 0, attach(BIT(op), op));
+		KUNIT_ASSERT_EQ(test, 0, attach_counter(BIT(op), op));
 	complete_all_operations();
 	for (op = 0; op < RNIC_COMP_OPS; op++)
 		expect_values(test, op, 1, op == RNIC_COMP_PEER_READ ||
@@ -119,7 +119,7 @@ static void one_counter_for_many_operations(struct kunit *test)
 
 		kfree(stubs.qp.comp_cntrs);
 		test_init(test);
-		KUNIT_ASSERT_EQ(test, 0, attach(mask, 0));
+		KUNIT_ASSERT_EQ(test, 0, attach_counter(mask, 0));
 		complete_all_operations();
 		expect_values(test, 0, __builtin_popcount(mask), __builtin_popcount(err));
 	}
@@ -131,9 +131,9 @@ static void peer_operations_are_requested(struct kunit *test)
 	const u32 local = BIT(RNIC_COMP_SEND) | BIT(RNIC_COMP_RECV) | BIT(RNIC_COMP_READ) |
 			  BIT(RNIC_COMP_WRITE);
 
-	KUNIT_ASSERT_EQ(test, 0, attach(local, 0));
+	KUNIT_ASSERT_EQ(test, 0, attach_counter(local, 0));
 	KUNIT_EXPECT_FALSE(test, stubs.qp.rdmap.peer_ops_counted);
-	KUNIT_ASSERT_EQ(test, 0, attach(BIT(RNIC_COMP_PEER_READ), 1));
+	KUNIT_ASSERT_EQ(test, 0, attach_counter(BIT(RNIC_COMP_PEER_READ), 1));
 	KUNIT_EXPECT_TRUE(test, stubs.qp.rdmap.peer_ops_counted);
 	/* the counter of the other operation of the peer is missing */
 	rdmap_count_peer_ops(&stubs.qp.rdmap, RDMAP_OP_WRITE, 7);
@@ -147,7 +147,7 @@ static void opcodes_select_counters(struct kunit *test)
 {
 	u32 opcode;
 
-	KUNIT_ASSERT_EQ(test, 0, attach(BIT(RNIC_COMP_OPS) - 1, 0));
+	KUNIT_ASSERT_EQ(test, 0, attach_counter(BIT(RNIC_COMP_OPS) - 1, 0));
 	for (opcode = 0; opcode < 256; opcode++) {
 		u64 was = read_value(0, IB_COMP_CNTR_ENTRY_COMP);
 		bool counted = opcode == RNIC_SW_OP_SEND || opcode == RNIC_SW_OP_SEND_INV ||
@@ -165,7 +165,7 @@ static void no_count_without_completion(struct kunit *test)
 {
 	complete_all_operations();
 	KUNIT_EXPECT_NULL(test, stubs.qp.comp_cntrs);
-	KUNIT_ASSERT_EQ(test, 0, attach(BIT(RNIC_COMP_OPS) - 1, 0));
+	KUNIT_ASSERT_EQ(test, 0, attach_counter(BIT(RNIC_COMP_OPS) - 1, 0));
 	stubs.qp.discarding = true;
 	complete_all_operations();
 	expect_values(test, 0, 0, 0);
@@ -176,7 +176,7 @@ static void values_can_be_changed(struct kunit *test)
 	struct ib_comp_cntr *ib = &stubs.cntr[0].ib;
 	const enum ib_comp_cntr_entry comp = IB_COMP_CNTR_ENTRY_COMP;
 
-	KUNIT_ASSERT_EQ(test, 0, attach(BIT(RNIC_COMP_RECV), 0));
+	KUNIT_ASSERT_EQ(test, 0, attach_counter(BIT(RNIC_COMP_RECV), 0));
 	KUNIT_EXPECT_EQ(test, 0, rnic_modify_comp_cntr(ib, comp, IB_COMP_CNTR_MODIFY_OP_SET, 40));
 	rnic_count_recv(&stubs.qp, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, 0, rnic_modify_comp_cntr(ib, comp, IB_COMP_CNTR_MODIFY_OP_INC, 2));
@@ -188,7 +188,7 @@ static void values_can_be_changed(struct kunit *test)
 	expect_values(test, 0, 43, 0);
 }
 
-static void unknown_values_are_refused(struct kunit *test)
+static void unknown_entries_are_refused(struct kunit *test)
 {
 	static const int bad[] = { 2, 3, 255, INT_MAX, -1, INT_MIN };
 	struct ib_comp_cntr *ib = &stubs.cntr[0].ib;
@@ -203,18 +203,18 @@ static void unknown_values_are_refused(struct kunit *test)
 								     bad[i], 1));
 	}
 	expect_values(test, 0, 0, 0);
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, attach(BIT(RNIC_COMP_OPS), 0));
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, attach(U32_MAX, 0));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, attach_counter(BIT(RNIC_COMP_OPS), 0));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, attach_counter(U32_MAX, 0));
 	KUNIT_EXPECT_NULL(test, stubs.qp.comp_cntrs);
 }
 
 static void attach_without_memory_fails(struct kunit *test)
 {
 	host_alloc_fails = true;
-	KUNIT_EXPECT_EQ(test, -ENOMEM, attach(BIT(RNIC_COMP_PEER_READ), 0));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, attach_counter(BIT(RNIC_COMP_PEER_READ), 0));
 	host_alloc_fails = false;
 	KUNIT_EXPECT_FALSE(test, stubs.qp.rdmap.peer_ops_counted);
-	KUNIT_EXPECT_EQ(test, 0, attach(BIT(RNIC_COMP_PEER_READ), 0));
+	KUNIT_EXPECT_EQ(test, 0, attach_counter(BIT(RNIC_COMP_PEER_READ), 0));
 }
 
 static void counters_are_limited(struct kunit *test)
@@ -240,7 +240,7 @@ static struct kunit_case rnic_comp_cntr_cases[] = {
 	KUNIT_CASE(opcodes_select_counters),
 	KUNIT_CASE(no_count_without_completion),
 	KUNIT_CASE(values_can_be_changed),
-	KUNIT_CASE(unknown_values_are_refused),
+	KUNIT_CASE(unknown_entries_are_refused),
 	KUNIT_CASE(attach_without_memory_fails),
 	KUNIT_CASE(counters_are_limited),
 	{}

@@ -36,7 +36,7 @@ static struct {
 
 /* CPUs ------------------------------------------------------------------------ */
 
-unsigned int host_cpu(void)
+unsigned int host_get_cpu(void)
 {
 	unsigned int cpu = stubs.cpu;
 
@@ -74,12 +74,12 @@ static void deliver_interrupt(void)
 	stubs.cpu = was;
 }
 
-void host_preempt_off(int by)
+void host_change_preempt_count(int by)
 {
 	stubs.preempt_off += by;
 }
 
-void host_raise(struct compat_bh *bh)
+void host_raise_softirq(struct compat_bh *bh)
 {
 	WARN_ON(stubs.raised);
 	stubs.raised = bh;
@@ -95,7 +95,7 @@ static void run_softirq(void)
 		bh->run(bh);
 }
 
-static void complete_on(unsigned int cpu)
+static void complete_on_cpu(unsigned int cpu)
 {
 	unsigned int was = stubs.cpu;
 
@@ -104,7 +104,7 @@ static void complete_on(unsigned int cpu)
 	stubs.cpu = was;
 }
 
-void host_sleep(void)
+void host_on_sleep(void)
 {
 	if (stubs.in_handler)
 		longjmp(stubs.waits, 1);
@@ -133,8 +133,8 @@ static void on_completion(struct ib_cq *cq, void *context)
 		 * the handler has armed the CQ: add completions on another CPU
 		 * and, in an interrupt, on this CPU
 		 */
-		complete_on(!VECTOR);
-		complete_on(stubs.cpu);
+		complete_on_cpu(!VECTOR);
+		complete_on_cpu(stubs.cpu);
 		deliver_interrupt();
 	}
 	if (stubs.ended)
@@ -189,8 +189,8 @@ static void local_completion_calls_handler(struct kunit *test)
 	stubs.cpu = VECTOR;
 	rnic_cq_notify(&stubs.cq);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.calls_on_vector);
-	complete_on(!VECTOR);
-	complete_on(VECTOR);
+	complete_on_cpu(!VECTOR);
+	complete_on_cpu(VECTOR);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.handler_calls);
 	deliver_interrupt();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.calls_on_vector);
@@ -240,15 +240,15 @@ static void cq_without_handler_sends_no_interrupt(struct kunit *test)
 static void one_handler_at_a_time(struct kunit *test)
 {
 	stubs.again = 1;
-	complete_on(VECTOR);
+	complete_on_cpu(VECTOR);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.calls_on_vector);
 	stubs.again = 1;
-	complete_on(!VECTOR);
+	complete_on_cpu(!VECTOR);
 	deliver_interrupt();
 	KUNIT_EXPECT_EQ(test, 4u, stubs.calls_on_vector);
 	stubs.offline = true;
 	stubs.again = 1;
-	complete_on(!VECTOR);
+	complete_on_cpu(!VECTOR);
 	KUNIT_EXPECT_EQ(test, 6u, stubs.handler_calls);
 }
 
@@ -261,10 +261,10 @@ static void softirq_continues_busy_handler(struct kunit *test)
 	u32 rounds;
 
 	stubs.again = 100;
-	complete_on(VECTOR);
+	complete_on_cpu(VECTOR);
 	KUNIT_EXPECT_EQ(test, 16u, stubs.handler_calls);
-	complete_on(VECTOR);
-	complete_on(!VECTOR);
+	complete_on_cpu(VECTOR);
+	complete_on_cpu(!VECTOR);
 	KUNIT_EXPECT_NULL(test, stubs.called);
 	KUNIT_EXPECT_EQ(test, 16u, stubs.handler_calls);
 	stubs.cpu = VECTOR;
@@ -286,7 +286,7 @@ static void destroy_waits_for_notification(struct kunit *test)
 static void destroy_waits_for_handler(struct kunit *test)
 {
 	stubs.ended = true;
-	complete_on(VECTOR);
+	complete_on_cpu(VECTOR);
 	KUNIT_EXPECT_TRUE(test, stubs.waited);
 	stubs.waited = false;
 	rnic_cq_notify(&stubs.cq);
@@ -301,7 +301,7 @@ static void destroy_waits_for_handler(struct kunit *test)
 static void destroy_waits_for_softirq(struct kunit *test)
 {
 	stubs.again = 20;
-	complete_on(VECTOR);
+	complete_on_cpu(VECTOR);
 	rnic_cq_notify_wait(&stubs.cq);
 	KUNIT_EXPECT_EQ(test, 21u, stubs.handler_calls);
 }
@@ -311,7 +311,7 @@ static void destroy_ignores_other_qps(struct kunit *test)
 {
 	stubs.busy = true;
 	stubs.again = 100;
-	complete_on(VECTOR);
+	complete_on_cpu(VECTOR);
 	rnic_cq_notify_wait(&stubs.cq);
 	KUNIT_EXPECT_LT(test, stubs.slept, 3u);
 	stubs.again = 0;

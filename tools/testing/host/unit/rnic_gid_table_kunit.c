@@ -42,14 +42,14 @@ struct address6 {
 #define read_lock_bh(l)		(local_bh_disable(), read_lock(l))
 #define read_unlock_bh(l)	(read_unlock(l), local_bh_enable())
 
-static struct list4 *host_list4(void);
-static struct list6 *host_list6(void);
-static const struct address4 *host_first4(void);
-static void host_map(__be32 v4, struct in6_addr *v6);
-#define __in_dev_get_rcu(d)	((void)(d), host_list4())
-#define __in6_dev_get(d)	((void)(d), host_list6())
-#define in_dev_for_each_ifa_rcu(i, in)	for (i = ((void)(in), host_first4()); i->used; i++)
-#define ipv6_addr_set_v4mapped(v4, v6)	host_map(v4, v6)
+static struct list4 *host_get_in_dev(void);
+static struct list6 *host_get_inet6_dev(void);
+static const struct address4 *host_get_first_ifa(void);
+static void host_map_v4_to_v6(__be32 v4, struct in6_addr *v6);
+#define __in_dev_get_rcu(d)	((void)(d), host_get_in_dev())
+#define __in6_dev_get(d)	((void)(d), host_get_inet6_dev())
+#define in_dev_for_each_ifa_rcu(i, in)	for (i = ((void)(in), host_get_first_ifa()); i->used; i++)
+#define ipv6_addr_set_v4mapped(v4, v6)	host_map_v4_to_v6(v4, v6)
 
 #include "../../../../drivers/rnic_sw/gid_table.c"
 
@@ -77,24 +77,24 @@ struct workqueue_struct *rnic_wq;
 static struct notifier_block *notifiers[2];
 static int register_error[2];
 
-static struct list4 *host_list4(void)
+static struct list4 *host_get_in_dev(void)
 {
 	WARN_ON(!host_reads);
 	return stubs.no_ip ? NULL : &stubs.in;
 }
 
-static struct list6 *host_list6(void)
+static struct list6 *host_get_inet6_dev(void)
 {
 	WARN_ON(!host_reads);
 	return stubs.no_ip ? NULL : &stubs.in6;
 }
 
-static const struct address4 *host_first4(void)
+static const struct address4 *host_get_first_ifa(void)
 {
 	return stubs.a4;
 }
 
-static void host_map(__be32 v4, struct in6_addr *v6)
+static void host_map_v4_to_v6(__be32 v4, struct in6_addr *v6)
 {
 	memset(v6, 0, sizeof(*v6));
 	memset((u8 *)v6 + 10, 0xff, 2);
@@ -179,7 +179,7 @@ struct net_device *ib_device_get_netdev(struct ib_device *ib, u32 port)
 	return stubs.has_netdev ? &stubs.netdev : NULL;
 }
 
-static void read_table(void)
+static void read_gid_table(void)
 {
 	u32 i;
 
@@ -207,12 +207,12 @@ void ib_dispatch_event(struct ib_event *event)
 	WARN_ON(event->event != IB_EVENT_GID_CHANGE);
 	stubs.events++;
 	if (!stubs.no_event)
-		read_table();
+		read_gid_table();
 }
 
 /* Cases --------------------------------------------------------------------------- */
 
-static void notify(struct net_device *netdev, bool v6)
+static void notify_addr_change(struct net_device *netdev, bool v6)
 {
 	struct list4 in = { netdev };
 	struct list6 in6 = { .dev = netdev };
@@ -222,7 +222,7 @@ static void notify(struct net_device *netdev, bool v6)
 	notifiers[v6]->notifier_call(notifiers[v6], 0, v6 ? (void *)&ifa6 : &ifa);
 }
 
-static void set_v4(u32 nr)
+static void set_ipv4_addrs(u32 nr)
 {
 	u32 i;
 
@@ -231,7 +231,7 @@ static void set_v4(u32 nr)
 		stubs.a4[i] = (struct address4){ &stubs.in, 10 + i, true };
 }
 
-static struct address6 *add_v6(u8 last, u32 flags)
+static struct address6 *add_ipv6_addr(u8 last, u32 flags)
 {
 	struct address6 *a = &stubs.a6[stubs.nr6++];
 
@@ -243,22 +243,22 @@ static struct address6 *add_v6(u8 last, u32 flags)
 }
 
 /* Check whether entry @index of the core's copy is the IPv4 address 10 + @n */
-static bool core_has_v4(u32 index, u32 n)
+static bool core_has_ipv4_at(u32 index, u32 n)
 {
 	struct in6_addr want;
 
-	host_map(10 + n, &want);
+	host_map_v4_to_v6(10 + n, &want);
 	return !memcmp(&stubs.core[index], &want, sizeof(want));
 }
 
-static bool core_has_v6(u32 index, u8 last)
+static bool core_has_ipv6_at(u32 index, u8 last)
 {
 	const u8 *gid = stubs.core[index].raw;
 
 	return gid[0] == 0xfd && gid[15] == last;
 }
 
-static bool core_is_empty(u32 index)
+static bool is_core_entry_empty(u32 index)
 {
 	union ib_gid gid;
 
@@ -275,9 +275,9 @@ static int test_init(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, rnic_gid_events_init());
 	rnic_gids_init(&stubs.dev, 1);
 	memset(&stubs.dev.gids.gid[0], 7, sizeof(struct gid));
-	set_v4(1);
+	set_ipv4_addrs(1);
 	rnic_gids_fill(&stubs.dev, &stubs.netdev);
-	read_table();
+	read_gid_table();
 	stubs.registered = true;
 	rnic_gids_request_netdev_check(&stubs.netdev);
 	KUNIT_EXPECT_EQ(test, GIDS_DELAY_MIN, run_work());
@@ -300,42 +300,42 @@ static void test_exit(struct kunit *test)
 
 static void table_is_filled_before_registration(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, core_has_v4(1, 0));
-	KUNIT_EXPECT_TRUE(test, core_is_empty(2));
+	KUNIT_EXPECT_TRUE(test, core_has_ipv4_at(1, 0));
+	KUNIT_EXPECT_TRUE(test, is_core_entry_empty(2));
 }
 
 /* An address that was added while the device was being registered is found */
 static void change_during_registration_is_found(struct kunit *test)
 {
-	set_v4(2);
+	set_ipv4_addrs(2);
 	rnic_gids_request_netdev_check(&stubs.netdev);
 	run_work();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.events);
-	KUNIT_EXPECT_TRUE(test, core_has_v4(2, 1));
+	KUNIT_EXPECT_TRUE(test, core_has_ipv4_at(2, 1));
 }
 
 /* The LID stands for the first IPv4 address, and each change of it is reported once */
 static void lid_follows_first_ipv4_address(struct kunit *test)
 {
-	set_v4(0);
+	set_ipv4_addrs(0);
 	stubs.a4[0] = (struct address4){ &stubs.in, htonl(0x0a000102), true, htonl(0xffffff00) };
 	KUNIT_EXPECT_EQ(test, 0u, (u32)rnic_gids_get_lid(&stubs.dev));
-	notify(&stubs.netdev, false);
+	notify_addr_change(&stubs.netdev, false);
 	run_work();
 	KUNIT_EXPECT_EQ(test, 0x0102u, (u32)rnic_gids_get_lid(&stubs.dev));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.lid_events);
 	/* another address is added */
 	stubs.a4[1] = (struct address4){ &stubs.in, htonl(0x0a000103), true, htonl(0xffffff00) };
-	notify(&stubs.netdev, false);
+	notify_addr_change(&stubs.netdev, false);
 	run_work();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.lid_events);
-	set_v4(0);
-	notify(&stubs.netdev, false);
+	set_ipv4_addrs(0);
+	notify_addr_change(&stubs.netdev, false);
 	run_work();
 	KUNIT_EXPECT_EQ(test, 0u, (u32)rnic_gids_get_lid(&stubs.dev));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.lid_events);
 	stubs.no_ip = true;
-	notify(&stubs.netdev, false);
+	notify_addr_change(&stubs.netdev, false);
 	run_work();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.lid_events);
 }
@@ -347,23 +347,23 @@ static void changes_cause_one_check(struct kunit *test)
 
 	stubs.queueings = 0;
 	for (n = 0; n < 100; n++) {
-		set_v4(1 + n % 3);
-		notify(&stubs.netdev, n % 2);
+		set_ipv4_addrs(1 + n % 3);
+		notify_addr_change(&stubs.netdev, n % 2);
 	}
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queueings);
-	set_v4(3);
+	set_ipv4_addrs(3);
 	KUNIT_EXPECT_EQ(test, GIDS_DELAY_MIN, run_work());
 	KUNIT_EXPECT_EQ(test, 1u, stubs.events);
-	KUNIT_EXPECT_TRUE(test, core_has_v4(3, 2));
+	KUNIT_EXPECT_TRUE(test, core_has_ipv4_at(3, 2));
 }
 
 /* The core does not read the table if no entry has changed */
 static void no_change_causes_no_event(struct kunit *test)
 {
-	set_v4(2);
-	notify(&stubs.netdev, false);
-	set_v4(1);
-	notify(&stubs.netdev, false);
+	set_ipv4_addrs(2);
+	notify_addr_change(&stubs.netdev, false);
+	set_ipv4_addrs(1);
+	notify_addr_change(&stubs.netdev, false);
 	run_work();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.events);
 	KUNIT_EXPECT_FALSE(test, stubs.queued);
@@ -371,20 +371,20 @@ static void no_change_causes_no_event(struct kunit *test)
 
 static void removed_address_leaves_an_empty_entry(struct kunit *test)
 {
-	struct address6 *a = add_v6(1, 0);
+	struct address6 *a = add_ipv6_addr(1, 0);
 
-	add_v6(2, 0);
-	notify(&stubs.netdev, true);
+	add_ipv6_addr(2, 0);
+	notify_addr_change(&stubs.netdev, true);
 	run_work();
-	KUNIT_EXPECT_TRUE(test, core_has_v6(2, 1) && core_has_v6(3, 2));
+	KUNIT_EXPECT_TRUE(test, core_has_ipv6_at(2, 1) && core_has_ipv6_at(3, 2));
 	list_del_init(&a->if_list);
-	notify(&stubs.netdev, true);
+	notify_addr_change(&stubs.netdev, true);
 	run_work();
-	KUNIT_EXPECT_TRUE(test, core_is_empty(2) && core_has_v6(3, 2));
-	set_v4(2);
-	notify(&stubs.netdev, false);
+	KUNIT_EXPECT_TRUE(test, is_core_entry_empty(2) && core_has_ipv6_at(3, 2));
+	set_ipv4_addrs(2);
+	notify_addr_change(&stubs.netdev, false);
 	run_work();
-	KUNIT_EXPECT_TRUE(test, core_has_v4(2, 1) && core_has_v6(3, 2));
+	KUNIT_EXPECT_TRUE(test, core_has_ipv4_at(2, 1) && core_has_ipv6_at(3, 2));
 	KUNIT_EXPECT_EQ(test, 3u, stubs.events);
 }
 
@@ -395,8 +395,8 @@ static void removed_address_leaves_an_empty_entry(struct kunit *test)
 static void lost_event_is_repeated(struct kunit *test)
 {
 	stubs.no_event = true;
-	set_v4(2);
-	notify(&stubs.netdev, false);
+	set_ipv4_addrs(2);
+	notify_addr_change(&stubs.netdev, false);
 	run_work();
 	KUNIT_EXPECT_EQ(test, 2 * GIDS_DELAY_MIN, run_work());
 	stubs.no_event = false;
@@ -411,7 +411,7 @@ static void lost_event_is_repeated(struct kunit *test)
 static void missing_gid_0_is_restored(struct kunit *test)
 {
 	memset(&stubs.core[0], 0, sizeof(stubs.core[0]));
-	notify(&stubs.netdev, false);
+	notify_addr_change(&stubs.netdev, false);
 	run_work();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.events);
 }
@@ -422,16 +422,16 @@ static void missing_gid_0_is_restored(struct kunit *test)
  */
 static void tentative_address_is_checked_again(struct kunit *test)
 {
-	struct address6 *a = add_v6(1, IFA_F_TENTATIVE);
+	struct address6 *a = add_ipv6_addr(1, IFA_F_TENTATIVE);
 
-	notify(&stubs.netdev, true);
+	notify_addr_change(&stubs.netdev, true);
 	KUNIT_EXPECT_EQ(test, GIDS_DELAY_MIN, run_work());
-	KUNIT_EXPECT_TRUE(test, core_is_empty(2));
+	KUNIT_EXPECT_TRUE(test, is_core_entry_empty(2));
 	KUNIT_EXPECT_EQ(test, 2 * GIDS_DELAY_MIN, run_work());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.events);
 	a->flags = 0;
 	KUNIT_EXPECT_EQ(test, 4 * GIDS_DELAY_MIN, run_work());
-	KUNIT_EXPECT_TRUE(test, core_has_v6(2, 1));
+	KUNIT_EXPECT_TRUE(test, core_has_ipv6_at(2, 1));
 	run_work();
 	KUNIT_EXPECT_FALSE(test, stubs.queued);
 }
@@ -444,96 +444,96 @@ static void checks_of_a_tentative_address_end(struct kunit *test)
 {
 	u32 checks;
 
-	add_v6(1, IFA_F_TENTATIVE);
-	notify(&stubs.netdev, true);
+	add_ipv6_addr(1, IFA_F_TENTATIVE);
+	notify_addr_change(&stubs.netdev, true);
 	for (checks = 0; stubs.queued && checks < 100; checks++)
 		run_work();
 	KUNIT_EXPECT_EQ(test, 10u, checks);
-	notify(&stubs.netdev, true);
+	notify_addr_change(&stubs.netdev, true);
 	run_work();
 	run_work();
 	run_work();
 	KUNIT_EXPECT_EQ(test, 8 * GIDS_DELAY_MIN, stubs.delay);
-	notify(&stubs.netdev, true);
+	notify_addr_change(&stubs.netdev, true);
 	KUNIT_EXPECT_EQ(test, GIDS_DELAY_MIN, run_work());
 	KUNIT_EXPECT_EQ(test, 2 * GIDS_DELAY_MIN, stubs.delay);
 }
 
 static void optimistic_address_has_a_gid(struct kunit *test)
 {
-	struct address6 *a = add_v6(1, IFA_F_TENTATIVE | IFA_F_OPTIMISTIC);
+	struct address6 *a = add_ipv6_addr(1, IFA_F_TENTATIVE | IFA_F_OPTIMISTIC);
 
-	notify(&stubs.netdev, true);
+	notify_addr_change(&stubs.netdev, true);
 	run_work();
-	KUNIT_EXPECT_TRUE(test, core_has_v6(2, 1));
+	KUNIT_EXPECT_TRUE(test, core_has_ipv6_at(2, 1));
 	a->flags = IFA_F_TENTATIVE | IFA_F_DADFAILED;
 	run_work();
-	KUNIT_EXPECT_TRUE(test, core_is_empty(2));
+	KUNIT_EXPECT_TRUE(test, is_core_entry_empty(2));
 	run_work();
 	KUNIT_EXPECT_FALSE(test, stubs.queued);
 }
 
 static void duplicate_address_has_no_gid(struct kunit *test)
 {
-	add_v6(1, IFA_F_TENTATIVE | IFA_F_DADFAILED);
-	notify(&stubs.netdev, true);
+	add_ipv6_addr(1, IFA_F_TENTATIVE | IFA_F_DADFAILED);
+	notify_addr_change(&stubs.netdev, true);
 	run_work();
-	KUNIT_EXPECT_TRUE(test, core_is_empty(2));
+	KUNIT_EXPECT_TRUE(test, is_core_entry_empty(2));
 	KUNIT_EXPECT_FALSE(test, stubs.queued);
 }
 
-static void more_addresses_than_entries(struct kunit *test)
+static void excess_addresses_get_no_gid(struct kunit *test)
 {
-	set_v4(ADDRESSES);
-	notify(&stubs.netdev, false);
+	set_ipv4_addrs(ADDRESSES);
+	notify_addr_change(&stubs.netdev, false);
 	run_work();
-	KUNIT_EXPECT_TRUE(test, core_has_v4(GIDS_MAX - 1, GIDS_MAX - 2));
+	KUNIT_EXPECT_TRUE(test, core_has_ipv4_at(GIDS_MAX - 1, GIDS_MAX - 2));
 	stubs.a4[0].ifa_local = 200;
-	notify(&stubs.netdev, false);
+	notify_addr_change(&stubs.netdev, false);
 	run_work();
-	KUNIT_EXPECT_TRUE(test, core_has_v4(1, 190));
-	KUNIT_EXPECT_TRUE(test, core_has_v4(2, 1));
+	KUNIT_EXPECT_TRUE(test, core_has_ipv4_at(1, 190));
+	KUNIT_EXPECT_TRUE(test, core_has_ipv4_at(2, 1));
 }
 
 /* An interface on which IP has been disabled has no addresses */
-static void interface_without_ip(struct kunit *test)
+static void interface_without_ip_has_no_gids(struct kunit *test)
 {
 	stubs.no_ip = true;
-	notify(&stubs.netdev, false);
+	notify_addr_change(&stubs.netdev, false);
 	run_work();
-	KUNIT_EXPECT_TRUE(test, core_is_empty(1));
+	KUNIT_EXPECT_TRUE(test, is_core_entry_empty(1));
 }
 
 static void other_interfaces_are_ignored(struct kunit *test)
 {
 	struct net_device other = {};
 
-	notify(&other, false);
-	notify(&other, true);
+	notify_addr_change(&other, false);
+	notify_addr_change(&other, true);
 	KUNIT_EXPECT_FALSE(test, stubs.queued);
 }
 
 /* The work item does nothing if the device is being unregistered, or its interface removed */
 static void removal_ends_checks(struct kunit *test)
 {
-	set_v4(2);
-	notify(&stubs.netdev, false);
+	set_ipv4_addrs(2);
+	notify_addr_change(&stubs.netdev, false);
 	stubs.dev.removing = true;
 	run_work();
 	stubs.dev.removing = false;
-	notify(&stubs.netdev, false);
+	notify_addr_change(&stubs.netdev, false);
 	stubs.has_netdev = false;
 	run_work();
 	stubs.has_netdev = true;
-	notify(&stubs.netdev, false);
+	notify_addr_change(&stubs.netdev, false);
 	stubs.registered = false;
 	run_work();
-	notify(&stubs.netdev, false);
+	notify_addr_change(&stubs.netdev, false);
 	KUNIT_EXPECT_FALSE(test, stubs.queued);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.events);
 }
 
-static void failed_registration_of_notifiers(struct kunit *test)
+static void failed_notifier_registration_is_undone(struct kunit *test)
 {
 	register_error[0] = -ENOMEM;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, rnic_gid_events_init());
@@ -555,11 +555,11 @@ static struct kunit_case rnic_gid_table_cases[] = {
 	KUNIT_CASE(checks_of_a_tentative_address_end),
 	KUNIT_CASE(optimistic_address_has_a_gid),
 	KUNIT_CASE(duplicate_address_has_no_gid),
-	KUNIT_CASE(more_addresses_than_entries),
-	KUNIT_CASE(interface_without_ip),
+	KUNIT_CASE(excess_addresses_get_no_gid),
+	KUNIT_CASE(interface_without_ip_has_no_gids),
 	KUNIT_CASE(other_interfaces_are_ignored),
 	KUNIT_CASE(removal_ends_checks),
-	KUNIT_CASE(failed_registration_of_notifiers),
+	KUNIT_CASE(failed_notifier_registration_is_undone),
 	{}
 };
 

@@ -17,18 +17,18 @@
 static int locks, killed_at;
 static void (*other_caller)(void);
 
-static inline int lock_taken(int *held)
+static inline int take_killable_lock(int *held)
 {
 	if (++locks == 2 && other_caller)
 		other_caller();
 	if (locks == killed_at)
 		return -EINTR;
-	host_lock_taken(held);
+	host_mark_lock_taken(held);
 	return 0;
 }
 
 #define ibdev_warn_ratelimited(ib, text, err)	((void)(ib), (void)(err))
-#define mutex_lock_killable(m)	lock_taken(&(m)->held)
+#define mutex_lock_killable(m)	take_killable_lock(&(m)->held)
 
 /* leave out compat/rdma.h, and define the parts of it that the driver needs */
 #define _COMPAT_RDMA_H
@@ -254,7 +254,7 @@ static void listeners_follow_setting(struct kunit *test)
  * If a wildcard listener cannot listen on a new device, the device is created
  * nevertheless
  */
-static void wildcard_errors_ignored(struct kunit *test)
+static void wildcard_errors_are_ignored(struct kunit *test)
 {
 	struct sockaddr_in *local = (void *)&stubs.id[1].m_local_addr;
 
@@ -342,7 +342,7 @@ static void killed_caller_leaves_all_or_none(struct kunit *test)
 
 static struct kunit *current_test;
 
-static void listen_third(void)
+static void start_third_listener(void)
 {
 	listen_as_program(current_test, 2);
 }
@@ -351,12 +351,12 @@ static void listen_third(void)
  * A listener that starts while the setting changes gets the new protocol as well,
  * or keeps the old one if listening on the new protocol fails
  */
-static void listen_during_change(struct kunit *test)
+static void listen_during_change_keeps_one_setting(struct kunit *test)
 {
 	current_test = test;
 	listen_as_program(test, 0);
 	listen_as_program(test, 1);
-	other_caller = listen_third;
+	other_caller = start_third_listener;
 	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
 	expect_llps(test, SCTP, SCTP, SCTP);
 	other_caller = NULL;
@@ -364,21 +364,21 @@ static void listen_during_change(struct kunit *test)
 	rnic_iw_unlisten(&stubs.id[2]);
 	stubs.sctp_fails_for = 2;
 	stubs.error = -EADDRINUSE;
-	other_caller = listen_third;
+	other_caller = start_third_listener;
 	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
 	expect_llps(test, SCTP, SCTP, TCP);
 	unlisten_all(test);
 }
 
-static void unlisten_second(void)
+static void stop_second_listener(void)
 {
 	rnic_iw_unlisten(&stubs.id[1]);
 }
 
-static void listener_ends_during_change(struct kunit *test)
+static void listener_may_end_during_change(struct kunit *test)
 {
 	expect_all_listen(test);
-	other_caller = unlisten_second;
+	other_caller = stop_second_listener;
 	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
 	expect_llps(test, SCTP, 0, SCTP);
 	other_caller = NULL;
@@ -420,7 +420,7 @@ static void permission_error_is_reported(struct kunit *test)
 	unlisten_all(test);
 }
 
-static void change_without_sctp(struct kunit *test)
+static void change_without_sctp_fails(struct kunit *test)
 {
 	stubs.no_sctp = true;
 	expect_all_listen(test);
@@ -431,15 +431,15 @@ static void change_without_sctp(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(listeners_follow_setting),
-	KUNIT_CASE(wildcard_errors_ignored),
+	KUNIT_CASE(wildcard_errors_are_ignored),
 	KUNIT_CASE(setting_changes_all_or_none),
 	KUNIT_CASE(other_netns_keeps_protocol),
 	KUNIT_CASE(killed_caller_leaves_all_or_none),
-	KUNIT_CASE(listen_during_change),
-	KUNIT_CASE(listener_ends_during_change),
+	KUNIT_CASE(listen_during_change_keeps_one_setting),
+	KUNIT_CASE(listener_may_end_during_change),
 	KUNIT_CASE(listener_without_addr_keeps_protocol),
 	KUNIT_CASE(permission_error_is_reported),
-	KUNIT_CASE(change_without_sctp),
+	KUNIT_CASE(change_without_sctp_fails),
 	{}
 };
 

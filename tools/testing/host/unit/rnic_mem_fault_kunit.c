@@ -64,8 +64,8 @@ static struct table {
 #define XA_FLAGS_ACCOUNT	0
 #define DEFINE_XARRAY_FLAGS(name, flags)	\
 	struct table *const name = &tables[__COUNTER__]
-#define xa_lock(t)		host_lock_taken(&(*(t))->held)
-#define xa_unlock(t)		host_lock_released(&(*(t))->held)
+#define xa_lock(t)		host_mark_lock_taken(&(*(t))->held)
+#define xa_unlock(t)		host_mark_lock_released(&(*(t))->held)
 #define xa_load(t, id)		table_load(*(t), id)
 #define xa_insert(t, id, at, gfp)	(table_swap(*(t), id, NULL, at) ? -EBUSY : 0)
 #undef __xa_erase
@@ -288,7 +288,7 @@ static void overall_limit_applies_to_root(struct kunit *test)
  * A process is uncharged from the user that was charged for it, even if the
  * caller's user has changed
  */
-static void uncharges_charged_user(struct kunit *test)
+static void charged_user_is_uncharged(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, EACH, create_mrs(0, EACH));
 	become_user(1001);
@@ -427,7 +427,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(user_has_process_quota),
 	KUNIT_CASE(workqueue_shrinks_with_many_processes),
 	KUNIT_CASE(overall_limit_applies_to_root),
-	KUNIT_CASE(uncharges_charged_user),
+	KUNIT_CASE(charged_user_is_uncharged),
 	KUNIT_CASE(nested_userns_charged_to_owner),
 	KUNIT_CASE(mapped_root_has_own_quota),
 	KUNIT_CASE(overall_limit_admits_one_of_two),

@@ -177,7 +177,7 @@ static struct ib_pd domain = { .device = &device.ib };
 static struct scatterlist pages[2] = { { 0x10000 }, { 0x20000 } };
 
 /* Allocate an MR and map two pages */
-static struct rnic_mr *alloc_mapped(struct kunit *test)
+static struct rnic_mr *alloc_mapped_mr(struct kunit *test)
 {
 	struct ib_mr *ib = rnic_alloc_mr(&domain, IB_MR_TYPE_MEM_REG, 2);
 
@@ -207,7 +207,7 @@ static enum iw_reason fastreg_by_stream(u64 stream, struct ib_pd *pd, struct rni
  */
 static void mr_records_registering_stream(struct kunit *test)
 {
-	struct rnic_mr *mr = alloc_mapped(test);
+	struct rnic_mr *mr = alloc_mapped_mr(test);
 	u64 id;
 
 	KUNIT_EXPECT_TRUE(test, mr->region.may_be_invalidated);
@@ -228,7 +228,7 @@ static void mr_records_registering_stream(struct kunit *test)
  */
 static void mr_has_registered_range(struct kunit *test)
 {
-	struct rnic_mr *mr = alloc_mapped(test);
+	struct rnic_mr *mr = alloc_mapped_mr(test);
 	struct ddp_stream s = { .id = 7, .pd = &domain };
 	const struct rdmap_wr wr = {
 		.rkey = mr->ib.rkey, .raddr = mr->ib.iova + 3,
@@ -249,7 +249,7 @@ static void mr_has_registered_range(struct kunit *test)
 /* A failed registration changes neither the MR nor the stream that is recorded in the MR */
 static void failed_registration_changes_nothing(struct kunit *test)
 {
-	struct rnic_mr *mr = alloc_mapped(test);
+	struct rnic_mr *mr = alloc_mapped_mr(test);
 	struct ib_pd other = { .device = &device.ib };
 
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, fastreg_by_stream(7, &other, mr, 7));
@@ -265,7 +265,7 @@ static void failed_registration_changes_nothing(struct kunit *test)
 static void mr_blocks_have_set_size(struct kunit *test)
 {
 	static struct scatterlist blocks[2] = { { 0x11000 }, { 0x15000 } };
-	struct rnic_mr *mr = alloc_mapped(test);
+	struct rnic_mr *mr = alloc_mapped_mr(test);
 
 	mr->ib.page_size = 4096;
 	KUNIT_ASSERT_EQ(test, 2, rnic_map_mr_sg(&mr->ib, blocks, 2, NULL));
@@ -291,7 +291,7 @@ static struct ib_mr *set_core_fields(struct ib_mr *ib)
 	return ib;
 }
 
-static void register_known(struct kunit *test, int access)
+static void register_known_mr(struct kunit *test, int access)
 {
 	window.ib = (struct ib_mw) {
 		.device = &device.ib, .pd = &domain, .type = IB_MW_TYPE_2,
@@ -312,13 +312,13 @@ static bool bind_window_to(u32 lkey)
 	return rnic_mw_bind(&device, &s, &wr);
 }
 
-static void bind_window_to_known(void)
+static void bind_window_to_known_mr(void)
 {
 	if (!bind_window_to(known->lkey))
 		abort();
 }
 
-static struct ib_mr *rereg_known(int flags, int access)
+static struct ib_mr *rereg_known_mr(int flags, int access)
 {
 	return set_core_fields(rnic_rereg_user_mr(known, flags, AT, PAGE_SIZE, AT, access, &domain,
 						  NULL));
@@ -332,8 +332,8 @@ static void expect_rereg_fails_on_bind(struct kunit *test, int flags, int access
 {
 	struct ib_mr *ib;
 
-	while_pinning = bind_window_to_known;
-	ib = rereg_known(flags, access);
+	while_pinning = bind_window_to_known_mr;
+	ib = rereg_known_mr(flags, access);
 	while_pinning = NULL;
 	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EBUSY), (void *)ib);
 	KUNIT_EXPECT_EQ(test, 1, umems);
@@ -351,7 +351,7 @@ static void expect_rereg_fails_on_bind(struct kunit *test, int flags, int access
  * Expect that the reregistration returned a new MR, and that no window can be
  * bound to the old MR. Destroy the old MR, as the RDMA core does.
  */
-static void expect_replaced(struct kunit *test, struct ib_mr *ib)
+static void expect_replaced_mr(struct kunit *test, struct ib_mr *ib)
 {
 	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(ib));
 	KUNIT_EXPECT_FALSE(test, bind_window_to(known->lkey));
@@ -360,7 +360,7 @@ static void expect_replaced(struct kunit *test, struct ib_mr *ib)
 	known = ib;
 }
 
-static void free_window_and_known(struct kunit *test)
+static void free_window_and_known_mr(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, rnic_dealloc_mw(&window.ib));
 	KUNIT_EXPECT_EQ(test, 0, rnic_dereg_mr(known, NULL));
@@ -373,19 +373,19 @@ static void free_window_and_known(struct kunit *test)
  */
 static void user_blocks_cover_a_page(struct kunit *test)
 {
-	register_known(test, RIGHTS);
+	register_known_mr(test, RIGHTS);
 	KUNIT_EXPECT_EQ(test, PAGE_SHIFT, (int)to_rnic_mr(known)->region.shift);
 	KUNIT_EXPECT_EQ(test, SPOT & (u32)(PAGE_SIZE - 1), to_rnic_mr(known)->region.skip);
-	free_window_and_known(test);
+	free_window_and_known_mr(test);
 }
 
 /* Changing the memory fails if a window is bound to the old MR while the new memory is pinned */
 static void memory_change_fails_on_bind(struct kunit *test)
 {
-	register_known(test, RIGHTS);
+	register_known_mr(test, RIGHTS);
 	expect_rereg_fails_on_bind(test, IB_MR_REREG_TRANS, 0);
-	expect_replaced(test, rereg_known(IB_MR_REREG_TRANS, 0));
-	free_window_and_known(test);
+	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_TRANS, 0));
+	free_window_and_known_mr(test);
 }
 
 /* Adding local write access fails if a window is bound while the memory is pinned again */
@@ -393,38 +393,38 @@ static void repin_fails_on_bind(struct kunit *test)
 {
 	const int access = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
-	register_known(test, RIGHTS);
+	register_known_mr(test, RIGHTS);
 	expect_rereg_fails_on_bind(test, IB_MR_REREG_ACCESS, access);
-	expect_replaced(test, rereg_known(IB_MR_REREG_ACCESS, access));
-	free_window_and_known(test);
+	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_ACCESS, access));
+	free_window_and_known_mr(test);
 }
 
 /* An MR with a bound window is neither changed nor replaced */
 static void bound_window_blocks_rereg(struct kunit *test)
 {
-	register_known(test, RIGHTS);
-	bind_window_to_known();
-	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EBUSY), (void *)rereg_known(IB_MR_REREG_ACCESS, 0));
+	register_known_mr(test, RIGHTS);
+	bind_window_to_known_mr();
+	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EBUSY), (void *)rereg_known_mr(IB_MR_REREG_ACCESS, 0));
 	KUNIT_EXPECT_EQ(test, RIGHTS, to_rnic_mr(known)->access);
-	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EBUSY), (void *)rereg_known(IB_MR_REREG_TRANS, 0));
+	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EBUSY), (void *)rereg_known_mr(IB_MR_REREG_TRANS, 0));
 	KUNIT_EXPECT_EQ(test, 1, umems);
 	KUNIT_EXPECT_TRUE(test, to_rnic_mr(known)->region.valid && table[0]->valid);
 	ddp_region_revoke(table[0]);
-	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg_known(IB_MR_REREG_ACCESS, 0));
-	free_window_and_known(test);
+	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg_known_mr(IB_MR_REREG_ACCESS, 0));
+	free_window_and_known_mr(test);
 }
 
 /* If no STag is free for the new MR, the old MR remains, and windows can be bound to it */
 static void old_mr_stays_without_free_stag(struct kunit *test)
 {
-	register_known(test, RIGHTS);
+	register_known_mr(test, RIGHTS);
 	no_room = true;
-	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-ENOSPC), (void *)rereg_known(IB_MR_REREG_TRANS, 0));
+	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-ENOSPC), (void *)rereg_known_mr(IB_MR_REREG_TRANS, 0));
 	no_room = false;
 	KUNIT_EXPECT_EQ(test, 1, umems);
 	KUNIT_EXPECT_TRUE(test, bind_window_to(known->lkey));
 	ddp_region_revoke(table[0]);
-	free_window_and_known(test);
+	free_window_and_known_mr(test);
 }
 
 /* A process cannot pin memory again that belongs to another process */
@@ -432,34 +432,34 @@ static void foreign_memory_is_not_pinned(struct kunit *test)
 {
 	const int access = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
-	register_known(test, RIGHTS);
+	register_known_mr(test, RIGHTS);
 	caller.mm = &second;
 	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EINVAL),
-			    (void *)rereg_known(IB_MR_REREG_ACCESS, access));
+			    (void *)rereg_known_mr(IB_MR_REREG_ACCESS, access));
 	KUNIT_EXPECT_EQ(test, 1, umems);
 	/*
 	 * another process may set rights for which nothing must be pinned, or replace the memory
 	 * with its own
 	 */
-	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg_known(IB_MR_REREG_ACCESS, RIGHTS));
-	expect_replaced(test, rereg_known(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, access));
+	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg_known_mr(IB_MR_REREG_ACCESS, RIGHTS));
+	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, access));
 	caller.mm = &first;
-	free_window_and_known(test);
+	free_window_and_known_mr(test);
 }
 
 /*
  * When the RDMA core destroys the old MR, it passes the driver data of the reregistration, so
  * rnic_dereg_mr() does not check this data
  */
-static void dereg_of_replaced_mr(struct kunit *test)
+static void dereg_ignores_rereg_data(struct kunit *test)
 {
 	struct ib_mr *ib;
 
-	register_known(test, RIGHTS);
-	ib = rereg_known(IB_MR_REREG_TRANS, 0);
+	register_known_mr(test, RIGHTS);
+	ib = rereg_known_mr(IB_MR_REREG_TRANS, 0);
 	udata_is = -EOPNOTSUPP;
-	expect_replaced(test, ib);
-	free_window_and_known(test);
+	expect_replaced_mr(test, ib);
+	free_window_and_known_mr(test);
 	udata_is = 0;
 }
 
@@ -475,7 +475,7 @@ static void dmabuf_data_must_be_empty(struct kunit *test)
 	udata_is = 0;
 }
 
-static u64 get_known_base(void)
+static u64 get_known_mr_base(void)
 {
 	return to_rnic_mr(known)->region.base;
 }
@@ -488,18 +488,18 @@ static void access_change_keeps_base(struct kunit *test)
 {
 	const int to_write = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
-	register_known(test, RIGHTS);
+	register_known_mr(test, RIGHTS);
 	KUNIT_EXPECT_PTR_EQ(test, NULL,
-			    (void *)rereg_known(IB_MR_REREG_ACCESS, RIGHTS | IB_ZERO_BASED));
-	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_base());
-	expect_replaced(test, rereg_known(IB_MR_REREG_ACCESS, to_write | IB_ZERO_BASED));
-	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_base());
-	expect_replaced(test, rereg_known(IB_MR_REREG_TRANS, 0));
-	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_base());
-	expect_replaced(test, rereg_known(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS,
-					  to_write | IB_ZERO_BASED));
-	KUNIT_EXPECT_EQ(test, 0ull, get_known_base());
-	free_window_and_known(test);
+			    (void *)rereg_known_mr(IB_MR_REREG_ACCESS, RIGHTS | IB_ZERO_BASED));
+	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_mr_base());
+	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_ACCESS, to_write | IB_ZERO_BASED));
+	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_mr_base());
+	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_TRANS, 0));
+	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_mr_base());
+	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS,
+						to_write | IB_ZERO_BASED));
+	KUNIT_EXPECT_EQ(test, 0ull, get_known_mr_base());
+	free_window_and_known_mr(test);
 }
 
 /*
@@ -510,18 +510,18 @@ static void zero_based_mr_keeps_base(struct kunit *test)
 {
 	const int to_write = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
-	register_known(test, RIGHTS | IB_ZERO_BASED);
-	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg_known(IB_MR_REREG_ACCESS, RIGHTS));
-	KUNIT_EXPECT_EQ(test, 0ull, get_known_base());
+	register_known_mr(test, RIGHTS | IB_ZERO_BASED);
+	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg_known_mr(IB_MR_REREG_ACCESS, RIGHTS));
+	KUNIT_EXPECT_EQ(test, 0ull, get_known_mr_base());
 	KUNIT_EXPECT_EQ(test, (u64)AT, known->iova);
-	expect_replaced(test, rereg_known(IB_MR_REREG_ACCESS, to_write));
-	KUNIT_EXPECT_EQ(test, 0ull, get_known_base());
+	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_ACCESS, to_write));
+	KUNIT_EXPECT_EQ(test, 0ull, get_known_mr_base());
 	KUNIT_EXPECT_EQ(test, (u64)AT, known->iova);
-	expect_replaced(test, rereg_known(IB_MR_REREG_TRANS, 0));
-	KUNIT_EXPECT_EQ(test, 0ull, get_known_base());
-	expect_replaced(test, rereg_known(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, to_write));
-	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_base());
-	free_window_and_known(test);
+	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_TRANS, 0));
+	KUNIT_EXPECT_EQ(test, 0ull, get_known_mr_base());
+	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, to_write));
+	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_mr_base());
+	free_window_and_known_mr(test);
 }
 
 static struct kunit_case rnic_mr_cases[] = {
@@ -533,7 +533,7 @@ static struct kunit_case rnic_mr_cases[] = {
 	KUNIT_CASE(memory_change_fails_on_bind),
 	KUNIT_CASE(repin_fails_on_bind),
 	KUNIT_CASE(bound_window_blocks_rereg),
-	KUNIT_CASE(dereg_of_replaced_mr),
+	KUNIT_CASE(dereg_ignores_rereg_data),
 	KUNIT_CASE(old_mr_stays_without_free_stag),
 	KUNIT_CASE(foreign_memory_is_not_pinned),
 	KUNIT_CASE(dmabuf_data_must_be_empty),

@@ -37,10 +37,10 @@ int ddp_region_insert(struct ddp_stags *t, struct ddp_region *r, u8 key)
 	return 0;
 }
 
-void host_region_waits(struct ddp_region *r);
+void host_on_region_wait(struct ddp_region *r);
 
 /* All programs share windows_lock, so its holder must not wait for accesses of one program */
-void host_region_waits(struct ddp_region *r)
+void host_on_region_wait(struct ddp_region *r)
 {
 	WARN_ON(stubs.dev.windows_lock.held);
 	stubs.waits++;

@@ -40,12 +40,12 @@ int register_netdevice_notifier(struct notifier_block *nb)
 
 void unregister_netdevice_notifier(struct notifier_block *nb) {}
 
-struct workqueue_struct *host_new_queue(void)
+struct workqueue_struct *host_alloc_workqueue(void)
 {
 	return (struct workqueue_struct *)&stubs;
 }
 
-bool host_queue(struct work_struct *w)
+bool host_queue_work(struct work_struct *w)
 {
 	return true;
 }
@@ -219,7 +219,7 @@ static void interface_without_ip_is_refused(struct kunit *test)
  * If the interface is removed before the notifier can find the device, the
  * creating task removes the device
  */
-static void interface_removed_during_create(struct kunit *test)
+static void create_fails_if_interface_is_removed(struct kunit *test)
 {
 	stubs.removed = true;
 	KUNIT_EXPECT_EQ(test, -ENODEV, create_device());
@@ -231,7 +231,7 @@ static void interface_removed_during_create(struct kunit *test)
  * If the interface moves to another network namespace, the creating task
  * removes the device
  */
-static void interface_moved_during_create(struct kunit *test)
+static void create_fails_if_interface_moves(struct kunit *test)
 {
 	struct net elsewhere = {};
 
@@ -242,7 +242,7 @@ static void interface_moved_during_create(struct kunit *test)
 }
 
 /* A device that the notifier has removed is not removed again */
-static void notifier_removes_during_create(struct kunit *test)
+static void notifier_removes_device_once(struct kunit *test)
 {
 	stubs.removed = true;
 	stubs.notified = true;
@@ -251,7 +251,7 @@ static void notifier_removes_during_create(struct kunit *test)
 }
 
 /* A VLAN has the MAC address of the interface below it, but gets another GUID */
-static void guid_of_a_stacked_interface(struct kunit *test)
+static void vlan_gets_other_guid(struct kunit *test)
 {
 	static const u8 mac[ETH_ALEN] = { 2, 3, 4, 5, 6, 7 }, other[ETH_ALEN] = { 2, 9 };
 	struct net_device lower = { .addr_len = ETH_ALEN, .dev_addr = mac };
@@ -289,7 +289,7 @@ static bool has_plain_guid(struct kunit *test)
 }
 
 /* The ports of a bond have the same MAC address, but get different GUIDs */
-static void guid_of_a_bond_port(struct kunit *test)
+static void bond_ports_get_different_guids(struct kunit *test)
 {
 	static const u8 mac[ETH_ALEN] = { 2, 3, 4, 5, 6, 7 }, other[ETH_ALEN] = { 2, 9 };
 	struct net_device port = { .addr_len = ETH_ALEN, .dev_addr = mac };
@@ -320,11 +320,11 @@ static void guid_of_a_bond_port(struct kunit *test)
 static struct kunit_case rnic_netdev_cases[] = {
 	KUNIT_CASE(interface_has_one_device),
 	KUNIT_CASE(interface_without_ip_is_refused),
-	KUNIT_CASE(interface_removed_during_create),
-	KUNIT_CASE(interface_moved_during_create),
-	KUNIT_CASE(notifier_removes_during_create),
-	KUNIT_CASE(guid_of_a_stacked_interface),
-	KUNIT_CASE(guid_of_a_bond_port),
+	KUNIT_CASE(create_fails_if_interface_is_removed),
+	KUNIT_CASE(create_fails_if_interface_moves),
+	KUNIT_CASE(notifier_removes_device_once),
+	KUNIT_CASE(vlan_gets_other_guid),
+	KUNIT_CASE(bond_ports_get_different_guids),
 	{}
 };
 

@@ -72,7 +72,7 @@ static void request_can_be_queried(struct kunit *test)
 }
 
 /* A query needs no buffer for Private Data */
-static void query_without_data(struct kunit *test)
+static void query_needs_no_data_buffer(struct kunit *test)
 {
 	struct ib_qp *held;
 
@@ -105,7 +105,7 @@ static void kernel_qp_keeps_no_message(struct kunit *test)
  * End the pending request of test_init(), and create an endpoint that connects QP 0. The endpoint
  * has the references that the closed upcall drops.
  */
-static struct rnic_ep *connecting_ep(struct kunit *test)
+static struct rnic_ep *open_connecting_ep(struct kunit *test)
 {
 	struct rnic_ep *ep;
 
@@ -123,7 +123,8 @@ static struct rnic_ep *connecting_ep(struct kunit *test)
 	return ep;
 }
 
-static void end_connecting(struct kunit *test, enum iw_reason why, const struct ddp_offer *o)
+static void end_connecting_session(struct kunit *test, enum iw_reason why,
+                                   const struct ddp_offer *o)
 {
 	rnic_session_user.closed(&stubs.ss, why, o);
 	destroy_qp(0);
@@ -132,7 +133,7 @@ static void end_connecting(struct kunit *test, enum iw_reason why, const struct 
 }
 
 /* Fill a start-up message of maximum length, with IRD and ORD that need all 14 bits */
-static void fill_longest(struct ddp_offer *o)
+static void fill_longest_offer(struct ddp_offer *o)
 {
 	int i;
 
@@ -143,7 +144,7 @@ static void fill_longest(struct ddp_offer *o)
 		o->pd[i] = i * 7;
 }
 
-static void expect_longest(struct kunit *test, const struct ddp_offer *o, u32 flags)
+static void expect_longest_offer(struct kunit *test, const struct ddp_offer *o, u32 flags)
 {
 	KUNIT_EXPECT_EQ(test, 0, query_conn(&stubs.qp[0]));
 	KUNIT_EXPECT_EQ(test, resp.flags, flags);
@@ -159,14 +160,14 @@ static void reply_can_be_queried(struct kunit *test)
 	struct ddp_offer reply;
 
 	stubs.llp = RNIC_SW_LLP_SCTP;
-	connecting_ep(test);
-	fill_longest(&reply);
+	open_connecting_ep(test);
+	fill_longest_offer(&reply);
 	reply.ord = 1;
 	KUNIT_EXPECT_EQ(test, IW_OK, rnic_session_user.established(&stubs.ss, &reply));
-	expect_longest(test, &reply, RNIC_SW_CONN_DEPTHS);
+	expect_longest_offer(test, &reply, RNIC_SW_CONN_DEPTHS);
 	KUNIT_EXPECT_EQ(test, resp.llp, RNIC_SW_LLP_SCTP);
 	KUNIT_EXPECT_EQ(test, resp.revision, 0);
-	end_connecting(test, IW_PEER_CLOSED, NULL);
+	end_connecting_session(test, IW_PEER_CLOSED, NULL);
 }
 
 /* A program can query whether FPDUs have a CRC, and in which direction markers are sent */
@@ -181,15 +182,15 @@ static void crc_and_markers_can_be_queried(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(want); i++) {
 		if (i)
 			KUNIT_ASSERT_EQ(test, 0, test_init(test));
-		connecting_ep(test);
-		fill_longest(&reply);
+		open_connecting_ep(test);
+		fill_longest_offer(&reply);
 		reply.ord = 1;
 		reply.crc = i == 0;
 		reply.tx_markers = i == 1;
 		reply.rx_markers = i == 2;
 		KUNIT_EXPECT_EQ(test, IW_OK, rnic_session_user.established(&stubs.ss, &reply));
-		expect_longest(test, &reply, RNIC_SW_CONN_DEPTHS | want[i]);
-		end_connecting(test, IW_PEER_CLOSED, NULL);
+		expect_longest_offer(test, &reply, RNIC_SW_CONN_DEPTHS | want[i]);
+		end_connecting_session(test, IW_PEER_CLOSED, NULL);
 	}
 }
 
@@ -198,11 +199,11 @@ static void reject_can_be_queried(struct kunit *test)
 {
 	struct ddp_offer reject;
 
-	connecting_ep(test);
-	fill_longest(&reject);
+	open_connecting_ep(test);
+	fill_longest_offer(&reject);
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, query_conn(&stubs.qp[0]));
 	rnic_session_user.closed(&stubs.ss, IW_PEER_REJECT, &reject);
-	expect_longest(test, &reject, RNIC_SW_CONN_DEPTHS | RNIC_SW_CONN_REJECTED);
+	expect_longest_offer(test, &reject, RNIC_SW_CONN_DEPTHS | RNIC_SW_CONN_REJECTED);
 	destroy_qp(0);
 	destroy_qp(1);
 	expect_all_released(test);
@@ -213,8 +214,8 @@ static void plain_message_has_no_depths(struct kunit *test)
 {
 	struct ddp_offer reject;
 
-	connecting_ep(test);
-	fill_longest(&reject);
+	open_connecting_ep(test);
+	fill_longest_offer(&reject);
 	reject.enhanced = false;
 	reject.revision = 1;
 	rnic_session_user.closed(&stubs.ss, IW_PEER_REJECT, &reject);
@@ -231,7 +232,7 @@ static void plain_message_has_no_depths(struct kunit *test)
 /* If a connect fails and the peer has not rejected it, there is no message */
 static void no_message_without_reject(struct kunit *test)
 {
-	connecting_ep(test);
+	open_connecting_ep(test);
 	rnic_session_user.closed(&stubs.ss, IW_PEER_RESET, NULL);
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, query_conn(&stubs.qp[0]));
 	destroy_qp(0);
@@ -240,27 +241,27 @@ static void no_message_without_reject(struct kunit *test)
 }
 
 /* Without memory for a copy of the peer's Reply, the connect fails */
-static void no_memory_for_reply(struct kunit *test)
+static void connect_fails_without_memory_for_reply(struct kunit *test)
 {
 	struct ddp_offer reply;
 
-	connecting_ep(test);
-	fill_longest(&reply);
+	open_connecting_ep(test);
+	fill_longest_offer(&reply);
 	reply.ord = 1;
 	host_alloc_fails = true;
 	KUNIT_EXPECT_EQ(test, IW_MPA_LOCAL, rnic_session_user.established(&stubs.ss, &reply));
 	host_alloc_fails = false;
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, query_conn(&stubs.qp[0]));
-	end_connecting(test, IW_MPA_LOCAL, NULL);
+	end_connecting_session(test, IW_MPA_LOCAL, NULL);
 }
 
 /* Without memory for the peer's reject, the program still gets the event */
-static void no_memory_for_reject(struct kunit *test)
+static void reject_is_reported_without_memory(struct kunit *test)
 {
 	struct ddp_offer reject;
 
-	connecting_ep(test);
-	fill_longest(&reject);
+	open_connecting_ep(test);
+	fill_longest_offer(&reject);
 	host_alloc_fails = true;
 	rnic_session_user.closed(&stubs.ss, IW_PEER_REJECT, &reject);
 	host_alloc_fails = false;
@@ -273,15 +274,15 @@ static void no_memory_for_reject(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(request_can_be_queried),
-	KUNIT_CASE(query_without_data),
+	KUNIT_CASE(query_needs_no_data_buffer),
 	KUNIT_CASE(kernel_qp_keeps_no_message),
 	KUNIT_CASE(reply_can_be_queried),
 	KUNIT_CASE(crc_and_markers_can_be_queried),
 	KUNIT_CASE(reject_can_be_queried),
 	KUNIT_CASE(plain_message_has_no_depths),
 	KUNIT_CASE(no_message_without_reject),
-	KUNIT_CASE(no_memory_for_reply),
-	KUNIT_CASE(no_memory_for_reject),
+	KUNIT_CASE(connect_fails_without_memory_for_reply),
+	KUNIT_CASE(reject_is_reported_without_memory),
 	{}
 };
 

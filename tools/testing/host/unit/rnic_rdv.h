@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * The files drivers/rnic_sw/rdv*.c and qp_modify.c for unit tests, with stubs of the lower layer,
- * the workqueue and the other files of the driver.  Time passes only in run_for().
+ * the workqueue and the other files of the driver.  Time passes only in advance_ms().
  */
 #ifndef _HOST_UNIT_RNIC_RDV_H
 #define _HOST_UNIT_RNIC_RDV_H
@@ -76,41 +76,41 @@ static struct {
 unsigned long jiffies;
 struct workqueue_struct *rnic_wq;
 
-static int to_index(const struct rnic_qp *qp)
+static int get_qp_index(const struct rnic_qp *qp)
 {
 	return qp - stubs.qp;
 }
 
 /* The workqueue -------------------------------------------------------------------------- */
 
-static bool *to_pending(const struct delayed_work *d)
+static bool *get_pending_flag(const struct delayed_work *d)
 {
 	const struct rnic_rdv *rdv = container_of(d, struct rnic_rdv, work);
-	int i = to_index(rdv->qp);
+	int i = get_qp_index(rdv->qp);
 
 	stubs.work[i].d = (struct delayed_work *)d;
 	return &stubs.work[i].pending;
 }
 
-bool host_is_pending(const struct delayed_work *d)
+bool host_is_work_pending(const struct delayed_work *d)
 {
-	return *to_pending(d);
+	return *get_pending_flag(d);
 }
 
 bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
 {
-	*to_pending(d) = true;
+	*get_pending_flag(d) = true;
 	d->timer.expires = jiffies + ms;
 	return true;
 }
 
 void host_cancel_delayed(struct delayed_work *d)
 {
-	*to_pending(d) = false;
+	*get_pending_flag(d) = false;
 }
 
 /* Let @ms milliseconds pass, and run all work that is due in this time */
-static void run_for(unsigned long ms)
+static void advance_ms(unsigned long ms)
 {
 	unsigned long end = jiffies + ms;
 	int i, next;
@@ -140,7 +140,7 @@ static struct session *to_session(struct ddp_session *ss)
 	return container_of(ss, struct session, ss);
 }
 
-static void set_addr(struct sockaddr_storage *a, u32 host)
+static void set_ipv4_addr(struct sockaddr_storage *a, u32 host)
 {
 	struct sockaddr_in *in = (void *)a;
 
@@ -160,8 +160,8 @@ static struct session *new_session(void)
 	return s;
 }
 
-static struct ddp_session *connect_stub(const struct ddp_connect *c,
-					const struct ddp_session_user *user, void *ctx)
+static struct ddp_session *connect_session(const struct ddp_connect *c,
+					   const struct ddp_session_user *user, void *ctx)
 {
 	struct session *s;
 
@@ -176,8 +176,8 @@ static struct ddp_session *connect_stub(const struct ddp_connect *c,
 	return &s->ss;
 }
 
-static struct ddp_listener *listen_stub(const struct ddp_listen *l,
-					const struct ddp_session_user *user, void *ctx)
+static struct ddp_listener *start_listening(const struct ddp_listen *l,
+					    const struct ddp_session_user *user, void *ctx)
 {
 	if (stubs.listen_err)
 		return ERR_PTR(stubs.listen_err);
@@ -189,13 +189,13 @@ static struct ddp_listener *listen_stub(const struct ddp_listen *l,
 	return &stubs.listener;
 }
 
-static void unlisten_stub(struct ddp_listener *l)
+static void stop_listening(struct ddp_listener *l)
 {
 	stubs.listening--;
 }
 
-static int accept_stub(struct ddp_session *ss, struct ddp_stream *stream,
-		       const struct ddp_offer *o)
+static int record_accept(struct ddp_session *ss, struct ddp_stream *stream,
+			 const struct ddp_offer *o)
 {
 	struct session *s = to_session(ss);
 
@@ -214,7 +214,7 @@ static int accept_stub(struct ddp_session *ss, struct ddp_stream *stream,
 	return 0;
 }
 
-static int bind_stub(struct ddp_session *ss, struct ddp_stream *stream)
+static int bind_session(struct ddp_session *ss, struct ddp_stream *stream)
 {
 	if (stubs.bind_err)
 		return stubs.bind_err;
@@ -230,28 +230,29 @@ static void set_owner_stub(struct ddp_session *ss, const struct ddp_sock_owner *
 	to_session(ss)->owner = o;
 }
 
-static void stop_stub(struct ddp_session *ss, bool abortive)
+static void stop_session(struct ddp_session *ss, bool abortive)
 {
 	to_session(ss)->stopped = true;
 }
 
-static void release_stub(struct kref *ref)
+static void release_session(struct kref *ref)
 {
 	to_session(container_of(ref, struct ddp_session, ref))->freed = true;
 }
 
 static const struct ddp_session_type type = {
-	.connect = connect_stub, .listen = listen_stub, .unlisten = unlisten_stub,
-	.accept = accept_stub, .bind = bind_stub, .set_owner = set_owner_stub, .stop = stop_stub,
-	.release = release_stub,
+	.connect = connect_session, .listen = start_listening, .unlisten = stop_listening,
+	.accept = record_accept, .bind = bind_session, .set_owner = set_owner_stub,
+	.stop = stop_session,
+	.release = release_session,
 };
 
-static const struct ddp_session_type sctp_type = { .release = release_stub };
+static const struct ddp_session_type sctp_type = { .release = release_session };
 
 static void fail_qp(struct rnic_qp *qp, enum iw_reason why)
 {
-	if (!stubs.failed[to_index(qp)])
-		stubs.failed[to_index(qp)] = why;
+	if (!stubs.failed[get_qp_index(qp)])
+		stubs.failed[get_qp_index(qp)] = why;
 	qp->state = QP_ERROR;
 }
 
@@ -288,7 +289,7 @@ static void deliver_reply(struct session *s, const struct rdv_msg *m)
 }
 
 /* Get the message of stubs.qp[i]'s peer, which is in RTS and expects PSN @rq_psn */
-static struct rdv_msg peer_msg(int i, u32 rq_psn)
+static struct rdv_msg make_peer_msg(int i, u32 rq_psn)
 {
 	return (struct rdv_msg){
 		.qpn = PEER, .dest_qpn = stubs.qp[i].ib.qp_num, .rq_psn = rq_psn,
@@ -333,14 +334,14 @@ int rdv_resolve_addrs(struct rnic_dev *dev, const struct rdma_ah_attr *ah,
 		      struct sockaddr_storage *local, struct sockaddr_storage *remote)
 {
 	if (!(ah->ah_flags & IB_AH_GRH)) {
-		set_addr(local, 1);
-		set_addr(remote, rdma_ah_get_dlid(ah));
+		set_ipv4_addr(local, 1);
+		set_ipv4_addr(remote, rdma_ah_get_dlid(ah));
 		return rdma_ah_get_dlid(ah) ? 0 : -EINVAL;
 	}
 	if (!ah->grh.sgid_attr)
 		return -EINVAL;
-	set_addr(local, ah->grh.sgid_attr->gid.raw[15]);
-	set_addr(remote, ah->grh.dgid.raw[15]);
+	set_ipv4_addr(local, ah->grh.sgid_attr->gid.raw[15]);
+	set_ipv4_addr(remote, ah->grh.dgid.raw[15]);
 	return 0;
 }
 
@@ -363,11 +364,11 @@ struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 	return NULL;
 }
 
-static void destroyed(struct kref *ref) {}
+static void ignore_release(struct kref *ref) {}
 
 void rnic_qp_put(struct rnic_qp *qp)
 {
-	kref_put(&qp->ref, destroyed);
+	kref_put(&qp->ref, ignore_release);
 }
 
 enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
@@ -476,7 +477,7 @@ bool ib_modify_qp_is_ok(enum ib_qp_state from, enum ib_qp_state to, enum ib_qp_t
 
 static const struct ib_gid_attr own_gid = { .gid.raw[15] = 1 };
 
-static struct ib_qp_attr rtr_attr(u32 peer, u8 host)
+static struct ib_qp_attr make_rtr_attr(u32 peer, u8 host)
 {
 	return (struct ib_qp_attr){
 		.qp_state = IB_QPS_RTR, .path_mtu = IB_MTU_1024, .dest_qp_num = peer,
@@ -488,18 +489,18 @@ static struct ib_qp_attr rtr_attr(u32 peer, u8 host)
 	};
 }
 
-static int enter_rtr_with(int i, struct ib_qp_attr a)
+static int move_to_rtr_with(int i, struct ib_qp_attr a)
 {
 	return rnic_modify_qp(&stubs.qp[i].ib, &a, IB_QP_STATE | RTR_NEEDS, NULL);
 }
 
 /* Connect to queue pair PEER of 10.0.0.2 */
-static int to_rtr(int i)
+static int move_to_rtr(int i)
 {
-	return enter_rtr_with(i, rtr_attr(PEER, 2));
+	return move_to_rtr_with(i, make_rtr_attr(PEER, 2));
 }
 
-static struct ib_qp_attr rts_attr(u32 sq_psn)
+static struct ib_qp_attr make_rts_attr(u32 sq_psn)
 {
 	/* the limit is 4 * 4.096 us * 2^14 * 8, about 2.1 s */
 	return (struct ib_qp_attr){
@@ -508,9 +509,9 @@ static struct ib_qp_attr rts_attr(u32 sq_psn)
 	};
 }
 
-static int to_rts_with(int i, u32 sq_psn, int mask, u32 rate)
+static int move_to_rts_with(int i, u32 sq_psn, int mask, u32 rate)
 {
-	struct ib_qp_attr a = rts_attr(sq_psn);
+	struct ib_qp_attr a = make_rts_attr(sq_psn);
 
 	a.rate_limit = rate;
 	a.cur_qp_state = IB_QPS_RTR;
@@ -518,9 +519,9 @@ static int to_rts_with(int i, u32 sq_psn, int mask, u32 rate)
 	return rnic_modify_qp(&stubs.qp[i].ib, &a, IB_QP_STATE | RTS_NEEDS | mask, NULL);
 }
 
-static int to_rts(int i, u32 sq_psn)
+static int move_to_rts(int i, u32 sq_psn)
 {
-	return to_rts_with(i, sq_psn, 0, 0);
+	return move_to_rts_with(i, sq_psn, 0, 0);
 }
 
 static struct ib_qp_attr query_qp(int i)
@@ -556,7 +557,7 @@ static int test_init(struct kunit *test)
 }
 
 /* err_work.  Return: true if it flushes nothing yet. */
-static inline bool flush_qp(int i)
+static inline bool stop_and_try_defer_flush(int i)
 {
 	rnic_rdv_stop(&stubs.qp[i]);
 	return rnic_rdv_try_defer_flush(&stubs.qp[i]);
@@ -573,7 +574,7 @@ static void expect_all_released(struct kunit *test)
 		rnic_rdv_stop(&stubs.qp[i]);
 	}
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
-	run_for(10000);
+	advance_ms(10000);
 	for (i = 0; i < stubs.sessions; i++)
 		if (!stubs.ss[i].freed && !stubs.ss[i].ended) {
 			/*

@@ -23,8 +23,8 @@ static int deliver_request_with(const struct rdv_msg *m, u16 len, u32 host,
 		return -ECONNREFUSED;
 	s = new_session();
 	s->ss.type = via;
-	set_addr(&s->ss.local, 1);
-	set_addr(&s->ss.remote, host);
+	set_ipv4_addr(&s->ss.local, 1);
+	set_ipv4_addr(&s->ss.remote, host);
 	rdv_msg_encode(m, o.pd);
 	ddp_session_get(&s->ss);
 	err = rdv_session_user.request(&stubs.listener, &s->ss, &o);
@@ -52,18 +52,18 @@ static void attempts_follow_each_other_with_pauses(struct kunit *test)
 	unsigned long at = jiffies;
 	int i;
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
-	run_for(0);
+	advance_ms(0);
 	for (i = 0; i < ARRAY_SIZE(pauses); i++) {
 		KUNIT_ASSERT_EQ(test, i + 1, stubs.sessions);
 		KUNIT_EXPECT_EQ(test, at, get_last_session()->at);
 		at += pauses[i];
 		end_session(get_last_session(), IW_PEER_RESET);
-		run_for(pauses[i]);
+		advance_ms(pauses[i]);
 	}
 	/* while an attempt is in progress, no other attempt begins */
-	run_for(100000);
+	advance_ms(100000);
 	KUNIT_EXPECT_EQ(test, ARRAY_SIZE(pauses) + 1, stubs.sessions);
 	KUNIT_EXPECT_EQ(test, 2, stubs.qp[0].ref.refs);
 	KUNIT_EXPECT_EQ(test, QP_IDLE, stubs.qp[0].state);
@@ -77,12 +77,12 @@ static void attempts_follow_each_other_with_pauses(struct kunit *test)
 static void attempt_without_memory_is_repeated(struct kunit *test)
 {
 	stubs.connect_err = -ENOMEM;
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	run_for(10);
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
+	advance_ms(10);
 	KUNIT_EXPECT_EQ(test, 0, stubs.sessions);
 	KUNIT_EXPECT_EQ(test, 1, stubs.qp[0].ref.refs);
 	stubs.connect_err = 0;
-	run_for(1000);
+	advance_ms(1000);
 	KUNIT_EXPECT_EQ(test, 1, stubs.sessions);
 	expect_all_released(test);
 }
@@ -90,11 +90,11 @@ static void attempt_without_memory_is_repeated(struct kunit *test)
 /* The Reply binds the stream, which starts with the negotiated depths and RTR */
 static void reply_binds_and_starts_stream(struct kunit *test)
 {
-	const struct rdv_msg m = peer_msg(0, 0);
+	const struct rdv_msg m = make_peer_msg(0, 0);
 	struct rdv_msg said;
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	run_for(0);
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
+	advance_ms(0);
 	KUNIT_EXPECT_NULL(test, get_last_session()->bound);
 	KUNIT_ASSERT_TRUE(test, rdv_msg_decode(&said, get_last_session()->said.pd,
 					       get_last_session()->said.pd_len));
@@ -111,10 +111,10 @@ static void reply_binds_and_starts_stream(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1ull, stubs.counters[RNIC_CONNECTS]);
 	/* the program is still in RTR */
 	KUNIT_EXPECT_EQ(test, IB_QPS_RTR, query_qp(0).qp_state);
-	run_for(100000);
+	advance_ms(100000);
 	KUNIT_EXPECT_EQ(test, 1, stubs.sessions);
 	end_session(get_last_session(), IW_PEER_CLOSED);
-	run_for(100000);
+	advance_ms(100000);
 	KUNIT_EXPECT_EQ(test, 1, stubs.sessions);
 	expect_all_released(test);
 }
@@ -125,11 +125,11 @@ static void reply_binds_and_starts_stream(struct kunit *test)
  */
 static void first_message_is_sent_without_rtr(struct kunit *test)
 {
-	const struct rdv_msg m = peer_msg(0, 0);
+	const struct rdv_msg m = make_peer_msg(0, 0);
 
 	stubs.plain = true;
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	run_for(0);
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
+	advance_ms(0);
 	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[0].state);
 	KUNIT_EXPECT_EQ(test, NEG_RTR_WRITE, (int)stubs.qp[0].rdmap.rtr);
@@ -142,24 +142,24 @@ static void first_message_is_sent_without_rtr(struct kunit *test)
  */
 static void wrong_reply_is_followed_by_next_attempt(struct kunit *test)
 {
-	struct rdv_msg m = peer_msg(0, 0);
+	struct rdv_msg m = make_peer_msg(0, 0);
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	run_for(0);
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
+	advance_ms(0);
 	deliver_reply(get_last_session(), NULL);
-	run_for(1);
+	advance_ms(1);
 	KUNIT_ASSERT_EQ(test, 2, stubs.sessions);
 	m.qpn++;
 	deliver_reply(get_last_session(), &m);
-	run_for(2);
+	advance_ms(2);
 	KUNIT_ASSERT_EQ(test, 3, stubs.sessions);
-	m = peer_msg(0, 0);
+	m = make_peer_msg(0, 0);
 	m.sq_psn++;
 	deliver_reply(get_last_session(), &m);
-	run_for(4);
+	advance_ms(4);
 	KUNIT_ASSERT_EQ(test, 4, stubs.sessions);
 	KUNIT_EXPECT_EQ(test, QP_IDLE, stubs.qp[0].state);
-	m = peer_msg(0, 0);
+	m = make_peer_msg(0, 0);
 	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[0].state);
 	expect_all_released(test);
@@ -168,12 +168,12 @@ static void wrong_reply_is_followed_by_next_attempt(struct kunit *test)
 /* The Reply does not bind the stream of a queue pair that has failed */
 static void failed_qp_is_not_bound(struct kunit *test)
 {
-	const struct rdv_msg m = peer_msg(0, 0);
+	const struct rdv_msg m = make_peer_msg(0, 0);
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	run_for(0);
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
+	advance_ms(0);
 	fail_qp(&stubs.qp[0], IW_LOCAL_ABORT);
-	flush_qp(0);
+	stop_and_try_defer_flush(0);
 	KUNIT_EXPECT_TRUE(test, get_last_session()->stopped);
 	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_NULL(test, get_last_session()->bound);
@@ -184,10 +184,10 @@ static void failed_qp_is_not_bound(struct kunit *test)
 /* If the queue pair is destroyed just before the Reply arrives, the stream cannot be bound */
 static void stream_that_cannot_be_bound_ends_session(struct kunit *test)
 {
-	const struct rdv_msg m = peer_msg(0, 0);
+	const struct rdv_msg m = make_peer_msg(0, 0);
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	run_for(0);
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
+	advance_ms(0);
 	stubs.bind_err = -ENOTCONN;
 	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, QP_IDLE, stubs.qp[0].state);
@@ -201,13 +201,13 @@ static void stream_that_cannot_be_bound_ends_session(struct kunit *test)
  */
 static void started_stream_is_not_stopped(struct kunit *test)
 {
-	const struct rdv_msg m = peer_msg(0, 0);
+	const struct rdv_msg m = make_peer_msg(0, 0);
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	run_for(0);
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
+	advance_ms(0);
 	deliver_reply(get_last_session(), &m);
 	fail_qp(&stubs.qp[0], IW_LOCAL_ABORT);
-	flush_qp(0);
+	stop_and_try_defer_flush(0);
 	KUNIT_EXPECT_FALSE(test, get_last_session()->stopped);
 	expect_all_released(test);
 }
@@ -230,10 +230,10 @@ static void expect_refused(struct kunit *test, int err, u64 count)
  */
 static void wrong_requests_are_refused(struct kunit *test)
 {
-	struct rdv_msg m = peer_msg(1, 0x222);
+	struct rdv_msg m = make_peer_msg(1, 0x222);
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
-	KUNIT_ASSERT_EQ(test, 0, to_rts(1, 0x222));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rts(1, 0x222));
 	KUNIT_EXPECT_EQ(test, 1, stubs.listening);
 	expect_refused(test, deliver_request(PASSIVE + 1, PEER, 0x222, 2), 1);
 	expect_refused(test, deliver_request(PASSIVE, PEER + 1, 0x222, 2), 2);
@@ -248,7 +248,7 @@ static void wrong_requests_are_refused(struct kunit *test)
 	 * side
 	 */
 	expect_refused(test, deliver_request(ACTIVE, PEER, 0x222, 2), 8);
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
 	expect_refused(test, deliver_request(ACTIVE, PEER, 0x222, 2), 9);
 	KUNIT_EXPECT_EQ(test, 0, deliver_request(PASSIVE, PEER, 0x222, 2));
 	expect_all_released(test);
@@ -260,13 +260,13 @@ static void request_is_accepted_once(struct kunit *test)
 	struct rdv_msg said;
 	struct session *s;
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	KUNIT_ASSERT_EQ(test, 0, deliver_request(PASSIVE, PEER, 0, 2));
 	s = get_last_session();
 	KUNIT_EXPECT_FALSE(test, s->accepted);
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, deliver_request(PASSIVE, PEER, 0, 2));
 	KUNIT_EXPECT_EQ(test, 2, stubs.qp[1].ref.refs);
-	run_for(0);
+	advance_ms(0);
 	KUNIT_EXPECT_TRUE(test, s->accepted);
 	KUNIT_EXPECT_PTR_EQ(test, (void *)&stubs.qp[1].rdv->owner, (void *)s->owner);
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
@@ -292,37 +292,37 @@ static void next_request_follows_closed_one(struct kunit *test)
 {
 	struct session *first, *second;
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	KUNIT_ASSERT_EQ(test, 0, deliver_request(PASSIVE, PEER, 5, 2));
 	first = get_last_session();
 	end_session(first, IW_PEER_RESET);
 	KUNIT_ASSERT_EQ(test, 0, deliver_request(PASSIVE, PEER, 6, 2));
 	second = get_last_session();
 	KUNIT_EXPECT_TRUE(test, first->freed);
-	run_for(1000);
+	advance_ms(1000);
 	KUNIT_EXPECT_FALSE(test, first->accepted);
 	KUNIT_EXPECT_TRUE(test, second->accepted);
 	KUNIT_EXPECT_FALSE(test, second->stopped);
 	/* the PSN is compared with that of the second Request */
-	KUNIT_EXPECT_EQ(test, -EINVAL, to_rts(1, 5));
-	KUNIT_EXPECT_EQ(test, 0, to_rts(1, 6));
+	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rts(1, 5));
+	KUNIT_EXPECT_EQ(test, 0, move_to_rts(1, 6));
 	expect_all_released(test);
 }
 
 /* If the session ends while it is being accepted, the port stays open for the next Request */
 static void failed_accept_keeps_port(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	KUNIT_ASSERT_EQ(test, 0, deliver_request(PASSIVE, PEER, 0, 2));
 	stubs.accept_err = -ENOMEM;
-	run_for(0);
+	advance_ms(0);
 	KUNIT_EXPECT_TRUE(test, get_last_session()->stopped);
 	end_session(get_last_session(), IW_LOCAL_ABORT);
 	KUNIT_EXPECT_EQ(test, 1, stubs.listening);
 	KUNIT_EXPECT_EQ(test, 1, stubs.qp[1].ref.refs);
 	stubs.accept_err = 0;
 	KUNIT_ASSERT_EQ(test, 0, deliver_request(PASSIVE, PEER, 0, 2));
-	run_for(0);
+	advance_ms(0);
 	KUNIT_EXPECT_TRUE(test, get_last_session()->accepted);
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
 	expect_all_released(test);
@@ -331,39 +331,39 @@ static void failed_accept_keeps_port(struct kunit *test)
 /* A queue pair that fails while it waits, or after a Request, closes the port once */
 static void failed_qp_closes_port(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	KUNIT_ASSERT_EQ(test, 0, deliver_request(PASSIVE, PEER, 0, 2));
 	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
-	flush_qp(1);
+	stop_and_try_defer_flush(1);
 	KUNIT_EXPECT_TRUE(test, get_last_session()->stopped);
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
-	flush_qp(1);
+	stop_and_try_defer_flush(1);
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
-	run_for(1000);
+	advance_ms(1000);
 	KUNIT_EXPECT_FALSE(test, get_last_session()->accepted);
 	expect_all_released(test);
 }
 
 static void waiting_qp_is_destroyed(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
-	KUNIT_ASSERT_EQ(test, 0, to_rts(1, 1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rts(1, 1));
 	expect_all_released(test);
 }
 
 /* Two queue pairs on one address share the port; the last one closes it */
 static void port_is_shared(struct kunit *test)
 {
-	struct ib_qp_attr a = rtr_attr(PEER - 450, 2);
+	struct ib_qp_attr a = make_rtr_attr(PEER - 450, 2);
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
-	KUNIT_ASSERT_EQ(test, 0, enter_rtr_with(0, a));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr_with(0, a));
 	KUNIT_EXPECT_EQ(test, 1, stubs.listening);
 	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
-	flush_qp(1);
+	stop_and_try_defer_flush(1);
 	KUNIT_EXPECT_EQ(test, 1, stubs.listening);
 	KUNIT_EXPECT_EQ(test, 0, deliver_request(ACTIVE, PEER - 450, 0, 2));
-	run_for(0);
+	advance_ms(0);
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
 	expect_all_released(test);
 }
@@ -372,12 +372,12 @@ static void port_is_shared(struct kunit *test)
 static void rtr_without_port_fails(struct kunit *test)
 {
 	stubs.listen_err = -EADDRINUSE;
-	KUNIT_EXPECT_EQ(test, -EADDRINUSE, to_rtr(1));
+	KUNIT_EXPECT_EQ(test, -EADDRINUSE, move_to_rtr(1));
 	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, query_qp(1).qp_state);
 	KUNIT_EXPECT_EQ(test, RDMAP_DEPTH_MAX, (int)query_qp(1).max_dest_rd_atomic);
 	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_READ, query_qp(1).qp_access_flags);
 	stubs.listen_err = 0;
-	KUNIT_EXPECT_EQ(test, 0, to_rtr(1));
+	KUNIT_EXPECT_EQ(test, 0, move_to_rtr(1));
 	expect_all_released(test);
 }
 
@@ -393,10 +393,10 @@ static void request_during_rtr_is_accepted(struct kunit *test)
 {
 	stubs.at_listen = deliver_early_request;
 	early_err = 1;
-	KUNIT_EXPECT_EQ(test, 0, to_rtr(1));
+	KUNIT_EXPECT_EQ(test, 0, move_to_rtr(1));
 	KUNIT_EXPECT_EQ(test, 0, early_err);
 	KUNIT_EXPECT_EQ(test, 1, stubs.listening);
-	run_for(0);
+	advance_ms(0);
 	KUNIT_EXPECT_TRUE(test, get_last_session()->accepted);
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
 	expect_all_released(test);

@@ -5,10 +5,10 @@
  */
 #include "rnic_rdv.h"
 
-static int enter_rtr_by_lid(int i, u32 peer, struct rnic_sw_modify_qp req)
+static int move_to_rtr_by_lid(int i, u32 peer, struct rnic_sw_modify_qp req)
 {
 	struct ib_udata udata = { .inlen = sizeof(req), .in = &req };
-	struct ib_qp_attr a = rtr_attr(peer, 2);
+	struct ib_qp_attr a = make_rtr_attr(peer, 2);
 
 	a.ah_attr = (struct rdma_ah_attr){};
 	return rnic_modify_qp(&stubs.qp[i].ib, &a, IB_QP_STATE | RTR_NEEDS, &udata);
@@ -18,38 +18,38 @@ static int enter_rtr_by_lid(int i, u32 peer, struct rnic_sw_modify_qp req)
 static void lid_names_peer(struct kunit *test)
 {
 	const struct rnic_sw_modify_qp req = { .dlid = 2 };
-	const struct rdv_msg m = peer_msg(0, 0x222);
+	const struct rdv_msg m = make_peer_msg(0, 0x222);
 	struct ib_qp_attr a;
 
-	KUNIT_ASSERT_EQ(test, 0, enter_rtr_by_lid(0, PEER, req));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr_by_lid(0, PEER, req));
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
-	run_for(0);
+	advance_ms(0);
 	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[0].state);
 	a = query_qp(0);
 	KUNIT_EXPECT_EQ(test, 2u, rdma_ah_get_dlid(&a.ah_attr));
-	KUNIT_EXPECT_EQ(test, 0, to_rts(0, 0x222));
-	KUNIT_EXPECT_EQ(test, -EINVAL, to_rtr(0));
+	KUNIT_EXPECT_EQ(test, 0, move_to_rts(0, 0x222));
+	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rtr(0));
 	expect_all_released(test);
 }
 
 /* If the numbers of the queue pairs are equal, the smaller address connects */
 static void lids_choose_role(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0, enter_rtr_by_lid(1, PASSIVE, (struct rnic_sw_modify_qp){ .dlid = 2 }));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr_by_lid(1, PASSIVE, (struct rnic_sw_modify_qp){ .dlid = 2 }));
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
-			enter_rtr_by_lid(0, ACTIVE, (struct rnic_sw_modify_qp){ .dlid = 1 }));
+			move_to_rtr_by_lid(0, ACTIVE, (struct rnic_sw_modify_qp){ .dlid = 1 }));
 	expect_all_released(test);
 }
 
 static void unknown_driver_data_are_refused(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, enter_rtr_by_lid(0, PEER, (struct rnic_sw_modify_qp){
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, move_to_rtr_by_lid(0, PEER, (struct rnic_sw_modify_qp){
 		.comp_mask = 1, .dlid = 2 }));
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, enter_rtr_by_lid(0, PEER, (struct rnic_sw_modify_qp){
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, move_to_rtr_by_lid(0, PEER, (struct rnic_sw_modify_qp){
 		.reserved = 1, .dlid = 2 }));
-	KUNIT_EXPECT_EQ(test, -EINVAL, enter_rtr_by_lid(0, PEER, (struct rnic_sw_modify_qp){}));
+	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rtr_by_lid(0, PEER, (struct rnic_sw_modify_qp){}));
 	expect_all_released(test);
 }
 

@@ -5,25 +5,25 @@
  */
 #include "rnic_rdv.h"
 
-#define LIMIT	2098	/* ms: 4 * 4.096 us * 2^14 * 8, see rts_attr() */
+#define LIMIT	2098	/* ms: 4 * 4.096 us * 2^14 * 8, see make_rts_attr() */
 
 /* Before the stream has started ----------------------------------------------------------- */
 
 /* The time limit runs only in RTS, and only while a request is posted */
 static void limit_counts_from_first_post(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	stubs.ring[1].prod = 1;
-	run_for(60000);
+	advance_ms(60000);
 	KUNIT_EXPECT_EQ(test, IW_OK, stubs.failed[1]);
 	stubs.ring[1].prod = 0;
-	KUNIT_ASSERT_EQ(test, 0, to_rts(1, 1));
-	run_for(60000);
+	KUNIT_ASSERT_EQ(test, 0, move_to_rts(1, 1));
+	advance_ms(60000);
 	KUNIT_EXPECT_EQ(test, IW_OK, stubs.failed[1]);
 	stubs.ring[1].prod = 1;
-	run_for(2000);
+	advance_ms(2000);
 	KUNIT_EXPECT_EQ(test, IW_OK, stubs.failed[1]);
-	run_for(300);
+	advance_ms(300);
 	KUNIT_EXPECT_EQ(test, IW_RETRY_EXCEEDED, stubs.failed[1]);
 	expect_all_released(test);
 }
@@ -31,13 +31,13 @@ static void limit_counts_from_first_post(struct kunit *test)
 /* The limit also applies while an attempt is in progress */
 static void limit_ends_attempt(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	KUNIT_ASSERT_EQ(test, 0, to_rts(0, 1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rts(0, 1));
 	stubs.ring[0].prod = 1;
-	run_for(2400);
+	advance_ms(2400);
 	KUNIT_EXPECT_EQ(test, 1, stubs.sessions);
 	KUNIT_EXPECT_EQ(test, IW_RETRY_EXCEEDED, stubs.failed[0]);
-	flush_qp(0);
+	stop_and_try_defer_flush(0);
 	KUNIT_EXPECT_TRUE(test, get_last_session()->stopped);
 	expect_all_released(test);
 }
@@ -45,14 +45,14 @@ static void limit_ends_attempt(struct kunit *test)
 /* After the stream has started, the lower layer's limits apply */
 static void limit_ends_with_start(struct kunit *test)
 {
-	const struct rdv_msg m = peer_msg(0, 1);
+	const struct rdv_msg m = make_peer_msg(0, 1);
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	KUNIT_ASSERT_EQ(test, 0, to_rts(0, 1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rts(0, 1));
 	stubs.ring[0].prod = 1;
-	run_for(1000);
+	advance_ms(1000);
 	deliver_reply(get_last_session(), &m);
-	run_for(100000);
+	advance_ms(100000);
 	KUNIT_EXPECT_EQ(test, IW_OK, stubs.failed[0]);
 	expect_all_released(test);
 }
@@ -62,11 +62,11 @@ static void limit_ends_with_start(struct kunit *test)
 /* Connect stubs.qp[0], and let its stream end because of @why */
 static void lose_peer(struct kunit *test, enum iw_reason why)
 {
-	const struct rdv_msg m = peer_msg(0, 1);
+	const struct rdv_msg m = make_peer_msg(0, 1);
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	KUNIT_ASSERT_EQ(test, 0, to_rts(0, 1));
-	run_for(0);
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rts(0, 1));
+	advance_ms(0);
 	deliver_reply(get_last_session(), &m);
 	stubs.qp[0].why = why;
 	end_session(get_last_session(), why);
@@ -80,16 +80,16 @@ static void outstanding_requests_fail_after_limit(struct kunit *test)
 {
 	lose_peer(test, IW_PEER_CLOSED);
 	stubs.ring[0].prod = 2;
-	KUNIT_EXPECT_TRUE(test, flush_qp(0));
-	run_for(LIMIT - 100);
+	KUNIT_EXPECT_TRUE(test, stop_and_try_defer_flush(0));
+	advance_ms(LIMIT - 100);
 	KUNIT_EXPECT_EQ(test, 0, stubs.flushes);
 	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, query_qp(0).qp_state);
 	/* a post does not extend the limit */
 	stubs.ring[0].prod = 3;
-	KUNIT_EXPECT_TRUE(test, flush_qp(0));
-	run_for(300);
+	KUNIT_EXPECT_TRUE(test, stop_and_try_defer_flush(0));
+	advance_ms(300);
 	KUNIT_EXPECT_EQ(test, 1, stubs.flushes);
-	KUNIT_EXPECT_FALSE(test, flush_qp(0));
+	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
 	expect_all_released(test);
 }
 
@@ -97,57 +97,57 @@ static void outstanding_requests_fail_after_limit(struct kunit *test)
 static void limit_begins_with_later_post(struct kunit *test)
 {
 	lose_peer(test, IW_PEER_RESET);
-	KUNIT_EXPECT_TRUE(test, flush_qp(0));
-	run_for(60000);
+	KUNIT_EXPECT_TRUE(test, stop_and_try_defer_flush(0));
+	advance_ms(60000);
 	KUNIT_EXPECT_FALSE(test, stubs.work[0].pending);
 	KUNIT_EXPECT_EQ(test, 0, stubs.flushes);
 	/* the queue is marked, so the post schedules err_work */
 	KUNIT_EXPECT_TRUE(test, stubs.qp[0].sq.ended);
 	stubs.ring[0].prod = 1;
-	KUNIT_EXPECT_TRUE(test, flush_qp(0));
-	run_for(LIMIT - 100);
+	KUNIT_EXPECT_TRUE(test, stop_and_try_defer_flush(0));
+	advance_ms(LIMIT - 100);
 	KUNIT_EXPECT_EQ(test, 0, stubs.flushes);
-	run_for(300);
+	advance_ms(300);
 	KUNIT_EXPECT_EQ(test, 1, stubs.flushes);
-	KUNIT_EXPECT_FALSE(test, flush_qp(0));
+	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
 	expect_all_released(test);
 }
 
 /* The time for which requests have waited for the stream does not count when the peer goes later */
 static void earlier_wait_does_not_count(struct kunit *test)
 {
-	const struct rdv_msg m = peer_msg(0, 1);
+	const struct rdv_msg m = make_peer_msg(0, 1);
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	KUNIT_ASSERT_EQ(test, 0, to_rts(0, 1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rts(0, 1));
 	stubs.ring[0].prod = 1;
-	run_for(500);
+	advance_ms(500);
 	deliver_reply(get_last_session(), &m);
 	stubs.qp[0].sq.tail = 1;
-	run_for(60000);
+	advance_ms(60000);
 	stubs.ring[0].prod = 2;
 	stubs.qp[0].why = IW_PEER_CLOSED;
 	end_session(get_last_session(), IW_PEER_CLOSED);
-	KUNIT_EXPECT_TRUE(test, flush_qp(0));
-	run_for(LIMIT - 100);
+	KUNIT_EXPECT_TRUE(test, stop_and_try_defer_flush(0));
+	advance_ms(LIMIT - 100);
 	KUNIT_EXPECT_EQ(test, 0, stubs.flushes);
-	run_for(300);
+	advance_ms(300);
 	KUNIT_EXPECT_EQ(test, 1, stubs.flushes);
-	KUNIT_EXPECT_FALSE(test, flush_qp(0));
+	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
 	expect_all_released(test);
 }
 
 /* The error state and the destruction of the QP end the wait */
-static void program_ends_wait(struct kunit *test)
+static void error_state_ends_wait(struct kunit *test)
 {
 	struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
 
 	lose_peer(test, IW_MPA_LOST);
 	stubs.ring[0].prod = 1;
-	KUNIT_EXPECT_TRUE(test, flush_qp(0));
+	KUNIT_EXPECT_TRUE(test, stop_and_try_defer_flush(0));
 	KUNIT_ASSERT_EQ(test, 0, rnic_modify_qp(&stubs.qp[0].ib, &error, IB_QP_STATE, NULL));
 	KUNIT_EXPECT_EQ(test, 1, stubs.flushes);
-	KUNIT_EXPECT_FALSE(test, flush_qp(0));
+	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
 	expect_all_released(test);
 }
 
@@ -155,12 +155,12 @@ static void destruction_ends_wait(struct kunit *test)
 {
 	lose_peer(test, IW_MPA_LOST);
 	stubs.ring[0].prod = 1;
-	KUNIT_EXPECT_TRUE(test, flush_qp(0));
+	KUNIT_EXPECT_TRUE(test, stop_and_try_defer_flush(0));
 	stubs.qp[0].discarding = true;
 	rnic_rdv_stop(&stubs.qp[0]);
 	KUNIT_EXPECT_FALSE(test, stubs.work[0].pending);
 	/* err_work runs at the same time */
-	KUNIT_EXPECT_FALSE(test, flush_qp(0));
+	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
 	KUNIT_EXPECT_FALSE(test, stubs.work[0].pending);
 	expect_all_released(test);
 }
@@ -170,30 +170,30 @@ static void terminated_stream_is_flushed_at_once(struct kunit *test)
 {
 	lose_peer(test, IW_PEER_TERMINATE);
 	stubs.ring[0].prod = 1;
-	KUNIT_EXPECT_FALSE(test, flush_qp(0));
+	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
 	expect_all_released(test);
 }
 
 /* If the program has set no limit, requests fail as soon as the peer has disappeared */
-static void no_limit_is_flushed_at_once(struct kunit *test)
+static void requests_without_limit_fail_at_once(struct kunit *test)
 {
 	lose_peer(test, IW_PEER_CLOSED);
 	stubs.qp[0].rdv->timeout = 0;
 	stubs.ring[0].prod = 1;
-	KUNIT_EXPECT_FALSE(test, flush_qp(0));
+	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
 	expect_all_released(test);
 }
 
 /* Requests that have waited for the stream until the limit do not wait again */
 static void limit_is_not_applied_twice(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	KUNIT_ASSERT_EQ(test, 0, to_rts(0, 1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rts(0, 1));
 	stubs.ring[0].prod = 1;
-	run_for(LIMIT + 300);
+	advance_ms(LIMIT + 300);
 	KUNIT_ASSERT_EQ(test, IW_RETRY_EXCEEDED, stubs.failed[0]);
 	stubs.qp[0].why = IW_RETRY_EXCEEDED;
-	KUNIT_EXPECT_FALSE(test, flush_qp(0));
+	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
 	expect_all_released(test);
 }
 
@@ -204,10 +204,10 @@ static struct kunit_case rdv_loss_cases[] = {
 	KUNIT_CASE(outstanding_requests_fail_after_limit),
 	KUNIT_CASE(limit_begins_with_later_post),
 	KUNIT_CASE(earlier_wait_does_not_count),
-	KUNIT_CASE(program_ends_wait),
+	KUNIT_CASE(error_state_ends_wait),
 	KUNIT_CASE(destruction_ends_wait),
 	KUNIT_CASE(terminated_stream_is_flushed_at_once),
-	KUNIT_CASE(no_limit_is_flushed_at_once),
+	KUNIT_CASE(requests_without_limit_fail_at_once),
 	KUNIT_CASE(limit_is_not_applied_twice),
 	{}
 };

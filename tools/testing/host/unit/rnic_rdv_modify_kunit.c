@@ -8,20 +8,20 @@
 /* Entering RTS fails if the peer expects another PSN, and can be repeated with the right PSN */
 static void rts_compares_psn(struct kunit *test)
 {
-	const struct rdv_msg m = peer_msg(0, 0x222);
+	const struct rdv_msg m = make_peer_msg(0, 0x222);
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	run_for(0);
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
+	advance_ms(0);
 	deliver_reply(get_last_session(), &m);
-	KUNIT_EXPECT_EQ(test, -EINVAL, to_rts(0, 0x223));
+	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rts(0, 0x223));
 	KUNIT_EXPECT_EQ(test, IB_QPS_RTR, query_qp(0).qp_state);
-	KUNIT_EXPECT_EQ(test, 0, to_rts(0, 0x222));
+	KUNIT_EXPECT_EQ(test, 0, move_to_rts(0, 0x222));
 	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, query_qp(0).qp_state);
-	KUNIT_EXPECT_EQ(test, -EINVAL, to_rts(0, 0x222));
+	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rts(0, 0x222));
 	expect_all_released(test);
 }
 
-static int modify_at_rts(int mask)
+static int call_modify_in_rts(int mask)
 {
 	struct ib_qp_attr a = {
 		.qp_state = IB_QPS_RTS, .min_rnr_timer = 31, .timeout = 1, .qp_access_flags = 5,
@@ -38,47 +38,47 @@ static void attributes_change_in_rts(struct kunit *test)
 		.has_sq_psn = true,
 	};
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	KUNIT_ASSERT_EQ(test, 0, to_rts(0, 0x222));
-	run_for(0);
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rts(0, 0x222));
+	advance_ms(0);
 	deliver_reply(get_last_session(), &m);
-	KUNIT_EXPECT_EQ(test, 0, modify_at_rts(IB_QP_STATE | IB_QP_MIN_RNR_TIMER | IB_QP_ACCESS_FLAGS));
+	KUNIT_EXPECT_EQ(test, 0, call_modify_in_rts(IB_QP_STATE | IB_QP_MIN_RNR_TIMER | IB_QP_ACCESS_FLAGS));
 	KUNIT_EXPECT_EQ(test, 31, (int)query_qp(0).min_rnr_timer);
 	KUNIT_EXPECT_EQ(test, 5, stubs.qp[0].access);
 	KUNIT_EXPECT_EQ(test, 2950u, stubs.rnr_limit);
-	KUNIT_EXPECT_EQ(test, -EINVAL, modify_at_rts(IB_QP_STATE | IB_QP_TIMEOUT));
+	KUNIT_EXPECT_EQ(test, -EINVAL, call_modify_in_rts(IB_QP_STATE | IB_QP_TIMEOUT));
 	KUNIT_EXPECT_EQ(test, 14, (int)query_qp(0).timeout);
 	/* without a state, too */
-	KUNIT_ASSERT_EQ(test, 0, modify_at_rts(IB_QP_STATE));
+	KUNIT_ASSERT_EQ(test, 0, call_modify_in_rts(IB_QP_STATE));
 	stubs.rnr_limit = 0;
-	KUNIT_ASSERT_EQ(test, 0, modify_at_rts(IB_QP_MIN_RNR_TIMER));
+	KUNIT_ASSERT_EQ(test, 0, call_modify_in_rts(IB_QP_MIN_RNR_TIMER));
 	KUNIT_EXPECT_EQ(test, 2950u, stubs.rnr_limit);
 	expect_all_released(test);
 }
 
-static void rtr_is_refused(struct kunit *test)
+static void wrong_rtr_attributes_are_refused(struct kunit *test)
 {
-	struct ib_qp_attr a = rtr_attr(PEER, 2);
+	struct ib_qp_attr a = make_rtr_attr(PEER, 2);
 
 	/* refuse an address vector without GRH and LID, and a connection to itself */
 	a.ah_attr = (struct rdma_ah_attr){};
-	KUNIT_EXPECT_EQ(test, -EINVAL, enter_rtr_with(0, a));
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, enter_rtr_with(0, rtr_attr(ACTIVE, 1)));
+	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rtr_with(0, a));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, move_to_rtr_with(0, make_rtr_attr(ACTIVE, 1)));
 	/* the setting forbids it */
 	stubs.dev.policy.rendezvous = 0;
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, to_rtr(0));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, move_to_rtr(0));
 	stubs.dev.policy.rendezvous = PORT;
 	/* an attribute is missing */
-	a = rtr_attr(PEER, 2);
+	a = make_rtr_attr(PEER, 2);
 	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_STATE | IB_QP_AV |
 						      IB_QP_DEST_QPN, NULL));
 	/* rdma_cm has bound the stream */
 	stubs.qp[0].rdmap.stream.llp = (void *)&stubs;
-	KUNIT_EXPECT_EQ(test, -EINVAL, to_rtr(0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rtr(0));
 	stubs.qp[0].rdmap.stream.llp = NULL;
-	KUNIT_EXPECT_EQ(test, -EINVAL, to_rts(0, 0));
-	KUNIT_EXPECT_EQ(test, 0, to_rtr(0));
-	KUNIT_EXPECT_EQ(test, -EINVAL, to_rtr(0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rts(0, 0));
+	KUNIT_EXPECT_EQ(test, 0, move_to_rtr(0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rtr(0));
 	expect_all_released(test);
 }
 
@@ -87,7 +87,7 @@ static void only_reset_leads_back_from_rtr(struct kunit *test)
 {
 	struct ib_qp_attr a = { .qp_state = IB_QPS_INIT };
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
 	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_STATE, NULL));
 	a.qp_state = IB_QPS_RTR;
 	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_STATE, NULL));
@@ -108,28 +108,28 @@ static void fail_passive(void)
 /* If the queue pair fails while it enters RTR, its rendezvous must end */
 static void failure_during_rtr_is_noticed(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
 	KUNIT_EXPECT_EQ(test, 0, stubs.flushes);
 	stubs.at_listen = fail_passive;
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	KUNIT_EXPECT_EQ(test, 1, stubs.flushes);
 	expect_all_released(test);
 }
 
 /* A query returns the state that the program has set, whether or not the stream has started */
-static void current_state_is_that_of_program(struct kunit *test)
+static void query_returns_state_set_by_program(struct kunit *test)
 {
-	const struct rdv_msg m = peer_msg(0, 0);
+	const struct rdv_msg m = make_peer_msg(0, 0);
 	struct ib_qp_attr a = { .cur_qp_state = IB_QPS_RTS };
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
-	run_for(0);
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
+	advance_ms(0);
 	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, IB_QPS_RTR, query_qp(0).cur_qp_state);
-	KUNIT_EXPECT_EQ(test, 0, to_rts_with(0, 0, IB_QP_CUR_STATE, 0));
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_EXPECT_EQ(test, 0, move_to_rts_with(0, 0, IB_QP_CUR_STATE, 0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[1].ib, &a, IB_QP_CUR_STATE, NULL));
-	KUNIT_ASSERT_EQ(test, 0, to_rts(1, 0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rts(1, 0));
 	KUNIT_EXPECT_EQ(test, 0, rnic_modify_qp(&stubs.qp[1].ib, &a, IB_QP_CUR_STATE, NULL));
 	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, query_qp(1).cur_qp_state);
 	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
@@ -141,7 +141,7 @@ static void query_returns_what_was_set(struct kunit *test)
 {
 	struct ib_qp_attr a;
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	a = query_qp(1);
 	KUNIT_EXPECT_EQ(test, IB_MTU_1024, a.path_mtu);
 	KUNIT_EXPECT_EQ(test, PEER, a.dest_qp_num);
@@ -150,7 +150,7 @@ static void query_returns_what_was_set(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 12, (int)a.min_rnr_timer);
 	KUNIT_EXPECT_EQ(test, 2, (int)a.ah_attr.grh.dgid.raw[15]);
 	KUNIT_EXPECT_NULL(test, a.ah_attr.grh.sgid_attr);
-	KUNIT_ASSERT_EQ(test, 0, to_rts_with(1, 0x1000222, IB_QP_MIN_RNR_TIMER, 0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rts_with(1, 0x1000222, IB_QP_MIN_RNR_TIMER, 0));
 	a = query_qp(1);
 	KUNIT_EXPECT_EQ(test, 0x222u, a.sq_psn);
 	KUNIT_EXPECT_EQ(test, 14, (int)a.timeout);
@@ -167,10 +167,10 @@ static void query_returns_what_was_set(struct kunit *test)
  */
 static void rtr_sets_rights(struct kunit *test)
 {
-	struct ib_qp_attr a = rtr_attr(PEER, 2);
+	struct ib_qp_attr a = make_rtr_attr(PEER, 2);
 
 	stubs.qp[0].init_access = IB_ACCESS_REMOTE_WRITE;
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
 	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_WRITE, stubs.qp[0].access);
 	a.qp_access_flags = IB_ACCESS_REMOTE_ATOMIC;
 	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_STATE | RTR_NEEDS |
@@ -186,13 +186,13 @@ static void rtr_sets_rights(struct kunit *test)
 static void rate_applies_at_start(struct kunit *test)
 {
 	struct ib_qp_attr a = { .rate_limit = 16000 };
-	const struct rdv_msg m = peer_msg(0, 0);
+	const struct rdv_msg m = make_peer_msg(0, 0);
 
-	KUNIT_ASSERT_EQ(test, 0, to_rtr(0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
 	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_RATE_LIMIT, NULL));
-	KUNIT_EXPECT_EQ(test, -EINVAL, to_rts_with(0, 0, IB_QP_RATE_LIMIT, 1));
-	KUNIT_ASSERT_EQ(test, 0, to_rts_with(0, 0, IB_QP_RATE_LIMIT, 8000));
-	run_for(0);
+	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rts_with(0, 0, IB_QP_RATE_LIMIT, 1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rts_with(0, 0, IB_QP_RATE_LIMIT, 8000));
+	advance_ms(0);
 	KUNIT_EXPECT_EQ(test, 0ull, stubs.rate);
 	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, 1000000ull, stubs.rate);
@@ -204,10 +204,10 @@ static void rate_applies_at_start(struct kunit *test)
 static struct kunit_case rdv_modify_cases[] = {
 	KUNIT_CASE(rts_compares_psn),
 	KUNIT_CASE(attributes_change_in_rts),
-	KUNIT_CASE(rtr_is_refused),
+	KUNIT_CASE(wrong_rtr_attributes_are_refused),
 	KUNIT_CASE(only_reset_leads_back_from_rtr),
 	KUNIT_CASE(failure_during_rtr_is_noticed),
-	KUNIT_CASE(current_state_is_that_of_program),
+	KUNIT_CASE(query_returns_state_set_by_program),
 	KUNIT_CASE(query_returns_what_was_set),
 	KUNIT_CASE(rtr_sets_rights),
 	KUNIT_CASE(rate_applies_at_start),

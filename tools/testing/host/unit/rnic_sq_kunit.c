@@ -40,7 +40,7 @@ static void requests_after_close_are_flushed(struct kunit *test)
 }
 
 /* If nothing was posted before the close, nothing is sent */
-static void close_of_idle_queue(struct kunit *test)
+static void close_of_idle_queue_sends_nothing(struct kunit *test)
 {
 	open_queue_at(1);
 	rnic_sq_close(&stubs.qp);
@@ -88,7 +88,7 @@ static void bad_index_fails_stream(struct kunit *test)
 }
 
 /* A signalled request completes in the same call after any number of unsignalled requests */
-static void signalled_after_many_unsignalled(struct kunit *test)
+static void signalled_completes_after_unsignalled(struct kunit *test)
 {
 	u32 n;
 
@@ -109,7 +109,7 @@ static void signalled_after_many_unsignalled(struct kunit *test)
  * One context must generate at most 256 completions in a row, and leave further completions to the
  * worker
  */
-static void worker_generates_rest(struct kunit *test)
+static void worker_generates_remaining_completions(struct kunit *test)
 {
 	open_queue_at(0);
 	post_requests(SLOTS);
@@ -176,7 +176,7 @@ static void no_worker_for_256_completions(struct kunit *test)
 }
 
 /* Unsignalled requests too are dequeued at most 256 at a time; the worker continues */
-static void unsignalled_are_limited_too(struct kunit *test)
+static void unsignalled_requests_are_limited_too(struct kunit *test)
 {
 	open_queue_at(0);
 	stubs.qp.sq.sig_all = false;
@@ -564,16 +564,16 @@ static void coarse_clock_stops_coalescing(struct kunit *test)
 
 static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(requests_after_close_are_flushed),
-	KUNIT_CASE(close_of_idle_queue),
+	KUNIT_CASE(close_of_idle_queue_sends_nothing),
 	KUNIT_CASE(bad_index_after_close_is_unread),
 	KUNIT_CASE(bad_index_fails_stream),
-	KUNIT_CASE(signalled_after_many_unsignalled),
-	KUNIT_CASE(worker_generates_rest),
+	KUNIT_CASE(signalled_completes_after_unsignalled),
+	KUNIT_CASE(worker_generates_remaining_completions),
 	KUNIT_CASE(wait_flushed_waits_for_worker),
 	KUNIT_CASE(wait_flushed_waits_for_context),
 	KUNIT_CASE(wait_flushed_includes_last),
 	KUNIT_CASE(no_worker_for_256_completions),
-	KUNIT_CASE(unsignalled_are_limited_too),
+	KUNIT_CASE(unsignalled_requests_are_limited_too),
 	KUNIT_CASE(completions_are_in_order),
 	KUNIT_CASE(no_completion_before_send),
 	KUNIT_CASE(post_on_failed_stream_is_flushed),

@@ -31,7 +31,7 @@ static u32 parse_read(u8 opcode, u8 pieces)
 }
 
 /* A Read with Invalidate invalidates its sink */
-static void read_invalidates(struct kunit *test)
+static void read_with_inv_invalidates_sink(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, parse_read(RNIC_OP_READ_INV, 1));
 	KUNIT_EXPECT_EQ(test, 0x700u, stubs.wr.inv);
@@ -56,7 +56,7 @@ static void empty_read_needs_no_sink(struct kunit *test)
 }
 
 static struct kunit_case rnic_sq_parse_cases[] = {
-	KUNIT_CASE(read_invalidates),
+	KUNIT_CASE(read_with_inv_invalidates_sink),
 	KUNIT_CASE(read_invalidate_needs_sink),
 	KUNIT_CASE(empty_read_needs_no_sink),
 	{}

@@ -11,14 +11,14 @@ struct rnic_sq_stubs stubs;
 struct workqueue_struct *rnic_wq;
 unsigned int hrtimer_resolution = 1;
 
-bool host_queue(struct work_struct *w)
+bool host_queue_work(struct work_struct *w)
 {
 	stubs.worker_runs++;
 	return true;
 }
 
 /* During a sleep, let the context that generates completions finish, then run the worker */
-void host_sleep(void)
+void host_on_sleep(void)
 {
 	stubs.sleeps++;
 	if (stubs.ends_in_sleep)
@@ -105,12 +105,12 @@ void ddp_push(struct ddp_stream *s)
 	stubs.pushes++;
 }
 
-u64 host_now(void)
+u64 host_get_time_ns(void)
 {
 	return stubs.now;
 }
 
-void host_hrtimer(struct hrtimer *timer)
+void host_setup_hrtimer(struct hrtimer *timer)
 {
 	stubs.timer = timer;
 }

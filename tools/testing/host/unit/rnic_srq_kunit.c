@@ -95,7 +95,7 @@ int rnic_rqe_post(struct rnic_ring *ring, u32 oldest, u32 max_sge,
 	return 0;
 }
 
-bool host_queue(struct work_struct *w)
+bool host_queue_work(struct work_struct *w)
 {
 	bool was = stubs.queued;
 
@@ -112,7 +112,7 @@ static void run_worker(void)
 		w->func(w);
 }
 
-void host_cancel(struct work_struct *w)
+void host_cancel_work(struct work_struct *w)
 {
 	stubs.queued = NULL;
 }
@@ -142,7 +142,7 @@ static void create_srq(struct kunit *test, u32 limit)
 	KUNIT_ASSERT_EQ(test, 0, rnic_post_srq_recv(&stubs.srq.ib, wr, &bad));
 }
 
-static void take_receive(struct kunit *test)
+static void dequeue_receive(struct kunit *test)
 {
 	struct rdmap r;
 	u64 wr_id;
@@ -168,7 +168,7 @@ static void arm_limit_and_run(struct kunit *test, u32 limit)
 	run_worker();
 }
 
-static u32 get_limit(void)
+static u32 query_srq_limit(void)
 {
 	struct ib_srq_attr attr;
 
@@ -183,8 +183,8 @@ static void limit_at_creation_is_ignored(struct kunit *test)
 
 	for (limit = 0; limit < 2 * SLOTS; limit++) {
 		create_srq(test, limit);
-		KUNIT_EXPECT_EQ(test, 0u, get_limit());
-		take_receive(test);
+		KUNIT_EXPECT_EQ(test, 0u, query_srq_limit());
+		dequeue_receive(test);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.reached);
 	}
 }
@@ -197,12 +197,12 @@ static void armed_limit_gives_one_event(struct kunit *test)
 
 	create_srq(test, 0);
 	arm_limit_and_run(test, 2);
-	KUNIT_EXPECT_EQ(test, 2u, get_limit());
+	KUNIT_EXPECT_EQ(test, 2u, query_srq_limit());
 	for (i = 0; i < 3; i++) {
-		take_receive(test);
+		dequeue_receive(test);
 		KUNIT_EXPECT_EQ(test, reached[i], stubs.reached);
 	}
-	KUNIT_EXPECT_EQ(test, 0u, get_limit());
+	KUNIT_EXPECT_EQ(test, 0u, query_srq_limit());
 }
 
 /*
@@ -218,10 +218,10 @@ static void arming_above_count_fires_once(struct kunit *test)
 		for (i = 0; i < 100; i++)
 			arm_limit_and_run(test, SLOTS);
 		KUNIT_EXPECT_EQ(test, n, stubs.reached);
-		KUNIT_EXPECT_EQ(test, (u32)SLOTS, get_limit());
-		take_receive(test);
+		KUNIT_EXPECT_EQ(test, (u32)SLOTS, query_srq_limit());
+		dequeue_receive(test);
 		KUNIT_EXPECT_EQ(test, n + 1, stubs.reached);
-		KUNIT_EXPECT_EQ(test, 0u, get_limit());
+		KUNIT_EXPECT_EQ(test, 0u, query_srq_limit());
 		/* the event for this number of receives was generated before */
 		arm_limit_and_run(test, SLOTS);
 		KUNIT_EXPECT_EQ(test, n + 1, stubs.reached);
@@ -233,8 +233,8 @@ static void late_worker_reports_each_limit(struct kunit *test)
 {
 	create_srq(test, 0);
 	arm_limit(test, SLOTS);
-	KUNIT_EXPECT_EQ(test, 0u, get_limit());
-	take_receive(test);
+	KUNIT_EXPECT_EQ(test, 0u, query_srq_limit());
+	dequeue_receive(test);
 	arm_limit(test, SLOTS);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.reached);
 	run_worker();

@@ -50,11 +50,11 @@ extern struct ddp_region region;
 extern struct ddp_llp llp;
 extern const struct ddp_hdr good_write, good_send;
 
-struct ddp_stream *rx_open(void);
+struct ddp_stream *open_rx_stream(void);
 /*
  * Receive a segment of @len bytes with this header, its first byte XORed with
  * @change
  */
-void rx_receive(struct ddp_stream *s, const struct ddp_hdr *h, u8 change, u32 len);
+void receive_segment(struct ddp_stream *s, const struct ddp_hdr *h, u8 change, u32 len);
 
 #endif

@@ -77,7 +77,7 @@ static void expect_none_registered(struct kunit *test)
 /* Cases -------------------------------------------------------------------------- */
 
 /* Call notifier @i. Return: the interface whose listeners it has updated, or NULL. */
-static const struct net_device *notify(int i, unsigned long event, void *info)
+static const struct net_device *call_notifier(int i, unsigned long event, void *info)
 {
 	updated = NULL;
 	notifiers[i]->notifier_call(notifiers[i], event, info);
@@ -99,11 +99,11 @@ static void events_update_listeners(struct kunit *test)
 
 	failing = NOTIFIERS;
 	KUNIT_ASSERT_EQ(test, 0, sddp_addr_events_init());
-	KUNIT_EXPECT_PTR_EQ(test, &dev, notify(IPV4, NETDEV_UP, &ifa));
-	KUNIT_EXPECT_PTR_EQ(test, &dev, notify(IPV6, NETDEV_DOWN, &ifa6));
-	KUNIT_EXPECT_PTR_EQ(test, &dev, notify(NETDEV, NETDEV_CHANGEUPPER, &dev));
-	KUNIT_EXPECT_NULL(test, notify(NETDEV, NETDEV_UP, &dev));
-	KUNIT_EXPECT_NULL(test, notify(NETDEV, NETDEV_UNREGISTER, &dev));
+	KUNIT_EXPECT_PTR_EQ(test, &dev, call_notifier(IPV4, NETDEV_UP, &ifa));
+	KUNIT_EXPECT_PTR_EQ(test, &dev, call_notifier(IPV6, NETDEV_DOWN, &ifa6));
+	KUNIT_EXPECT_PTR_EQ(test, &dev, call_notifier(NETDEV, NETDEV_CHANGEUPPER, &dev));
+	KUNIT_EXPECT_NULL(test, call_notifier(NETDEV, NETDEV_UP, &dev));
+	KUNIT_EXPECT_NULL(test, call_notifier(NETDEV, NETDEV_UNREGISTER, &dev));
 	sddp_addr_events_exit();
 	expect_none_registered(test);
 }

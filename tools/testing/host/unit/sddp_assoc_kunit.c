@@ -70,7 +70,7 @@ static void data_is_processed_before_end(struct kunit *test)
  * After a loss nothing is sent: the peer may have restarted and would receive
  * data of another association
  */
-static void lost_sends_nothing(struct kunit *test)
+static void lost_assoc_sends_nothing(struct kunit *test)
 {
 	u32 sent = stubs.sent, acks = stubs.acks;
 
@@ -175,7 +175,7 @@ static void shutdown_ends_other_sessions(struct kunit *test)
 }
 
 /* An association that always has more to send can still end */
-static void end_despite_more_to_send(struct kunit *test)
+static void sending_assoc_can_end(struct kunit *test)
 {
 	stubs.again = true;
 	KUNIT_EXPECT_TRUE(test, run_worker());
@@ -218,7 +218,7 @@ static void advance_until(unsigned long then, u32 each)
 }
 
 /* A deferred session and events for the worker do not postpone the next attempt to send */
-static void deferred_keeps_send_time(struct kunit *test)
+static void deferred_session_keeps_send_time(struct kunit *test)
 {
 	stubs.a->deferred = 1;
 	stubs.more = -ENOMEM;
@@ -415,7 +415,7 @@ static void idle_assoc_becomes_unaccepted(struct kunit *test)
 }
 
 /* Requests that are not reported to a program do not extend the idle timeout of 60 s */
-static void unreported_keep_idle_timeout(struct kunit *test)
+static void unreported_requests_keep_idle_timeout(struct kunit *test)
 {
 	int n;
 
@@ -538,7 +538,7 @@ static void crowded_assoc_ends_sooner(struct kunit *test)
  * On an association that this side has established, only sessions that this side has requested may
  * extend the idle timeout
  */
-static void only_local_sessions_extend_active(struct kunit *test)
+static void only_local_sessions_keep_active_assoc(struct kunit *test)
 {
 	advance_ms(4999);
 	open_and_end_session(&ours);
@@ -556,24 +556,24 @@ static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(session_cancels_eviction),
 	KUNIT_CASE(violator_is_evicted_anyway),
 	KUNIT_CASE(idle_assoc_becomes_unaccepted),
-	KUNIT_CASE(unreported_keep_idle_timeout),
+	KUNIT_CASE(unreported_requests_keep_idle_timeout),
 	KUNIT_CASE(rejected_request_keeps_timeout),
 	KUNIT_CASE(next_session_restarts_timeouts),
 	KUNIT_CASE(pending_request_keeps_assoc),
 	KUNIT_CASE(session_before_worker_restarts_timeouts),
 	KUNIT_CASE(last_session_starts_timeouts),
 	KUNIT_CASE(crowded_assoc_ends_sooner),
-	KUNIT_CASE(only_local_sessions_extend_active),
+	KUNIT_CASE(only_local_sessions_keep_active_assoc),
 	KUNIT_CASE(data_is_processed_before_end),
-	KUNIT_CASE(lost_sends_nothing),
+	KUNIT_CASE(lost_assoc_sends_nothing),
 	KUNIT_CASE(lost_assoc_drops_deferred),
 	KUNIT_CASE(lost_assoc_ends_without_memory),
 	KUNIT_CASE(end_waits_for_memory),
 	KUNIT_CASE(shutdown_processes_deferred),
 	KUNIT_CASE(shutdown_ends_other_sessions),
-	KUNIT_CASE(end_despite_more_to_send),
+	KUNIT_CASE(sending_assoc_can_end),
 	KUNIT_CASE(shutdown_ends_sending_assoc),
-	KUNIT_CASE(deferred_keeps_send_time),
+	KUNIT_CASE(deferred_session_keeps_send_time),
 	KUNIT_CASE(earlier_retry_wins),
 	KUNIT_CASE(end_during_accept_keeps_memory),
 	KUNIT_CASE(unusable_assoc_is_refused),

@@ -9,7 +9,7 @@ struct sddp_assoc_stubs stubs;
 struct workqueue_struct *sddp_wq;
 unsigned long jiffies;
 
-bool host_queue(struct work_struct *w)
+bool host_queue_work(struct work_struct *w)
 {
 	bool before = stubs.queued;
 
@@ -71,7 +71,7 @@ void ddp_sock_owner_exit(struct ddp_sock_owner *o) {}
  * another CPU the worker may finish, and free memory, before the unlocking
  * context continues
  */
-void host_unlocked(struct mutex *m)
+void host_on_mutex_unlock(struct mutex *m)
 {
 	struct sddp_assoc *a = container_of(m, struct sddp_assoc, mutex);
 

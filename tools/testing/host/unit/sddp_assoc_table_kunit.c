@@ -115,7 +115,7 @@ static struct sddp_assoc *expect_reserve(struct kunit *test)
 	return a;
 }
 
-static void pop_all(struct kunit *test)
+static void pop_all_assocs(struct kunit *test)
 {
 	struct sddp_assoc *a;
 
@@ -152,7 +152,7 @@ static void owners_do_not_share_assoc(struct kunit *test)
 	stubs.owner.privileged = false;
 	KUNIT_EXPECT_TRUE(test, expect_reserve(test) == other);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.released);
-	pop_all(test);
+	pop_all_assocs(test);
 }
 
 /* A task that cannot create a socket gets the error at once */
@@ -178,14 +178,14 @@ static void assoc_of_other_vrf_is_unused(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, inside != outside);
 	KUNIT_EXPECT_EQ(test, 9, inside->vrf);
 	KUNIT_EXPECT_TRUE(test, expect_reserve(test) == inside);
-	pop_all(test);
+	pop_all_assocs(test);
 }
 
 /*
  * After sddp_assoc_table_unhash(), as after the peer's SHUTDOWN, no new session uses the
  * association, but the association stays in the table
  */
-static void unhashed_gets_no_session(struct kunit *test)
+static void unhashed_assoc_gets_no_session(struct kunit *test)
 {
 	struct sddp_assoc *old, *a;
 
@@ -208,7 +208,7 @@ static struct kunit_case sddp_reserve_cases[] = {
 	KUNIT_CASE(owners_do_not_share_assoc),
 	KUNIT_CASE(no_socket_fails_reserve),
 	KUNIT_CASE(assoc_of_other_vrf_is_unused),
-	KUNIT_CASE(unhashed_gets_no_session),
+	KUNIT_CASE(unhashed_assoc_gets_no_session),
 	{}
 };
 

@@ -77,7 +77,7 @@ static void early_chunks_pop_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, assoc.kept);
 }
 
-static void test_exit_frees_early_chunks(struct kunit *test)
+static void stream_end_frees_early_chunks(struct kunit *test)
 {
 	u16 ssn;
 
@@ -125,7 +125,7 @@ static void deferred_limit_is_lower(struct kunit *test)
 
 static struct kunit_case sddp_early_cases[] = {
 	KUNIT_CASE(early_chunks_pop_in_order),
-	KUNIT_CASE(test_exit_frees_early_chunks),
+	KUNIT_CASE(stream_end_frees_early_chunks),
 	KUNIT_CASE(early_bytes_are_limited),
 	KUNIT_CASE(deferred_limit_is_lower),
 	{}

@@ -209,7 +209,7 @@ struct net_device *dev_get_by_index_rcu(struct net *net, int ifindex)
 	return ifindex == stubs.dev.ifindex ? &stubs.dev : &stubs.vlan;
 }
 
-struct net_device *host_next_netdev(const struct net_device *dev)
+struct net_device *host_get_next_netdev(const struct net_device *dev)
 {
 	WARN_ON(!host_reads);
 	if (!dev)

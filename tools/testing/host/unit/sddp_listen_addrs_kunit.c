@@ -7,7 +7,7 @@
 
 /* Cases --------------------------------------------------------------------------- */
 
-static struct ddp_listener *listen_any_with_order(struct net *net, int ifindex, u64 order)
+static struct ddp_listener *listen_on_wildcard_with_order(struct net *net, int ifindex, u64 order)
 {
 	static const struct sockaddr_storage anywhere = { .ss_family = AF_INET };
 	static const struct ddp_policy policy;
@@ -20,14 +20,14 @@ static struct ddp_listener *listen_any_with_order(struct net *net, int ifindex, 
 }
 
 /* Listen on interface @ifindex after all listeners so far */
-static struct ddp_listener *listen_any_on(struct net *net, int ifindex)
+static struct ddp_listener *listen_on_wildcard_of(struct net *net, int ifindex)
 {
-	return listen_any_with_order(net, ifindex, ++stubs.order);
+	return listen_on_wildcard_with_order(net, ifindex, ++stubs.order);
 }
 
-static struct ddp_listener *listen_any(struct net *net)
+static struct ddp_listener *listen_on_wildcard(struct net *net)
 {
-	return listen_any_on(net, 2);
+	return listen_on_wildcard_of(net, 2);
 }
 
 /* Run the first pending work. Return: the delay with which the work was queued. */
@@ -41,7 +41,7 @@ static unsigned long run_next_work(void)
 	return now.ms;
 }
 
-static bool is_pending(void)
+static bool is_work_pending(void)
 {
 	return stubs.due[0].d || stubs.due[1].d;
 }
@@ -55,7 +55,7 @@ static int test_init(struct kunit *test)
 	stubs.dev.ifindex = 2;
 	stubs.addresses = 2;
 	KUNIT_EXPECT_EQ(test, 0, sddp_addr_events_init());
-	listener = listen_any(&stubs.net);
+	listener = listen_on_wildcard(&stubs.net);
 	/* the listener checks for addresses that were added before it was on the list */
 	KUNIT_EXPECT_EQ(test, 0u, run_next_work());
 	KUNIT_EXPECT_EQ(test, 2u, stubs.laddrs);
@@ -67,7 +67,7 @@ static void test_exit(struct kunit *test)
 {
 	if (listener)
 		sddp_unlisten(listener);
-	KUNIT_EXPECT_FALSE(test, is_pending());
+	KUNIT_EXPECT_FALSE(test, is_work_pending());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.laddrs);
 	KUNIT_EXPECT_EQ(test, 0, stubs.net.held + stubs.other.held);
 	KUNIT_EXPECT_EQ(test, 0, host_allocations);
@@ -96,7 +96,7 @@ static void addr_changes_cause_one_check(struct kunit *test)
 	notify_addr_change(&stubs.dev, true);
 	run_next_work();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.laddrs);
-	KUNIT_EXPECT_FALSE(test, is_pending());
+	KUNIT_EXPECT_FALSE(test, is_work_pending());
 }
 
 /* Changes of other interfaces and in other namespaces are ignored */
@@ -119,10 +119,10 @@ static void other_interfaces_are_ignored(struct kunit *test)
  */
 static void listener_end_checks_others(struct kunit *test)
 {
-	struct ddp_listener *there = listen_any(&stubs.other), *second;
+	struct ddp_listener *there = listen_on_wildcard(&stubs.other), *second;
 
 	run_next_work();
-	second = listen_any(&stubs.net);
+	second = listen_on_wildcard(&stubs.net);
 	run_next_work();
 	stubs.queued = 0;
 	sddp_unlisten(second);
@@ -140,7 +140,7 @@ static void ended_listener_is_not_checked(struct kunit *test)
 	notify_addr_change(&stubs.dev, false);
 	sddp_unlisten(listener);
 	listener = NULL;
-	KUNIT_EXPECT_FALSE(test, is_pending());
+	KUNIT_EXPECT_FALSE(test, is_work_pending());
 	notify_addr_change(&stubs.dev, false);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 }
@@ -159,12 +159,12 @@ static void no_memory_repeats_check(struct kunit *test)
 	stubs.wrong = 0;
 	KUNIT_EXPECT_EQ(test, 20u, run_next_work());
 	KUNIT_EXPECT_EQ(test, 3u, stubs.laddrs);
-	KUNIT_EXPECT_FALSE(test, is_pending());
+	KUNIT_EXPECT_FALSE(test, is_work_pending());
 	stubs.addresses++;
 	stubs.wrong = -EADDRINUSE;
 	notify_addr_change(&stubs.dev, false);
 	run_next_work();
-	KUNIT_EXPECT_FALSE(test, is_pending());
+	KUNIT_EXPECT_FALSE(test, is_work_pending());
 }
 
 static void run_nth_work(int i)
@@ -182,7 +182,7 @@ static void run_nth_work(int i)
 static void moved_addr_is_handed_over(struct kunit *test)
 {
 	struct net_device there = { .net = &stubs.net, .ifindex = 3 };
-	struct ddp_listener *second = listen_any_on(&stubs.net, 3);
+	struct ddp_listener *second = listen_on_wildcard_of(&stubs.net, 3);
 
 	run_next_work();
 	stubs.exclusive = true;
@@ -193,7 +193,7 @@ static void moved_addr_is_handed_over(struct kunit *test)
 	stubs.moved = true;
 	run_nth_work(1);
 	run_nth_work(0);
-	while (is_pending())
+	while (is_work_pending())
 		run_next_work();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.laddrs);
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
@@ -223,7 +223,7 @@ static void add_vlan(void)
 
 static void run_all_work(void)
 {
-	while (is_pending())
+	while (is_work_pending())
 		run_next_work();
 }
 
@@ -235,14 +235,14 @@ static void related_addrs_are_served(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
 	stubs.no_serve = true;
 	netdev_notifier->notifier_call(netdev_notifier, NETDEV_UP, &stubs.vlan);
-	KUNIT_EXPECT_FALSE(test, is_pending());
+	KUNIT_EXPECT_FALSE(test, is_work_pending());
 	netdev_notifier->notifier_call(netdev_notifier, NETDEV_CHANGEUPPER, &stubs.vlan);
 	run_all_work();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
 }
 
 /* A lack of memory for the socket on the VLAN's address causes another check */
-static void related_addr_without_memory(struct kunit *test)
+static void no_memory_for_related_addr_repeats_check(struct kunit *test)
 {
 	stubs.no_memory = BIT(20);
 	add_vlan();
@@ -259,13 +259,13 @@ static void related_addr_in_use_is_ignored(struct kunit *test)
 	sddp_unlisten(listener);
 	add_vlan();
 	stubs.in_use = BIT(20);
-	listener = listen_any(&stubs.net);
+	listener = listen_on_wildcard(&stubs.net);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(listener));
 	run_all_work();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
 	sddp_unlisten(listener);
 	stubs.in_use = BIT(2);
-	listener = listen_any(&stubs.net);
+	listener = listen_on_wildcard(&stubs.net);
 	KUNIT_EXPECT_EQ(test, (long)-EADDRINUSE, PTR_ERR(listener));
 	listener = NULL;
 }
@@ -281,7 +281,7 @@ static void first_listener_has_addrs(struct kunit *test)
 
 	add_vlan();
 	run_all_work();
-	second = listen_any_on(&stubs.net, 4);
+	second = listen_on_wildcard_of(&stubs.net, 4);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
 	run_all_work();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
@@ -306,7 +306,7 @@ static void first_listener_stays_in_vrf(struct kunit *test)
 
 	add_vlan();
 	stubs.no_serve = true;
-	second = listen_any_on(&stubs.net, 4);
+	second = listen_on_wildcard_of(&stubs.net, 4);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
 	run_all_work();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
@@ -323,12 +323,12 @@ static void restarted_listener_takes_addrs(struct kunit *test)
 	struct ddp_listener *second;
 
 	add_vlan();
-	second = listen_any_on(&stubs.net, 4);
+	second = listen_on_wildcard_of(&stubs.net, 4);
 	run_all_work();
 	sddp_unlisten(listener);
 	run_all_work();
 	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[1]);
-	listener = listen_any_with_order(&stubs.net, 2, 0);
+	listener = listen_on_wildcard_with_order(&stubs.net, 2, 0);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(listener));
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
 	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[1]);
@@ -342,7 +342,7 @@ static struct ddp_listener *first_listener;
 
 static void start_first_listener(void)
 {
-	first_listener = listen_any_with_order(&stubs.net, 4, 0);
+	first_listener = listen_on_wildcard_with_order(&stubs.net, 4, 0);
 }
 
 /*
@@ -354,7 +354,7 @@ static void first_listener_starts_concurrently(struct kunit *test)
 	sddp_unlisten(listener);
 	add_vlan();
 	stubs.starting = 3;
-	listener = listen_any(&stubs.net);
+	listener = listen_on_wildcard(&stubs.net);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(first_listener));
 	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[20]);
 	run_all_work();
@@ -369,16 +369,16 @@ static void first_listener_starts_concurrently(struct kunit *test)
 	 */
 	stubs.in_use = BIT(20);
 	sddp_unlisten(listener);
-	listener = listen_any(&stubs.net);
+	listener = listen_on_wildcard(&stubs.net);
 	run_all_work();
 	KUNIT_EXPECT_EQ(test, (long)-EADDRINUSE,
-			PTR_ERR(listen_any_with_order(&stubs.net, 4, 0)));
+			PTR_ERR(listen_on_wildcard_with_order(&stubs.net, 4, 0)));
 	run_all_work();
 }
 
 static struct kunit_case sddp_laddrs_cases[] = {
 	KUNIT_CASE(related_addrs_are_served),
-	KUNIT_CASE(related_addr_without_memory),
+	KUNIT_CASE(no_memory_for_related_addr_repeats_check),
 	KUNIT_CASE(related_addr_in_use_is_ignored),
 	KUNIT_CASE(first_listener_has_addrs),
 	KUNIT_CASE(first_listener_stays_in_vrf),

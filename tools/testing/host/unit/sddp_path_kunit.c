@@ -26,7 +26,7 @@ static struct {
 
 struct workqueue_struct *sddp_wq;
 
-u64 host_now(void)
+u64 host_get_time_ns(void)
 {
 	return stubs.now * NSEC_PER_MSEC;
 }
@@ -44,7 +44,7 @@ int sddp_sock_set_opt(struct socket *sock, int name, void *value, int len)
 	const struct sctp_paddrparams *p = value;
 
 	stubs.heartbeats += name == SCTP_PEER_ADDR_PARAMS && p->spp_flags == SPP_HB_DEMAND;
-	stubs.t.last_time_heard = host_now() + 1;
+	stubs.t.last_time_heard = host_get_time_ns() + 1;
 	return 0;
 }
 

@@ -240,7 +240,7 @@ static void terminate_waits_for_accept_ack(struct kunit *test)
  * A Terminate is processed even without memory. If it were not, its SCTP stream
  * could never be used for another session.
  */
-static void terminate_without_memory(struct kunit *test)
+static void terminate_needs_no_memory(struct kunit *test)
 {
 	struct sddp_stream *st = open_accepted(0);
 
@@ -258,7 +258,7 @@ static void terminate_without_memory(struct kunit *test)
 }
 
 /* If there is no memory for a control message other than Terminate, the session ends */
-static void control_without_memory(struct kunit *test)
+static void control_without_memory_ends_session(struct kunit *test)
 {
 	open_accepted(0);
 	host_alloc_fails = true;
@@ -272,7 +272,7 @@ static void control_without_memory(struct kunit *test)
  * DDP-21: many out-of-order chunks are delivered in order, and the worker
  * yields in between
  */
-static void many_early_chunks_in_order(struct kunit *test)
+static void many_early_chunks_are_delivered_in_order(struct kunit *test)
 {
 	struct sddp_stream *st = open_accepted(0);
 	u32 before = host_rescheds;
@@ -308,7 +308,7 @@ static struct sddp_stream *open_closing_with_deferred_write(struct kunit *test)
  * Let the peer begin the next session on the stream. Expect that this session waits
  * for the deferred Write of the first session. Return: the first session.
  */
-static struct sddp_stream *expect_next_waits(struct kunit *test)
+static struct sddp_stream *expect_next_session_waits(struct kunit *test)
 {
 	struct sddp_stream *st = open_closing_with_deferred_write(test);
 
@@ -332,7 +332,7 @@ static void next_session_begins_after_page(struct kunit *test)
 {
 	struct sddp_stream *next;
 
-	complete_page_fault(expect_next_waits(test));
+	complete_page_fault(expect_next_session_waits(test));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.peer_closed);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
@@ -348,7 +348,7 @@ static void next_session_begins_after_page(struct kunit *test)
 /* If the program aborts, neither the first nor the next session waits for memory */
 static void abort_lets_next_session_begin(struct kunit *test)
 {
-	struct sddp_stream *st = expect_next_waits(test);
+	struct sddp_stream *st = expect_next_session_waits(test);
 
 	sddp_stream_request_end(st, IW_LOCAL_ABORT);
 	run_worker();
@@ -360,7 +360,7 @@ static void abort_lets_next_session_begin(struct kunit *test)
 /* A violation by the next session ends that session only */
 static void next_violation_ends_next_only(struct kunit *test)
 {
-	struct sddp_stream *st = expect_next_waits(test);
+	struct sddp_stream *st = expect_next_session_waits(test);
 
 	KUNIT_EXPECT_TRUE(test, receive_segment(1));
 	run_worker();
@@ -380,7 +380,7 @@ static void next_violation_ends_next_only(struct kunit *test)
 /* If the association ends while the next session waits, both sessions are freed */
 static void assoc_end_frees_both_sessions(struct kunit *test)
 {
-	expect_next_waits(test);
+	expect_next_session_waits(test);
 	KUNIT_EXPECT_EQ(test, 2, atomic_read(&stubs.a.live));
 }
 
@@ -455,9 +455,9 @@ static struct kunit_case sddp_rx_cases[] = {
 	KUNIT_CASE(excess_chunks_stay_in_sctp),
 	KUNIT_CASE(end_drops_deferred_chunks),
 	KUNIT_CASE(terminate_waits_for_accept_ack),
-	KUNIT_CASE(terminate_without_memory),
-	KUNIT_CASE(control_without_memory),
-	KUNIT_CASE(many_early_chunks_in_order),
+	KUNIT_CASE(terminate_needs_no_memory),
+	KUNIT_CASE(control_without_memory_ends_session),
+	KUNIT_CASE(many_early_chunks_are_delivered_in_order),
 	KUNIT_CASE(next_session_begins_after_page),
 	KUNIT_CASE(abort_lets_next_session_begin),
 	KUNIT_CASE(next_violation_ends_next_only),

@@ -95,7 +95,7 @@ static void unaccepted_window_is_ignored(struct kunit *test)
  * After its last session the buffers of an association shrink to those of an
  * unaccepted association, unless SCTP has queued more data than fit
  */
-static void unaccepted_again_shrinks_buffers(struct kunit *test)
+static void last_session_end_shrinks_buffers(struct kunit *test)
 {
 	sddp_sock_init_buffers(&stubs.sock, true);
 	stubs.a.peer_accepted = true;
@@ -162,7 +162,7 @@ static struct kunit_case sddp_room_cases[] = {
 	KUNIT_CASE(sndbuf_is_half_of_window),
 	KUNIT_CASE(restart_clears_sndbuf),
 	KUNIT_CASE(unaccepted_window_is_ignored),
-	KUNIT_CASE(unaccepted_again_shrinks_buffers),
+	KUNIT_CASE(last_session_end_shrinks_buffers),
 	KUNIT_CASE(full_sndbuf_schedules_sender),
 	KUNIT_CASE(cork_needs_sndbuf_space),
 	{}

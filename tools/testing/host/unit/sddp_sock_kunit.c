@@ -55,7 +55,7 @@ int kernel_sendmsg(struct socket *s, struct msghdr *m, struct kvec *v, size_t n,
 
 static struct socket *made;	/* socket that was created and is not released */
 
-struct socket *host_socket(void)
+struct socket *host_create_socket(void)
 {
 	made = stubs.result ? NULL : &stubs.sock;
 	return made;
@@ -176,7 +176,7 @@ static void end_assoc(int err)
 	stubs.result = -EPIPE;
 }
 
-static void errors_are_loss(struct kunit *test)
+static void socket_errors_are_loss(struct kunit *test)
 {
 	static const int errors[] = {
 		ECONNRESET, ECONNABORTED, ETIMEDOUT, ECONNREFUSED, EHOSTUNREACH,
@@ -217,7 +217,7 @@ static void enomem_of_timer_is_ignored(struct kunit *test)
 	expect_state(test, SDDP_SOCK_LOST, -ECONNRESET);
 }
 
-static int send_one(void)
+static int send_one_chunk(void)
 {
 	return sddp_sock_send(&stubs.a, 1, SDDP_PPID_SEGMENT, "", 1);
 }
@@ -230,8 +230,8 @@ static void send_error_keeps_loss(struct kunit *test)
 {
 	expect_state(test, SDDP_SOCK_OPEN, 0);
 	end_assoc(ECONNRESET);
-	KUNIT_EXPECT_EQ(test, -ECONNRESET, send_one());
-	KUNIT_EXPECT_EQ(test, -EPIPE, send_one());
+	KUNIT_EXPECT_EQ(test, -ECONNRESET, send_one_chunk());
+	KUNIT_EXPECT_EQ(test, -EPIPE, send_one_chunk());
 	expect_state(test, SDDP_SOCK_LOST, -ECONNRESET);
 }
 
@@ -242,9 +242,9 @@ static void send_error_keeps_peer_done(struct kunit *test)
 {
 	stubs.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
 	stubs.result = -ESHUTDOWN;
-	KUNIT_EXPECT_EQ(test, -ESHUTDOWN, send_one());
+	KUNIT_EXPECT_EQ(test, -ESHUTDOWN, send_one_chunk());
 	end_assoc(0);
-	KUNIT_EXPECT_EQ(test, -EPIPE, send_one());
+	KUNIT_EXPECT_EQ(test, -EPIPE, send_one_chunk());
 	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
@@ -253,11 +253,11 @@ static void full_sndbuf_keeps_assoc(struct kunit *test)
 {
 	stubs.a.retry_delay = 40;
 	stubs.result = -EAGAIN;
-	KUNIT_EXPECT_EQ(test, -EAGAIN, send_one());
+	KUNIT_EXPECT_EQ(test, -EAGAIN, send_one_chunk());
 	KUNIT_EXPECT_TRUE(test, stubs.a.sndbuf_full);
 	KUNIT_EXPECT_EQ(test, 40u, stubs.a.retry_delay);
 	stubs.result = 1;
-	KUNIT_EXPECT_EQ(test, 0, send_one());
+	KUNIT_EXPECT_EQ(test, 0, send_one_chunk());
 	KUNIT_EXPECT_FALSE(test, stubs.a.sndbuf_full);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.a.retry_delay);
 	end_assoc(0);
@@ -265,7 +265,7 @@ static void full_sndbuf_keeps_assoc(struct kunit *test)
 }
 
 /* States of an association that is being established, and of one that cannot be established */
-static void states_while_connecting(struct kunit *test)
+static void connecting_socket_has_own_states(struct kunit *test)
 {
 	stubs.a.phase = SDDP_CONNECTING;
 	stubs.asoc.state = SCTP_STATE_COOKIE_WAIT;
@@ -345,7 +345,7 @@ static void option_failure_fails_prepare(struct kunit *test)
  * If the peer restarts before the association is accepted, data that the earlier
  * incarnation has sent makes the association unusable
  */
-static void restart_before_accept(struct kunit *test)
+static void restart_before_accept_loses_assoc(struct kunit *test)
 {
 	stubs.sk.sk_receive_queue.n = 1;
 	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_check_and_read_assoc(&stubs.a));
@@ -429,18 +429,18 @@ static struct kunit_case sddp_sock_cases[] = {
 	KUNIT_CASE(release_aborts),
 	KUNIT_CASE(probe_leaks_no_socket),
 	KUNIT_CASE(socket_is_created_in_vrf),
-	KUNIT_CASE(errors_are_loss),
+	KUNIT_CASE(socket_errors_are_loss),
 	KUNIT_CASE(shutdown_is_peer_done),
 	KUNIT_CASE(enomem_of_timer_is_ignored),
 	KUNIT_CASE(send_error_keeps_loss),
 	KUNIT_CASE(send_error_keeps_peer_done),
 	KUNIT_CASE(full_sndbuf_keeps_assoc),
 	KUNIT_CASE(unacked_stays_unacked_after_end),
-	KUNIT_CASE(states_while_connecting),
+	KUNIT_CASE(connecting_socket_has_own_states),
 	KUNIT_CASE(icmp_errors_are_ignored),
 	KUNIT_CASE(peer_restart_is_loss),
 	KUNIT_CASE(restart_clears_sndbuf),
-	KUNIT_CASE(restart_before_accept),
+	KUNIT_CASE(restart_before_accept_loses_assoc),
 	KUNIT_CASE(option_failure_fails_prepare),
 	{}
 };

@@ -44,7 +44,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-static void remove_all(struct kunit *test)
+static void remove_all_assocs(struct kunit *test)
 {
 	int i;
 
@@ -118,7 +118,7 @@ static void limits_are_per_addr_and_netns(struct kunit *test)
 }
 
 /* If an association gains a session after it was chosen for eviction, the eviction is cancelled */
-static void session_spares_evicted(struct kunit *test)
+static void session_cancels_eviction(struct kunit *test)
 {
 	struct sddp_assoc *a = add_one_too_many();
 
@@ -193,7 +193,7 @@ static struct kunit_case sddp_unaccepted_cases[] = {
 	KUNIT_CASE(evicts_own_peer_first),
 	KUNIT_CASE(evicts_oldest_of_local_addr),
 	KUNIT_CASE(limits_are_per_addr_and_netns),
-	KUNIT_CASE(session_spares_evicted),
+	KUNIT_CASE(session_cancels_eviction),
 	KUNIT_CASE(rejected_is_evicted_first),
 	KUNIT_CASE(accepted_assoc_leaves_list),
 	KUNIT_CASE(active_assoc_only_counts),
@@ -203,7 +203,7 @@ static struct kunit_case sddp_unaccepted_cases[] = {
 static struct kunit_suite sddp_unaccepted_suite = {
 	.name = "sddp_unaccepted",
 	.init = test_init,
-	.exit = remove_all,
+	.exit = remove_all_assocs,
 	.test_cases = sddp_unaccepted_cases,
 };
 

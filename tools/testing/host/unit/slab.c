@@ -27,7 +27,7 @@ void *host_memdup(const void *p, size_t size)
 }
 
 /* Allocate zeroed memory that is aligned to a page */
-void *host_pages(size_t size)
+void *host_alloc_pages(size_t size)
 {
 	void *p = NULL;
 

@@ -5,7 +5,7 @@
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 has_device() { test -e "/sys/class/infiniband/$1"; }
-is_gone() { test ! -e "/sys/class/infiniband/$1"; }
+is_device_gone() { test ! -e "/sys/class/infiniband/$1"; }
 
 # create_netdev KIND NAME IP-LINK-ARGS...: create a netdev; skip if the kernel lacks that kind.
 create_netdev() {
@@ -19,7 +19,7 @@ create_netdev() {
 }
 
 # Create a device on a netdev, run traffic over an address of the netdev, delete the device.
-use_netdev() {
+test_device_on_netdev() {
 	local netdev=$1 address=${2:-10.9.7.1}
 	[ -n "${2:-}" ] || ip addr add "$address/24" dev "$netdev"
 	ip link set "$netdev" up
@@ -31,89 +31,89 @@ use_netdev() {
 	grep -F "${rate:-Gb/sec}" /sys/class/infiniband/iw7/ports/1/rate
 	ping_address "$address"
 	rdma link del iw7
-	is_gone iw7
+	is_device_gone iw7
 }
 
 ping_address() {
-	NS_A='' NS_B='' t_rping "$1" -C 3
+	NS_A='' NS_B='' t_run_rping_pair "$1" -C 3
 }
 
-on_dummy() { create_netdev dummy d7 type dummy; use_netdev d7; }
+device_works_on_dummy() { create_netdev dummy d7 type dummy; test_device_on_netdev d7; }
 # the kernel always reports 10 Gb/s for veth
-on_veth() { local rate='10 Gb/sec (1X QDR)'; create_netdev veth d7 type veth peer name d8; ip link set d8 up; use_netdev d7; }
-on_macvlan() {
+device_works_on_veth() { local rate='10 Gb/sec (1X QDR)'; create_netdev veth d7 type veth peer name d8; ip link set d8 up; test_device_on_netdev d7; }
+device_works_on_macvlan() {
 	create_netdev dummy d8 type dummy
 	ip link set d8 up
 	create_netdev macvlan d7 link d8 type macvlan mode bridge
-	use_netdev d7
+	test_device_on_netdev d7
 }
-on_vlan() {
+device_works_on_vlan() {
 	create_netdev dummy d8 type dummy
 	ip link set d8 up
 	create_netdev 8021q d7 link d8 type vlan id 7
-	use_netdev d7
+	test_device_on_netdev d7
 }
-on_bond() {
+device_works_on_bond() {
 	create_netdev dummy d8 type dummy
 	create_netdev bonding d7 type bond mode active-backup
 	ip link set d8 master d7
-	use_netdev d7
+	test_device_on_netdev d7
 }
-on_bridge() {
+device_works_on_bridge() {
 	create_netdev dummy d8 type dummy
 	ip link set d8 up
 	create_netdev bridge d7 type bridge
 	ip link set d8 master d7
-	use_netdev d7
+	test_device_on_netdev d7
 }
 # Skip the case before 6.6, where rdma_cm looks up devices by the netdev's hardware address
 need_rdma_cm_without_mac() {
 	printf '6.6\n%s\n' "$(uname -r)" | sort -CV ||
 		t_skip "in this kernel rdma_cm does not support netdevs without a hardware address"
 }
-on_tun() {
+device_works_on_tun() {
 	need_rdma_cm_without_mac
 	modprobe -q tun || test -e /dev/net/tun || t_skip "this kernel has no tun"
 	[ -e /dev/net/tun ] || { mkdir -p /dev/net; mknod /dev/net/tun c 10 200; }
 	ip tuntap add d7 mode tun
 	t_defer ip tuntap del d7 mode tun
-	use_netdev d7
+	test_device_on_netdev d7
 }
-on_tap() {
+device_works_on_tap() {
 	modprobe -q tun || test -e /dev/net/tun || t_skip "this kernel has no tun"
 	[ -e /dev/net/tun ] || { mkdir -p /dev/net; mknod /dev/net/tun c 10 200; }
 	ip tuntap add d7 mode tap
 	t_defer ip tuntap del d7 mode tap
-	use_netdev d7
+	test_device_on_netdev d7
 }
 
 # An address is added to lo, because rdma_cm finds no device for 127.0.0.1.
-on_lo() {
+device_works_on_lo() {
 	need_rdma_cm_without_mac
 	ip addr add 10.9.7.1/32 dev lo
 	t_defer ip addr del 10.9.7.1/32 dev lo
-	use_netdev lo 10.9.7.1
+	test_device_on_netdev lo 10.9.7.1
 }
 
-second_device_refused() {
-	t_refused rdma link add iw1 type rnic_sw netdev t0 >"$T_CASE/second" 2>&1
+second_device_is_refused() {
+	t_check_fails rdma link add iw1 type rnic_sw netdev t0 >"$T_CASE/second" 2>&1
 	grep -q 'File exists' "$T_CASE/second"
-	is_gone iw1
+	is_device_gone iw1
 }
 
-same_name_refused() {
+same_name_is_refused() {
 	create_netdev dummy d7 type dummy
-	t_refused rdma link add iw0 type rnic_sw netdev d7
+	t_check_fails rdma link add iw0 type rnic_sw netdev d7
 	rdma link add iw7 type rnic_sw netdev d7
 	rdma link del iw7
 }
 
-no_netdev_refused() {
-	t_refused rdma link add iw7 type rnic_sw netdev nosuch
-	is_gone iw7
+missing_netdev_is_refused() {
+	t_check_fails rdma link add iw7 type rnic_sw netdev nosuch
+	is_device_gone iw7
 }
 
-many_devices() {
+many_devices_work() {
 	local i
 	for i in $(seq 32); do
 		ip link add "m$i" type dummy
@@ -127,24 +127,24 @@ many_devices() {
 	t_check "there are 17 devices" test "$(ibv_devices | grep -c '[[:space:]]iw')" -eq 17
 }
 
-add_and_delete_often() {
+device_can_be_added_and_deleted_often() {
 	local i
 	create_netdev dummy d7 type dummy
-	for i in $(seq "$(t_iters 200)"); do
+	for i in $(seq "$(t_scale_rounds 200)"); do
 		rdma link add iw7 type rnic_sw netdev d7
 		rdma link del iw7
 	done
-	is_gone iw7
+	is_device_gone iw7
 }
 
 # Print the number of possible CPUs. The kernel's file contains "0" or "0-N".
-possible_cpus() {
+print_number_of_possible_cpus() {
 	local range
 	range=$(cat /sys/devices/system/cpu/possible)
 	echo $((${range#*-} + 1))
 }
 
-devinfo_is_right() {
+ibv_devinfo_shows_right_values() {
 	local gid
 	ibv_devinfo -v -d iw0 | tee "$T_CASE/devinfo"
 	grep -qE 'transport:.*iWARP \(1\)' "$T_CASE/devinfo"
@@ -159,17 +159,17 @@ devinfo_is_right() {
 	t_check "fw_ver is the driver's version" grep -qE "fw_ver:[[:space:]]*0\.[0-9]+\.1$" "$T_CASE/devinfo"
 	t_check "fw_ver in sysfs is the driver's version" grep -qE '^0\.[0-9]+\.1$' /sys/class/infiniband/iw0/fw_ver
 	t_check "there is a completion vector for each possible CPU" \
-		test "$(awk '/num_comp_vectors:/ { print $2 }' "$T_CASE/devinfo")" -eq "$(possible_cpus)"
+		test "$(awk '/num_comp_vectors:/ { print $2 }' "$T_CASE/devinfo")" -eq "$(print_number_of_possible_cpus)"
 	t_check "node_desc contains rnic_sw" grep -q rnic_sw /sys/class/infiniband/iw0/node_desc
 }
 
-is_port_state() { grep -q "$1" /sys/class/infiniband/iw0/ports/1/state; }
+is_port_in_state() { grep -q "$1" /sys/class/infiniband/iw0/ports/1/state; }
 
 port_follows_link() {
 	ip link set t0 down
-	t_check "the port is down" t_until 20 is_port_state DOWN
+	t_check "the port is down" t_wait_until 20 is_port_in_state DOWN
 	ip link set t0 up
-	t_check "the port is active" t_until 20 is_port_state ACTIVE
+	t_check "the port is active" t_wait_until 20 is_port_in_state ACTIVE
 	# add the IPv6 address again: an interface that is set down loses its IPv6 addresses
 	ip addr add "$B6/64" dev t0 nodad
 }
@@ -177,72 +177,72 @@ port_follows_link() {
 # Start a client and a server that run until they are killed or their connection ends.
 start_endless_ping() {
 	local before
-	before=$(t_counter "$B_DEV" rx_sends)
-	t_port
-	t_bg server b rping -s -a "$B4" -p "$PORT"
-	t_listens b "$PORT"
-	t_bg client a rping -c -a "$B4" -p "$PORT"
-	t_until 20 has_pinged "$before" || t_fail "no traffic within 20 s"
+	before=$(t_print_counter "$B_DEV" rx_sends)
+	t_choose_port
+	t_start server b rping -s -a "$B4" -p "$PORT"
+	t_wait_listener b "$PORT"
+	t_start client a rping -c -a "$B4" -p "$PORT"
+	t_wait_until 20 has_continued_pinging "$before" || t_fail "no traffic within 20 s"
 }
 
-has_pinged() { [ "$(t_counter "$B_DEV" rx_sends)" -gt $(($1 + 20)) ]; }
+has_continued_pinging() { [ "$(t_print_counter "$B_DEV" rx_sends)" -gt $(($1 + 20)) ]; }
 
 wait_both_ended() {
-	t_check "the client exits" t_until 20 t_ended client
-	t_check "the server exits" t_until 20 t_ended server
+	t_check "the client exits" t_wait_until 20 t_has_ended client
+	t_check "the server exits" t_wait_until 20 t_has_ended server
 }
 
-netdev_deleted_under_traffic() {
-	one_device
+netdev_deletion_removes_device_under_traffic() {
+	create_one_device
 	start_endless_ping
 	ip link del t0
-	t_check "the device is removed with its netdev" t_until 20 is_gone iw0
+	t_check "the device is removed with its netdev" t_wait_until 20 is_device_gone iw0
 	wait_both_ended
 }
 
 # When a netdev moves to another namespace, its device does not move along but is removed.
-netdev_moved_under_traffic() {
-	one_device
+netdev_move_removes_device_under_traffic() {
+	create_one_device
 	start_endless_ping
 	ip netns add rnic-c
 	t_defer t_drop_netns rnic-c
 	ip link set t0 netns rnic-c
-	t_check "the device is removed" t_until 20 is_gone iw0
+	t_check "the device is removed" t_wait_until 20 is_device_gone iw0
 	wait_both_ended
 	t_new_device iw8 t0 rnic-c
 }
 
-link_deleted_under_traffic() {
-	one_device
+device_deletion_ends_traffic() {
+	create_one_device
 	start_endless_ping
 	timeout 30 rdma link del iw0
-	is_gone iw0
+	is_device_gone iw0
 	wait_both_ended
 }
 
-link_deleted_idle_server() {
-	one_device
-	t_port
-	t_bg server b rping -s -a "$B4" -p "$PORT"
-	t_listens b "$PORT"
+device_deletion_ends_idle_server() {
+	create_one_device
+	t_choose_port
+	t_start server b rping -s -a "$B4" -p "$PORT"
+	t_wait_listener b "$PORT"
 	timeout 30 rdma link del iw0
-	is_gone iw0
+	is_device_gone iw0
 	t_kill server
 }
 
-killed_under_traffic() {
+killed_client_ends_server() {
 	local i
-	one_device
+	create_one_device
 	for i in 1 2 3; do
 		start_endless_ping
 		t_kill client KILL
-		t_check "the server exits" t_until 20 t_ended server
+		t_check "the server exits" t_wait_until 20 t_has_ended server
 		start_endless_ping
 		t_kill server KILL
-		t_check "the client exits" t_until 20 t_ended client
+		t_check "the client exits" t_wait_until 20 t_has_ended client
 	done
-	t_check "no QP is left" t_until 10 has_no_objects qp
-	t_check "no MR is left" t_until 10 has_no_objects mr
+	t_check "no QP is left" t_wait_until 10 has_no_objects qp
+	t_check "no MR is left" t_wait_until 10 has_no_objects mr
 }
 
 # Check that no program has objects of kind $1. Objects of the RDMA core do not count.
@@ -250,10 +250,10 @@ has_no_objects() {
 	rdma resource show "$1" >"$T_CASE/left" && ! grep "$B_DEV.* comm " "$T_CASE/left"
 }
 
-unload_with_device() {
-	one_device
+module_unload_removes_device() {
+	create_one_device
 	if modprobe -r rnic_sw; then
-		t_check "the device is removed with the module" is_gone iw0
+		t_check "the device is removed with the module" is_device_gone iw0
 		modprobe rnic_sw
 	else
 		has_device iw0
@@ -261,70 +261,70 @@ unload_with_device() {
 	fi
 }
 
-unload_with_program() {
-	one_device
+module_unload_ends_programs() {
+	create_one_device
 	start_endless_ping
 	if timeout 60 modprobe -r rnic_sw; then
-		is_gone iw0
+		is_device_gone iw0
 		wait_both_ended
 		modprobe rnic_sw
 	else
 		has_device iw0
-		t_check "the programs still run" t_alive client
+		t_check "the programs still run" t_is_alive client
 		rdma link del iw0
 		wait_both_ended
 	fi
 }
 
 # `rdma link add` must load the module rnic_sw through its alias.
-unload_and_autoload() {
+modules_are_loaded_on_request() {
 	local i
 	for i in 1 2 3 4 5; do
-		t_unload
+		t_unload_modules
 		t_check "all modules are unloaded" test ! -d "/sys/module/${T_MODULES[-1]}"
 		modprobe rnic_sw
-		one_device
+		create_one_device
 		ping_address "$B4"
-		t_undo
+		t_run_deferred
 	done
-	t_unload
+	t_unload_modules
 	ip link add d7 type dummy
 	t_defer ip link del d7
 	rdma link add iw7 type rnic_sw netdev d7
 	rdma link del iw7
 }
 
-counters_count() {
+counters_increase() {
 	local before
-	before=$(t_counter "$B_DEV" rx_sends)
+	before=$(t_print_counter "$B_DEV" rx_sends)
 	ping_address "$B4"
-	t_check "rx_sends has increased" test "$(t_counter "$B_DEV" rx_sends)" -gt "$before"
+	t_check "rx_sends has increased" test "$(t_print_counter "$B_DEV" rx_sends)" -gt "$before"
 	rdma statistic show link iw0/1 | grep -q tx_read_requests
 }
 
 # check_accepts LLP ADDRESS DEV: check that DEV accepts a client that connects to ADDRESS over LLP
 check_accepts() {
 	local before after
-	before=$(t_counter "$3" accepts)
-	RNIC_SW_LLP=$1 t_call "$2" -C 2
-	after=$(t_counter "$3" accepts)
+	before=$(t_print_counter "$3" accepts)
+	RNIC_SW_LLP=$1 t_run_rping_client "$2" -C 2
+	after=$(t_print_counter "$3" accepts)
 	t_check "$3 accepts connections to $2 over $1" [ "$after" -gt "$before" ]
 }
 
-# devices_share_a_port ANY ADDRESS OTHER: two devices share a program's wildcard listener, which
+# two_devices_share_listener_port ANY ADDRESS OTHER: two devices share a wildcard listener, which
 # has one socket for each LLP. The address to which a client connects selects the device.
-devices_share_a_port() {
+two_devices_share_listener_port() {
 	local llp llps=tcp
 	create_netdev dummy d7 type dummy
 	ip addr add "$3" dev d7 nodad; ip link set d7 up
 	t_new_device iw7 d7
-	if t_listens_on iw7 both && t_listens_on "$B_DEV" both; then
+	if t_set_listen iw7 both && t_set_listen "$B_DEV" both; then
 		llps='tcp sctp'
-		t_defer t_listens_on "$B_DEV" tcp
+		t_defer t_set_listen "$B_DEV" tcp
 	fi
-	t_port
-	t_bg server b rping -s -P -a "$1" -p "$PORT"
-	t_listens b "$PORT"
+	t_choose_port
+	t_start server b rping -s -P -a "$1" -p "$PORT"
+	t_wait_listener b "$PORT"
 	for llp in $llps; do
 		check_accepts "$llp" "$2" "$B_DEV"
 		check_accepts "$llp" "${3%/*}" iw7
@@ -334,20 +334,20 @@ devices_share_a_port() {
 	for llp in $llps; do
 		check_accepts "$llp" "$2" "$B_DEV"
 	done
-	t_check "the server still runs" t_alive server
+	t_check "the server still runs" t_is_alive server
 }
 
 # is_port_open HOST: check whether any TCP listener uses $PORT on HOST
 is_port_open() { on "$1" ss -Hltn "sport = :$PORT" | grep -q .; }
-is_port_closed() { t_refused is_port_open "$1"; }
+is_port_closed() { t_check_fails is_port_open "$1"; }
 
 # rdma_cm passes a wildcard listener to all devices, also to those of other network namespaces and
 # those added later. Only devices in the namespace of the listening program may listen.
-foreign_listener() {
-	two_hosts
-	t_port
-	t_bg server a rping -s -P -a 0.0.0.0 -p "$PORT"
-	t_listens a "$PORT"
+listener_of_other_netns_gets_no_socket() {
+	create_two_hosts
+	t_choose_port
+	t_start server a rping -s -P -a 0.0.0.0 -p "$PORT"
+	t_wait_listener a "$PORT"
 	is_port_closed b
 	ip -n "$NS_B" link add d7 type dummy
 	ip -n "$NS_B" addr add 10.9.7.1/24 dev d7
@@ -359,13 +359,13 @@ foreign_listener() {
 	ip -n "$NS_A" link set d8 up
 	t_new_device iw8 d8 "$NS_A"
 	# the other namespace can use the same port
-	t_bg other b rping -s -P -a 0.0.0.0 -p "$PORT"
-	t_listens b "$PORT"
+	t_start other b rping -s -P -a 0.0.0.0 -p "$PORT"
+	t_wait_listener b "$PORT"
 	on b timeout "$T_TIME" rping -c -a "$A4" -p "$PORT" -C 2 >"$T_CASE/1" 2>&1 ||
-		t_closed_first "$T_CASE/1"
-	t_call "$B4" -C 2
-	t_call 10.9.8.1 -C 2
-	t_check "the server still runs" t_alive server
+		t_has_event_channel_error "$T_CASE/1"
+	t_run_rping_client "$B4" -C 2
+	t_run_rping_client 10.9.8.1 -C 2
+	t_check "the server still runs" t_is_alive server
 }
 
 # Create a namespace with an interface whose index, name, MAC and IP addresses equal those of t0,
@@ -381,7 +381,7 @@ create_container() {
 	ip -n rnic-c link set t0 up
 }
 
-list_sockets() { t_in "$1" ss -HlntS "sport = :$PORT"; }
+list_sockets() { t_run_in_netns "$1" ss -HlntS "sport = :$PORT"; }
 check_no_socket() { t_check "no socket in namespace '$1': $(list_sockets "$1")" [ -z "$(list_sockets "$1")" ]; }
 has_cm_listener() { rdma resource show cm_id | grep -q "LISTEN.*src-addr [^ ]*:$PORT"; }
 
@@ -395,41 +395,41 @@ add_container_device() {
 
 # Check that a wildcard listener in the container gets no socket on the host's device
 check_wildcard_ignores_host() {
-	t_port
-	t_bg everywhere b rping -s -P -a 0.0.0.0 -p "$PORT"
+	t_choose_port
+	t_start everywhere b rping -s -P -a 0.0.0.0 -p "$PORT"
 	if [ "$1" = shared ]; then
-		t_until "$T_TIME" has_cm_listener || t_fail "the wildcard listener has not started"
+		t_wait_until "$T_TIME" has_cm_listener || t_fail "the wildcard listener has not started"
 		check_no_socket rnic-c
 	else
-		t_listens b "$PORT"
+		t_wait_listener b "$PORT"
 	fi
 	check_no_socket ''
 	t_kill everywhere
 }
 
-# container_is_isolated MODE: check that a program in a container gets no socket and no connection
-# through the host's device, whatever address it uses. Here a is the host, and b is the container.
-container_is_isolated() {
+# container_uses_no_host_device MODE: check that a program in a container gets no socket and no
+# connection through the host's device at any address. Here a is the host, and b is the container.
+container_uses_no_host_device() {
 	local connects
-	t_netns_mode "$1"
-	one_device
-	t_listens_on iw0 both || echo "SCTP is not available"
+	t_use_netns_mode "$1"
+	create_one_device
+	t_set_listen iw0 both || echo "SCTP is not available"
 	create_container
 	NS_B=rnic-c B_DEV=iw8
 	[ "$1" = shared ] || add_container_device
 	check_wildcard_ignores_host "$1"
-	t_port
-	t_refuses "rdma_(bind_addr: No such device|listen: Cannot assign)" on b timeout 10 rping -s -P -a "$A4" -p "$PORT"
-	t_port
-	t_bg server a rping -s -P -a "$A4" -p "$PORT"
-	t_listens a "$PORT"
-	connects=$(t_counter iw0 connects)
-	t_refuses "ADDR_ERROR, error -19|rdma_connect: Network is unreach" on b timeout 20 rping -c -a "$A4" -p "$PORT" -C 1
-	t_check "the container makes no connection" [ "$(t_counter iw0 connects)" -eq "$connects" ]
-	t_call "$A4" -C 2
+	t_choose_port
+	t_check_fails_with "rdma_(bind_addr: No such device|listen: Cannot assign)" on b timeout 10 rping -s -P -a "$A4" -p "$PORT"
+	t_choose_port
+	t_start server a rping -s -P -a "$A4" -p "$PORT"
+	t_wait_listener a "$PORT"
+	connects=$(t_print_counter iw0 connects)
+	t_check_fails_with "ADDR_ERROR, error -19|rdma_connect: Network is unreach" on b timeout 20 rping -c -a "$A4" -p "$PORT" -C 1
+	t_check "the container makes no connection" [ "$(t_print_counter iw0 connects)" -eq "$connects" ]
+	t_run_rping_client "$A4" -C 2
 }
 
-resources_show() {
+rdma_resource_shows_objects() {
 	start_endless_ping
 	rdma resource show qp link iw0/1 | tee "$T_CASE/qp"
 	grep -q 'state RTS.*comm rping' "$T_CASE/qp"
@@ -444,7 +444,7 @@ print_qp_counter() {
 		awk -v name="$1" '{ for (i = 1; i < NF; i++) if ($i == name) print $(i + 1) }'
 }
 has_retransmitted() { [ "$(print_qp_counter tx_retransmits)" -gt 0 ]; }
-is_connected() {
+has_connected_qp() {
 	lqpn=$(on a rdma resource show qp link "$A_DEV/1" |
 		sed -n 's/.*lqpn \([0-9]*\).*state RTS.*comm rping.*/\1/p')
 	[ -n "$lqpn" ]
@@ -459,27 +459,27 @@ has_either_queued_bytes() { has_queued_bytes a "$A_DEV" || has_queued_bytes b "$
 
 # Statistics must show retransmissions while the link is slow, and unacknowledged bytes while it is
 # down.
-lossy_qp() {
-	two_hosts
-	t_port
-	t_bg server b rping -s -a "$B4" -p "$PORT"
-	t_listens b "$PORT"
-	t_bg client a rping -c -a "$B4" -p "$PORT"
-	t_until 20 is_connected || t_fail "no connection within 20 s"
+statistics_show_retransmissions() {
+	create_two_hosts
+	t_choose_port
+	t_start server b rping -s -a "$B4" -p "$PORT"
+	t_wait_listener b "$PORT"
+	t_start client a rping -c -a "$B4" -p "$PORT"
+	t_wait_until 20 has_connected_qp || t_fail "no connection within 20 s"
 	on a rdma statistic qp bind link "$A_DEV/1" lqpn "$lqpn"
-	t_netem a "$A_IF" loss 40%
-	t_check "retransmissions are counted" t_until 30 has_retransmitted
+	t_apply_netem a "$A_IF" loss 40%
+	t_check "retransmissions are counted" t_wait_until 30 has_retransmitted
 	on a rdma statistic qp show link "$A_DEV/1"
 	on a ip link set "$A_IF" down
-	t_check "bytes wait for an acknowledgement" t_until 30 has_either_queued_bytes
+	t_check "bytes wait for an acknowledgement" t_wait_until 30 has_either_queued_bytes
 	cat "$T_CASE/qp"
 	grep -q 'llp tcp' "$T_CASE/qp"
-	t_check "the device's counter has the retransmissions as well" [ "$(t_counter "$A_DEV" tx_retransmits)" -gt 0 ]
+	t_check "the device's counter has the retransmissions as well" [ "$(t_print_counter "$A_DEV" tx_retransmits)" -gt 0 ]
 	# restore the link: TCP would retransmit FINs for long, which keeps the modules in use
 	on a tc qdisc del dev "$A_IF" root
 	on a ip link set "$A_IF" up
 	t_kill client
-	t_until 60 has_no_connection || t_fail "the connection has not ended within 60 s"
+	t_wait_until 60 has_no_connection || t_fail "the connection has not ended within 60 s"
 }
 has_no_connection() { [ -z "$(on a ss -Htn "dport = :$PORT"; on b ss -Htn "sport = :$PORT")" ]; }
 
@@ -492,7 +492,7 @@ print_locks_after() {
 # Programs hold their socket locks while they wait for memory. Reclaim of memory may write to
 # storage that is reached through a device, and so take locks of the device's sockets. For lockdep
 # these sockets, created and accepted ones, therefore need separate lock classes.
-own_lock_classes() {
+sockets_have_own_lock_classes() {
 	local family
 	[ -e /proc/lockdep ] || t_skip "lockdep is not available in this kernel"
 	ping_address "$B4"
@@ -501,18 +501,18 @@ own_lock_classes() {
 	for family in AF_INET AF_INET6; do
 		t_check "sockets of $family have a lock class of their own" \
 			grep -qx "sk_lock-$family-IWARP" "$T_CASE/after"
-		t_refused grep "sk_lock-$family\$" "$T_CASE/after"
+		t_check_fails grep "sk_lock-$family\$" "$T_CASE/after"
 	done
 }
 
-device_renamed() {
+device_works_after_rename() {
 	rdma dev set iw0 name iw9
 	t_defer rdma dev set iw9 name iw0
 	ibv_devinfo -d iw9 | grep -q PORT_ACTIVE
 	ping_address "$B4"
 }
 
-netdev_renamed() {
+device_works_after_netdev_rename() {
 	ip link set t0 down
 	ip link set t0 name t9
 	ip link set t9 up
@@ -524,77 +524,77 @@ netdev_renamed() {
 }
 
 # The network namespace of b is destroyed after its last program has exited.
-namespace_deleted() {
-	two_hosts
+namespace_deletion_ends_client() {
+	create_two_hosts
 	start_endless_ping
 	ip netns del "$NS_B"
 	t_kill server KILL
-	t_check "the client exits" t_until 20 t_ended client
-	t_check "the namespace is destroyed" t_until 60 is_peer_gone
+	t_check "the client exits" t_wait_until 20 t_has_ended client
+	t_check "the namespace is destroyed" t_wait_until 60 is_peer_gone
 }
 
 # A program keeps its namespace until it exits; its listener must not keep it longer. The kernel
 # destroys namespaces in the order of their deletion: once one that was deleted later is gone, only
 # the running programs can keep the first one.
-namespace_of_a_listener() {
+listener_does_not_keep_namespace() {
 	local i
-	two_hosts
+	create_two_hosts
 	for i in 1 2 3; do
-		t_port
-		t_bg server-$i b rping -s -a "$B4" -p "$PORT"
-		t_listens b "$PORT"
+		t_choose_port
+		t_start server-$i b rping -s -a "$B4" -p "$PORT"
+		t_wait_listener b "$PORT"
 	done
-	t_must ip netns add rnic-later
-	t_must ip link add later0 netns "$NS_A" type veth peer name later1 netns rnic-later
+	t_run_or_bail_out ip netns add rnic-later
+	t_run_or_bail_out ip link add later0 netns "$NS_A" type veth peer name later1 netns rnic-later
 	ip netns del "$NS_B"
 	ip netns del rnic-later
-	t_until 60 eval '! ip -n "$NS_A" link show later0 2>/dev/null' ||
+	t_wait_until 60 eval '! ip -n "$NS_A" link show later0 2>/dev/null' ||
 		t_fail "the later namespace has not been destroyed within 60 s"
-	t_check "the namespace exists while its programs run" t_refused is_peer_gone
+	t_check "the namespace exists while its programs run" t_check_fails is_peer_gone
 	for i in 1 2 3; do t_kill server-$i KILL; done
-	t_check "the namespace is destroyed" t_until 60 is_peer_gone
+	t_check "the namespace is destroyed" t_wait_until 60 is_peer_gone
 }
 
 # Check that the namespace of b is destroyed. The kernel then deletes the veth pair, and va with it.
 is_peer_gone() { ! ip -n "$NS_A" link show va >/dev/null 2>&1; }
 
-t_case "device on dummy" "" on_dummy
-t_case "device on veth" "" on_veth
-t_case "device on vlan" "" on_vlan
-t_case "device on bond" "" on_bond
-t_case "device on bridge" "" on_bridge
-t_case "device on macvlan" "" on_macvlan
-t_case "device on tun" "" on_tun
-t_case "device on tap" "" on_tap
-t_case "device on lo" "" on_lo
-t_case "device added and deleted repeatedly" "" add_and_delete_often
-t_case "netdev deleted under traffic" "" netdev_deleted_under_traffic
-t_case "netdev moved to another namespace under traffic" "" netdev_moved_under_traffic
-t_case "rdma link del under traffic" "" link_deleted_under_traffic
-t_case "rdma link del with a listener" "" link_deleted_idle_server
-t_case "programs killed under traffic" "" killed_under_traffic
-t_case "namespace deleted under traffic" "" namespace_deleted
-t_case "namespace of a listener deleted" "" namespace_of_a_listener
-t_case "a listener of another network namespace" "" foreign_listener
-t_case "a container cannot use the host's device, netns shared" "" container_is_isolated shared
-t_case "a container cannot use the host's device, netns exclusive" "" container_is_isolated exclusive
-t_case "diagnosis of a slow and of a stuck queue pair" "" lossy_qp
-t_case "module unloaded while a device exists" "" unload_with_device
-t_case "module unloaded while a program runs" "" unload_with_program
-t_case "modules unloaded, and loaded by rdma link add" "" unload_and_autoload
+t_case "device on dummy" "" device_works_on_dummy
+t_case "device on veth" "" device_works_on_veth
+t_case "device on vlan" "" device_works_on_vlan
+t_case "device on bond" "" device_works_on_bond
+t_case "device on bridge" "" device_works_on_bridge
+t_case "device on macvlan" "" device_works_on_macvlan
+t_case "device on tun" "" device_works_on_tun
+t_case "device on tap" "" device_works_on_tap
+t_case "device on lo" "" device_works_on_lo
+t_case "device added and deleted repeatedly" "" device_can_be_added_and_deleted_often
+t_case "netdev deleted under traffic" "" netdev_deletion_removes_device_under_traffic
+t_case "netdev moved to another namespace under traffic" "" netdev_move_removes_device_under_traffic
+t_case "rdma link del under traffic" "" device_deletion_ends_traffic
+t_case "rdma link del with a listener" "" device_deletion_ends_idle_server
+t_case "programs killed under traffic" "" killed_client_ends_server
+t_case "namespace deleted under traffic" "" namespace_deletion_ends_client
+t_case "namespace of a listener deleted" "" listener_does_not_keep_namespace
+t_case "a listener of another network namespace" "" listener_of_other_netns_gets_no_socket
+t_case "a container cannot use the host's device, netns shared" "" container_uses_no_host_device shared
+t_case "a container cannot use the host's device, netns exclusive" "" container_uses_no_host_device exclusive
+t_case "diagnosis of a slow and of a stuck queue pair" "" statistics_show_retransmissions
+t_case "module unloaded while a device exists" "" module_unload_removes_device
+t_case "module unloaded while a program runs" "" module_unload_ends_programs
+t_case "modules unloaded, and loaded by rdma link add" "" modules_are_loaded_on_request
 
-one_device
-t_case "second device on a netdev refused" "" second_device_refused
-t_case "device of the same name refused" "" same_name_refused
-t_case "device without netdev refused" "" no_netdev_refused
-t_case "33 devices" "" many_devices
-t_case "ibv_devinfo" "" devinfo_is_right
+create_one_device
+t_case "second device on a netdev refused" "" second_device_is_refused
+t_case "device of the same name refused" "" same_name_is_refused
+t_case "device without netdev refused" "" missing_netdev_is_refused
+t_case "33 devices" "" many_devices_work
+t_case "ibv_devinfo" "" ibv_devinfo_shows_right_values
 t_case "port state follows the link" "" port_follows_link
-t_case "rdma statistic" "" counters_count
-t_case "devices share a wildcard port" "" devices_share_a_port 0.0.0.0 "$B4" 10.9.7.1/24
-t_case "devices share a wildcard port, IPv6" "" devices_share_a_port :: "$B6" fd00:9:7::1/64
-t_case "rdma resource" "" resources_show
-t_case "the device's sockets have lock classes of their own" "" own_lock_classes
-t_case "device renamed" "" device_renamed
-t_case "netdev renamed" "" netdev_renamed
-t_end
+t_case "rdma statistic" "" counters_increase
+t_case "devices share a wildcard port" "" two_devices_share_listener_port 0.0.0.0 "$B4" 10.9.7.1/24
+t_case "devices share a wildcard port, IPv6" "" two_devices_share_listener_port :: "$B6" fd00:9:7::1/64
+t_case "rdma resource" "" rdma_resource_shows_objects
+t_case "the device's sockets have lock classes of their own" "" sockets_have_own_lock_classes
+t_case "device renamed" "" device_works_after_rename
+t_case "netdev renamed" "" device_works_after_netdev_rename
+t_print_summary

@@ -17,14 +17,14 @@ readonly sctp_check=$T_DIR/../../rawpeer/sctp-check
 # name of the current capture, command that causes its traffic, and program that checks it
 recording='' traffic=() checker=$pcap_check
 
-# record: make the capture unless it exists. Every case calls this function, because each case may
-# also be run alone.
-record() {
+# record_unless_recorded: make the capture unless it exists. Every case calls this function, because
+# each case may also be run alone.
+record_unless_recorded() {
 	[ ! -e "$tmp/$recording.facts" ] || return 0
 	[ ! -e "$tmp/$recording.pcap" ] || t_fail "an earlier case failed to record $recording.pcap"
-	t_capture b "$tmp/$recording.pcap"
+	t_start_capture b "$tmp/$recording.pcap"
 	"${traffic[@]}"
-	t_capture_end b
+	t_end_capture b
 	cat "$T_CASE/tcpdump-b.log"
 	grep -q '^0 packets dropped by kernel' "$T_CASE/tcpdump-b.log"
 	"$checker" --facts "$tmp/$recording.pcap" >"$tmp/facts" 2>"$tmp/$recording.faults" ||
@@ -34,24 +34,25 @@ record() {
 
 # check_capture CHECK...: check the capture; keep a copy of it if the check fails.
 check_capture() {
-	record
+	record_unless_recorded
 	cat "$tmp/$recording.facts" "$tmp/$recording.faults"
 	"$@" && return
 	cp "$tmp/$recording.pcap" "$T_CASE"
 	t_fail "check failed, see $T_CASE/$recording.pcap"
 }
 
-fact() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$tmp/$recording.facts"; }
+print_fact() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$tmp/$recording.facts"; }
 
-# has NAME TEST NUMBER: compare a fact that the checker has printed, as in: has fpdus -gt 100
-has() {
-	test "$(fact "$1")" "$2" "$3" || { echo "failed: $1 $2 $3: it is $(fact "$1")"; return 1; }
+# check_fact NAME TEST NUMBER: compare a fact that the checker has printed, as in: check_fact fpdus
+# -gt 100
+check_fact() {
+	test "$(print_fact "$1")" "$2" "$3" || { echo "failed: $1 $2 $3: it is $(print_fact "$1")"; return 1; }
 }
 
 # Traffic ---------------------------------------------------------------------
 
 # run_rping ADDRESS SIZE: run rping with messages of SIZE
-run_rping() { t_rping "$1" -C 10 -S "$2" -V; }
+run_rping() { t_run_rping_pair "$1" -C 10 -S "$2" -V; }
 
 # run_programs "SIZES" ARGS...: run rping, and perftest's Sends, Writes and Reads
 run_programs() {
@@ -61,7 +62,7 @@ run_programs() {
 	for size in $sizes; do
 		count=$((size > 100000 ? 5 : size > 10000 ? 20 : 50))
 		for prog in ib_send_bw ib_write_bw ib_read_bw; do
-			t_perftest "$prog" -s "$size" -n $count "$@"
+			t_run_perftest "$prog" -s "$size" -n $count "$@"
 		done
 	done
 }
@@ -72,8 +73,8 @@ run_programs_ipv6() {
 	for size in 32 64 4096 65535; do
 		run_rping "$B6" $size
 	done
-	t_port
-	t_pair "$PORT" rstream -b "$B6" -p "$PORT" -I 1 -C 2 -S 1048576 -T v -- \
+	t_choose_port
+	t_run_pair "$PORT" rstream -b "$B6" -p "$PORT" -I 1 -C 2 -S 1048576 -T v -- \
 		rstream -s "$B6" -p "$PORT" -I 1 -C 2 -S 1048576 -T v
 }
 
@@ -82,12 +83,12 @@ run_programs_ipv6() {
 run_without_cm() {
 	local prog
 	command -v ibv_rc_pingpong >/dev/null || t_skip "program ibv_rc_pingpong not found (package ibverbs-utils)"
-	t_port
-	t_pair "$PORT" ibv_rc_pingpong -d "$B_DEV" -g 0 -p "$PORT" -n 100 -- \
+	t_choose_port
+	t_run_pair "$PORT" ibv_rc_pingpong -d "$B_DEV" -g 0 -p "$PORT" -n 100 -- \
 		ibv_rc_pingpong -d "$A_DEV" -g 0 -p "$PORT" -n 100 "$B4"
 	for prog in ib_write_bw ib_read_bw ib_atomic_bw; do
-		t_port
-		t_pair "$PORT" "$prog" -F -d "$B_DEV" -x 0 -p "$PORT" -n 50 -- \
+		t_choose_port
+		t_run_pair "$PORT" "$prog" -F -d "$B_DEV" -x 0 -p "$PORT" -n 50 -- \
 			"$prog" -F -d "$A_DEV" -x 0 -p "$PORT" -n 50 "$B4"
 	done
 }
@@ -95,12 +96,12 @@ run_without_cm() {
 # Run the program verbs, which has both ends of each connection, on one device
 run_verbs() {
 	local verbs before
-	verbs=$(t_prog verbs)
-	before=$(t_counter "$B_DEV" tx_terminates)
+	verbs=$(t_find_program verbs)
+	before=$(t_print_counter "$B_DEV" tx_terminates)
 	"$verbs" -a "$B4" -6 "$B6" conn_reject conn_ipv6 'remote_*' \
 		mw_type2_remote_inv imm_write imm_solicited imm_no_receive \
 		atomic_values atomic_many atomic_misaligned
-	echo $(($(t_counter "$B_DEV" tx_terminates) - before)) >"$tmp/terminates"
+	echo $(($(t_print_counter "$B_DEV" tx_terminates) - before)) >"$tmp/terminates"
 }
 
 # Cause traffic over SCTP with IPv4 and IPv6, and with several QPs on one association
@@ -110,7 +111,7 @@ run_programs_sctp() {
 	run_rping "$B4" 4000
 	run_rping "$B6" 4000
 	for prog in ib_send_bw ib_write_bw ib_read_bw; do
-		t_perftest "$prog" -s 4096 -n 50 -q 2
+		t_run_perftest "$prog" -s 4096 -n 50 -q 2
 	done
 }
 
@@ -121,47 +122,48 @@ run_verbs_sctp() {
 
 # Disable offload, so that the capture has the packets that a physical wire would have
 disable_offload() {
-	t_must on a ethtool -K va gso off tso off
-	t_must on b ethtool -K vb gso off tso off
+	t_run_or_bail_out on a ethtool -K va gso off tso off
+	t_run_or_bail_out on b ethtool -K vb gso off tso off
 	# ignore errors, because old versions of ethtool do not know SCTP segmentation
 	on a ethtool -K va tx-sctp-segmentation off || true
 	on b ethtool -K vb tx-sctp-segmentation off || true
 }
 
 set_mtu() {
-	t_must ip -n "$NS_A" link set va mtu "$1"
-	t_must ip -n "$NS_B" link set vb mtu "$1"
+	t_run_or_bail_out ip -n "$NS_A" link set va mtu "$1"
+	t_run_or_bail_out ip -n "$NS_B" link set vb mtu "$1"
 }
 
 # change_setting NAME VALUE: change a setting on both hosts
 change_setting() {
-	t_must t_set "$A_DEV" "$1" "$2" "$NS_A"
-	t_must t_set "$B_DEV" "$1" "$2" "$NS_B"
+	t_run_or_bail_out t_change_setting "$A_DEV" "$1" "$2" "$NS_A"
+	t_run_or_bail_out t_change_setting "$B_DEV" "$1" "$2" "$NS_B"
 }
 
 # Checks ----------------------------------------------------------------------
 
-is_recorded() { has connections -ge 5 && has other_connections -eq 0; }
+is_recorded() { check_fact connections -ge 5 && check_fact other_connections -eq 0; }
 
 # Check that tshark decodes all FPDUs and start-up frames without errors, and that all opcodes are
 # RDMAP's.
-is_decoded() { has fpdus -gt 50 && [ ! -s "$tmp/$recording.faults" ] && has_known_opcodes; }
+is_decoded() { check_fact fpdus -gt 50 && [ ! -s "$tmp/$recording.faults" ] && has_known_opcodes; }
 
-# is_decoded_of N: like is_decoded; the capture has N connections of iWARP, or more that were refused
-is_decoded_of() { is_decoded && has connections -ge "$1"; }
+# is_decoded_with_connections N: like is_decoded; the capture has N connections of iWARP, or more
+# that were refused
+is_decoded_with_connections() { is_decoded && check_fact connections -ge "$1"; }
 
 # Check that no frame has an opcode that RDMAP does not define
-has_known_opcodes() { has opcode_12 -eq 0 && has opcode_13 -eq 0 && has opcode_14 -eq 0 && has opcode_15 -eq 0; }
+has_known_opcodes() { check_fact opcode_12 -eq 0 && check_fact opcode_13 -eq 0 && check_fact opcode_14 -eq 0 && check_fact opcode_15 -eq 0; }
 
 # Check that there are many Writes, Read Requests, Read Responses and Sends
-has_all_kinds() { has opcode_0 -ge 40 && has opcode_1 -ge 40 && has opcode_2 -ge 40 && has opcode_3 -ge 40; }
+has_all_kinds() { check_fact opcode_0 -ge 40 && check_fact opcode_1 -ge 40 && check_fact opcode_2 -ge 40 && check_fact opcode_3 -ge 40; }
 
-has_good_crcs() { has tshark_good_crcs -eq "$(fact fpdus)" && has tshark_unused_crcs -eq 0 && has tshark_bad_crcs -eq 0; }
-has_unused_crcs() { has tshark_unused_crcs -eq "$(fact fpdus)" && has tshark_good_crcs -eq 0; }
+has_only_good_crcs() { check_fact tshark_good_crcs -eq "$(print_fact fpdus)" && check_fact tshark_unused_crcs -eq 0 && check_fact tshark_bad_crcs -eq 0; }
+has_unused_crcs() { check_fact tshark_unused_crcs -eq "$(print_fact fpdus)" && check_fact tshark_good_crcs -eq 0; }
 
 # tshark knows only MPA revision 1, so it warns about new fields of revision 2.
-is_revision_1() { has tshark_revision_2_warnings -eq 0; }
-is_revision_2() { has tshark_revision_2_warnings -gt 0; }
+is_revision_1() { check_fact tshark_revision_2_warnings -eq 0; }
+is_revision_2() { check_fact tshark_revision_2_warnings -gt 0; }
 
 # Check that all packets with data have the bit that forbids IP to fragment them
 has_whole_packets() {
@@ -171,33 +173,33 @@ has_whole_packets() {
 	[ "$(wc -l <"$T_CASE/whole")" -gt 100 ] && [ ! -s "$T_CASE/cut" ]
 }
 
-has_no_markers() { has markers -eq 0 && has tshark_markers -eq 0; }
+has_no_markers() { check_fact markers -eq 0 && check_fact tshark_markers -eq 0; }
 
 # Check that there are markers. (pcap-check fails if a marker is misplaced or does not point to its
 # FPDU.)
-has_markers() { has markers -gt 1000 && has tshark_markers -gt 1000; }
+has_markers() { check_fact markers -gt 1000 && check_fact tshark_markers -gt 1000; }
 
-has_full_size() { has longest_fpdu -eq "$1"; }
-is_aligned() { has segments -gt 100 && has unaligned -eq 0; }
+has_longest_fpdu() { check_fact longest_fpdu -eq "$1"; }
+is_aligned() { check_fact segments -gt 100 && check_fact unaligned -eq 0; }
 # A message that ends in the middle of a batch misaligns the FPDUs after it, up to the end
 # of the batch (at most 64 KiB). How often this happens depends on timing.
 is_mostly_aligned() {
-	has segments -gt 100 && has unaligned -lt $(($(fact segments) / 2)) && has apart -le 65536
+	check_fact segments -gt 100 && check_fact unaligned -lt $(($(print_fact segments) / 2)) && check_fact apart -le 65536
 }
 
-has_all_terminates() { has opcode_7 -gt 10 && has opcode_7 -eq "$(cat "$tmp/terminates")"; }
-has_immediate() { has opcode_8 -gt 0 && has opcode_9 -gt 0; }
-has_atomics() { has opcode_10 -gt 0 && has opcode_11 -gt 0; }
+has_all_terminates() { check_fact opcode_7 -gt 10 && check_fact opcode_7 -eq "$(cat "$tmp/terminates")"; }
+has_immediate() { check_fact opcode_8 -gt 0 && check_fact opcode_9 -gt 0; }
+has_atomics() { check_fact opcode_10 -gt 0 && check_fact opcode_11 -gt 0; }
 # sctp-check reports a fault if tshark's output differs from the bytes of a chunk.
-is_decoded_sctp() { has chunks -gt 100 && [ ! -s "$tmp/$recording.faults" ]; }
-has_sessions() { has function_5 -ge "$1" && has function_6 -ge 1 && has function_4 -ge 1; }
-has_rejected() { has rejected -gt 0 && has tshark_rejected -eq "$(fact rejected)"; }
+is_decoded_sctp() { check_fact chunks -gt 100 && [ ! -s "$tmp/$recording.faults" ]; }
+has_control_messages() { check_fact function_5 -ge "$1" && check_fact function_6 -ge 1 && check_fact function_4 -ge 1; }
+has_rejected_connections() { check_fact rejected -gt 0 && check_fact tshark_rejected -eq "$(print_fact rejected)"; }
 
 connect_without_listener() {
-	t_port
-	t_capture b "$tmp/nobody.pcap"
-	t_refuses "rdma_connect: Connection refused" on a timeout "$T_TIME" rdma_client -s "$B4" -p "$PORT"
-	t_capture_end b
+	t_choose_port
+	t_start_capture b "$tmp/nobody.pcap"
+	t_check_fails_with "rdma_connect: Connection refused" on a timeout "$T_TIME" rdma_client -s "$B4" -p "$PORT"
+	t_end_capture b
 	tshark -n -o tcp.try_heuristic_first:TRUE -r "$tmp/nobody.pcap" -Y "tcp.port == $PORT" 2>/dev/null | tee "$T_CASE/frames"
 	t_check "TCP sends a reset" grep -q 'RST' "$T_CASE/frames"
 	t_check "no MPA frame is sent" test -z "$(sed -n '/MPA/p' "$T_CASE/frames")"
@@ -212,11 +214,11 @@ add_vlan() {
 		# shellcheck disable=SC2086
 		set -- $ns
 		netdev=$3.5
-		t_must ip -n "$1" link add link "$3" name "$netdev" type vlan id 5 egress-qos-map 2:2 6:6
+		t_run_or_bail_out ip -n "$1" link add link "$3" name "$netdev" type vlan id 5 egress-qos-map 2:2 6:6
 		t_defer ip -n "$1" link del "$netdev"
-		t_must ip -n "$1" addr add "10.9.5.$2/24" dev "$netdev"
-		t_must ip -n "$1" addr add "fd00:9:5::$2/64" dev "$netdev" nodad
-		t_must ip -n "$1" link set "$netdev" up
+		t_run_or_bail_out ip -n "$1" addr add "10.9.5.$2/24" dev "$netdev"
+		t_run_or_bail_out ip -n "$1" addr add "fd00:9:5::$2/64" dev "$netdev" nodad
+		t_run_or_bail_out ip -n "$1" link set "$netdev" up
 		t_new_device "iw$3" "$netdev" "$1"
 	done
 }
@@ -248,42 +250,42 @@ check_all_marked() {
 check_marks() {
 	local -x RNIC_SW_LLP=$1
 	local net=$2 version=$3 dscp=$4 tos
-	tos=$(t_prog listen_tos.so)
+	tos=$(t_find_program listen_tos.so)
 	add_vlan
-	t_capture b "$T_CASE/marked.pcap"
-	t_pair 7471 env LD_PRELOAD="$tos" LISTEN_TOS=8 ucmatose -b "${net}2" -C 20 -- \
+	t_start_capture b "$T_CASE/marked.pcap"
+	t_run_pair 7471 env LD_PRELOAD="$tos" LISTEN_TOS=8 ucmatose -b "${net}2" -C 20 -- \
 		ucmatose -s "${net}2" -b "${net}1" -C 20 -t 16
-	t_capture_end b
+	t_end_capture b
 	extract_marks "$version.src == ${net}1" caller "$dscp"
 	extract_marks "$version.src == ${net}2" listener "$dscp"
 	check_all_marked caller 6 4
 	check_all_marked listener 2 2
 }
 
-test_damage_is_detected() {
+damaged_capture_is_detected() {
 	local at
 	at=$(grep -abo rdma-ping- "$tmp/$recording.pcap" | sed -n '5s/:.*//p')
 	cp "$tmp/$recording.pcap" "$tmp/changed.pcap"
 	printf 'R' | dd of="$tmp/changed.pcap" bs=1 seek="$at" conv=notrunc status=none
-	t_refused "$pcap_check" "$tmp/changed.pcap" 2>&1 | tee "$T_CASE/out"
+	t_check_fails "$pcap_check" "$tmp/changed.pcap" 2>&1 | tee "$T_CASE/out"
 	grep -q '1 bad CRCs' "$T_CASE/out"
 }
 
-# define_usual_cases WORDS CRC LONGEST-FPDU ROW: define the cases of every capture over TCP
-define_usual_cases() {
+# define_common_cases WORDS CRC LONGEST-FPDU ROW: define the cases of every capture over TCP
+define_common_cases() {
 	t_case "$1: recorded" "" check_capture is_recorded
 	t_case "$1: tshark decodes every frame" \
 		"MPA-3 MPA-15 MPA-16 MPA-19 MPA-74 MPA-77 DDP-26 DDP-35 RDMAP-1 RDMAP-138" check_capture is_decoded
 	t_case "$1: Writes, Reads and Sends" "RDMAP-17 RDMAP-20" check_capture has_all_kinds
 	if [ "$2" = CRC ]; then
-		t_case "$1: every FPDU has a good CRC" "MPA-2 MPA-39 MPA-48 MPA-49 MPA-52" check_capture has_good_crcs
+		t_case "$1: every FPDU has a good CRC" "MPA-2 MPA-39 MPA-48 MPA-49 MPA-52" check_capture has_only_good_crcs
 	else
 		t_case "$1: the CRC field is present and unused" "MPA-20 MPA-42 MPA-47" check_capture has_unused_crcs
 	fi
-	t_case "$1: the longest FPDU fills a segment" "$4 MPA-62" check_capture has_full_size "$3"
+	t_case "$1: the longest FPDU fills a segment" "$4 MPA-62" check_capture has_longest_fpdu "$3"
 }
 
-without_markers() {
+define_no_markers_case() {
 	t_case "$1: no markers" "MPA-83" check_capture has_no_markers
 }
 
@@ -295,26 +297,26 @@ done
 [ -x "$pcap_check" ] || t_skip_all "tools/testing/rawpeer/pcap-check not found"
 "$pcap_check" --help >/dev/null || t_skip_all "cannot run pcap-check"
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/capture.XXXXXX")
-trap 't_undo; rm -rf "$tmp"' EXIT
+trap 't_run_deferred; rm -rf "$tmp"' EXIT
 
-two_hosts
+create_two_hosts
 disable_offload
 
 words="MTU 1500, IPv4, CRC" recording=plain
 traffic=(run_programs "1 4096 65536" -t 1)
-define_usual_cases "$words" CRC 1448 MPA-56
-without_markers "$words"
+define_common_cases "$words" CRC 1448 MPA-56
+define_no_markers_case "$words"
 t_case "$words: MPA revision 2" "MPA2-4 MPA2-6" check_capture is_revision_2
 t_case "$words: IP must not fragment packets" "MPA-149" check_capture has_whole_packets
 t_case "$words: one message at a time: each segment begins with an FPDU" "MPA-64" check_capture is_aligned
-t_case "$words: pcap-check detects a changed byte" "" check_capture test_damage_is_detected
+t_case "$words: pcap-check detects a changed byte" "" check_capture damaged_capture_is_detected
 
 words="MTU 1500, IPv4, no CRC, revision 1" recording=old
 traffic=(run_programs "4096 262144")
 change_setting crc 0
 change_setting revision 1
-define_usual_cases "$words" "" 1448 MPA-56
-without_markers "$words"
+define_common_cases "$words" "" 1448 MPA-56
+define_no_markers_case "$words"
 t_case "$words: no fields of MPA revision 2" "MPA-90 MPA-92 MPA2-7 MPA2-62" check_capture is_revision_1
 t_case "$words: deep queues: most segments begin with an FPDU" "MPA-64" check_capture is_mostly_aligned
 change_setting crc 1
@@ -322,30 +324,31 @@ change_setting revision auto
 
 words="without rdma_cm" recording=modify
 traffic=(run_without_cm)
-t_case "$words: tshark decodes every frame of 4 connections" "" check_capture is_decoded_of 4
-t_case "$words: every FPDU has a good CRC" "MPA-39 MPA-52" check_capture has_good_crcs
+t_case "$words: tshark decodes every frame of 4 connections" "" check_capture \
+	is_decoded_with_connections 4
+t_case "$words: every FPDU has a good CRC" "MPA-39 MPA-52" check_capture has_only_good_crcs
 
 words="MTU 1500, IPv4, markers" recording=markers
 traffic=(run_programs "64 65536")
 change_setting markers 1
-define_usual_cases "$words" CRC 1448 MPA-55
+define_common_cases "$words" CRC 1448 MPA-55
 t_case "$words: markers are in the right places" \
 	"MPA-22 MPA-23 MPA-25 MPA-27 MPA-28 MPA-29 MPA-30 MPA-34 MPA-35 MPA-36 MPA-51 MPA-84" check_capture has_markers
 
 words="MTU 1500, IPv6, markers, no CRC" recording=markers6
 traffic=(run_programs_ipv6)
 change_setting crc 0
-define_usual_cases "$words" "" 1428 MPA-55
+define_common_cases "$words" "" 1428 MPA-55
 t_case "$words: markers are in the right places" "MPA-27 MPA-28 MPA-84" check_capture has_markers
 change_setting markers 0
 
 if modprobe -q iw_sctp_ddp; then
 	words="SCTP, IPv4 and IPv6" recording=sctp checker=$sctp_check
 	traffic=(run_programs_sctp)
-	t_listens_on "$B_DEV" both "$NS_B"
+	t_set_listen "$B_DEV" both "$NS_B"
 	t_case "$words: the dissector decodes every chunk" "" check_capture is_decoded_sctp
 	t_case "$words: Writes, Reads and Sends" "RDMAP-17 RDMAP-20" check_capture has_all_kinds
-	t_case "$words: sessions begin and end" "" check_capture has_sessions 8
+	t_case "$words: sessions begin and end" "" check_capture has_control_messages 8
 	checker=$pcap_check
 fi
 
@@ -358,37 +361,37 @@ done
 set_mtu 9000
 words="MTU 9000, IPv6, no CRC" recording=jumbo6
 traffic=(run_programs_ipv6)
-define_usual_cases "$words" "" 8928 MPA-56
-without_markers "$words"
+define_common_cases "$words" "" 8928 MPA-56
+define_no_markers_case "$words"
 change_setting crc 1
 
 words="MTU 9000, IPv4, CRC" recording=jumbo
 traffic=(run_programs "64 262144")
-define_usual_cases "$words" CRC 8948 MPA-56
-without_markers "$words"
-t_undo
+define_common_cases "$words" CRC 8948 MPA-56
+define_no_markers_case "$words"
+t_run_deferred
 unset NS_A NS_B
 
-one_device
+create_one_device
 words="errors, over lo" recording=ends
 traffic=(run_verbs)
 t_case "$words: recorded" "" check_capture is_recorded
 t_case "$words: tshark decodes every frame" "MPA-15 MPA-19" check_capture is_decoded
-t_case "$words: every FPDU has a good CRC" "MPA-39 MPA-52" check_capture has_good_crcs
+t_case "$words: every FPDU has a good CRC" "MPA-39 MPA-52" check_capture has_only_good_crcs
 t_case "$words: as many Terminates as the counter shows" "RDMAP-20" check_capture has_all_terminates
-t_case "$words: Send with Invalidate" "RDMAP-20" check_capture has opcode_4 -gt 0
+t_case "$words: Send with Invalidate" "RDMAP-20" check_capture check_fact opcode_4 -gt 0
 t_case "$words: Immediate Data, with and without Solicited Event" "EXT-5" check_capture has_immediate
 t_case "$words: Atomic Requests and Responses" "EXT-5" check_capture has_atomics
-t_case "$words: rejecting Replies" "MPA-89 MPA-104" check_capture has_rejected
+t_case "$words: rejecting Replies" "MPA-89 MPA-104" check_capture has_rejected_connections
 if modprobe -q iw_sctp_ddp; then
 	words="errors, over lo and SCTP" recording=ends_sctp checker=$sctp_check
 	traffic=(run_verbs_sctp)
-	t_listens_on "$B_DEV" both
+	t_set_listen "$B_DEV" both
 	t_case "$words: the dissector decodes every chunk" "" check_capture is_decoded_sctp
 	t_case "$words: as many Terminates as the counter shows" "RDMAP-20" check_capture has_all_terminates
 	t_case "$words: Immediate Data, with and without Solicited Event" "EXT-5" check_capture has_immediate
 	t_case "$words: Atomic Requests and Responses" "EXT-5" check_capture has_atomics
-	t_case "$words: sessions rejected" "" check_capture has function_7 -gt 0
+	t_case "$words: sessions rejected" "" check_capture check_fact function_7 -gt 0
 fi
 t_case "no listener: TCP sends a reset and no MPA frame is sent" "MPA-132" connect_without_listener
-t_end
+t_print_summary

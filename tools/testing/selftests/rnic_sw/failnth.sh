@@ -15,13 +15,13 @@
 
 DEBUG=/sys/kernel/debug
 OURS=${T_MODULES[*]}
-FAILNTH=$(t_prog failnth) || t_skip_all "program failnth is not built (make)"
+FAILNTH=$(t_find_program failnth) || t_skip_all "program failnth is not built (make)"
 
 { [ -e $DEBUG/failslab/require-start ] && [ -e /proc/self/fail-nth ]; } ||
 	t_skip_all "this kernel cannot inject allocation failures by caller (CONFIG_FAILSLAB)"
 
-# set_both FILE VALUE: set an option of failslab and of fail_page_alloc
-set_both() {
+# set_failure_option FILE VALUE: set an option of failslab and of fail_page_alloc
+set_failure_option() {
 	local kind
 	for kind in failslab fail_page_alloc; do
 		[ ! -e $DEBUG/$kind/"$1" ] || echo "$2" >$DEBUG/$kind/"$1"
@@ -39,76 +39,76 @@ filter_driver_allocations() {
 			if (at > last) last = at
 		}
 		END { print first, last }' /proc/kallsyms)
-	set_both require-start "${range% *}"
-	set_both require-end "${range#* }"
+	set_failure_option require-start "${range% *}"
+	set_failure_option require-end "${range#* }"
 	range=$(awk '$3 == "kmemleak_alloc" { at = "0x" $1; next }
 		at && "0x" $1 > at { print at, "0x" $1; exit }' /proc/kallsyms)
-	set_both reject-start "${range% *}"
-	set_both reject-end "${range#* }"
+	set_failure_option reject-start "${range% *}"
+	set_failure_option reject-end "${range#* }"
 }
 
 # Do not filter by task, cache, flags or size
 disable_other_filters() {
-	set_both task-filter N
-	set_both ignore-gfp-wait N
-	set_both ignore-gfp-highmem N
-	set_both cache-filter N
-	set_both min-order 0
-	set_both stacktrace-depth 32
-	set_both space 0
-	set_both verbose $((${T_LONG:+2} + 0))
+	set_failure_option task-filter N
+	set_failure_option ignore-gfp-wait N
+	set_failure_option ignore-gfp-highmem N
+	set_failure_option cache-filter N
+	set_failure_option min-order 0
+	set_failure_option stacktrace-depth 32
+	set_failure_option space 0
+	set_failure_option verbose $((${T_LONG:+2} + 0))
 }
 
-stop_failures() {
-	set_both probability 0
-	set_both require-start 0
-	set_both require-end 18446744073709551615
-	set_both reject-start 0
-	set_both reject-end 0
+disable_failures() {
+	set_failure_option probability 0
+	set_failure_option require-start 0
+	set_failure_option require-end 18446744073709551615
+	set_failure_option reject-start 0
+	set_failure_option reject-end 0
 }
 
-# check_at_least N: check that the scene has at least N allocations. The kernel counts only one in
-# $EVERY of them, so their number is estimated.
-check_at_least() {
+# check_number_of_failures N: check that the scene has at least N allocations. The kernel counts
+# only one in $EVERY of them, so their number is estimated.
+check_number_of_failures() {
 	local n
 	n=$(sed -n 's/^injected //p' "$T_CASE/log")
 	t_check "at least $1 of all allocations were to fail ($n failed, one in $EVERY)" \
 		[ $((n * EVERY)) -ge "$1" ]
 }
 
-# run_scene LEAST SCENE LLP WAYS: run one scene of the program failnth, and check that it has at
-# least LEAST allocations
-run_scene() {
+# run_failnth_scene LEAST SCENE LLP WAYS: run one scene of the program failnth, and check that it
+# has at least LEAST allocations
+run_failnth_scene() {
 	export RNIC_SW_LLP=$3
-	t_listens_on iw0 "$3"
+	t_set_listen iw0 "$3"
 	timeout -k 20 1500 "$FAILNTH" -a "$B4" -e "$EVERY" -f "$FIRST" -w "${T_WAYS:-$4}" "$2" ||
 		t_fail "failnth reports errors"
-	[ -n "${T_WAYS:-}" ] || check_at_least "$1"
+	[ -n "${T_WAYS:-}" ] || check_number_of_failures "$1"
 }
 
 # define_case NAME LEAST SCENE [LLP [WAYS]]: define a case, and print which allocations failed in it
 define_case() {
 	local before=$t_count
-	t_case "$1" "" run_scene "$2" "$3" "${4:-tcp}" "${5:-task,slab,page}"
+	t_case "$1" "" run_failnth_scene "$2" "$3" "${4:-tcp}" "${5:-task,slab,page}"
 	[ "$t_count" -eq "$before" ] || grep -E '^# .*(made to fail|times:|took)' "$T_CASE/log"
 }
 
 rping_still_works() {
-	t_listens_on iw0 tcp
-	t_rping "$B4" -C 10
+	t_set_listen iw0 tcp
+	t_run_rping_pair "$B4" -C 10
 }
 
 # Load all modules first: the filter is the range of addresses from the first module to the last
 modprobe -a -q "${T_MODULES[@]}"
 EVERY=1 FIRST=1
 [ -n "${T_LONG:-}" ] || EVERY=4 FIRST=$((${T_SEED:-1} % 4 + 1))
-one_device
-t_must ip link add t1 type dummy
+create_one_device
+t_run_or_bail_out ip link add t1 type dummy
 t_defer ip link del t1
-t_must ip addr add 10.9.9.1/24 dev t1
-t_must ip link set t1 up
+t_run_or_bail_out ip addr add 10.9.9.1/24 dev t1
+t_run_or_bail_out ip link set t1 up
 filter_driver_allocations
-t_defer stop_failures
+t_defer disable_failures
 disable_other_filters
 define_case "verbs objects" 90 verbs
 # the kind "task" is left out, because all allocations of this scene are in the context of the
@@ -125,4 +125,4 @@ if [ -d /sys/module/iw_sctp_ddp ]; then
 	define_case "queue pairs connected by ibv_modify_qp(), over sctp" 200 modify sctp
 fi
 t_case "the device still works" "" rping_still_works
-t_end
+t_print_summary

@@ -12,7 +12,7 @@
 SECONDS_OF_IT=${T_SECONDS:-15}
 SLACK=16384	# KiB by which the kernel's memory may change without a leak
 
-HOSTILE=$(t_prog hostile) || t_skip_all "program hostile is not built (make)"
+HOSTILE=$(t_find_program hostile) || t_skip_all "program hostile is not built (make)"
 
 # Make the kernel report CPUs and tasks that are stuck for longer than these limits.
 enable_watchdogs() {
@@ -31,7 +31,7 @@ set_until_case_end() {
 }
 
 # If the kernel supports it, let KSM merge pages and provide swap, so that pages move.
-make_pages_move() {
+enable_page_moves() {
 	local ksm=/sys/kernel/mm/ksm
 	if [ -e $ksm/run ]; then
 		echo 1000 >$ksm/pages_to_scan
@@ -55,37 +55,38 @@ has_no_objects() {
 		awk '{ for (i = 1; i < NF; i++) if ($i ~ /^(qp|mr|cm_id|ctx)$/) n += $(i + 1) } END { exit n != 0 }'
 }
 
-is_memory_back() { [ "$(print_kernel_memory)" -lt $(($1 + SLACK)) ]; }
+is_kernel_memory_freed() { [ "$(print_kernel_memory)" -lt $(($1 + SLACK)) ]; }
 
 honest_sends=0
-has_honest_traffic() { [ "$(t_counter iw0 tx_sends)" -gt $((honest_sends + 10)) ]; }
+has_honest_traffic() { [ "$(t_print_counter iw0 tx_sends)" -gt $((honest_sends + 10)) ]; }
 
-hostile_beside_honest() {
+hostile_program_does_not_stop_others() {
 	local before
 	enable_watchdogs
-	make_pages_move
+	enable_page_moves
 	before=$(print_kernel_memory)
-	t_port
-	t_bg server b rping -s -a "$B4" -p "$PORT" -V -S 4000
-	t_listens b "$PORT"
-	t_bg client a rping -c -a "$B4" -p "$PORT" -V -S 4000
+	t_choose_port
+	t_start server b rping -s -a "$B4" -p "$PORT" -V -S 4000
+	t_wait_listener b "$PORT"
+	t_start client a rping -c -a "$B4" -p "$PORT" -V -S 4000
 	timeout -k 20 $((SECONDS_OF_IT + 120)) "$HOSTILE" -a "$B4" -s "$SECONDS_OF_IT" \
 		-r "${T_SEED:-1}" -f "${T_FIRST:-0}" ||
 			t_fail "a session of the hostile program hangs, or none connects"
-	t_alive client || t_fail "the honest program has exited"
-	honest_sends=$(t_counter iw0 tx_sends)
-	t_until "$T_TIME" has_honest_traffic || t_fail "the honest program makes no progress"
+	t_is_alive client || t_fail "the honest program has exited"
+	honest_sends=$(t_print_counter iw0 tx_sends)
+	t_wait_until "$T_TIME" has_honest_traffic || t_fail "the honest program makes no progress"
 	t_kill client
 	t_kill server
-	t_until "$T_TIME" has_no_objects || { rdma resource show; t_fail "objects are left"; }
+	t_wait_until "$T_TIME" has_no_objects || { rdma resource show; t_fail "objects are left"; }
 	echo "$before KiB before, $(print_kernel_memory) KiB after"
-	t_until 30 is_memory_back "$before" ||
+	t_wait_until 30 is_kernel_memory_freed "$before" ||
 		t_fail "the kernel's memory has grown: $before KiB before, $(print_kernel_memory) now"
 }
 
-rping_still_works() { t_rping "$B4" -C 10; }
+rping_still_works() { t_run_rping_pair "$B4" -C 10; }
 
-one_device
-t_case "a hostile program beside an honest one" "SEC-4 SEC-6 DDP-130" hostile_beside_honest
+create_one_device
+t_case "a hostile program beside an honest one" "SEC-4 SEC-6 DDP-130" \
+	hostile_program_does_not_stop_others
 t_case "the device still works" "" rping_still_works
-t_end
+t_print_summary

@@ -19,27 +19,27 @@ readonly pcap_check=$T_DIR/../../rawpeer/pcap-check
 
 # lockdep reports a lock of siw that is taken in softirq and with softirqs enabled, and switches
 # itself off after its first report. Therefore switch lock proving off while siw runs.
-set_lock_proving() {
+enable_lock_proving() {
 	[ ! -w /proc/sys/kernel/prove_locking ] || echo "$1" >/proc/sys/kernel/prove_locking
 }
 
 # create_hosts MODE: set up both hosts. MODE exclusive: each host sees its own device only. MODE
 # shared is for the program verbs, which has both ends in one process.
 create_hosts() {
-	t_defer t_until 60 rdma system set netns "$(rdma system show |
+	t_defer t_wait_until 60 rdma system set netns "$(rdma system show |
 		sed -n 's/.*netns \([a-z]*\).*/\1/p')"
-	t_must t_until 60 rdma system set netns "$1"
-	t_must ip netns attach rnic-s $$
+	t_run_or_bail_out t_wait_until 60 rdma system set netns "$1"
+	t_run_or_bail_out ip netns attach rnic-s $$
 	t_defer t_drop_netns rnic-s
-	t_must t_new_netns rnic-i
-	t_must ip link add vi netns rnic-i type veth peer name vs
+	t_run_or_bail_out t_new_netns rnic-i
+	t_run_or_bail_out ip link add vi netns rnic-i type veth peer name vs
 	t_defer ip link del vs
-	t_must t_host_up rnic-i vi 10.9.1.1 fd00:9:1::1 iwi
-	t_must sysctl -qw net.ipv6.conf.vs.accept_dad=0
-	t_must ip addr add 10.9.1.2/24 dev vs
-	t_must ip addr add fd00:9:1::2/64 dev vs nodad
-	t_must ip link set vs up
-	t_must rdma link add siws type siw netdev vs
+	t_run_or_bail_out t_set_host_up rnic-i vi 10.9.1.1 fd00:9:1::1 iwi
+	t_run_or_bail_out sysctl -qw net.ipv6.conf.vs.accept_dad=0
+	t_run_or_bail_out ip addr add 10.9.1.2/24 dev vs
+	t_run_or_bail_out ip addr add fd00:9:1::2/64 dev vs nodad
+	t_run_or_bail_out ip link set vs up
+	t_run_or_bail_out rdma link add siws type siw netdev vs
 	t_defer t_drop_device siws rnic-s
 	t_hosts=(a b)
 }
@@ -58,35 +58,35 @@ set_siw_role() {
 
 # change_setting NAME VALUE: change a setting of rnic_sw until the case (script) ends
 change_setting() {
-	t_defer t_set iwi "$1" "$(t_get iwi "$1" rnic-i)" rnic-i
-	t_must t_set iwi "$1" "$2" rnic-i
+	t_defer t_change_setting iwi "$1" "$(t_print_setting iwi "$1" rnic-i)" rnic-i
+	t_run_or_bail_out t_change_setting iwi "$1" "$2" rnic-i
 }
 
 # Programs --------------------------------------------------------------------
 
-run_rping() { t_rping "$1" -C 30 -S 4000 -V; }
+run_rping() { t_run_rping_pair "$1" -C 30 -S 4000 -V; }
 
 # ucmatose always listens on port 7471.
 run_ucmatose() {
-	t_pair 7471 ucmatose -b "$B4" "$@" -- ucmatose -s "$B4" "$@"
+	t_run_pair 7471 ucmatose -b "$B4" "$@" -- ucmatose -s "$B4" "$@"
 }
 
 # run_stream PROGRAM ARGS...: run a server and a client; the server exits when the connection ends
 run_stream() {
 	local prog=$1
 	shift
-	t_port
-	t_pair "$PORT" "$prog" -b "$B4" -p "$PORT" "$@" -- \
+	t_choose_port
+	t_run_pair "$PORT" "$prog" -b "$B4" -p "$PORT" "$@" -- \
 		"$prog" -s "$B4" -p "$PORT" "$@"
 }
 
 # check_rping_rejected: check that rping's client is rejected; the exit status of the server does
 # not matter
 check_rping_rejected() {
-	t_port
-	t_bg server b rping -s -a "$B4" -p "$PORT" -C 1
-	t_listens b "$PORT"
-	t_refuses "RDMA_CM_EVENT_REJECTED, error -1(04|11)" on a timeout 30 rping -c -a "$B4" -p "$PORT" -C 1
+	t_choose_port
+	t_start server b rping -s -a "$B4" -p "$PORT" -C 1
+	t_wait_listener b "$PORT"
+	t_check_fails_with "RDMA_CM_EVENT_REJECTED, error -1(04|11)" on a timeout 30 rping -c -a "$B4" -p "$PORT" -C 1
 }
 
 # run_verbs CASE...: run cases of the program verbs, which verifies every byte
@@ -101,16 +101,16 @@ run_captured() {
 	t_defer rm -rf "$tmp"
 	pcap=$tmp/siw.pcap
 	command -v tshark >/dev/null || t_skip "program tshark not found"
-	t_capture b "$pcap"
+	t_start_capture b "$pcap"
 	"$@"
-	t_capture_end b
+	t_end_capture b
 	"$pcap_check" --facts "$pcap" >"$T_CASE/facts" || echo "pcap-check reports faults"
 	cat "$T_CASE/facts"
 	t_check "pcap-check prints counts" test -s "$T_CASE/facts"
 }
 
-# has NAME TEST NUMBER: compare a count that pcap-check has printed
-has() {
+# check_count NAME TEST NUMBER: compare a count that pcap-check has printed
+check_count() {
 	local n
 	n=$(awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$T_CASE/facts")
 	t_check "$1 $2 $3 (it is $n)" test "$n" "$2" "$3"
@@ -123,8 +123,8 @@ print_field() {
 		sed -n '1 { s/^False$/0/; s/^True$/1/; p }'
 }
 
-# check_same WHAT GOT WANTED: check that GOT equals WANTED
-check_same() { t_check "$1 is '$3' (got '$2')" test "$2" = "$3"; }
+# check_equal WHAT GOT WANTED: check that GOT equals WANTED
+check_equal() { t_check "$1 is '$3' (got '$2')" test "$2" = "$3"; }
 
 # Print layer, error type, error code and header control bits of the first Terminate
 print_terminate() {
@@ -134,11 +134,11 @@ print_terminate() {
 
 check_crc_use() {
 	run_captured run_rping "$B4"
-	has fpdus -gt 100
-	check_same "flag C of the Reply" "$(print_field iwarp_mpa.rep iwarp_mpa.crc_flag)" "$1"
-	has "$([ "$1" = 1 ] && echo tshark_good_crcs || echo tshark_unused_crcs)" -eq \
+	check_count fpdus -gt 100
+	check_equal "flag C of the Reply" "$(print_field iwarp_mpa.rep iwarp_mpa.crc_flag)" "$1"
+	check_count "$([ "$1" = 1 ] && echo tshark_good_crcs || echo tshark_unused_crcs)" -eq \
 		"$(awk '$1 == "fpdus" { print $2 }' "$T_CASE/facts")"
-	has tshark_bad_crcs -eq 0
+	check_count tshark_bad_crcs -eq 0
 }
 
 # Cases -----------------------------------------------------------------------
@@ -168,27 +168,27 @@ define_programs() {
 # and siw is the responder in all these cases. Some cases test both directions, so siw also sends.
 define_perftests() {
 	local words=$1 n
-	n=$(t_iters 500)
-	t_case "$words: ib_send_bw, 4 KiB" "" t_perftest ib_send_bw -s 4096 -n "$n" -r 512
-	t_case "$words: ib_send_bw, 1 MiB" "" t_perftest ib_send_bw -s 1048576 -n 10 -r 64 -t 16
-	t_case "$words: ib_send_bw, both directions" "" t_perftest ib_send_bw -b -s 4096 -n "$n" -r 512
-	t_case "$words: ib_write_bw, 64 KiB" "" t_perftest ib_write_bw -s 65536 -n "$n"
-	t_case "$words: ib_write_bw, batches of 16" "" t_perftest ib_write_bw -s 64 -l 16 -n 320
-	t_case "$words: ib_write_bw, both directions" "" t_perftest ib_write_bw -b -s 65536 -n "$n"
-	t_case "$words: ib_read_bw, 64 KiB" "" t_perftest ib_read_bw -s 65536 -n "$n"
-	t_case "$words: ib_read_bw, both directions" "" t_perftest ib_read_bw -b -s 4096 -n "$n"
+	n=$(t_scale_rounds 500)
+	t_case "$words: ib_send_bw, 4 KiB" "" t_run_perftest ib_send_bw -s 4096 -n "$n" -r 512
+	t_case "$words: ib_send_bw, 1 MiB" "" t_run_perftest ib_send_bw -s 1048576 -n 10 -r 64 -t 16
+	t_case "$words: ib_send_bw, both directions" "" t_run_perftest ib_send_bw -b -s 4096 -n "$n" -r 512
+	t_case "$words: ib_write_bw, 64 KiB" "" t_run_perftest ib_write_bw -s 65536 -n "$n"
+	t_case "$words: ib_write_bw, batches of 16" "" t_run_perftest ib_write_bw -s 64 -l 16 -n 320
+	t_case "$words: ib_write_bw, both directions" "" t_run_perftest ib_write_bw -b -s 65536 -n "$n"
+	t_case "$words: ib_read_bw, 64 KiB" "" t_run_perftest ib_read_bw -s 65536 -n "$n"
+	t_case "$words: ib_read_bw, both directions" "" t_run_perftest ib_read_bw -b -s 4096 -n "$n"
 }
 
 measure_latencies() {
 	local n
-	n=$(t_iters 500)
-	t_case "$1: ib_send_lat" "" t_perftest ib_send_lat -s 64 -n "$n"
-	t_case "$1: ib_write_lat" "" t_perftest ib_write_lat -s 64 -n "$n"
-	t_case "$1: ib_read_lat" "" t_perftest ib_read_lat -s 64 -n "$n"
+	n=$(t_scale_rounds 500)
+	t_case "$1: ib_send_lat" "" t_run_perftest ib_send_lat -s 64 -n "$n"
+	t_case "$1: ib_write_lat" "" t_run_perftest ib_write_lat -s 64 -n "$n"
+	t_case "$1: ib_read_lat" "" t_run_perftest ib_read_lat -s 64 -n "$n"
 }
 
-# define_verified WORDS NAME...: define cases with the program verbs
-define_verified() {
+# define_verbs_cases WORDS NAME...: define cases with the program verbs
+define_verbs_cases() {
 	local words=$1 name
 	shift
 	for name; do
@@ -197,19 +197,19 @@ define_verified() {
 }
 
 # If its peer uses revision 1, siw reports to programs that it supports no Reads.
-revision_1() {
+siw_of_revision_1_reports_no_reads() {
 	change_setting revision 1
-	run_captured t_perftest ib_write_bw -s 4096 -n 50
-	has connections -gt 0
-	has tshark_revision_2_warnings -eq 0
+	run_captured t_run_perftest ib_write_bw -s 4096 -n 50
+	check_count connections -gt 0
+	check_count tshark_revision_2_warnings -eq 0
 }
 
 # RFC 6581 10: a responder of revision 1 closes the connection after a Request of revision 2. The
 # initiator MAY retry with revision 1; siw does not.
-no_retry_of_siw() {
+siw_does_not_retry_with_revision_1() {
 	change_setting revision 1
 	run_captured check_rping_rejected
-	has start_up_frames -eq 1
+	check_count start_up_frames -eq 1
 }
 
 # check_rtr VALUE OPCODE: the initiator sends the ready-to-receive message as FPDU with OPCODE. Do
@@ -217,8 +217,8 @@ no_retry_of_siw() {
 check_rtr() {
 	change_setting rtr "$1"
 	run_captured run_rping "$B4"
-	check_same "the sender of the first FPDU" "$(print_field iwarp_mpa.fpdu ip.src)" 10.9.1.1
-	check_same "the opcode of the first FPDU" "$(print_field iwarp_mpa.fpdu iwarp_rdma.opcode)" "$2"
+	check_equal "the sender of the first FPDU" "$(print_field iwarp_mpa.fpdu ip.src)" 10.9.1.1
+	check_equal "the opcode of the first FPDU" "$(print_field iwarp_mpa.fpdu iwarp_rdma.opcode)" "$2"
 }
 
 # Run ucmatose so that its server sends first, and its client sends nothing.
@@ -227,43 +227,43 @@ run_server_first() {
 }
 
 # A responder must not send before the initiator has sent an FPDU, but siw does.
-siw_sends_early() {
+siw_responder_sends_before_fpdu() {
 	change_setting rtr none
 	run_captured run_server_first
-	check_same "the sender of the first FPDU" "$(print_field iwarp_mpa.fpdu ip.src)" "$B4"
+	check_equal "the sender of the first FPDU" "$(print_field iwarp_mpa.fpdu ip.src)" "$B4"
 }
 
 is_connected() { [ -n "$(on b ss -Htn 'sport = :7471')" ]; }
 
-let_both_wait() {
-	t_bg server b ucmatose -b "$B4" -c 1 -C 10 -S 1000
-	t_listens b 7471
-	t_bg client a ucmatose -s "$B4" -c 1 -C 10 -S 1000
-	t_until "$T_TIME" is_connected || t_fail "the client has not connected"
+run_ends_that_both_wait() {
+	t_start server b ucmatose -b "$B4" -c 1 -C 10 -S 1000
+	t_wait_listener b 7471
+	t_start client a ucmatose -s "$B4" -c 1 -C 10 -S 1000
+	t_wait_until "$T_TIME" is_connected || t_fail "the client has not connected"
 	sleep 5
-	t_check "the client waits" t_alive client
-	t_check "the server waits" t_alive server
+	t_check "the client waits" t_is_alive client
+	t_check "the server waits" t_is_alive server
 }
 
-nothing_sent_before_fpdu() {
-	run_captured let_both_wait
-	has start_up_frames -eq 2
-	has fpdus -eq 0
+responder_sends_nothing_before_fpdu() {
+	run_captured run_ends_that_both_wait
+	check_count start_up_frames -eq 2
+	check_count fpdus -eq 0
 }
 
 siw_refuses_markers() {
 	change_setting markers 1
 	run_captured check_rping_rejected
-	check_same "flag M of the Request" "$(print_field iwarp_mpa.req iwarp_mpa.marker_flag)" 1
-	check_same "flag R of the Reply" "$(print_field iwarp_mpa.rep iwarp_mpa.rej_flag)" 1
+	check_equal "flag M of the Request" "$(print_field iwarp_mpa.req iwarp_mpa.marker_flag)" 1
+	check_equal "flag R of the Reply" "$(print_field iwarp_mpa.rep iwarp_mpa.rej_flag)" 1
 }
 
-siw_leaves_at_markers() {
+siw_closes_if_reply_has_markers() {
 	change_setting markers 1
 	run_captured check_rping_rejected
-	check_same "flag M of the Reply" "$(print_field iwarp_mpa.rep iwarp_mpa.marker_flag)" 1
-	check_same "flag R of the Reply" "$(print_field iwarp_mpa.rep iwarp_mpa.rej_flag)" 0
-	has fpdus -eq 0
+	check_equal "flag M of the Reply" "$(print_field iwarp_mpa.rep iwarp_mpa.marker_flag)" 1
+	check_equal "flag R of the Reply" "$(print_field iwarp_mpa.rep iwarp_mpa.rej_flag)" 0
+	check_count fpdus -eq 0
 }
 
 # The program ends one of its connections because a receive is missing. siw reports more errors than
@@ -272,25 +272,25 @@ run_missing_receive() { run_verbs remote_others_live || true; }
 
 check_missing_receive() {
 	run_captured run_missing_receive
-	check_same "the Terminate" "$(print_terminate)" "$1"
+	check_equal "the Terminate" "$(print_terminate)" "$1"
 }
 
 check_pad() {
 	run_captured run_verbs send_sizes
-	has against_the_rfc "$@"
+	check_count against_the_rfc "$@"
 }
 
 # If an empty Read Request arrives while siw still responds to another one, siw sends data in
 # response to the empty one, too, which the device must refuse.
 siw_answers_empty_read_wrongly() {
-	t_refused run_verbs empty_read_after_long
+	t_check_fails run_verbs empty_read_after_long
 	t_check "rnic_sw ends the connection with end_ddp_tagged_bounds" \
-		test "$(t_counter iwi end_ddp_tagged_bounds)" -gt 0
+		test "$(t_print_counter iwi end_ddp_tagged_bounds)" -gt 0
 }
 
 modprobe -q siw || t_skip_all "siw is not available in this kernel (CONFIG_RDMA_SIW)"
-VERBS=$(t_prog verbs) || t_skip_all "program verbs is not built (make)"
-set_lock_proving 0
+VERBS=$(t_find_program verbs) || t_skip_all "program verbs is not built (make)"
+enable_lock_proving 0
 
 create_hosts exclusive
 set_siw_role b
@@ -300,24 +300,26 @@ measure_latencies "rnic_sw to siw, CRC"
 change_setting crc 0
 define_perftests "rnic_sw to siw, no CRC"
 change_setting crc 1
-t_case "rnic_sw to siw, revision 1" "MPA2-7" revision_1
+t_case "rnic_sw to siw, revision 1" "MPA2-7" siw_of_revision_1_reports_no_reads
 t_case "rnic_sw to siw, ready-to-receive: write" "MPA2-49" check_rtr write 0x00
 t_case "rnic_sw to siw, ready-to-receive: read" "MPA2-49" check_rtr read 0x01
 t_case "rnic_sw to siw, ready-to-receive: none" "" check_rtr none 0x03
 t_case "rnic_sw to siw, the server sends first" "" run_server_first
-t_case "siw as a responder sends first, against RFC 5044 7.1.2 (4)" "" siw_sends_early
+t_case "siw as a responder sends first, against RFC 5044 7.1.2 (4)" "" \
+	siw_responder_sends_before_fpdu
 t_case "siw rejects a Request with markers, against RFC 5044 4.3" "" siw_refuses_markers
 set_siw_role a
 define_programs "siw to rnic_sw"
-t_case "siw to rnic_sw of revision 1: rnic_sw closes" "MPA2-66" no_retry_of_siw
-t_case "siw to rnic_sw: siw offers no ready-to-receive, so the server must wait" "MPA-113" nothing_sent_before_fpdu
-t_case "siw closes after a Reply with markers, against RFC 5044 4.3" "" siw_leaves_at_markers
-t_undo
+t_case "siw to rnic_sw of revision 1: rnic_sw closes" "MPA2-66" siw_does_not_retry_with_revision_1
+t_case "siw to rnic_sw: siw offers no ready-to-receive, so the server must wait" "MPA-113" responder_sends_nothing_before_fpdu
+t_case "siw closes after a Reply with markers, against RFC 5044 4.3" "" \
+	siw_closes_if_reply_has_markers
+t_run_deferred
 
 create_hosts shared
 set_siw_role b
 # shellcheck disable=SC2086	# to be split into words
-define_verified "rnic_sw to siw" $data zero_length
+define_verbs_cases "rnic_sw to siw" $data zero_length
 t_case "PAD sent to siw is zero" "MPA-17" check_pad -eq 0
 t_case "siw's Terminate has misplaced layer, type and bits M, D, R, against RFC 5040 4.8" "" \
 	check_missing_receive 21020300
@@ -325,10 +327,10 @@ t_case "siw answers an empty Read with data, against RFC 5040 5.2.1" "" siw_answ
 set_siw_role a
 # write_offsets instead of zero_length, because siw completes a Send before a Read posted earlier
 # shellcheck disable=SC2086	# to be split into words
-define_verified "siw to rnic_sw" $data write_offsets
+define_verbs_cases "siw to rnic_sw" $data write_offsets
 t_case "siw's PAD is not zero, against RFC 5044 4.1" "" check_pad -gt 0
 t_case "Terminate sent to siw" "RDMAP-36 RDMAP-37" check_missing_receive 1202c000
-t_undo
+t_run_deferred
 modprobe -qr siw
-set_lock_proving 1
-t_end
+enable_lock_proving 1
+t_print_summary

@@ -15,8 +15,8 @@ print_key() { printf '0x'; printf "$2 %s" "$1" | sha512sum | head -c $((2 * $1))
 # the lower half of the first sequence number, which has 64 bits
 FIRST=0
 
-# add_sa MODE SPI FROM TO ALGORITHM...: add one security association on both hosts
-add_sa() {
+# add_security_association MODE SPI FROM TO ALGORITHM...: add one security association on both hosts
+add_security_association() {
 	local mode=$1 spi=$2 from=$3 to=$4 ns word words=()
 	shift 4
 	for word in "$@"; do
@@ -32,12 +32,12 @@ add_sa() {
 	done
 }
 
-# add_sas MODE SPI ALGORITHM...: add associations for both directions
-add_sas() {
-	add_sa "$1" "$2" "$A4" "$B4" "${@:3}" && add_sa "$1" $(($2 + 1)) "$B4" "$A4" "${@:3}"
+# add_security_associations MODE SPI ALGORITHM...: add associations for both directions
+add_security_associations() {
+	add_security_association "$1" "$2" "$A4" "$B4" "${@:3}" && add_security_association "$1" $(($2 + 1)) "$B4" "$A4" "${@:3}"
 }
 
-flush_sas() {
+flush_security_associations() {
 	ip -n "$NS_A" xfrm state flush
 	ip -n "$NS_B" xfrm state flush
 }
@@ -84,13 +84,13 @@ replay_packets() {
 
 # require_esp MODE ALGORITHM...: require ESP between the hosts from now on
 require_esp() {
-	if ! add_sas "$1" 0x1001 "${@:2}" 2>"$T_CASE/keys.err"; then
+	if ! add_security_associations "$1" 0x1001 "${@:2}" 2>"$T_CASE/keys.err"; then
 		cat "$T_CASE/keys.err"
 		is_esp_missing "$T_CASE/keys.err" ||
 			t_fail "cannot add security associations, see the message above"
 		t_skip "this kernel lacks ESP or the algorithm"
 	fi
-	t_defer flush_sas
+	t_defer flush_security_associations
 	add_policy "$NS_A" out "$A4" "$B4" "$1"
 	add_policy "$NS_A" in "$B4" "$A4" "$1"
 	add_policy "$NS_B" out "$B4" "$A4" "$1"
@@ -116,20 +116,20 @@ check_only_esp() {
 run_traffic() {
 	local size
 	for size in 64 1408 65535; do
-		t_rping "$B4" -C 5 -S $size -V
+		t_run_rping_pair "$B4" -C 5 -S $size -V
 	done
-	t_port
-	t_pair "$PORT" rstream -b "$B4" -p "$PORT" -I 10 -C 5 -T v -- \
+	t_choose_port
+	t_run_pair "$PORT" rstream -b "$B4" -p "$PORT" -I 10 -C 5 -T v -- \
 		rstream -s "$B4" -p "$PORT" -I 10 -C 5 -T v
 }
 
 traffic_is_protected() {
 	require_esp "$@"
-	t_capture a "$T_CASE/sent-by-a.pcap"
-	t_capture b "$T_CASE/sent-by-b.pcap"
+	t_start_capture a "$T_CASE/sent-by-a.pcap"
+	t_start_capture b "$T_CASE/sent-by-b.pcap"
 	run_traffic
-	t_capture_end a
-	t_capture_end b
+	t_end_capture a
+	t_end_capture b
 	check_only_esp a "$A4"
 	check_only_esp b "$B4"
 }
@@ -138,7 +138,7 @@ traffic_is_protected() {
 count_wrapped_sas() { ip -n "$1" -s xfrm state | grep -c 'seq-hi 0x1' || :; }
 
 # Packets carry only the lower half of the sequence number, so both ends must track the upper half
-sequence_numbers_wrap() {
+extended_sequence_numbers_wrap() {
 	FIRST=$((0xffffffc0))
 	require_esp "$@"
 	run_traffic
@@ -159,59 +159,59 @@ has_dropped_all() {
 replayed_packets_are_dropped() {
 	local window failed
 	require_esp "$@"
-	t_capture a "$T_CASE/sent-by-a.pcap"
-	t_rping "$B4" -C 10 -S 1000 -V
-	t_capture_end a
+	t_start_capture a "$T_CASE/sent-by-a.pcap"
+	t_run_rping_pair "$B4" -C 10 -S 1000 -V
+	t_end_capture a
 	window=$(print_dropped "$NS_B" replay) failed=$(print_dropped "$NS_B" failed)
 	replay_packets "$T_CASE/sent-by-a.pcap"
-	t_until 20 has_dropped_all $((window + 20)) $((failed + 1)) ||
+	t_wait_until 20 has_dropped_all $((window + 20)) $((failed + 1)) ||
 		echo "not all packets were dropped"
 	ip -n "$NS_B" -s xfrm state
 	t_check "all replayed packets are dropped" \
 		[ "$(print_dropped "$NS_B" replay)" -ge $((window + 20)) ]
 	t_check "the modified packet is dropped" [ "$(print_dropped "$NS_B" failed)" -eq $((failed + 1)) ]
-	t_rping "$B4" -C 5 -V
+	t_run_rping_pair "$B4" -C 5 -V
 }
 
-print_rounds() { t_counter "$A_DEV" rx_sends; }
+print_rounds() { t_print_counter "$A_DEV" rx_sends; }
 has_more_rounds() { [ "$(print_rounds)" -gt "$1" ]; }
 
 # signal_if_idle HOW SIGNAL: if HOW is idle, stop or continue the client while the keys change
 signal_if_idle() { [ "$1" = busy ] || t_signal client "$2"; }
 
-# rekey idle|busy MODE ALGORITHM...: delete all associations and add new ones, twice
-rekey() {
+# replace_keys_twice idle|busy MODE ALGORITHM...: delete all associations and add new ones, twice
+replace_keys_twice() {
 	local how=$1 before spi
 	shift
 	require_esp "$@"
-	t_port
-	t_bg server b rping -s -a "$B4" -p "$PORT" -V -S 3000
-	t_listens b "$PORT"
-	t_bg client a rping -c -a "$B4" -p "$PORT" -V -S 3000
+	t_choose_port
+	t_start server b rping -s -a "$B4" -p "$PORT" -V -S 3000
+	t_wait_listener b "$PORT"
+	t_start client a rping -c -a "$B4" -p "$PORT" -V -S 3000
 	before=$(print_rounds)
-	t_until 40 has_more_rounds $((before + 20))
+	t_wait_until 40 has_more_rounds $((before + 20))
 	for spi in 0x2001 0x3001; do
 		signal_if_idle "$how" STOP
 		[ "$how" = busy ] || sleep 1
-		flush_sas
+		flush_security_associations
 		sleep 1
 		before=$(print_rounds)
 		sleep 3
 		t_check "no traffic without keys" [ "$(print_rounds)" -eq "$before" ]
-		t_check "the client still runs" t_alive client
-		add_sas "$1" $spi "${@:2}"
+		t_check "the client still runs" t_is_alive client
+		add_security_associations "$1" $spi "${@:2}"
 		signal_if_idle "$how" CONT
-		t_check "traffic continues with new keys" t_until 40 has_more_rounds $((before + 20))
+		t_check "traffic continues with new keys" t_wait_until 40 has_more_rounds $((before + 20))
 	done
-	t_check "only one connection was made" [ "$(t_counter "$A_DEV" connects)" -eq "$CONNECTS" ]
+	t_check "only one connection was made" [ "$(t_print_counter "$A_DEV" connects)" -eq "$CONNECTS" ]
 }
 
 connection_survives_rekey() {
-	CONNECTS=$(($(t_counter "$A_DEV" connects) + 1))
-	rekey "$@"
+	CONNECTS=$(($(t_print_counter "$A_DEV" connects) + 1))
+	replace_keys_twice "$@"
 }
 
-two_hosts
+create_two_hosts
 command -v tcpdump >/dev/null || t_skip_all "program tcpdump not found"
 SERVICE="DDP-137 RDMAP-192"
 DELETED="DDP-142 RDMAP-195 MPA-147 SEC-9 SEC-51"
@@ -219,11 +219,12 @@ t_case "ESP in transport mode, AES-GCM" "$SERVICE" traffic_is_protected transpor
 t_case "ESP in tunnel mode, AES-GCM" "$SERVICE DDP-140 RDMAP-193" traffic_is_protected tunnel "${GCM[@]}"
 t_case "ESP in tunnel mode, AES-CBC with HMAC" "$SERVICE DDP-140 RDMAP-193" \
 	traffic_is_protected tunnel "${CBC[@]}"
-t_case "sequence numbers go beyond 32 bits" "SEC-47" sequence_numbers_wrap transport "${GCM[@]}"
+t_case "sequence numbers go beyond 32 bits" "SEC-47" extended_sequence_numbers_wrap transport \
+	"${GCM[@]}"
 t_case "replayed and modified packets are dropped" "DDP-136 DDP-139 RDMAP-192 SEC-46" \
 	replayed_packets_are_dropped tunnel "${GCM[@]}"
 t_case "associations deleted and replaced under traffic" "$DELETED" \
 	connection_survives_rekey busy transport "${GCM[@]}"
 t_case "associations deleted and replaced while idle" "$DELETED MPA-146" \
 	connection_survives_rekey idle tunnel "${GCM[@]}"
-t_end
+t_print_summary

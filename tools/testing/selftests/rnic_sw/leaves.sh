@@ -10,10 +10,10 @@ is_connect_pending() { ss -tnH state syn-sent | grep -q 10.9.0.7; }
 # start_pending_connect: connect to a host that does not exist. With a static neighbour entry the
 # kernel sends a SYN, and the connect stays pending.
 start_pending_connect() {
-	one_device
+	create_one_device
 	ip neigh add 10.9.0.7 lladdr 02:00:00:00:00:07 dev t0
-	t_bg caller a rping -c -C 1 -a 10.9.0.7 -p 7
-	t_check "a SYN is sent" t_until "$T_TIME" is_connect_pending
+	t_start caller a rping -c -C 1 -a 10.9.0.7 -p 7
+	t_check "a SYN is sent" t_wait_until "$T_TIME" is_connect_pending
 }
 
 has_tcp_connection() { ss -tnH state established "sport = :$PORT" | grep -q .; }
@@ -21,59 +21,59 @@ has_tcp_connection() { ss -tnH state established "sport = :$PORT" | grep -q .; }
 # start_silent_peer DATA: connect a raw TCP client to a listening program; the client sends DATA and
 # then nothing
 start_silent_peer() {
-	one_device
-	t_port
-	t_bg server a rping -s -a 10.9.0.1 -p "$PORT"
-	t_listens a "$PORT"
+	create_one_device
+	t_choose_port
+	t_start server a rping -s -a 10.9.0.1 -p "$PORT"
+	t_wait_listener a "$PORT"
 	called=$SECONDS
-	t_bg stranger a bash -c \
+	t_start stranger a bash -c \
 		"exec 3<>/dev/tcp/10.9.0.1/$PORT; printf '$1' >&3; exec sleep $T_TIME"
-	t_check "the raw client is connected" t_until "$T_TIME" has_tcp_connection
+	t_check "the raw client is connected" t_wait_until "$T_TIME" has_tcp_connection
 }
 
-# check_prompt COMMAND...: check that COMMAND does not wait for the end of a pending connect, which
-# the driver gives up after 30 s and TCP after about two minutes. COMMAND runs in the background,
-# because no signal ends it while the kernel waits for references to an interface.
-check_prompt() {
+# check_command_ends_soon COMMAND...: check that COMMAND does not wait for the end of a pending
+# connect, which the driver gives up after 30 s and TCP after about two minutes. COMMAND runs in the
+# background, because no signal ends it while the kernel waits for references to an interface.
+check_command_ends_soon() {
 	local pid
 	"$@" &
 	pid=$!
-	t_check "$* ends within 15 s" t_until 15 t_gone "$pid"
+	t_check "$* ends within 15 s" t_wait_until 15 t_has_exited "$pid"
 	wait "$pid"
 }
 
-delete_during_connect() {
+device_deletion_ends_pending_connect() {
 	start_pending_connect
-	check_prompt rdma link del iw0
-	t_check "the connecting program exits" t_until 20 t_ended caller
+	check_command_ends_soon rdma link del iw0
+	t_check "the connecting program exits" t_wait_until 20 t_has_ended caller
 }
 
-delete_with_silent_peer() {
+device_deletion_ends_silent_peer() {
 	start_silent_peer "$1"
-	check_prompt rdma link del iw0
+	check_command_ends_soon rdma link del iw0
 	# The driver gives a peer 10 s for its Request, counted from $called. The removal must not
 	# wait for that.
 	t_check "the driver does not wait for the Request ($((SECONDS - called)) s)" \
 		[ $((SECONDS - called)) -lt 10 ]
-	t_check "the server exits" t_until 20 t_ended server
+	t_check "the server exits" t_wait_until 20 t_has_ended server
 	t_kill stranger
 }
 
 # A program that has a QP keeps the module loaded, because of its doorbell file, but not the device.
-unload_during_connect() {
+module_unload_ends_pending_connect() {
 	start_pending_connect
 	t_defer modprobe rnic_sw
-	t_refused timeout 15 modprobe -r rnic_sw
-	check_prompt rdma link del iw0
-	t_check "the connecting program exits" t_until 20 t_ended caller
-	check_prompt modprobe -r rnic_sw
+	t_check_fails timeout 15 modprobe -r rnic_sw
+	check_command_ends_soon rdma link del iw0
+	t_check "the connecting program exits" t_wait_until 20 t_has_ended caller
+	check_command_ends_soon modprobe -r rnic_sw
 }
 
 # has_traffic: check that Sends arrive
-has_traffic() { [ "$(t_counter iw7 rx_sends)" -gt 20 ]; }
+has_traffic() { [ "$(t_print_counter iw7 rx_sends)" -gt 20 ]; }
 
 # The kernel deletes a bond only when all references to it are dropped.
-bond_deleted() {
+bond_deletion_is_not_delayed() {
 	modprobe -q bonding || true
 	ip link add d7 type bond mode active-backup || t_skip "this kernel has no bonding"
 	t_defer ip link del d7
@@ -83,18 +83,18 @@ bond_deleted() {
 	ip addr add 10.9.7.1/24 dev d7
 	ip link set d7 up
 	t_new_device iw7 d7
-	t_port
-	t_bg server b rping -s -a 10.9.7.1 -p "$PORT"
-	t_listens b "$PORT"
-	t_bg client a rping -c -a 10.9.7.1 -p "$PORT"
-	t_check "there is traffic" t_until "$T_TIME" has_traffic
-	check_prompt ip link del d7
-	t_check "the device is removed" t_until 20 test ! -e /sys/class/infiniband/iw7
-	t_check "the client exits" t_until 20 t_ended client
-	t_check "the server exits" t_until 20 t_ended server
+	t_choose_port
+	t_start server b rping -s -a 10.9.7.1 -p "$PORT"
+	t_wait_listener b "$PORT"
+	t_start client a rping -c -a 10.9.7.1 -p "$PORT"
+	t_check "there is traffic" t_wait_until "$T_TIME" has_traffic
+	check_command_ends_soon ip link del d7
+	t_check "the device is removed" t_wait_until 20 test ! -e /sys/class/infiniband/iw7
+	t_check "the client exits" t_wait_until 20 t_has_ended client
+	t_check "the server exits" t_wait_until 20 t_has_ended server
 }
 
-no_address() {
+device_without_address_can_be_deleted() {
 	ip link add d7 type dummy
 	t_defer ip link del d7
 	ip link set d7 addrgenmode none
@@ -104,15 +104,16 @@ no_address() {
 	ibv_devinfo -d iw7 | tee "$T_CASE/devinfo"
 	grep -q 'state:.*PORT_ACTIVE' "$T_CASE/devinfo"
 	rdma link del iw7
-	check_prompt ip link del d7
+	check_command_ends_soon ip link del d7
 }
 
-t_case "rdma link del during a pending connect" "" delete_during_connect
-t_case "rdma link del with a silent connection" "" delete_with_silent_peer ''
-t_case "rdma link del during an incomplete MPA Request" "" delete_with_silent_peer 'MPA ID Req Fra'
+t_case "rdma link del during a pending connect" "" device_deletion_ends_pending_connect
+t_case "rdma link del with a silent connection" "" device_deletion_ends_silent_peer ''
+t_case "rdma link del during an incomplete MPA Request" "" device_deletion_ends_silent_peer \
+	'MPA ID Req Fra'
 t_case "rdma link del after an MPA Request" "" \
-	delete_with_silent_peer 'MPA ID Req Frame\x00\x01\x00\x00'
-t_case "module unloaded during a pending connect" "" unload_during_connect
-t_case "bond deleted under traffic" "" bond_deleted
-t_case "interface without addresses deleted" "" no_address
-t_end
+	device_deletion_ends_silent_peer 'MPA ID Req Frame\x00\x01\x00\x00'
+t_case "module unloaded during a pending connect" "" module_unload_ends_pending_connect
+t_case "bond deleted under traffic" "" bond_deletion_is_not_delayed
+t_case "interface without addresses deleted" "" device_without_address_can_be_deleted
+t_print_summary

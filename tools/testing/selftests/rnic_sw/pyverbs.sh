@@ -20,8 +20,8 @@ if [ -n "${T_RDMA_CORE:-}" ]; then
 fi
 readonly ours
 
-# set_reason "TEST: WHY": set $reason to the known reason why TEST was skipped
-set_reason() {
+# set_known_skip_reason "TEST: WHY": set $reason to the known reason why TEST was skipped
+set_known_skip_reason() {
 	case $1 in
 	test_mlx5_* | test_efa*)
 		reason="another vendor's device" ;;
@@ -63,7 +63,7 @@ set_reason() {
 	esac
 }
 
-unpack() {
+unpack_tests_or_skip() {
 	command -v gunzip >/dev/null && $python -c 'import pyverbs.cmid' && [ -d "$tests" ] ||
 		t_skip "rdma-core's tests not found (package python3-pyverbs)"
 	mkdir "$T_CASE/tests"
@@ -82,22 +82,22 @@ run_tests() {
 	grep -P '^(ok|skip|error)\t' "$T_CASE/stdout" >"$T_CASE/out"
 }
 
-run_all() {
-	unpack
+run_all_tests() {
+	unpack_tests_or_skip
 	run_tests
 	cp "$T_CASE/out" "$T_LOG/pyverbs.out"
 }
 
 tests_for_rdma_core_pass() {
 	[ -d "$ours" ] || t_skip "packaging/rdma-core/tests not found"
-	unpack
+	unpack_tests_or_skip
 	cp "$ours/test_iwarp.py" "$T_CASE/tests"
 	run_tests test_iwarp
 	cat "$T_CASE/out"
 	t_check "all tests of test_iwarp.py were run" [ "$(wc -l <"$T_CASE/out")" -eq \
 		"$(grep -c '^    def test_' "$ours/test_iwarp.py")" ]
 	# older releases of pyverbs, and older kernels, have no completion counters
-	t_check "all tests of test_iwarp.py pass" t_refused \
+	t_check "all tests of test_iwarp.py pass" t_check_fails \
 		grep -vP '^ok\t|^skip\t.*_comp_cntrs\t' "$T_CASE/out"
 }
 
@@ -111,7 +111,7 @@ no_test_fails() {
 skips_have_known_reasons() {
 	local test why reason unknown=0
 	while IFS=$'\t' read -r _ test why; do
-		if set_reason "$test: $why"; then
+		if set_known_skip_reason "$test: $why"; then
 			echo "$reason"
 		else
 			echo "$test: $why" >&2
@@ -132,7 +132,7 @@ print_documented_number() {
 		$1 == what && col > 1 { print $col }' "$page"
 }
 
-numbers_match_page() {
+results_match_page() {
 	local number what all wrong=0
 	[ -e "$page" ] || t_skip "tools/testing/pyverbs.rst not found"
 	all=$(wc -l <"$T_LOG/pyverbs.out")
@@ -154,7 +154,7 @@ numbers_match_page() {
 huge_pages() {
 	local at=/proc/sys/vm/nr_hugepages before module
 	[ -e $at ] || t_skip "huge pages are not available in this kernel (CONFIG_HUGETLBFS)"
-	unpack
+	unpack_tests_or_skip
 	read -r before <$at
 	t_defer eval "echo $before >$at"
 	echo 16 >$at
@@ -165,7 +165,7 @@ huge_pages() {
 	done >"$T_CASE/huge"
 	cat "$T_CASE/huge"
 	t_check "at least three tests need huge pages" [ "$(wc -l <"$T_CASE/huge")" -ge 3 ]
-	t_check "all of them pass, except those for datagrams and XRC" t_refused \
+	t_check "all of them pass, except those for datagrams and XRC" t_check_fails \
 		grep -vP '^ok\t|^skip\t.*_(ud|xrc)_' "$T_CASE/huge"
 }
 
@@ -173,11 +173,11 @@ huge_pages() {
 # that expect InfiniBand may fail. The tests compare the peer's memory as soon as a Write has
 # completed. Over TCP, with one CPU, the data have arrived by then, except sometimes if the peer's
 # memory has to be paged in.
-run_unchanged() {
+run_tests_without_changes() {
 	local ran name early=0 wrong=0
 	[ -z "${T_LLP:-}" ] && [ "$(nproc)" -eq 1 ] ||
 		t_skip "without changes the tests pass only over TCP and with one CPU"
-	unpack
+	unpack_tests_or_skip
 	timeout "$((T_TIME * 5))" $python "$T_CASE/tests/run_tests.py" -v --dev "$A_DEV" --port 1 --gid 0 \
 		>"$T_CASE/stdout" 2>"$T_CASE/stderr" || true
 	tail -n 1 "$T_CASE/stderr"
@@ -209,15 +209,15 @@ check_unchanged_passes() {
 }
 
 rm -f "$T_LOG/pyverbs.out" "$T_LOG/pyverbs.reasons"
-one_device
-t_case "rdma-core's tests run to completion" "" run_all
+create_one_device
+t_case "rdma-core's tests run to completion" "" run_all_tests
 if [ -e "$T_LOG/pyverbs.out" ]; then
 	t_case "rdma-core's tests: no test fails" "" no_test_fails
 	t_case "rdma-core's tests: each skipped test has a known reason" "" skips_have_known_reasons
-	t_case "rdma-core's tests: the numbers in tools/testing/pyverbs.rst are right" "" numbers_match_page
+	t_case "rdma-core's tests: the numbers in tools/testing/pyverbs.rst are right" "" results_match_page
 	sed 's/^/#/' "$T_LOG/pyverbs.reasons"
 fi
 t_case "rdma-core's tests with huge pages" "" huge_pages
-t_case "rdma-core's tests by their own runner" "" run_unchanged
+t_case "rdma-core's tests by their own runner" "" run_tests_without_changes
 t_case "the tests for rdma-core's tree pass" "" tests_for_rdma_core_pass
-t_end
+t_print_summary

@@ -6,10 +6,10 @@
 
 # run_rping ADDRESS ROUNDS SIZE: run rping
 run_rping() {
-	t_rping "$1" -C "$2" -S "$3" -V
+	t_run_rping_pair "$1" -C "$2" -S "$3" -V
 }
 
-ping_sizes() {
+ping_with_many_sizes() {
 	local size
 	for size in 32 100 1000 1408 4096 8192 16384 65535; do
 		run_rping "$1" 5 $size
@@ -17,68 +17,68 @@ ping_sizes() {
 }
 
 # Run one persistent server, with clients one after the other and then eight at the same time.
-ping_persistent_server() {
+ping_persistent_server_by_many() {
 	local i before
-	t_port
+	t_choose_port
 	# T_TIME is the time limit of each of the 108 clients; the server runs longer
-	T_TIME=$((10 * T_TIME)) t_bg server b rping -s -P -a "$B4" -p "$PORT"
-	t_listens b "$PORT"
-	for i in $(seq "$(t_iters 100)"); do
-		t_call "$B4" -C 2
+	T_TIME=$((10 * T_TIME)) t_start server b rping -s -P -a "$B4" -p "$PORT"
+	t_wait_listener b "$PORT"
+	for i in $(seq "$(t_scale_rounds 100)"); do
+		t_run_rping_client "$B4" -C 2
 	done
-	before=$(t_counter "$B_DEV" accepts)
+	before=$(t_print_counter "$B_DEV" accepts)
 	for i in $(seq 8); do
-		t_bg "client$i" a rping -c -a "$B4" -p "$PORT" -C "$(t_iters 200)"
+		t_start "client$i" a rping -c -a "$B4" -p "$PORT" -C "$(t_scale_rounds 200)"
 		# wait, because rping's server loses a request if the next one arrives immediately
 		# after it
-		t_until "$T_TIME" t_has_accepted $((before + i)) ||
+		t_wait_until "$T_TIME" t_has_accepted $((before + i)) ||
 			t_fail "client $i is not connected"
 	done
 	for i in $(seq 8); do
 		t_wait_rping "client$i"
 	done
-	t_check "the server is alive" t_alive server
+	t_check "the server is alive" t_is_alive server
 }
 
-ping_wildcard() {
-	T_AT=$2 t_rping "$1" -C 5
+ping_wildcard_server() {
+	T_AT=$2 t_run_rping_pair "$1" -C 5
 }
 
-connect_without_listener() {
-	t_port
-	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" \
+connect_without_listener_is_rejected() {
+	t_choose_port
+	t_check_fails_with "RDMA_CM_EVENT_REJECTED, error -104" \
 		on a timeout 30 rping -c -a "$B4" -p "$PORT" -C 1
 }
 
 # ucmatose always listens on port 7471.
 run_ucmatose() {
-	t_pair 7471 ucmatose -b "$1" "${@:2}" -- ucmatose -s "$1" "${@:2}"
+	t_run_pair 7471 ucmatose -b "$1" "${@:2}" -- ucmatose -s "$1" "${@:2}"
 }
 
 run_rdma_client_server() {
-	t_port
-	t_pair "$PORT" rdma_server -s "$1" -p "$PORT" -- rdma_client -s "$1" -p "$PORT"
+	t_choose_port
+	t_run_pair "$PORT" rdma_server -s "$1" -p "$PORT" -- rdma_client -s "$1" -p "$PORT"
 }
 
 # Run cmtime; its server does not exit when the client is done.
 run_cmtime() {
 	local before
-	before=$(t_counter "$B_DEV" accepts)
-	t_port
-	t_bg server b cmtime -b "$B4" -p "$PORT" -c 50
-	t_listens b "$PORT"
-	t_bg client a cmtime -s "$B4" -p "$PORT" -c 50
+	before=$(t_print_counter "$B_DEV" accepts)
+	t_choose_port
+	t_start server b cmtime -b "$B4" -p "$PORT" -c 50
+	t_wait_listener b "$PORT"
+	t_start client a cmtime -s "$B4" -p "$PORT" -c 50
 	t_wait client
 	t_check "all 50 connections were accepted" \
-		test "$(t_counter "$B_DEV" accepts)" -ge $((before + 50))
+		test "$(t_print_counter "$B_DEV" accepts)" -ge $((before + 50))
 }
 
 # run_stream PROGRAM ARGS...: run a server and a client; the server exits when the connection ends
 run_stream() {
 	local prog=$1
 	shift
-	t_port
-	t_pair "$PORT" "$prog" -b "$B4" -p "$PORT" "$@" -- \
+	t_choose_port
+	t_run_pair "$PORT" "$prog" -b "$B4" -p "$PORT" "$@" -- \
 		"$prog" -s "$B4" -p "$PORT" "$@"
 }
 
@@ -99,35 +99,35 @@ run_stream_async() {
 
 # run_stream_ends TAG CLIENT-ARGS SERVER-ARGS: run rstream with different arguments at both ends
 run_stream_ends() {
-	t_port
+	t_choose_port
 	# shellcheck disable=SC2086	# to be split into words
-	t_both "$1" "$PORT" rstream -b "$B4" -p "$PORT" $3 -- rstream -s "$B4" -p "$PORT" $2
+	t_run_pair_with_tag "$1" "$PORT" rstream -b "$B4" -p "$PORT" $3 -- rstream -s "$B4" -p "$PORT" $2
 }
 
 run_stream_ipv6() {
-	t_port
-	t_pair "$PORT" rstream -b "$B6" -p "$PORT" -I 20 -C 20 -T v -- \
+	t_choose_port
+	t_run_pair "$PORT" rstream -b "$B6" -p "$PORT" -I 20 -C 20 -T v -- \
 		rstream -s "$B6" -p "$PORT" -I 20 -C 20 -T v
 }
 
 # Run rstream's fork server, which never exits and uses plain sockets on a second port.
 run_stream_fork() {
-	t_port
-	t_bg server b rstream -b "$B4" -p "$PORT" -I 10 -C 10 -T f
-	t_listens b "$PORT"
-	t_bg client a rstream -s "$B4" -p "$PORT" -I 10 -C 10 -T s
+	t_choose_port
+	t_start server b rstream -b "$B4" -p "$PORT" -I 10 -C 10 -T f
+	t_wait_listener b "$PORT"
+	t_start client a rstream -s "$B4" -p "$PORT" -I 10 -C 10 -T s
 	t_wait client
 }
 
 # Copy a file in /tmp: the server maps the file for writing, which the beds' 9P does not support.
-copy_file() {
+copy_file_with_rcopy() {
 	local dir
 	dir=$(mktemp -d)
 	t_defer rm -rf "$dir"
-	t_port
+	t_choose_port
 	head -c 5000001 /dev/urandom >"$dir/from"
-	t_bg server b rcopy -p "$PORT"
-	t_listens b "$PORT"
+	t_start server b rcopy -p "$PORT"
+	t_wait_listener b "$PORT"
 	on a timeout "$T_TIME" rcopy "$dir/from" "$B4:$dir/to" -p "$PORT"
 	cmp "$dir/from" "$dir/to"
 }
@@ -135,41 +135,41 @@ copy_file() {
 # Programs that use datagrams must fail, because iWARP has no datagrams.
 NO_QP="unable to create QP: Operation not supported"
 datagrams_are_refused() {
-	t_refuses "$NO_QP" on a timeout 60 udaddy -s "$B4" -b "$A4"
+	t_check_fails_with "$NO_QP" on a timeout 60 udaddy -s "$B4" -b "$A4"
 }
 
 multicast_is_refused() {
-	t_refuses "$NO_QP" on a timeout 60 mckey -m 239.1.1.1 -b "$A4"
+	t_check_fails_with "$NO_QP" on a timeout 60 mckey -m 239.1.1.1 -b "$A4"
 }
 
 # The RDMA core starts a wildcard listener on a device that is added later. If the port is already
 # in use on that device, adding the device must still succeed.
-device_added_while_port_in_use() {
-	t_port
-	t_bg everywhere a rping -s -P -a 0.0.0.0 -p "$PORT"
-	t_listens a "$PORT"
+device_can_be_added_if_port_is_in_use() {
+	t_choose_port
+	t_start everywhere a rping -s -P -a 0.0.0.0 -p "$PORT"
+	t_wait_listener a "$PORT"
 	on a rdma link del "$A_DEV"
-	t_bg other a python3 -c "import socket, time; s = socket.socket(); \
+	t_start other a python3 -c "import socket, time; s = socket.socket(); \
 		s.setsockopt(1, 2, 1); s.bind(('', $PORT)); s.listen(); time.sleep($T_TIME)"
-	t_listens a "$PORT"
-	t_link "$A_DEV" "$A_IF"
-	t_rping "$B4" -C 3
-	t_check "the wildcard listener still runs" t_alive everywhere
+	t_wait_listener a "$PORT"
+	t_create_device "$A_DEV" "$A_IF"
+	t_run_rping_pair "$B4" -C 3
+	t_check "the wildcard listener still runs" t_is_alive everywhere
 }
 
 define_common_cases() {
 	local n
-	n=$(t_iters 1000)
+	n=$(t_scale_rounds 1000)
 	t_case "$1: rping, $n rounds, IPv4" "" run_rping "$B4" "$n" 100
 	t_case "$1: rping, $n rounds, IPv6" "" run_rping "$B6" "$n" 100
-	t_case "$1: rping, sizes up to 64 KiB, IPv4" "" ping_sizes "$B4"
-	t_case "$1: rping, sizes up to 64 KiB, IPv6" "" ping_sizes "$B6"
-	t_case "$1: rping, 64 KiB, many rounds" "" run_rping "$B4" "$(t_iters 500)" 65535
-	t_case "$1: rping, persistent server" "" ping_persistent_server
-	t_case "$1: rping, wildcard listener, IPv4" "" ping_wildcard "$B4" 0.0.0.0
-	t_case "$1: rping, wildcard listener, IPv6" "" ping_wildcard "$B6" ::0
-	t_case "$1: rping, IPv4 to a listener on [::]" "" ping_wildcard "$B4" ::0
-	t_case "$1: rping, no listener" "" connect_without_listener
+	t_case "$1: rping, sizes up to 64 KiB, IPv4" "" ping_with_many_sizes "$B4"
+	t_case "$1: rping, sizes up to 64 KiB, IPv6" "" ping_with_many_sizes "$B6"
+	t_case "$1: rping, 64 KiB, many rounds" "" run_rping "$B4" "$(t_scale_rounds 500)" 65535
+	t_case "$1: rping, persistent server" "" ping_persistent_server_by_many
+	t_case "$1: rping, wildcard listener, IPv4" "" ping_wildcard_server "$B4" 0.0.0.0
+	t_case "$1: rping, wildcard listener, IPv6" "" ping_wildcard_server "$B6" ::0
+	t_case "$1: rping, IPv4 to a listener on [::]" "" ping_wildcard_server "$B4" ::0
+	t_case "$1: rping, no listener" "" connect_without_listener_is_rejected
 	t_case "$1: ucmatose, IPv4" "" run_ucmatose "$B4"
 	t_case "$1: ucmatose, IPv6" "" run_ucmatose "$B6"
 	t_case "$1: ucmatose, 100 connections" "" run_ucmatose "$B4" -c 100 -C 20 -S 1000
@@ -181,12 +181,12 @@ define_common_cases() {
 	t_case "$1: riostream, verified" "" run_stream riostream -I 50 -C 5 -T v
 }
 
-two_hosts
+create_two_hosts
 define_common_cases "two hosts"
-t_undo
+t_run_deferred
 unset NS_A NS_B
 
-one_device
+create_one_device
 # Over SCTP in a debug kernel, the common cases run only between two hosts, not on one device
 [ -n "${T_LLP:-}" ] && [ -n "$T_SLOW" ] && [ -z "${T_LONG:-}" ] || define_common_cases "one device"
 t_case "rstream, blocking" "" run_stream rstream -I 50 -C 20 -T b
@@ -203,9 +203,10 @@ t_case "riostream, blocking" "" run_stream riostream -I 50 -C 5 -T b
 t_case "riostream, nonblocking" "" run_stream riostream -I 50 -C 5 -T n
 t_case "riostream, async, verified" "" run_stream riostream -I 50 -C 5 -T a -T v
 t_case "riostream, all sizes" "" run_stream riostream -S all -I $((T_SLOW ? 3 : 100))
-t_case "rcopy, 5 MB" "" copy_file
+t_case "rcopy, 5 MB" "" copy_file_with_rcopy
 [ -n "${T_LLP:-}" ] ||
-	t_case "device added while a wildcard listener's port is in use" "" device_added_while_port_in_use
+	t_case "device added while a wildcard listener's port is in use" "" \
+		device_can_be_added_if_port_is_in_use
 t_case "udaddy refused" "" datagrams_are_refused
 t_case "mckey refused" "" multicast_is_refused
-t_end
+t_print_summary

@@ -16,9 +16,9 @@ ENOUGH=1000000	# bytes
 A4_2=10.9.3.1 B4_2=10.9.3.2 A6_2=fd00:9:3::1 B6_2=fd00:9:3::2
 
 create_second_link() {
-	t_must ip link add va2 netns "$NS_A" type veth peer name vb2 netns "$NS_B"
-	t_must add_link_addresses "$NS_A" va2 $A4_2 $A6_2
-	t_must add_link_addresses "$NS_B" vb2 $B4_2 $B6_2
+	t_run_or_bail_out ip link add va2 netns "$NS_A" type veth peer name vb2 netns "$NS_B"
+	t_run_or_bail_out add_link_addresses "$NS_A" va2 $A4_2 $A6_2
+	t_run_or_bail_out add_link_addresses "$NS_B" vb2 $B4_2 $B6_2
 }
 
 add_link_addresses() {
@@ -31,8 +31,8 @@ add_link_addresses() {
 set_paths() {
 	local of=("$A_DEV" "$NS_A")
 	[ "$1" = a ] || of=("$B_DEV" "$NS_B")
-	t_set "${of[0]}" paths "$2" "${of[1]}"
-	t_defer t_set "${of[0]}" paths none "${of[1]}"
+	t_change_setting "${of[0]}" paths "$2" "${of[1]}"
+	t_defer t_change_setting "${of[0]}" paths none "${of[1]}"
 }
 
 set_two_paths() {
@@ -63,30 +63,30 @@ check_addresses() {
 # start_traffic ADDRESS: start a client and a server that transfer and verify data until they are
 # killed. The server listens on $T_AT if that is set. check_traffic() checks their progress.
 start_traffic() {
-	t_port
-	T_TIME=600 t_bg server b rping -s -a "${T_AT:-$1}" -p "$PORT" -S 30000 -V
-	t_listens b "$PORT"
-	T_TIME=600 t_bg client a rping -c -a "$1" -p "$PORT" -S 30000 -V
+	t_choose_port
+	T_TIME=600 t_start server b rping -s -a "${T_AT:-$1}" -p "$PORT" -S 30000 -V
+	t_wait_listener b "$PORT"
+	T_TIME=600 t_start client a rping -c -a "$1" -p "$PORT" -S 30000 -V
 	check_traffic
 }
 
-print_sends() { t_counter "$B_DEV" rx_sends; }
+print_sends() { t_print_counter "$B_DEV" rx_sends; }
 has_more_sends() { [ "$(print_sends)" -gt $(($1 + 5)) ]; }
 
 # check_traffic [SECONDS]: check that data moves within SECONDS and that both programs, which exit
 # on errors, still run
 check_traffic() {
 	local start=${EPOCHREALTIME/./}
-	t_until "${1:-20}" has_more_sends "$(print_sends)" || t_fail "no traffic"
+	t_wait_until "${1:-20}" has_more_sends "$(print_sends)" || t_fail "no traffic"
 	echo "traffic after $(((${EPOCHREALTIME/./} - start) / 1000)) ms"
-	t_check "the client still runs" t_alive client
-	t_check "the server still runs" t_alive server
+	t_check "the client still runs" t_is_alive client
+	t_check "the server still runs" t_is_alive server
 }
 
 # print_path_state HOST ADDRESS: print the path's state (enum sctp_spinfo_state)
 print_path_state() { on "$1" cat /proc/net/sctp/remaddr | shorten_ipv6 | awk -v to="$2" '$1 == to { print $8 }'; }
-is_active() { print_path_state "$1" "$2" | grep -q 2; }
-wait_path_active() { t_until 40 is_active "$1" "$2" || t_fail "the path to $2 is not active: $(print_path_state "$1" "$2")"; }
+is_path_active() { print_path_state "$1" "$2" | grep -q 2; }
+wait_path_active() { t_wait_until 40 is_path_active "$1" "$2" || t_fail "the path to $2 is not active: $(print_path_state "$1" "$2")"; }
 
 wait_both_paths_active() {
 	wait_path_active a "$1"
@@ -104,33 +104,33 @@ set_link_down() {
 	check_traffic
 }
 
-one_address_each() {
+association_has_one_address_each() {
 	start_traffic "$1"
 	check_addresses a "$2" b "$1"
 }
 
 # start_server ADDRESS: start a persistent server on b that listens on ADDRESS
 start_server() {
-	t_port
-	t_bg server b rping -s -P -a "$1" -p "$PORT"
-	t_listens b "$PORT"
+	t_choose_port
+	t_start server b rping -s -P -a "$1" -p "$PORT"
+	t_wait_listener b "$PORT"
 }
 
-count_connected() { on a rdma resource show qp link "$A_DEV/1" | grep -c 'state RTS' || true; }
-has_more_connected() { [ "$(count_connected)" -gt "$1" ]; }
+count_connected_qps() { on a rdma resource show qp link "$A_DEV/1" | grep -c 'state RTS' || true; }
+has_more_connected_qps() { [ "$(count_connected_qps)" -gt "$1" ]; }
 
 # start_client NAME ADDRESS: start a client that stays connected to ADDRESS. Wait until its QP is in
 # RTS; the addresses alone do not show this, because an association has them before it is
 # established.
 start_client() {
 	local before
-	before=$(count_connected)
-	t_bg "$1" a rping -c -a "$2" -p "$PORT"
-	t_until "$T_TIME" has_more_connected "$before" || t_fail "$1 is not connected"
+	before=$(count_connected_qps)
+	t_start "$1" a rping -c -a "$2" -p "$PORT"
+	t_wait_until "$T_TIME" has_more_connected_qps "$before" || t_fail "$1 is not connected"
 	t_check "an association has address $2" eval "print_addresses | grep -qF 'b ${2%%%*}'"
 }
 
-run_client() { t_call "$1" -C 2; }
+run_client() { t_run_rping_client "$1" -C 2; }
 can_connect() { on a timeout 10 rping -c -a "$1" -p "$PORT" -C 1; }
 
 # The association of a wildcard listener has one address of b, that to which the client connected.
@@ -148,7 +148,7 @@ wildcard_association_has_called_address() {
 
 # A client can connect to a link-local address, but a link-local address is never an additional
 # path.
-link_local() {
+link_local_address_is_no_path() {
 	local at
 	set_two_paths
 	at=$(on b ip -6 -o addr show dev vb scope link | awk '{ sub("/.*", "", $4); print $4 }')%va
@@ -168,14 +168,14 @@ listener_follows_addresses() {
 	run_client "$2"
 	on b ip addr add "$3" dev vb
 	t_defer eval "on b ip addr del $3 dev vb 2>/dev/null"
-	t_until 40 can_connect "${3%/*}" || t_fail "no connection to the new address $3"
+	t_wait_until 40 can_connect "${3%/*}" || t_fail "no connection to the new address $3"
 	run_client "${3%/*}"
 	on b ip addr del "$3" dev vb
-	t_until 10 eval "! is_addr_in_use $3" ||
+	t_wait_until 10 eval "! is_addr_in_use $3" ||
 		t_fail "the socket of the removed address $3 is still there"
 	run_client "$2"
 	on b ip addr add "$3" dev vb
-	t_until 40 can_connect "${3%/*}" || t_fail "no connection to $3 after it was added again"
+	t_wait_until 40 can_connect "${3%/*}" || t_fail "no connection to $3 after it was added again"
 }
 
 # set_failslab NAME VALUE...: set options of failslab
@@ -190,12 +190,12 @@ stop_failslab() {
 	set_failslab probability 0 require-start 0 require-end 18446744073709551615 times 1
 }
 
-# is_times_left N: check that N allocations are still to fail
-is_times_left() { [ "$(cat $SLAB/times)" = "$1" ]; }
+# has_failures_left N: check that N allocations are still to fail
+has_failures_left() { [ "$(cat $SLAB/times)" = "$1" ]; }
 
 # The worker that follows address changes fails to allocate memory several times. It must retry,
 # because no further notification arrives when there is memory again.
-retries_without_memory() {
+worker_retries_without_memory() {
 	local range
 	[ -e $SLAB/require-start ] ||
 		t_skip "this kernel cannot inject allocation failures by caller (CONFIG_FAILSLAB)"
@@ -212,9 +212,9 @@ retries_without_memory() {
 		times 3 probability 100
 	on b ip addr add "$1" dev vb
 	t_defer on b ip addr del "$1" dev vb
-	t_until 20 is_times_left 0 ||
+	t_wait_until 20 has_failures_left 0 ||
 		t_fail "the worker has not retried: $(cat $SLAB/times) of 3 failures left"
-	t_until 40 can_connect "${1%/*}" || t_fail "no connection to the new address $1"
+	t_wait_until 40 can_connect "${1%/*}" || t_fail "no connection to the new address $1"
 }
 
 # is_addr_in_use ADDRESS: check whether an SCTP listener of b uses ADDRESS
@@ -226,13 +226,13 @@ is_addr_in_use() {
 # A wildcard listen must fail if another program uses the port on the device's address, and no other
 # device has that address as a path.
 listen_fails_if_port_in_use() {
-	t_defer t_listens_on "$B_DEV" both "$NS_B"
-	t_listens_on "$B_DEV" sctp "$NS_B"
-	t_port
-	t_bg other b python3 -c "import socket, time; s = socket.socket(2, 1, 132); \
+	t_defer t_set_listen "$B_DEV" both "$NS_B"
+	t_set_listen "$B_DEV" sctp "$NS_B"
+	t_choose_port
+	t_start other b python3 -c "import socket, time; s = socket.socket(2, 1, 132); \
 s.bind(('$B4', $PORT)); s.listen(); time.sleep(1000)"
-	t_until 20 is_addr_in_use "$B4" || t_fail "the other program does not listen"
-	t_refused on b timeout 10 rping -s -a 0.0.0.0 -p "$PORT" 2>"$T_CASE/refused"
+	t_wait_until 20 is_addr_in_use "$B4" || t_fail "the other program does not listen"
+	t_check_fails on b timeout 10 rping -s -a 0.0.0.0 -p "$PORT" 2>"$T_CASE/refused"
 	t_check "rdma_listen() fails with EADDRINUSE" \
 		grep -q 'rdma_listen: Address already in use' "$T_CASE/refused"
 }
@@ -251,7 +251,7 @@ many_addresses_are_limited() {
 	t_defer on b ip addr flush dev vb to 10.78.0.0/16
 	t_defer on b ip addr flush dev vb to fd78::/16
 	start_server ::
-	t_until 20 eval '[ "$(count_sockets)" = 1024 ]' || t_fail "$(count_sockets) listening sockets, not 1024"
+	t_wait_until 20 eval '[ "$(count_sockets)" = 1024 ]' || t_fail "$(count_sockets) listening sockets, not 1024"
 	run_client "$B4"
 	run_client "$B6"
 }
@@ -262,19 +262,19 @@ devices_use_each_others_paths() {
 	t_new_device iwb2 vb2 "$NS_B"
 	set_paths a va2
 	set_paths b vb2
-	t_set iwb2 paths vb "$NS_B"
-	t_listens_on iwb2 sctp "$NS_B"
-	t_listens_on "$B_DEV" sctp "$NS_B"
-	t_defer t_listens_on "$B_DEV" both "$NS_B"
-	t_port
-	t_bg server b rping -s -P -a 0.0.0.0 -p "$PORT"
-	t_until 20 is_addr_in_use "$B4" || t_fail "the server does not listen"
+	t_change_setting iwb2 paths vb "$NS_B"
+	t_set_listen iwb2 sctp "$NS_B"
+	t_set_listen "$B_DEV" sctp "$NS_B"
+	t_defer t_set_listen "$B_DEV" both "$NS_B"
+	t_choose_port
+	t_start server b rping -s -P -a 0.0.0.0 -p "$PORT"
+	t_wait_until 20 is_addr_in_use "$B4" || t_fail "the server does not listen"
 	run_client "$B4"
 	check_addresses a "$A4" a "$A4_2" b "$B4" b "$B4_2"
-	t_check "the server still runs" t_alive server
+	t_check "the server still runs" t_is_alive server
 }
 
-two_addresses_each() {
+association_has_two_addresses_each() {
 	set_two_paths
 	start_traffic "$1"
 	check_addresses a "$2" a "$3" b "$1" b "$4"
@@ -306,7 +306,7 @@ second_path_has_heartbeats_only() {
 }
 
 # Each path fails in turn during traffic, at either end.
-fail_over() {
+traffic_fails_over_to_other_path() {
 	set_two_paths
 	start_traffic "$@"
 	wait_both_paths_active "$B4" $B4_2 "$A4" $A4_2
@@ -325,11 +325,11 @@ fail_over() {
 }
 
 # The network drops all packets of a path, but the link is up.
-path_drops_all() {
+traffic_avoids_path_that_drops_all() {
 	set_two_paths
 	start_traffic "$1"
 	wait_both_paths_active "$@"
-	t_netem a va loss 100%
+	t_apply_netem a va loss 100%
 	check_traffic 60
 	check_traffic
 	on a tc -s qdisc show dev va | tee "$T_CASE/lost"
@@ -341,20 +341,20 @@ path_drops_all() {
 #	va3  10.9.4.1  iwa3  ----  ra  10.9.4.254
 #				   rb  10.9.5.254  ----  vb3  10.9.5.1  iwb3
 create_router() {
-	t_must t_new_netns rnic-r
-	t_must ip link add va3 mtu 9000 netns "$NS_A" type veth peer name ra mtu 9000 netns rnic-r
-	t_must ip link add vb3 mtu 1400 netns "$NS_B" type veth peer name rb mtu 1400 netns rnic-r
-	t_must add_link_addresses "$NS_A" va3 10.9.4.1 fd00:9:4::1
-	t_must add_link_addresses rnic-r ra 10.9.4.254 fd00:9:4::fe
-	t_must add_link_addresses rnic-r rb 10.9.5.254 fd00:9:5::fe
-	t_must add_link_addresses "$NS_B" vb3 10.9.5.1 fd00:9:5::1
+	t_run_or_bail_out t_new_netns rnic-r
+	t_run_or_bail_out ip link add va3 mtu 9000 netns "$NS_A" type veth peer name ra mtu 9000 netns rnic-r
+	t_run_or_bail_out ip link add vb3 mtu 1400 netns "$NS_B" type veth peer name rb mtu 1400 netns rnic-r
+	t_run_or_bail_out add_link_addresses "$NS_A" va3 10.9.4.1 fd00:9:4::1
+	t_run_or_bail_out add_link_addresses rnic-r ra 10.9.4.254 fd00:9:4::fe
+	t_run_or_bail_out add_link_addresses rnic-r rb 10.9.5.254 fd00:9:5::fe
+	t_run_or_bail_out add_link_addresses "$NS_B" vb3 10.9.5.1 fd00:9:5::1
 	ip netns exec rnic-r sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 	ip -n "$NS_A" route add 10.9.5.0/24 via 10.9.4.254
 	ip -n "$NS_B" route add 10.9.4.0/24 via 10.9.5.254
 	ip -n "$NS_A" route add fd00:9:5::/64 via fd00:9:4::fe
 	ip -n "$NS_B" route add fd00:9:4::/64 via fd00:9:5::fe
-	t_must t_new_device iwa3 va3 "$NS_A"
-	t_must t_new_device iwb3 vb3 "$NS_B"
+	t_run_or_bail_out t_new_device iwa3 va3 "$NS_A"
+	t_run_or_bail_out t_new_device iwb3 vb3 "$NS_B"
 }
 
 # The router reports packets that exceed the MTU, and SCTP must react immediately. If the packets
@@ -362,26 +362,26 @@ create_router() {
 # of more than 8 s. After the report SCTP fragments no messages, except for those that were queued
 # before. On a busy machine there may be such pauses and spurious retransmissions even without a
 # fault, so the case is repeated after the route has forgotten the path MTU.
-router_reports_mtu() {
+reported_mtu_is_used_quickly() {
 	local try
 	create_router
 	for try in 1 2 3; do
-		! path_mtu_learned_quickly "$1" || return 0
+		! is_path_mtu_learned_quickly "$1" || return 0
 		flush_path_mtus
 	done
 	t_fail "SCTP was slow to react to the router in $try tries"
 }
 
-path_mtu_learned_quickly() {
+is_path_mtu_learned_quickly() {
 	local start cut late
 	cut=$(count_fragmented) late=$(count_timeouts)
-	t_port
-	t_bg server b rping -s -a "$1" -p "$PORT" -S 60000 -C 20 -V
-	t_listens b "$PORT"
+	t_choose_port
+	t_start server b rping -s -a "$1" -p "$PORT" -S 60000 -C 20 -V
+	t_wait_listener b "$PORT"
 	start=$SECONDS
 	on a timeout "$T_TIME" rping -c -a "$1" -p "$PORT" -S 60000 -C 20 -V >"$T_CASE/client.log" 2>&1 ||
-		t_closed_first "$T_CASE/client.log" || t_fail "rping failed"
-	t_check "all rounds are done" t_rping_complete "$T_CASE/client.log"
+		t_has_event_channel_error "$T_CASE/client.log" || t_fail "rping failed"
+	t_check "all rounds are done" t_check_rping_complete "$T_CASE/client.log"
 	start=$((SECONDS - start)) late=$(($(count_timeouts) - late)) cut=$(($(count_fragmented) - cut))
 	on a ip route get "$1" | tee "$T_CASE/way"
 	t_check "the route's path MTU is 1400" grep -q "mtu 1400" "$T_CASE/way"
@@ -398,8 +398,8 @@ count_fragmented() { on a awk '$1 == "SctpFragUsrMsgs" { print $2 }' /proc/net/s
 
 # set_mtus A B: set the MTUs of both ends of the first link; an end drops packets that are too long
 set_mtus() {
-	t_must set_mtu a va "$1"
-	t_must set_mtu b vb "$2"
+	t_run_or_bail_out set_mtu a va "$1"
+	t_run_or_bail_out set_mtu b vb "$2"
 	t_defer set_mtu a va 1500
 	t_defer set_mtu b vb 1500
 	t_defer flush_path_mtus
@@ -410,29 +410,29 @@ set_mtu() { on "$1" ip link set "$2" mtu "$3"; }
 # Packets that are too long for the path are dropped silently, so segments must become shorter.
 dropped_packets_shorten_segments() {
 	set_mtus 9000 1500
-	t_port
-	t_bg server b rping -s -a "$1" -p "$PORT" -S 60000 -V
-	t_listens b "$PORT"
-	t_bg client a rping -c -a "$1" -p "$PORT" -S 60000 -V
+	t_choose_port
+	t_start server b rping -s -a "$1" -p "$PORT" -S 60000 -V
+	t_wait_listener b "$PORT"
+	t_start client a rping -c -a "$1" -p "$PORT" -S 60000 -V
 	check_traffic 50
 	check_traffic
 	on a ip route get "$1"
 }
 
 # If the path drops even the smallest segments, the connection must end.
-no_segment_fits() {
+connection_ends_if_no_segment_fits() {
 	local before
 	set_mtus 9000 500
-	before=$(t_counter "$A_DEV" end_timeout)
-	t_port
-	t_bg server b rping -s -a "$B4" -p "$PORT" -S 60000
-	t_listens b "$PORT"
+	before=$(t_print_counter "$A_DEV" end_timeout)
+	t_choose_port
+	t_start server b rping -s -a "$B4" -p "$PORT" -S 60000
+	t_wait_listener b "$PORT"
 	# rping's status is ignored, because rping treats any end of the connection as a success
 	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -S 60000 2>&1 | tee "$T_CASE/said"
 	t_check "the program is notified of the disconnect" \
 		grep -q "DISCONNECT EVENT" "$T_CASE/said"
 	on a ip route get "$B4" | grep "mtu 576"
-	t_check "end_timeout has increased" test "$(t_counter "$A_DEV" end_timeout)" -gt "$before"
+	t_check "end_timeout has increased" test "$(t_print_counter "$A_DEV" end_timeout)" -gt "$before"
 }
 
 # count_bytes INTERFACE: print how many bytes an interface of a has sent and received
@@ -445,7 +445,7 @@ has_moved_bytes() { [ "$(count_bytes "$1")" -gt "$2" ]; }
 # because perftest also uses one to exchange parameters and may start again: so wait for a number of
 # bytes. A busy machine transfers less than 2 MB in a second.
 set_link_down_under_traffic() {
-	t_until 100 has_moved_bytes va $(($(count_bytes va) + ENOUGH)) || t_fail "no traffic"
+	t_wait_until 100 has_moved_bytes va $(($(count_bytes va) + ENOUGH)) || t_fail "no traffic"
 	set_link a va down
 	echo "the link is down"
 }
@@ -474,7 +474,7 @@ perftest_survives_link_failure() {
 	t_defer set_link a va up
 	t_defer stop_link_down
 	second=$(count_bytes va2)
-	T_EACH=prepare_next_try t_perftest "$1" -D 15 -s 16384
+	T_EACH=prepare_next_try t_run_perftest "$1" -D 15 -s 16384
 	wait "$link_down_pid" || t_fail "the first link was not set down"
 	second=$(($(count_bytes va2) - second))
 	echo "$second bytes went over the second path"
@@ -484,31 +484,31 @@ perftest_survives_link_failure() {
 # An association that was set up with one address keeps this address; a new value of the setting
 # applies to new associations.
 paths_apply_to_next_association() {
-	t_port
-	t_bg server b rping -s -P -a "$B4" -p "$PORT"
-	t_listens b "$PORT"
-	t_bg client a rping -c -a "$B4" -p "$PORT"
+	t_choose_port
+	t_start server b rping -s -P -a "$B4" -p "$PORT"
+	t_wait_listener b "$PORT"
+	t_start client a rping -c -a "$B4" -p "$PORT"
 	check_traffic
 	set_two_paths
 	check_addresses a "$A4" b "$B4"
-	t_bg second a rping -c -a "$B4" -p "$PORT"
-	t_until 20 eval '[ "$(on a ss -HnS | grep -c "^ESTAB.*:$PORT *$")" = 2 ]'
+	t_start second a rping -c -a "$B4" -p "$PORT"
+	t_wait_until 20 eval '[ "$(on a ss -HnS | grep -c "^ESTAB.*:$PORT *$")" = 2 ]'
 	check_addresses a "$A4" a "$A4_2" b "$B4"
 }
 
-print_paths() { t_get "$A_DEV" paths "$NS_A"; }
+print_paths() { t_print_setting "$A_DEV" paths "$NS_A"; }
 
 # Set valid and invalid values of the setting paths.
-paths_values() {
+paths_setting_checks_values() {
 	local name
 	print_paths | grep -x none
 	set_paths a va2
 	print_paths | grep -x va2
 	for name in "$A_IF" nothing va2,nothing "va2 va2 va2 va2 va2"; do
-		t_refused t_set "$A_DEV" paths "$name" "$NS_A"
+		t_check_fails t_change_setting "$A_DEV" paths "$name" "$NS_A"
 	done
 	print_paths | grep -x va2
-	t_refused on a setpriv --inh-caps -net_admin --bounding-set -net_admin \
+	t_check_fails on a setpriv --inh-caps -net_admin --bounding-set -net_admin \
 		"$T_DIR/lib/setting" "$A_DEV" paths none
 	set_paths a "lo,va2"
 	print_paths | grep -x "lo va2"
@@ -523,34 +523,38 @@ paths_values() {
 
 modprobe rnic_sw
 modprobe iw_sctp_ddp || t_skip_all "cannot load module iw_sctp_ddp"
-two_hosts
+create_two_hosts
 create_second_link
-t_case "one address on each side" "SCTPDDP-51 SCTPDDP-52" one_address_each "$B4" "$A4"
-t_case "one address on each side, IPv6" "SCTPDDP-51 SCTPDDP-52" one_address_each "$B6" "$A6"
+t_case "one address on each side" "SCTPDDP-51 SCTPDDP-52" association_has_one_address_each "$B4" \
+	"$A4"
+t_case "one address on each side, IPv6" "SCTPDDP-51 SCTPDDP-52" association_has_one_address_each \
+	"$B6" "$A6"
 t_case "one address, the one that was called" "SCTPDDP-52" wildcard_association_has_called_address
 t_case "addresses added and removed" "" listener_follows_addresses 0.0.0.0 "$B4" 10.9.1.78/24
 t_case "addresses added and removed, IPv6" "" listener_follows_addresses :: "$B6" fd00:9:1::78/64
-t_case "an address added while memory is short" "" retries_without_memory 10.9.1.79/24
+t_case "an address added while memory is short" "" worker_retries_without_memory 10.9.1.79/24
 t_case "an address in use by another program" "" listen_fails_if_port_in_use
 t_case "more addresses than a listener may have sockets" "" many_addresses_are_limited
-t_case "one link-local address" "SCTPDDP-52" link_local
-t_case "two paths" "SCTPDDP-51" two_addresses_each "$B4" "$A4" $A4_2 $B4_2
-t_case "two paths, IPv6" "SCTPDDP-51" two_addresses_each "$B6" "$A6" $A6_2 $B6_2
-T_AT=0.0.0.0 t_case "two paths, wildcard listener" "SCTPDDP-51" two_addresses_each "$B4" "$A4" $A4_2 $B4_2
+t_case "one link-local address" "SCTPDDP-52" link_local_address_is_no_path
+t_case "two paths" "SCTPDDP-51" association_has_two_addresses_each "$B4" "$A4" $A4_2 $B4_2
+t_case "two paths, IPv6" "SCTPDDP-51" association_has_two_addresses_each "$B6" "$A6" $A6_2 $B6_2
+T_AT=0.0.0.0 t_case "two paths, wildcard listener" "SCTPDDP-51" association_has_two_addresses_each "$B4" "$A4" $A4_2 $B4_2
 t_case "devices on each other's path" "" devices_use_each_others_paths
-t_case "valid and invalid values of paths" "" paths_values
+t_case "valid and invalid values of paths" "" paths_setting_checks_values
 t_case "a new value of paths applies to new associations" "" paths_apply_to_next_association
 t_case "two paths, only the first carries data" "SCTPDDP-53" second_path_has_heartbeats_only
-t_case "a router reports a smaller MTU" "SCTPDDP-60" router_reports_mtu 10.9.5.1
-t_case "a router reports a smaller MTU, IPv6" "SCTPDDP-60" router_reports_mtu fd00:9:5::1
+t_case "a router reports a smaller MTU" "SCTPDDP-60" reported_mtu_is_used_quickly 10.9.5.1
+t_case "a router reports a smaller MTU, IPv6" "SCTPDDP-60" reported_mtu_is_used_quickly fd00:9:5::1
 t_case "packets too long for the path are dropped" "" dropped_packets_shorten_segments "$B4"
 t_case "packets too long for the path are dropped, IPv6" "" dropped_packets_shorten_segments "$B6"
-t_case "a path drops all packets, IPv6" "SCTPDDP-55" path_drops_all "$B6" $B6_2 "$A6" $A6_2
+t_case "a path drops all packets, IPv6" "SCTPDDP-55" traffic_avoids_path_that_drops_all "$B6" \
+	$B6_2 "$A6" $A6_2
 # these cases come last, because they set the links down, which removes the IPv6 addresses
-T_TIME=120 t_case "no segment fits the path" "" no_segment_fits
-t_case "link failure" "SCTPDDP-55" fail_over "$B4"
-t_case "a path drops all packets" "SCTPDDP-55" path_drops_all "$B4" $B4_2 "$A4" $A4_2
+T_TIME=120 t_case "no segment fits the path" "" connection_ends_if_no_segment_fits
+t_case "link failure" "SCTPDDP-55" traffic_fails_over_to_other_path "$B4"
+t_case "a path drops all packets" "SCTPDDP-55" traffic_avoids_path_that_drops_all "$B4" $B4_2 \
+	"$A4" $A4_2
 for t_op in send write read; do
 	t_case "link failure under ib_${t_op}_bw" "SCTPDDP-55" perftest_survives_link_failure "ib_${t_op}_bw"
 done
-t_end
+t_print_summary

@@ -8,7 +8,7 @@
 NQN=rnic_sw.test
 TARGET=/sys/kernel/config/nvmet
 
-need_modules() {
+skip_without_nvme() {
 	modprobe -q nvmet-rdma && modprobe -q nvme-rdma ||
 		t_skip "NVMe over RDMA is not available in this kernel"
 	modprobe -q loop || t_skip "loop devices are not available in this kernel"
@@ -22,8 +22,8 @@ remove_target() {
 	rmdir $TARGET/subsystems/$NQN/namespaces/1 $TARGET/subsystems/$NQN
 }
 
-# export_device BLOCK-DEVICE: export BLOCK-DEVICE on the address of the RDMA device
-export_device() {
+# export_block_device BLOCK-DEVICE: export BLOCK-DEVICE on the address of the RDMA device
+export_block_device() {
 	local sub=$TARGET/subsystems/$NQN port=$TARGET/ports/1
 	mkdir $sub
 	t_defer remove_target
@@ -43,7 +43,7 @@ print_controller() { grep -l $NQN /sys/class/nvme/nvme*/subsysnqn 2>/dev/null | 
 
 has_no_controller() { [ -z "$(print_controller)" ]; }
 
-disconnect() {
+disconnect_client() {
 	local c
 	c=$(print_controller)
 	[ -z "$c" ] || echo 1 >"$(dirname "$c")/delete_controller"
@@ -59,11 +59,11 @@ print_block_device() {
 
 has_block_device() { [ -n "$(print_block_device)" ] && [ -b "/dev/$(print_block_device)" ]; }
 
-connect() {
+connect_client() {
 	echo "transport=rdma,traddr=$B4,trsvcid=4420,nqn=$NQN,nr_io_queues=1" \
 		>/dev/nvme-fabrics
-	t_defer disconnect
-	t_until "$T_TIME" has_block_device || t_fail "the block device has not appeared"
+	t_defer disconnect_client
+	t_wait_until "$T_TIME" has_block_device || t_fail "the block device has not appeared"
 }
 
 # No process may use QPs of kernel consumers, not even a process of root
@@ -76,68 +76,68 @@ kernel_qps_are_protected() {
 	t_check "QPs of kernel consumers are shown" [ $n -gt 0 ]
 }
 
-# copy FROM TO BLOCK-SIZE COUNT FLAG: run dd; FLAG is iflag=direct or oflag=direct
-copy() { dd if="$1" of="$2" bs="$3" count="$4" $5 status=none; }
+# copy_blocks FROM TO BLOCK-SIZE COUNT FLAG: run dd; FLAG is iflag=direct or oflag=direct
+copy_blocks() { dd if="$1" of="$2" bs="$3" count="$4" $5 status=none; }
 
 # set_up_disk MIB: export a loop device and connect to it. Set DISK to its backing file, and DEV to
 # the client's disk.
 set_up_disk() {
 	local disk
-	need_modules
+	skip_without_nvme
 	DISK=$T_CASE/disk
 	truncate -s "$1M" "$DISK"
 	disk=$(losetup -f --show "$DISK")
 	t_defer losetup -d "$disk"
-	export_device "$disk"
-	connect
+	export_block_device "$disk"
+	connect_client
 	DEV=/dev/$(print_block_device)
 }
 
-run_nvme() {
+nvme_keeps_written_data() {
 	local size=16
 	set_up_disk $((2 * size))
 	kernel_qps_are_protected
 
 	head -c ${size}M /dev/urandom >"$T_CASE/data"
-	copy "$T_CASE/data" "$DEV" 1M $size oflag=direct
-	copy "$DEV" "$T_CASE/back" 1M $size iflag=direct
+	copy_blocks "$T_CASE/data" "$DEV" 1M $size oflag=direct
+	copy_blocks "$DEV" "$T_CASE/back" 1M $size iflag=direct
 	cmp "$T_CASE/data" "$T_CASE/back"
-	copy "$DEV" "$T_CASE/small" 4k 500 iflag=direct
+	copy_blocks "$DEV" "$T_CASE/small" 4k 500 iflag=direct
 	cmp -n 2048000 "$T_CASE/data" "$T_CASE/small"
 	cmp -n $((size << 20)) "$T_CASE/data" "$DISK"
-	[ "$(t_counter iw0 rx_read_requests)" -gt 0 ]
-	disconnect
-	t_until "$T_TIME" has_no_controller
+	[ "$(t_print_counter iw0 rx_read_requests)" -gt 0 ]
+	disconnect_client
+	t_wait_until "$T_TIME" has_no_controller
 }
 
-has_more_reads() { [ "$(t_counter iw0 rx_read_requests)" -gt $((reads_before + 20)) ]; }
+has_more_reads() { [ "$(t_print_counter iw0 rx_read_requests)" -gt $((reads_before + 20)) ]; }
 is_device_gone() { [ ! -e /sys/class/infiniband/iw0 ]; }
 
 # Check whether the kernel is 6.18 or newer. There NVMe may wait for SRCU on a reclaim workqueue
 # when it deletes a controller, and depending on timing the kernel warns about that.
-does_nvme_warn() { printf '6.18\n%s\n' "$(uname -r)" | sort -CV; }
+may_nvme_warn() { printf '6.18\n%s\n' "$(uname -r)" | sort -CV; }
 
-# remove_under_writes COMMAND: remove the interface or the module while there are endless writes.
-# Requests of the consumer cannot complete then, so the consumer must be notified immediately.
-# Otherwise the consumer, and with it the removal, waits for half a minute.
-remove_under_writes() {
+# device_can_be_removed_under_writes COMMAND: remove the interface or the module while there are
+# endless writes. Requests of the consumer cannot complete then, so the consumer must be notified
+# immediately. Otherwise the consumer, and with it the removal, waits for half a minute.
+device_can_be_removed_under_writes() {
 	local began took
-	! does_nvme_warn || [ -n "${T_WARN:-}" ] ||
+	! may_nvme_warn || [ -n "${T_WARN:-}" ] ||
 		t_skip "NVMe of this kernel may warn about itself; T_WARN=1 runs this case"
-	one_device
+	create_one_device
 	set_llp
 	set_up_disk 64
-	while copy /dev/zero "$DEV" 64k 1000 oflag=direct; do :; done &
+	while copy_blocks /dev/zero "$DEV" 64k 1000 oflag=direct; do :; done &
 	t_defer wait $!
-	reads_before=$(t_counter iw0 rx_read_requests)
-	t_until "$T_TIME" has_more_reads || t_fail "no traffic"
+	reads_before=$(t_print_counter iw0 rx_read_requests)
+	t_wait_until "$T_TIME" has_more_reads || t_fail "no traffic"
 	began=${EPOCHREALTIME/./}
 	"$@"
-	t_until 60 is_device_gone || t_fail "the device has not been removed"
+	t_wait_until 60 is_device_gone || t_fail "the device has not been removed"
 	took=$(((${EPOCHREALTIME/./} - began) / 1000))
 	echo "the device was removed after $took ms"
 	t_check "the device is removed within 10 s" [ $took -lt 10000 ]
-	t_until "$T_TIME" has_no_controller || t_fail "the controller has not been removed"
+	t_wait_until "$T_TIME" has_no_controller || t_fail "the controller has not been removed"
 }
 
 delete_interface() { ip link del t0; }
@@ -162,14 +162,15 @@ unload_module() {
 
 # Select the LLP through the device's setting, because kernel consumers have no environment variable
 # RNIC_SW_LLP
-set_llp() { [ -z "${T_LLP:-}" ] || t_set iw0 connect "$T_LLP"; }
+set_llp() { [ -z "${T_LLP:-}" ] || t_change_setting iw0 connect "$T_LLP"; }
 
-VERBS=$(t_prog verbs) || t_skip_all "program verbs is not built (make)"
-one_device
+VERBS=$(t_find_program verbs) || t_skip_all "program verbs is not built (make)"
+create_one_device
 set_llp
-t_case "NVMe over RDMA: what is written is read" "DDP-126 SEC-4" run_nvme
-t_undo
-t_case "NVMe over RDMA: the interface is deleted" "" remove_under_writes delete_interface
-t_case "NVMe over RDMA: the interface is moved" "" remove_under_writes move_interface
-t_case "NVMe over RDMA: the module is unloaded" "" remove_under_writes unload_module
-t_end
+t_case "NVMe over RDMA: what is written is read" "DDP-126 SEC-4" nvme_keeps_written_data
+t_run_deferred
+t_case "NVMe over RDMA: the interface is deleted" "" device_can_be_removed_under_writes \
+	delete_interface
+t_case "NVMe over RDMA: the interface is moved" "" device_can_be_removed_under_writes move_interface
+t_case "NVMe over RDMA: the module is unloaded" "" device_can_be_removed_under_writes unload_module
+t_print_summary

@@ -25,7 +25,7 @@ has_no_objects() {
 }
 
 check_nothing_left() {
-	t_until "$T_TIME" has_no_objects && return
+	t_wait_until "$T_TIME" has_no_objects && return
 	rdma resource show
 	t_fail "objects are left on iw0"
 }
@@ -33,28 +33,28 @@ check_nothing_left() {
 # start_traffic NAME: start a pair of programs that transfer data in both directions until killed
 start_traffic() {
 	local name=$1
-	t_port
-	t_bg "s$name" b rping -s -a "$B4" -p "$PORT" -S 60000
-	t_listens b "$PORT"
-	t_bg "c$name" a rping -c -a "$B4" -p "$PORT" -S 60000
+	t_choose_port
+	t_start "s$name" b rping -s -a "$B4" -p "$PORT" -S 60000
+	t_wait_listener b "$PORT"
+	t_start "c$name" a rping -c -a "$B4" -p "$PORT" -S 60000
 }
 
 sends_before=0
-has_traffic() { [ "$(t_counter "$A_DEV" tx_sends)" -gt $((sends_before + 20)) ]; }
+has_traffic() { [ "$(t_print_counter "$A_DEV" tx_sends)" -gt $((sends_before + 20)) ]; }
 wait_for_traffic() {
-	sends_before=$(t_counter "$A_DEV" tx_sends)
-	t_until "$T_TIME" has_traffic || t_fail "no traffic"
+	sends_before=$(t_print_counter "$A_DEV" tx_sends)
+	t_wait_until "$T_TIME" has_traffic || t_fail "no traffic"
 }
 
-# check_ends_soon NAME: check that a program exits because the other end has ended, and not at its
-# time limit
-check_ends_soon() {
+# check_program_ends_soon NAME: check that a program exits because the other end has ended, and not
+# at its time limit
+check_program_ends_soon() {
 	local pid=${t_pids[$1]}
-	t_until $((T_TIME / 3)) t_gone "$pid" || t_fail "$1 has not noticed"
+	t_wait_until $((T_TIME / 3)) t_has_exited "$pid" || t_fail "$1 has not noticed"
 	unset "t_pids[$1]"
 }
 
-kill_one_end() {
+killed_end_ends_other() {
 	local round victim other
 	for ((round = 1; round <= ROUNDS; round++)); do
 		if ((RANDOM % 2)); then victim=s other=c; else victim=c other=s; fi
@@ -62,13 +62,13 @@ kill_one_end() {
 		wait_for_traffic
 		sleep "0.0$((RANDOM % 10))"
 		t_kill "$victim$round" KILL
-		check_ends_soon "$other$round"
+		check_program_ends_soon "$other$round"
 		check_nothing_left
 	done
 	echo "$ROUNDS rounds"
 }
 
-kill_both_of_many() {
+many_pairs_can_be_killed() {
 	local i
 	for i in 1 2 3 4; do start_traffic "$i"; done
 	wait_for_traffic
@@ -76,147 +76,147 @@ kill_both_of_many() {
 	check_nothing_left
 }
 
-delete_devices_under_traffic() {
+devices_can_be_deleted_under_traffic() {
 	local round
 	for ((round = 1; round <= ROUNDS; round++)); do
 		start_traffic "$round"
 		wait_for_traffic
 		t_drop_device iw0
-		check_ends_soon "c$round"
-		check_ends_soon "s$round"
-		t_link iw0 t0
+		check_program_ends_soon "c$round"
+		check_program_ends_soon "s$round"
+		t_create_device iw0 t0
 	done
 }
 
-reload_modules() {
+modules_can_be_reloaded_under_traffic() {
 	local round
 	for ((round = 1; round <= (ROUNDS + 1) / 2; round++)); do
 		start_traffic "$round"
 		wait_for_traffic
 		t_drop_device iw0
-		check_ends_soon "c$round"
-		check_ends_soon "s$round"
-		t_unload
-		t_refused test -d "/sys/module/${T_MODULES[-1]}"
+		check_program_ends_soon "c$round"
+		check_program_ends_soon "s$round"
+		t_unload_modules
+		t_check_fails test -d "/sys/module/${T_MODULES[-1]}"
 		modprobe rnic_sw
-		t_link iw0 t0
+		t_create_device iw0 t0
 	done
 }
 
-check_rping_works() { t_rping "$B4" -C 5; }
+check_rping_works() { t_run_rping_pair "$B4" -C 5; }
 
-delete_interface_under_traffic() {
+interface_can_be_deleted_under_traffic() {
 	check_rping_works
 	start_traffic x
 	wait_for_traffic
 	ip link del t0
-	check_ends_soon cx
-	check_ends_soon sx
-	t_until 20 test ! -e /sys/class/infiniband/iw0
+	check_program_ends_soon cx
+	check_program_ends_soon sx
+	t_wait_until 20 test ! -e /sys/class/infiniband/iw0
 }
 
-new_interface() {
-	t_until 20 test ! -e /sys/class/infiniband/iw0
+create_interface() {
+	t_wait_until 20 test ! -e /sys/class/infiniband/iw0
 	# run in a subshell, so that this case does not delete the interface, which the next case
 	# uses
-	(one_interface)
-	t_link iw0 t0
+	(create_one_interface)
+	t_create_device iw0 t0
 }
 
 # A connect during the removal of the device must fail with ENETDOWN, because SUNRPC retries after
 # that errno, but passes unknown errnos on to the program. EINVAL and ENXIO come from the RDMA core.
-connect_during_removal() {
+connect_during_removal_fails_with_enetdown() {
 	local round going
-	going=$(t_prog going)
+	going=$(t_find_program going)
 	for ((round = 1; round <= ROUNDS; round++)); do
-		t_port
+		t_choose_port
 		"$going" "$B4" "$PORT" t0 >>"$T_CASE/errnos"
-		new_interface
+		create_interface
 	done
 	sort "$T_CASE/errnos" | uniq -c
 	t_check "only ENETDOWN, EINVAL and ENXIO are returned" \
-		t_refused grep -vxE 'ENETDOWN|EINVAL|ENXIO' "$T_CASE/errnos"
+		t_check_fails grep -vxE 'ENETDOWN|EINVAL|ENXIO' "$T_CASE/errnos"
 	grep -q ENETDOWN "$T_CASE/errnos" && return
 	t_check "on one CPU a connect gets ENETDOWN" [ "$(nproc)" -gt 1 ]
 	t_skip "no connect met the removal; with several CPUs that is a matter of timing"
 }
 
-# no_send_arrives: check that no Send arrives in half a second
-no_send_arrives() {
+# check_no_send_arrives: check that no Send arrives in half a second
+check_no_send_arrives() {
 	local before
-	before=$(t_counter "$A_DEV" rx_sends)
+	before=$(t_print_counter "$A_DEV" rx_sends)
 	sleep 0.5
-	[ "$(t_counter "$A_DEV" rx_sends)" -eq "$before" ]
+	[ "$(t_print_counter "$A_DEV" rx_sends)" -eq "$before" ]
 }
 
-print_sends() { t_counter "$A_DEV" rx_sends; }
+print_sends() { t_print_counter "$A_DEV" rx_sends; }
 
 # interrupt_rping ROUNDS: start rping with this many rounds, and set the link down during these. In
 # each round the server sends two Sends, which are counted from $before.
 interrupt_rping() {
-	t_port
+	t_choose_port
 	before=$(print_sends)
-	t_bg s b rping -s -a "$B4" -p "$PORT" -S 4000 -C "$1" -V
-	t_listens b "$PORT"
-	t_bg c a rping -c -a "$B4" -p "$PORT" -S 4000 -C "$1" -V
+	t_start s b rping -s -a "$B4" -p "$PORT" -S 4000 -C "$1" -V
+	t_wait_listener b "$PORT"
+	t_start c a rping -c -a "$B4" -p "$PORT" -S 4000 -C "$1" -V
 	wait_for_traffic
 	ip -n "$NS_A" link set va down
-	t_check "no traffic without a link" t_until 10 no_send_arrives
+	t_check "no traffic without a link" t_wait_until 10 check_no_send_arrives
 	echo "$(($(print_sends) - before)) of $((2 * $1)) Sends have arrived"
 	[ "$(($(print_sends) - before))" -lt $((2 * $1)) ]
 }
 
-wait_both_end() {
+wait_both_ended() {
 	ip -n "$NS_A" link set va up
 	t_wait_rping c
-	t_wait s || t_closed_first "$T_CASE/s.log"
+	t_wait s || t_has_event_channel_error "$T_CASE/s.log"
 }
 
 # If the link comes up again before the LLP gives up, no data may be lost
 no_data_lost_if_link_returns() {
 	local rounds before
-	two_hosts
+	create_two_hosts
 	# extend the time limit: over SCTP the case takes more than two minutes in QEMU with KASAN
 	T_TIME=$((T_TIME * 3))
 	for rounds in 300 1200 4800; do
 		! interrupt_rping $rounds || break
 		# if all rounds were done before the link went down, repeat with more rounds
-		wait_both_end
+		wait_both_ended
 	done
-	t_check "the client still runs" t_alive c
-	wait_both_end
+	t_check "the client still runs" t_is_alive c
+	wait_both_ended
 	t_check "all rounds are done" test $(($(print_sends) - before)) -ge $((2 * rounds))
 }
 
-many_connections() {
-	t_port
+many_connections_leave_nothing() {
+	t_choose_port
 	# each of the two processes registers memory, connects and disconnects $CONNECTIONS times
 	T_TIME=$((T_TIME * 4))
-	t_pair "$PORT" ucmatose -b "$B4" -p "$PORT" -c "$CONNECTIONS" -C 2 -S 100 -- \
+	t_run_pair "$PORT" ucmatose -b "$B4" -p "$PORT" -c "$CONNECTIONS" -C 2 -S 100 -- \
 		ucmatose -s "$B4" -b "$A4" -p "$PORT" -c "$CONNECTIONS" -C 2 -S 100
 	check_nothing_left
 }
 
-# races_leave_nothing HOW...: run races, and check that each leaves no connection and no module
-# reference
-races_leave_nothing() {
+# connect_races_leave_nothing HOW...: run races, and check that each leaves no connection and no
+# module reference
+connect_races_leave_nothing() {
 	local race how
-	race=$(t_prog race)
+	race=$(t_find_program race)
 	for how; do
-		t_port
+		t_choose_port
 		timeout $((2 * T_TIME)) "$race" "$how" "$B4" "$PORT" "$((ROUNDS * 50))"
 	done
 	check_nothing_left
 	t_drop_device iw0
-	t_unload
+	t_unload_modules
 	modprobe rnic_sw
-	t_link iw0 t0
+	t_create_device iw0 t0
 }
 
 # Queue pairs that ibv_modify_qp() connects, destroyed by their program or with it at any moment
-modified_leave_nothing() {
+modified_qps_leave_nothing() {
 	local modify round
-	modify=$(t_prog modify)
+	modify=$(t_find_program modify)
 	timeout $((2 * T_TIME)) "$modify" iw0 "$((ROUNDS * 20))" ||
 		t_fail "modify reports an error"
 	for ((round = 1; round <= ROUNDS; round++)); do
@@ -226,17 +226,17 @@ modified_leave_nothing() {
 	check_nothing_left
 	! on a ss -tlnH "sport = :291" | grep -q . || t_fail "the rendezvous port is still open"
 	t_drop_device iw0
-	t_unload
+	t_unload_modules
 	modprobe rnic_sw
-	t_link iw0 t0
+	t_create_device iw0 t0
 }
 
 # A process that is stopped during a call must not delay the calls of other processes
 preempted_call_delays_no_other() {
 	local stopped how
-	stopped=$(t_prog stopped)
+	stopped=$(t_find_program stopped)
 	for how in connect listen unlisten count; do
-		t_port
+		t_choose_port
 		timeout $((2 * T_TIME)) "$stopped" $how "$B4" \
 			$((20000 + PORT % 50 * 500)) $((ROUNDS * 15))
 	done
@@ -244,9 +244,9 @@ preempted_call_delays_no_other() {
 }
 
 # The time to start a listener, and to look one up, must not depend on the number of listeners
-cost_is_independent_of_ports() {
+listen_cost_is_independent_of_ports() {
 	local ports
-	ports=$(t_prog ports)
+	ports=$(t_find_program ports)
 	timeout $((2 * T_TIME)) "$ports" "$B4" 20000 6000
 	check_nothing_left
 }
@@ -259,14 +259,14 @@ restart_listener_often() {
 	done
 }
 
-change_setting_meanwhile() {
+setting_can_change_while_listeners_start() {
 	local round word i before end
 	modprobe -q iw_sctp_ddp || t_skip "SCTP is not available, so there is nothing to set"
-	before=$(t_get iw0 listen)
-	t_defer t_set iw0 listen "$before"
+	before=$(t_print_setting iw0 listen)
+	t_defer t_change_setting iw0 listen "$before"
 	touch "$T_CASE/go"
 	t_defer rm -f "$T_CASE/go"
-	t_port
+	t_choose_port
 	for i in 0 1 2; do
 		restart_listener_often $((PORT + i)) 0.0.0.0 >/dev/null 2>&1 &
 		restart_listener_often $((PORT + i + 10)) "$B4" >/dev/null 2>&1 &
@@ -274,31 +274,32 @@ change_setting_meanwhile() {
 	end=$((SECONDS + ROUNDS * 3))
 	for ((round = 0; round < ROUNDS * 5 && (round < 3 || SECONDS < end); round++)); do
 		for word in both sctp tcp; do
-			t_set iw0 listen "$word"
-			t_set iw0 crc $((RANDOM % 2))
+			t_change_setting iw0 listen "$word"
+			t_change_setting iw0 crc $((RANDOM % 2))
 		done
 	done
 	rm "$T_CASE/go"
 	wait
 	t_check "listeners were started" test -s "$T_CASE/came"
-	t_set iw0 crc 1
-	t_set iw0 listen "$before"
-	t_rping "$B4" -C 3
+	t_change_setting iw0 crc 1
+	t_change_setting iw0 listen "$before"
+	t_run_rping_pair "$B4" -C 3
 	check_nothing_left
 }
 
 t_case "link down and up in the middle of traffic" "DDP-3" no_data_lost_if_link_returns
-one_device
-t_case "one end killed in the middle of traffic" "DDP-78" kill_one_end
-t_case "four pairs killed at the same time" "" kill_both_of_many
-t_case "queue pairs destroyed while they connect" "" races_leave_nothing connect accept
-t_case "queue pairs connected by ibv_modify_qp() destroyed while they connect" "" modified_leave_nothing
+create_one_device
+t_case "one end killed in the middle of traffic" "DDP-78" killed_end_ends_other
+t_case "four pairs killed at the same time" "" many_pairs_can_be_killed
+t_case "queue pairs destroyed while they connect" "" connect_races_leave_nothing connect accept
+t_case "queue pairs connected by ibv_modify_qp() destroyed while they connect" "" modified_qps_leave_nothing
 t_case "a process stopped during a call delays no other" "" preempted_call_delays_no_other
-t_case "listening takes no longer with many listeners" "" cost_is_independent_of_ports
-t_case "settings changed while listeners are started and closed" "" change_setting_meanwhile
-t_case "$CONNECTIONS connections at the same time" "" many_connections
-t_case "device deleted under traffic" "" delete_devices_under_traffic
-t_case "modules unloaded and loaded after traffic" "" reload_modules
-t_case "a connect while the interface is removed" "" connect_during_removal
-t_case "interface deleted under traffic" "" delete_interface_under_traffic
-t_end
+t_case "listening takes no longer with many listeners" "" listen_cost_is_independent_of_ports
+t_case "settings changed while listeners are started and closed" "" \
+	setting_can_change_while_listeners_start
+t_case "$CONNECTIONS connections at the same time" "" many_connections_leave_nothing
+t_case "device deleted under traffic" "" devices_can_be_deleted_under_traffic
+t_case "modules unloaded and loaded after traffic" "" modules_can_be_reloaded_under_traffic
+t_case "a connect while the interface is removed" "" connect_during_removal_fails_with_enetdown
+t_case "interface deleted under traffic" "" interface_can_be_deleted_under_traffic
+t_print_summary

@@ -23,7 +23,7 @@ import time
 
 from lib import ktap
 from lib.wire import (ACCESS_ERR, CM, REM_ACCESS_ERR, REQ_ERR, SUCCESS, Async,
-                      Link, RawServer, Region, add, find_program, find_provider,
+                      Link, RawServer, Region, add, find_program, set_provider,
                       need_module, same, setting, shell)
 
 ADDRESSES = {"near": ("10.9.3.1", "fd00:9:3::1"),
@@ -41,10 +41,10 @@ WORD = 0x0102030405060708
 SIZES = 0, 1, 999, 20000
 
 
-def set_up(role):
+def set_up_interfaces(role):
     for module in "virtio_net", "rnic_sw", "rdma_ucm":
         need_module(module)
-    find_provider()
+    set_provider()
     for address, bits in zip(ADDRESSES[role], (24, 64)):
         nodad = "nodad" if ":" in address else ""
         shell(f"ip addr add {address}/{bits} dev {INTERFACE} {nodad}")
@@ -79,8 +79,8 @@ def serve_near_machine(llp):
                                 env=os.environ | {"RNIC_SW_LLP": llp})
 
 
-def far():
-    set_up("far")
+def run_far_machine():
+    set_up_interfaces("far")
     servers = [serve_near_machine(llp) for llp in PORTS]
     sys.exit(any([server.wait() for server in servers]))
 
@@ -97,7 +97,7 @@ class FarServer(RawServer):
         lines, commands = control.makefile("r"), control.makefile("w")
         commands.reconfigure(line_buffering=True)
         self.byteorder = lines.readline().strip()
-        self.attach(commands, lines)
+        self.connect_streams(commands, lines)
 
     def stop(self):
         self.control.shutdown(socket.SHUT_WR)
@@ -114,17 +114,17 @@ class End:
         for address in ADDRESSES[role]:
             server.do("listen", address, self.port)
 
-    def region(self, size, rights="l", octets=b""):
+    def register_region(self, size, rights="l", octets=b""):
         region = Region(self.server, size, rights)
-        region.put(0, octets)
+        region.write_bytes(0, octets)
         return region
 
-    def number(self, region, offset=0):
-        return int.from_bytes(region.get(offset, 8), self.byteorder)
+    def read_number(self, region, offset=0):
+        return int.from_bytes(region.read_bytes(offset, 8), self.byteorder)
 
-    def word(self, value):
+    def register_word(self, value):
         """Return a region with an 8-byte value that the peer may change, and 8 guard bytes."""
-        return self.region(16, "lwra", value.to_bytes(8, self.byteorder))
+        return self.register_region(16, "lwra", value.to_bytes(8, self.byteorder))
 
 
 class Machines:
@@ -134,14 +134,14 @@ class Machines:
         self.ends, self.links, self.undo = {}, [], contextlib.ExitStack()
 
     def __enter__(self):
-        set_up("near")
+        set_up_interfaces("near")
         with socket.create_server((ADDRESSES["near"][0], CONTROL)) as server:
             server.settimeout(BOOT)
             for llp in PORTS:
-                self._meet(llp, server.accept()[0])
+                self._connect_servers(llp, server.accept()[0])
         return self
 
-    def _meet(self, llp, control):
+    def _connect_servers(self, llp, control):
         control.settimeout(None)
         os.environ["RNIC_SW_LLP"] = llp
         servers = {"near": RawServer(find_program("raw_server"), DEVICE),
@@ -156,36 +156,36 @@ class Machines:
     def __exit__(self, *_):
         self.undo.close()
 
-    def after_case(self):
+    def clean_up_after_case(self):
         for link in self.links:
             link.close()
         self.links.clear()
 
-    def connected(self, llp, role):
+    def connect(self, llp, role):
         """Connect from the machine role to the other machine. Return the links of the requester and
         of the responder."""
         asks = self.ends[llp, role]
         asked = self.ends[llp, "far" if role == "near" else "near"]
-        link = self._link(asks, int(asks.server.do(
+        link = self._add_link(asks, int(asks.server.do(
             "open", ADDRESSES[asked.role][FAMILY[role]], asked.port)[0]))
         asks.server.do("connect", link.conn, 4, 4, b"")
         request = asked.server.expect_event(CM, event="CONNECT_REQUEST")
-        other = self._link(asked, request.conn)
+        other = self._add_link(asked, request.conn)
         asked.server.do("accept", other.conn, 4, 4, b"")
         for each in link, other:
             each.expect_cm("ESTABLISHED", status=0)
         return link, other
 
-    def _link(self, end, conn):
+    def _add_link(self, end, conn):
         self.links.append(Link(end, None, conn))
         return self.links[-1]
 
 
-def pattern(size, seed):
+def make_pattern(size, seed):
     return random.Random(seed).randbytes(size)
 
 
-def done(link, length=None):
+def check_done(link, length=None):
     got = link.expect_wc(wr=7, status=SUCCESS)
     if length is not None:
         same("length", got.length, length)
@@ -197,149 +197,149 @@ def check_received(link, wr, length, flags=0, imm=0):
          (length, flags, imm))
 
 
-def send(asks, asked, flags):
+def check_send(asks, asked, flags):
     for wr, size in enumerate(SIZES):
-        data = pattern(size, wr)
-        source = asks.wire.region(size + 1, "l", data)
-        inbox = asked.wire.region(size + 9)
-        asked.recv(inbox, size + 8, wr)
+        data = make_pattern(size, wr)
+        source = asks.wire.register_region(size + 1, "l", data)
+        inbox = asked.wire.register_region(size + 9)
+        asked.post_recv(inbox, size + 8, wr)
         asks.post("send", source, size, 7, 0, 0, flags)
         check_received(asked, wr, size)
-        done(asks)
-        same("memory", inbox.get(0, size + 8), data + b"\x5A" * 8)
+        check_done(asks)
+        same("memory", inbox.read_bytes(0, size + 8), data + b"\x5A" * 8)
 
 
-def send_invalidating(asks, asked, flags):
+def check_send_invalidating(asks, asked, flags):
     for wr, size in enumerate(SIZES):
-        data = pattern(size, wr)
-        source = asks.wire.region(size + 1, "l", data)
-        inbox = asked.wire.region(size + 9)
-        region = asked.wire.region(64, "lb")
+        data = make_pattern(size, wr)
+        source = asks.wire.register_region(size + 1, "l", data)
+        inbox = asked.wire.register_region(size + 9)
+        region = asked.wire.register_region(64, "lb")
         window = int(asked.wire.server.do("bind", asked.conn, region.number,
                                           "w", BIND)[0])
         asked.expect_wc(wr=BIND, status=SUCCESS)
-        asked.recv(inbox, size + 8, wr)
+        asked.post_recv(inbox, size + 8, wr)
         asks.post("sendinv", source, size, 7, 0, window, flags)
         check_received(asked, wr, size, WC_WITH_INV)
-        done(asks)
-        same("memory", inbox.get(0, size + 8), data + b"\x5A" * 8)
-        region.dereg()      # this fails if a window is still bound to the region
+        check_done(asks)
+        same("memory", inbox.read_bytes(0, size + 8), data + b"\x5A" * 8)
+        region.deregister()      # this fails if a window is still bound to the region
 
 
-def write_there(asks, asked):
+def check_write_there(asks, asked):
     for seed, size in enumerate(SIZES):
-        data = pattern(size, seed)
-        source = asks.wire.region(size + 1, "l", data)
-        target = asked.wire.region(size + 16, "lw")
+        data = make_pattern(size, seed)
+        source = asks.wire.register_region(size + 1, "l", data)
+        target = asked.wire.register_region(size + 16, "lw")
         asks.post("write", source, size, 7, target.addr + 8, target.rkey)
-        done(asks)
+        check_done(asks)
         # a Send follows the data: when it is delivered, the data is placed
-        asked.recv(target, 0, seed)
+        asked.post_recv(target, 0, seed)
         asks.post("send", source, 0, 7)
         check_received(asked, seed, 0)
-        done(asks)
-        same("memory", target.get(0, size + 16),
+        check_done(asks)
+        same("memory", target.read_bytes(0, size + 16),
              b"\x5A" * 8 + data + b"\x5A" * 8)
 
 
-def write_immediate(asks, asked, flags):
+def check_write_immediate(asks, asked, flags):
     for wr, size in enumerate(SIZES):
-        data = pattern(size, wr)
-        source = asks.wire.region(size + 1, "l", data)
-        target = asked.wire.region(size + 16, "lw")
-        asked.recv(target, 0, wr)
+        data = make_pattern(size, wr)
+        source = asks.wire.register_region(size + 1, "l", data)
+        target = asked.wire.register_region(size + 16, "lw")
+        asked.post_recv(target, 0, wr)
         asks.post("writeimm", source, size, 7, target.addr + 8, target.rkey,
                   flags, IMM + wr)
         check_received(asked, wr, size, WC_WITH_IMM, IMM + wr)
-        done(asks)
-        same("memory", target.get(0, size + 16),
+        check_done(asks)
+        same("memory", target.read_bytes(0, size + 16),
              b"\x5A" * 8 + data + b"\x5A" * 8)
 
 
-def read_there(asks, asked):
+def check_read_there(asks, asked):
     for seed, size in enumerate(SIZES):
-        data = pattern(size + 8, seed)
-        source = asked.wire.region(size + 8, "lr", data)
-        inbox = asks.wire.region(size + 16, "lw")
+        data = make_pattern(size + 8, seed)
+        source = asked.wire.register_region(size + 8, "lr", data)
+        inbox = asks.wire.register_region(size + 16, "lw")
         asks.post("read", inbox, size, 7, source.addr + 4, source.rkey,
                   offset=8)
-        done(asks)
-        same("memory", inbox.get(0, size + 16),
+        check_done(asks)
+        same("memory", inbox.read_bytes(0, size + 16),
              b"\x5A" * 8 + data[4:4 + size] + b"\x5A" * 8)
 
 
-def atomic(asks, asked, opcode, *steps):
+def check_atomics(asks, asked, opcode, *steps):
     """Run atomics. steps: for each, its arguments and the expected value after it."""
-    word, result = asked.wire.word(WORD), asks.wire.word(0)
+    word, result = asked.wire.register_word(WORD), asks.wire.register_word(0)
     before = WORD
     for words, after in steps:
         asks.post(opcode, result, 8, 7, word.addr, word.rkey, "-", *words)
-        done(asks)
-        same("the value before", hex(asks.wire.number(result)), hex(before))
-        same("the value after", hex(asked.wire.number(word)), hex(after))
+        check_done(asks)
+        same("the value before", hex(asks.wire.read_number(result)), hex(before))
+        same("the value after", hex(asked.wire.read_number(word)), hex(after))
         before = after
     for region in word, result:
-        same("guard bytes", region.get(8, 8), b"\x5A" * 8)
+        same("guard bytes", region.read_bytes(8, 8), b"\x5A" * 8)
 
 
-def fetch_add(asks, asked):
-    atomic(asks, asked, "fetchadd", ((1,), WORD + 1),
-           ((0xFF << 56,), (WORD + 1 + (0xFF << 56)) % (1 << 64)))
+def check_fetch_add(asks, asked):
+    check_atomics(asks, asked, "fetchadd", ((1,), WORD + 1),
+                  ((0xFF << 56,), (WORD + 1 + (0xFF << 56)) % (1 << 64)))
 
 
-def compare_swap(asks, asked):
-    atomic(asks, asked, "cmpswap", ((WORD + 1, 5), WORD),
-           ((WORD, 0xA1B2C3D4E5F60718), 0xA1B2C3D4E5F60718))
+def check_compare_swap(asks, asked):
+    check_atomics(asks, asked, "cmpswap", ((WORD + 1, 5), WORD),
+                  ((WORD, 0xA1B2C3D4E5F60718), 0xA1B2C3D4E5F60718))
 
 
-def terminated(asks, asked):
+def check_terminated(asks, asked):
     """Check that the responder ends the connection with a Terminate, and that both programs
     get the event for the reason."""
     asked.server.expect_event(Async, conn=asked.conn, event=ACCESS_ERR)
     asks.server.expect_event(Async, conn=asks.conn, event=REQ_ERR)
 
 
-def write_nowhere(asks, asked):
-    source, target = asks.wire.region(64, "l"), asked.wire.region(64, "lw")
+def check_write_without_region(asks, asked):
+    source, target = asks.wire.register_region(64, "l"), asked.wire.register_region(64, "lw")
     asks.post("write", source, 64, 7, target.addr, target.rkey ^ 0x100)
-    terminated(asks, asked)
+    check_terminated(asks, asked)
 
 
-def read_nowhere(asks, asked):
-    source, inbox = asked.wire.region(64, "lr"), asks.wire.region(64, "lw")
+def check_read_without_region(asks, asked):
+    source, inbox = asked.wire.register_region(64, "lr"), asks.wire.register_region(64, "lw")
     asks.post("read", inbox, 64, 7, source.addr, source.rkey ^ 0x100)
     asks.expect_wc(wr=7, status=REM_ACCESS_ERR)
-    terminated(asks, asked)
+    check_terminated(asks, asked)
 
 
-KINDS = (("Sends", send, ("-",)),
-         ("Sends with Solicited Event", send, ("s",)),
-         ("Sends with Invalidate", send_invalidating, ("-",)),
-         ("Sends with Solicited Event and Invalidate", send_invalidating,
+KINDS = (("Sends", check_send, ("-",)),
+         ("Sends with Solicited Event", check_send, ("s",)),
+         ("Sends with Invalidate", check_send_invalidating, ("-",)),
+         ("Sends with Solicited Event and Invalidate", check_send_invalidating,
           ("s",)),
-         ("Writes", write_there, ()),
-         ("Reads", read_there, ()),
-         ("Writes, Immediate Data", write_immediate, ("-",)),
-         ("Writes, Immediate Data with Solicited Event", write_immediate,
+         ("Writes", check_write_there, ()),
+         ("Reads", check_read_there, ()),
+         ("Writes, Immediate Data", check_write_immediate, ("-",)),
+         ("Writes, Immediate Data with Solicited Event", check_write_immediate,
           ("s",)),
-         ("FetchAdd", fetch_add, ()),
-         ("CmpSwap", compare_swap, ()),
-         ("a Write to an invalid STag, and a Terminate", write_nowhere, ()),
-         ("a Read from an invalid STag, and a Terminate", read_nowhere, ()))
+         ("FetchAdd", check_fetch_add, ()),
+         ("CmpSwap", check_compare_swap, ()),
+         ("a Write to an invalid STag, and a Terminate", check_write_without_region, ()),
+         ("a Read from an invalid STag, and a Terminate", check_read_without_region, ()))
 
 
-def exchange(machines, llp, role, kind, words):
-    kind(*machines.connected(llp, role), *words)
+def run_case_between_machines(machines, llp, role, kind, words):
+    kind(*machines.connect(llp, role), *words)
 
 
-def near():
+def run_near_machine():
     for llp in PORTS:
         for role in ADDRESSES:
             for name, kind, words in KINDS:
                 add(f"{llp.upper()}, requests from the {role} machine: {name}", "",
-                    exchange, llp=llp, role=role, kind=kind, words=words)
+                    run_case_between_machines, llp=llp, role=role, kind=kind, words=words)
     ktap.run(Machines)
 
 
 if __name__ == "__main__":
-    {"near": near, "far": far}[sys.argv[1]]()
+    {"near": run_near_machine, "far": run_far_machine}[sys.argv[1]]()

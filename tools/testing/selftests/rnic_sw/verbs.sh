@@ -9,10 +9,10 @@
 
 # Use shared mode until the script ends, because both ends are in one process, which must see the
 # devices of both namespaces.
-t_own_namespaces() {
-	t_defer t_until 60 rdma system set netns "$(rdma system show |
+t_use_own_namespaces() {
+	t_defer t_wait_until 60 rdma system set netns "$(rdma system show |
 		sed -n 's/.*netns \([a-z]*\).*/\1/p')"
-	t_until 60 rdma system set netns shared
+	t_wait_until 60 rdma system set netns shared
 }
 
 # run_or_skip COMMAND...: run the program verbs; skip the case if the program's first case was
@@ -32,7 +32,7 @@ run_case() { run_or_skip "$VERBS" -a "$B4" -6 "$B6" "$1"; }
 
 # Register 2 GiB. Skip this in User-Mode Linux, where every page is a mapping of the host, and the
 # number of mappings is limited.
-register_2g() {
+register_2_gib() {
 	! grep -q 'User Mode Linux' /proc/cpuinfo ||
 		t_skip "User-Mode Linux does not have enough mappings for 2 GiB"
 	! grep -q 'QEMU TCG' /proc/cpuinfo || [ -n "${T_LONG:-}" ] ||
@@ -55,7 +55,7 @@ rdma_cgroup_limits_own_processes() {
 	# choose a limit that the first end exceeds: if only the second end failed, the program
 	# would wait a minute until the first end's connect times out
 	echo "$B_DEV hca_object=3" >"$GROUP/rdma.max"
-	t_refused run_in_group "$VERBS" -a "$B4" send_sizes >"$T_CASE/refused"
+	t_check_fails run_in_group "$VERBS" -a "$B4" send_sizes >"$T_CASE/refused"
 	cat "$T_CASE/refused"
 	t_check "creating an object fails with EAGAIN" \
 		grep -q 'create.*: Resource temporarily unavailable' "$T_CASE/refused"
@@ -66,7 +66,7 @@ rdma_cgroup_limits_own_processes() {
 }
 
 # Kernel memory that a program causes is charged to the program's control group.
-memory_is_charged() {
+kernel_memory_is_charged() {
 	create_group memory
 	T_GROUP=$GROUP run_in_group "$VERBS" -a "$B4" charge_rings charge_windows charge_regions \
 		charge_connects
@@ -79,13 +79,13 @@ run_with_odp() {
 	"$VERBS" -d -a "$B4" -6 "$B6" -m "$MIB" "$@"
 }
 
-run_swapped() {
+run_odp_swapped() {
 	enable_swap 256
 	run_case odp_swapped
 }
 
 # Run a program whose registered memory is far larger than the control group's limit
-run_squeezed() {
+run_odp_squeezed() {
 	limit_group_memory 12
 	run_or_skip run_in_group env T_GROUP_MIB=12 "$VERBS" -a "$B4" odp_squeezed
 	t_check "the control group reached its limit, and no process was killed" \
@@ -93,8 +93,8 @@ run_squeezed() {
 }
 
 define_odp_cases() {
-	t_case "odp_swapped" "" run_swapped
-	t_case "odp_squeezed, memory limit far below the MR's size" "" run_squeezed
+	t_case "odp_swapped" "" run_odp_swapped
+	t_case "odp_squeezed, memory limit far below the MR's size" "" run_odp_squeezed
 	t_case "odp_again, errors of the peer" "" run_with_odp 'remote_*'
 	t_case "odp_again, errors of the program" "" run_with_odp 'local_send_*' 'local_write_*' \
 		'local_read_*' 'local_recv_*'
@@ -111,12 +111,12 @@ define_odp_cases() {
 # delete_device_during CASE: delete the device while CASE runs
 delete_device_during() {
 	[ -e /dev/rnic_sw_exporter ] || t_skip "module rnic_sw_exporter is not loaded"
-	t_bg program b "$VERBS" -a "$B4" "$1"
-	t_until "$T_TIME" grep -qE 'under way|SKIP' "$T_CASE/program.log"
+	t_start program b "$VERBS" -a "$B4" "$1"
+	t_wait_until "$T_TIME" grep -qE 'under way|SKIP' "$T_CASE/program.log"
 	! grep -q SKIP "$T_CASE/program.log" || t_skip "the program skips the case"
 	timeout 20 rdma link del "$B_DEV"
 	t_wait program
-	t_link "$B_DEV" "$B_IF"
+	t_create_device "$B_DEV" "$B_IF"
 }
 
 define_dmabuf_cases() {
@@ -124,9 +124,9 @@ define_dmabuf_cases() {
 	t_case "dmabuf_device_goes, held" "" delete_device_during dmabuf_device_goes_held
 }
 
-# create_many KIND: create as many objects of KIND as the device announces. Takes half a minute, and
-# longer with debug checks.
-create_many() {
+# create_as_many_as_announced KIND: create as many objects of KIND as the device announces. Takes
+# half a minute, and longer with debug checks.
+create_as_many_as_announced() {
 	[ -z "$T_SLOW" ] || [ -n "${T_LONG:-}" ] ||
 		t_skip "takes minutes in a debug kernel; T_LONG=1 runs this case"
 	"$VERBS" -a "$B4" "limit_$1" >"$T_CASE/said" 2>&1 || { cat "$T_CASE/said"; return 1; }
@@ -134,10 +134,10 @@ create_many() {
 }
 
 # Compare the cost of the 32000th completion queue with that on a device without completion queues
-compare_cq_cost() {
+cq_cost_is_independent_of_number() {
 	[ ! -e /proc/lockdep ] || [ -n "${T_LONG:-}" ] ||
 		t_skip "takes minutes in a debug kernel; T_LONG=1 runs this case"
-	t_must ip link add t1 type dummy
+	t_run_or_bail_out ip link add t1 type dummy
 	t_defer ip link del t1
 	ip link set t1 up
 	t_new_device iw1 t1
@@ -145,12 +145,17 @@ compare_cq_cost() {
 }
 
 define_limit_cases() {
-	t_case "the 32000th completion queue costs no more than the first" "" compare_cq_cost
-	t_case "as many completion queues as the device announces" "RDMAP-185 SEC-24" create_many cqs
-	t_case "as many shared receive queues as the device announces" "RDMAP-185 SEC-24" create_many srqs
-	t_case "as many MRs as the device announces" "RDMAP-185 SEC-24" create_many mrs
-	t_case "as many memory windows as the device announces" "RDMAP-185 SEC-24" create_many mws
-	t_case "as many processes of one user with ODP MRs as are allowed" "SEC-24" create_many owners
+	t_case "the 32000th completion queue costs no more than the first" "" \
+		cq_cost_is_independent_of_number
+	t_case "as many completion queues as the device announces" "RDMAP-185 SEC-24" \
+		create_as_many_as_announced cqs
+	t_case "as many shared receive queues as the device announces" "RDMAP-185 SEC-24" \
+		create_as_many_as_announced srqs
+	t_case "as many MRs as the device announces" "RDMAP-185 SEC-24" create_as_many_as_announced mrs
+	t_case "as many memory windows as the device announces" "RDMAP-185 SEC-24" \
+		create_as_many_as_announced mws
+	t_case "as many processes of one user with ODP MRs as are allowed" "SEC-24" \
+		create_as_many_as_announced owners
 }
 
 # Run a program in a time namespace whose clock is a day ahead. The timestamps that the program gets
@@ -177,8 +182,9 @@ count_lost() {
 		sed -n 's/.*(dropped \([0-9]*\),.*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# count_seen TCP-COUNTER SCTP-COUNTER: print the sum of a receive counter of the LLP over both hosts
-count_seen() {
+# sum_receive_counters TCP-COUNTER SCTP-COUNTER: print the sum of a receive counter of the LLP over
+# both hosts
+sum_receive_counters() {
 	local host
 	for host in a b; do
 		on $host cat /proc/net/netstat
@@ -189,12 +195,12 @@ count_seen() {
 		$1 == "TcpExt:" { n += $(at[tcp]) }
 		END { print n + 0 }'
 }
-count_duplicates() { count_seen TCPDSACKOldSent SctpInDataChunkDiscards; }
-count_reordered() { echo $(($(count_seen TCPOFOQueue -) + $(count_placed_early))); }
+count_duplicates() { sum_receive_counters TCPDSACKOldSent SctpInDataChunkDiscards; }
+count_reordered() { echo $(($(sum_receive_counters TCPOFOQueue -) + $(count_placed_early))); }
 
-# was_impaired_by WORDS...: check that netem has lost, duplicated and reordered packets as WORDS
-# say, and that the MTU has changed if WORDS say so
-was_impaired_by() {
+# check_network_impairments WORDS...: check that netem has lost, duplicated and reordered packets as
+# WORDS say, and that the MTU has changed if WORDS say so
+check_network_impairments() {
 	[[ " $* " != *" loss "* || $(count_lost) -gt 0 ]] || { echo "no packet was lost"; return 1; }
 	[[ " $* " != *" duplicate "* || $(count_duplicates) -gt $DOUBLED ]] ||
 		{ echo "no packet was duplicated"; return 1; }
@@ -211,20 +217,20 @@ run_with_netem() {
 	while [ "$1" != -- ]; do words+=("$1"); shift; done
 	shift
 	DOUBLED=$(count_duplicates) OVERTAKEN=$(count_reordered)
-	t_netem a va "${words[@]}"
-	t_netem b vb "${words[@]}"
+	t_apply_netem a va "${words[@]}"
+	t_apply_netem b vb "${words[@]}"
 	for try in 1 2 3 4; do
 		run_between_hosts "$@"
 		for host in a b; do
 			on $host tc -s qdisc show
 		done
-		! was_impaired_by "${words[@]}" || return 0
+		! check_network_impairments "${words[@]}" || return 0
 	done
 	t_fail "the network's faults had too little effect in $try tries"
 }
 
 count_placed_early() {
-	echo $(($(t_counter "$A_DEV" rx_placed_early) + $(t_counter "$B_DEV" rx_placed_early)))
+	echo $(($(t_print_counter "$A_DEV" rx_placed_early) + $(t_print_counter "$B_DEV" rx_placed_early)))
 }
 
 # run_out_of_order WORDS... -- CASE...: run cases; segments that arrive early must be placed early
@@ -299,8 +305,9 @@ run_with_mtu() {
 	run_or_skip run_between_hosts "$@"
 }
 
-# define_early_case NAME [HOW] WORDS...: define a case that runs with half of the packets reordered
-define_early_case() {
+# define_reordering_case NAME [HOW] WORDS...: define a case that runs with half of the packets
+# reordered
+define_reordering_case() {
 	local name=$1 how=run_out_of_order
 	shift
 	[ "$1" != run_with_corruption ] || { how=$1; shift; }
@@ -309,38 +316,38 @@ define_early_case() {
 
 # Define cases with more reordering and loss than TCP can bear. Over SCTP segments are placed as
 # they arrive, so the traffic continues.
-define_rough_cases() {
-	define_early_case "half of the packets reordered" 25% reorder 50%
+define_lossy_network_cases() {
+	define_reordering_case "half of the packets reordered" 25% reorder 50%
 	if [ -n "${T_LONG:-}" ]; then
-		define_early_case "reordering and 1 % lost" reorder 50% loss 1%
-		define_early_case "reordering and 25 % duplicated" reorder 50% duplicate 25%
+		define_reordering_case "reordering and 1 % lost" reorder 50% loss 1%
+		define_reordering_case "reordering and 25 % duplicated" reorder 50% duplicate 25%
 	fi
-	define_early_case "reordering and 5 % lost" reorder 50% loss 5%
-	define_early_case "reordering and 2 % corrupted" run_with_corruption reorder 50% corrupt 2%
-	define_early_case "reordering, 2 % lost, 5 % duplicated, 1 % corrupted" \
+	define_reordering_case "reordering and 5 % lost" reorder 50% loss 5%
+	define_reordering_case "reordering and 2 % corrupted" run_with_corruption reorder 50% corrupt 2%
+	define_reordering_case "reordering, 2 % lost, 5 % duplicated, 1 % corrupted" \
 		run_with_corruption reorder 50% loss 2% duplicate 5% corrupt 1%
 }
 
 EARLY="DDP-5 DDP-6 DDP-14 DDP-61 DDP-63 DDP-64 SCTPDDP-65 SCTPDDP-66"
-VERBS=$(t_prog verbs) || t_skip_all "program verbs is not built (make)"
+VERBS=$(t_find_program verbs) || t_skip_all "program verbs is not built (make)"
 MIB=${T_MIB:-2}
 # not empty: repeat the cases of pinned MRs with ODP MRs, which takes half a minute
 once_more=$([ -n "$T_SLOW" ] && [ -z "${T_LONG:-}" ] || echo yes)
 # load the module whose dma-bufs some cases use
-! modprobe rnic_sw_exporter 2>/dev/null || t_defer t_unload rnic_sw_exporter
-one_device
+! modprobe rnic_sw_exporter 2>/dev/null || t_defer t_unload_modules rnic_sw_exporter
+create_one_device
 define_all_cases
-t_case "send_2g" "" register_2g
+t_case "send_2g" "" register_2_gib
 t_case "limits by control group" \
 	"DDP-121 DDP-131 DDP-134 RDMAP-185 RDMAP-189 SEC-5 SEC-24 SEC-30 SEC-40" rdma_cgroup_limits_own_processes
 define_odp_cases
 define_dmabuf_cases
 [ -n "${T_LLP:-}" ] || define_limit_cases
-[ -n "${T_LLP:-}" ] || t_case "memory is charged to control groups" "RDMAP-188 SEC-24 SEC-30" memory_is_charged
+[ -n "${T_LLP:-}" ] || t_case "memory is charged to control groups" "RDMAP-188 SEC-24 SEC-30" kernel_memory_is_charged
 t_case "time namespace" "the ABI" run_in_time_namespace
-t_undo
+t_run_deferred
 
-two_hosts
+create_two_hosts
 streams=(stream_send stream_rw)
 t_case "two hosts" "DDP-50 DDP-64" run_between_hosts "${streams[@]}" 'send_*' 'conn_*' 'remote_*_past_end' \
 	'atomic_*' 'imm_*'
@@ -361,5 +368,5 @@ t_case "MTU changes during traffic" "DDP-4" \
 	run_with_changing_mtu delay 1ms -- "${streams[@]}"
 t_case "MTU changes and loss" "DDP-3" \
 	run_with_changing_mtu loss 1% -- "${streams[@]}"
-[ -z "${T_LLP:-}" ] || define_rough_cases
-t_end
+[ -z "${T_LLP:-}" ] || define_lossy_network_cases
+t_print_summary

@@ -12,7 +12,7 @@ import time
 from dataclasses import replace
 
 from lib.wire import (ACCESS_ERR, PATIENCE, SUCCESS, WC, Async, connect_as, case,
-                      check, in_both_roles, rdmap, run, same)
+                      check, add_case_for_both_roles, rdmap, run, same)
 
 BIG = 1 << 20
 WC_CMP_SWAP, WC_FETCH_ADD = 3, 4
@@ -20,54 +20,54 @@ WC_CMP_SWAP, WC_FETCH_ADD = 3, 4
 THERE, KEY = 0x1122334455667788, 0xABCDEF01
 
 
-def pattern(length, seed):
+def make_pattern(length, seed):
     return random.Random(seed).randbytes(length)
 
 
-def in_memory(value):
+def pack_in_memory_order(value):
     """Return the bytes of a value in this machine's byte order."""
     return value.to_bytes(8, sys.byteorder)
 
 
-def value_at(region, offset=0):
-    return int.from_bytes(region.get(offset, 8), sys.byteorder)
+def read_value(region, offset=0):
+    return int.from_bytes(region.read_bytes(offset, 8), sys.byteorder)
 
 
-def send_and_settle(link, wr=1):
+def send_empty_and_wait(link, wr=1):
     """Check that an empty Send completes the receive wr. All messages before the Send are then
     delivered, and have consumed no receive."""
     link.peer.send()
     same("length of the Send", link.expect_wc(wr=wr, status=SUCCESS).length, 0)
 
 
-def rreq(region, size, offset=0):
+def make_read_request(region, size, offset=0):
     return rdmap.ReadRequest(0x1234, 0x5678, size, region.rkey,
                              region.addr + offset)
 
 
-def fetch_add(region, add=1, mask=0, offset=0, ident=0x5EED):
+def make_fetch_add(region, add=1, mask=0, offset=0, ident=0x5EED):
     return rdmap.AtomicRequest(rdmap.FETCH_ADD, ident, region.rkey,
                                region.addr + offset, add, mask)
 
 
-def cmp_swap(region, compare, swap, offset=0, ident=0x5EED):
+def make_cmp_swap(region, compare, swap, offset=0, ident=0x5EED):
     return rdmap.AtomicRequest(rdmap.CMP_SWAP, ident, region.rkey,
                                region.addr + offset, swap, rdmap.ALL,
                                compare)
 
 
-def get_response(link, msn):
+def receive_atomic_response(link, msn):
     """Receive the next message, which must be the Atomic Response with that MSN. Return its
     contents."""
-    seg = link.peer.get_segment()
+    seg = link.peer.receive_segment()
     same("header", seg.header().hex(),
          struct.pack(">BBIIII", 0x41, 0x4B, 0, 3, msn, 0).hex())
     return rdmap.AtomicResponse.parse(seg.payload)
 
 
-def get_read(link):
+def receive_read_response(link):
     """Receive the next message, which must be a Read Response. Return its data."""
-    segments = link.peer.get_message()
+    segments = link.peer.receive_message()
     check("the message is a Read Response", all(s.ulp == 0x42 for s in segments))
     return b"".join(s.payload for s in segments)
 
@@ -79,12 +79,12 @@ def get_read(link):
       "EXT-3 EXT-4 EXT-5 EXT-6 EXT-7 EXT-8 EXT-13 EXT-21 EXT-22 EXT-25 "
       "EXT-26 EXT-33 EXT-35 EXT-37 EXT-39 EXT-42 EXT-43 EXT-48 EXT-49 "
       "EXT-50 EXT-51 EXT-52 EXT-93 DDP-42")
-def test_response_octets(w):
+def test_atomic_response_has_right_bytes(w):
     word = w.shared(64, "lwa")
-    word.put(8, in_memory(0x0102030405060708))
+    word.write_bytes(8, pack_in_memory_order(0x0102030405060708))
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
-    requests = [fetch_add(word, 0, 0, 8, 0xFEDCBA98),
-                cmp_swap(word, 0x0102030405060709, 5, 8, 0)]
+    requests = [make_fetch_add(word, 0, 0, 8, 0xFEDCBA98),
+                make_cmp_swap(word, 0x0102030405060709, 5, 8, 0)]
     # set fields that FetchAdd does not use: the device must ignore them
     requests[0].compare, requests[0].compare_mask = 1, 0x5A
     with w.expect_counts(rx_atomic_requests=2, tx_atomic_responses=2):
@@ -92,30 +92,30 @@ def test_response_octets(w):
             request.rsvd = 0xFFFFFFF
             seg = request.segment(link.peer.next_msn(1), ulp32=word.rkey,
                                   rsvd=0x3C)
-            link.peer.put_segment(replace(seg, ulp=seg.ulp | 0x30))
-            same("Response", link.peer.get_octets().hex(),
+            link.peer.send_segments(replace(seg, ulp=seg.ulp | 0x30))
+            same("Response", link.peer.receive_segment_bytes().hex(),
                  f"414b{0:08x}{3:08x}{msn:08x}{0:08x}"
                  f"{request.ident:08x}0102030405060708")
     word.check_untouched()
     # the atomics must not have invalidated the STag in the DDP header
-    link.peer.put_segment(rdmap.write(word.rkey, word.addr, b"alive"))
-    send_and_settle(link)
-    same("memory", word.get(0, 5), b"alive")
+    link.peer.send_segments(rdmap.make_write(word.rkey, word.addr, b"alive"))
+    send_empty_and_wait(link)
+    same("memory", word.read_bytes(0, 5), b"alive")
 
 
 def check_each_request(w, word, requests):
     """Send the requests one after the other. Check that each request returns the previous value,
     and that memory then has the value that the RFC defines."""
     link = w.initiate()
-    value = value_at(word)
+    value = read_value(word)
     for msn, request in enumerate(requests, 1):
         request.ident = msn * 0x01030507 & 0xFFFFFFFF
         link.peer.atomic(request)
-        same("Response", get_response(link, msn),
+        same("Response", receive_atomic_response(link, msn),
              rdmap.AtomicResponse(request.ident, value))
-        value = request.result(value)
-        same(f"memory after {request}", hex(value_at(word)), hex(value))
-    same("memory after the word", word.get(8, 56), b"\x5A" * 56)
+        value = request.compute_result(value)
+        same(f"memory after {request}", hex(read_value(word)), hex(value))
+    same("memory after the word", word.read_bytes(8, 56), b"\x5A" * 56)
 
 
 TOPS = [0, rdmap.ALL, 1, 1 << 63, 0x8000000080000000, 0x8080808080808080,
@@ -123,34 +123,34 @@ TOPS = [0, rdmap.ALL, 1, 1 << 63, 0x8000000080000000, 0x8080808080808080,
 
 
 @case("FetchAdd in fields of any length", "EXT-19 EXT-20 EXT-21 EXT-22 EXT-36")
-def test_add_fields(w):
+def test_fetch_add_with_any_fields(w):
     word, rand = w.shared(64, "la"), random.Random(19)
-    word.put(0, in_memory(rdmap.ALL))
+    word.write_bytes(0, pack_in_memory_order(rdmap.ALL))
     # additions to the full word: the carry of one addition must not change the result of the next
-    plain = [fetch_add(word, 1), fetch_add(word, 0xFFFFFFFF),
-             fetch_add(word, 1), fetch_add(word, rdmap.ALL)]
+    plain = [make_fetch_add(word, 1), make_fetch_add(word, 0xFFFFFFFF),
+             make_fetch_add(word, 1), make_fetch_add(word, rdmap.ALL)]
     check_each_request(w, word, plain + [
-        fetch_add(word, rand.getrandbits(64),
-                  TOPS[i % len(TOPS)] if i & 1 else rand.getrandbits(64))
+        make_fetch_add(word, rand.getrandbits(64),
+                       TOPS[i % len(TOPS)] if i & 1 else rand.getrandbits(64))
         for i in range(90)])
 
 
 @case("CmpSwap with any masks", "EXT-23 EXT-24 EXT-25 EXT-26 EXT-27 EXT-36")
-def test_swap_masks(w):
+def test_cmp_swap_with_any_masks(w):
     word, rand = w.shared(64, "la"), random.Random(23)
-    word.put(0, in_memory(rand.getrandbits(64)))
-    value, requests, hits = value_at(word), [], 0
+    word.write_bytes(0, pack_in_memory_order(rand.getrandbits(64)))
+    value, requests, hits = read_value(word), [], 0
     for i in range(90):
         mask = [0, rdmap.ALL, rand.getrandbits(64)][i % 3]
         compare = value ^ (rand.getrandbits(64) & ~mask)
         if i % 4 == 3:
             # flip one of the compared bits
             compare ^= mask & -mask
-        request = cmp_swap(word, compare, rand.getrandbits(64))
+        request = make_cmp_swap(word, compare, rand.getrandbits(64))
         request.compare_mask = mask
         request.mask = [rand.getrandbits(64), rdmap.ALL, 0][i // 3 % 3]
         hits += (compare ^ value) & mask == 0
-        value = request.result(value)
+        value = request.compute_result(value)
         requests.append(request)
     check("some requests match and some do not", 10 < hits < 80)
     check_each_request(w, word, requests)
@@ -158,128 +158,128 @@ def test_swap_masks(w):
 
 @case("atomics at every multiple of 8, at any base address of the region",
       "EXT-15 EXT-28 EXT-38")
-def test_every_word(w):
-    region = w.region(8200, "la", iova=0x7FFFF0003)
-    data = bytearray(pattern(region.size, 3))
-    region.put(0, bytes(data))
+def test_every_aligned_word_is_accessible(w):
+    region = w.register_region(8200, "la", iova=0x7FFFF0003)
+    data = bytearray(make_pattern(region.size, 3))
+    region.write_bytes(0, bytes(data))
     link = w.initiate()
     # test the first word, words on both sides of page boundaries, and the last word
     for msn, at in enumerate((5, 13, 4085, 4093, 8181, 8189), 1):
         old = int.from_bytes(data[at:at + 8], sys.byteorder)
-        link.peer.atomic(fetch_add(region, 0x0102030405060708, 0, at) if msn & 1
-                         else cmp_swap(region, old, ~old & rdmap.ALL, at))
-        same("old value", hex(get_response(link, msn).old), hex(old))
+        link.peer.atomic(make_fetch_add(region, 0x0102030405060708, 0, at) if msn & 1
+                         else make_cmp_swap(region, old, ~old & rdmap.ALL, at))
+        same("old value", hex(receive_atomic_response(link, msn).old), hex(old))
         new = old + 0x0102030405060708 if msn & 1 else ~old
-        data[at:at + 8] = in_memory(new & rdmap.ALL)
-        same("memory", region.get(0, region.size), bytes(data))
-    same("guards", region.get(-16, 16) + region.get(region.size, 16),
+        data[at:at + 8] = pack_in_memory_order(new & rdmap.ALL)
+        same("memory", region.read_bytes(0, region.size), bytes(data))
+    same("guards", region.read_bytes(-16, 16) + region.read_bytes(region.size, 16),
          b"\x5A" * 32)
-    region.dereg()
+    region.deregister()
 
 
 @case("responses arrive in the order of the requests, Reads included",
       "EXT-32 EXT-47 EXT-57 EXT-66 EXT-67 EXT-81 EXT-82")
-def test_mixed_in(w):
+def test_responses_follow_order_of_requests(w):
     memory = w.shared(8192, "lra")
     link = w.initiate(accept=(4, 4, b""))
     value = 0xFFFFFFFFFFFFFFF0
-    memory.put(0, in_memory(value))
+    memory.write_bytes(0, pack_in_memory_order(value))
     for turn in range(20):
-        asked = [rreq(memory, 8), fetch_add(memory, 3, ident=turn),
-                 rreq(memory, 5000 if turn & 1 else 8),
-                 fetch_add(memory, 4, ident=~turn & 0xFFFFFFFF)]
-        link.peer.put_segment(*(q.segment(link.peer.next_msn(1))
-                                for q in asked))
-        same("before", get_read(link)[:8], in_memory(value))
-        same("first", get_response(link, 2 * turn + 1),
+        asked = [make_read_request(memory, 8), make_fetch_add(memory, 3, ident=turn),
+                 make_read_request(memory, 5000 if turn & 1 else 8),
+                 make_fetch_add(memory, 4, ident=~turn & 0xFFFFFFFF)]
+        link.peer.send_segments(*(q.segment(link.peer.next_msn(1))
+                                  for q in asked))
+        same("before", receive_read_response(link)[:8], pack_in_memory_order(value))
+        same("first", receive_atomic_response(link, 2 * turn + 1),
              rdmap.AtomicResponse(turn, value))
         value = value + 3 & rdmap.ALL
-        same("between", get_read(link)[:8], in_memory(value))
-        same("second", get_response(link, 2 * turn + 2),
+        same("between", receive_read_response(link)[:8], pack_in_memory_order(value))
+        same("second", receive_atomic_response(link, 2 * turn + 2),
              rdmap.AtomicResponse(~turn & 0xFFFFFFFF, value))
         value = value + 4 & rdmap.ALL
-    same("memory", value_at(memory), value)
+    same("memory", read_value(memory), value)
 
 
 @case("a chain of CmpSwaps, all in flight at once", "EXT-47 EXT-66 EXT-82")
-def test_chain(w):
+def test_chain_of_cmp_swaps(w):
     word = w.shared(64, "la")
-    word.put(0, bytes(8))
+    word.write_bytes(0, bytes(8))
     link = w.initiate(accept=(4, 4, b""))
     steps = [(0, 1), (1, 2), (7, 8), (2, 3)]
-    link.peer.put_segment(*(
-        cmp_swap(word, *step).segment(link.peer.next_msn(1))
+    link.peer.send_segments(*(
+        make_cmp_swap(word, *step).segment(link.peer.next_msn(1))
         for step in steps))
-    same("found", [get_response(link, msn).old for msn in (1, 2, 3, 4)],
+    same("found", [receive_atomic_response(link, msn).old for msn in (1, 2, 3, 4)],
          [0, 1, 2, 2])
-    same("memory", value_at(word), 3)
+    same("memory", read_value(word), 3)
 
 
 @case("an atomic sees the Write before it", "EXT-61 EXT-84")
-def test_after_write(w):
+def test_atomic_sees_write_before_it(w):
     memory = w.shared(4096, "lwa")
     link = w.initiate()
     for turn in range(1, 40):
-        data = pattern(2000, turn)
-        link.peer.put_segment(
-            rdmap.write(memory.rkey, memory.addr, data),
-            fetch_add(memory, 1, 0, 1992).segment(link.peer.next_msn(1)))
+        data = make_pattern(2000, turn)
+        link.peer.send_segments(
+            rdmap.make_write(memory.rkey, memory.addr, data),
+            make_fetch_add(memory, 1, 0, 1992).segment(link.peer.next_msn(1)))
         old = int.from_bytes(data[1992:], sys.byteorder)
-        same("found", hex(get_response(link, turn).old), hex(old))
-    same("memory", value_at(memory, 1992), old + 1 & rdmap.ALL)
+        same("found", hex(receive_atomic_response(link, turn).old), hex(old))
+    same("memory", read_value(memory, 1992), old + 1 & rdmap.ALL)
 
 
 @case("an atomic is executed once all of it has arrived", "EXT-61 EXT-63")
-def test_all_of_it(w):
+def test_incomplete_atomic_is_not_executed(w):
     word = w.shared(64, "la")
-    word.put(0, bytes(8))
+    word.write_bytes(0, bytes(8))
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)] * 3)
-    octets = fetch_add(word, 7).pack()
+    octets = make_fetch_add(word, 7).pack()
     for msn, cuts in enumerate(((0, 20, 52), (0, 52, 52), (0, 0, 52)), 1):
         first, second = (
-            fetch_add(word).segment(msn, payload=octets[start:end], mo=start,
-                                    last=start == cuts[1])
+            make_fetch_add(word).segment(msn, payload=octets[start:end], mo=start,
+                                         last=start == cuts[1])
             for start, end in zip(cuts, cuts[1:]))
-        link.peer.put_segment(replace(first, last=False))
-        send_and_settle(link, msn)
-        same("memory", value_at(word), 7 * (msn - 1))
-        link.peer.put_segment(replace(second, last=True))
-        same("found", get_response(link, msn).old, 7 * (msn - 1))
-    same("memory", value_at(word), 21)
+        link.peer.send_segments(replace(first, last=False))
+        send_empty_and_wait(link, msn)
+        same("memory", read_value(word), 7 * (msn - 1))
+        link.peer.send_segments(replace(second, last=True))
+        same("found", receive_atomic_response(link, msn).old, 7 * (msn - 1))
+    same("memory", read_value(word), 21)
 
 
-def put_requests(w, link, segments, under_way):
+def send_requests(w, link, segments, under_way):
     """Send all segments together or, if under_way is true, the remaining ones only when the first
     response has begun."""
     if under_way:
         name = "tx_read_responses"
-        before, end = w.counters()[name], time.monotonic() + PATIENCE
-        link.peer.put_segment(segments.pop(0))
-        while w.counters()[name] == before:
+        before, end = w.read_counters()[name], time.monotonic() + PATIENCE
+        link.peer.send_segments(segments.pop(0))
+        while w.read_counters()[name] == before:
             check("a response is being sent", time.monotonic() < end)
-    link.peer.put_segment(*segments)
+    link.peer.send_segments(*segments)
 
 
 @case("as many atomics and Reads as agreed, and not one more",
       "EXT-41 EXT-53")
-def test_atomic_queue(w):
+def test_ird_limits_atomics_and_reads(w):
     memory = w.shared(BIG, "lra")
     request = w.make_request(0, 9)
     # if under_way is true, the device is sending a long response, of which the peer has read
     # little, when further requests arrive
     for depth, under_way in (1, False), (3, False), (1, True), (3, True):
         link = w.initiate(request, accept=(0, depth, b""),
-                          peer=w.dial_narrow())
+                          peer=w.connect_with_small_rcvbuf())
         for _ in range(depth):
-            link.peer.atomic(fetch_add(memory))
+            link.peer.atomic(make_fetch_add(memory))
         for msn in range(1, depth + 1):
-            get_response(link, msn)
+            receive_atomic_response(link, msn)
         memory.before = memory.read_hash()
-        requests = [rreq(memory, BIG)] + [fetch_add(memory)] * depth
+        requests = [make_read_request(memory, BIG)] + [make_fetch_add(memory)] * depth
         with w.expect_counts(end_ddp_untagged_no_buffer=1):
             segments = [q.segment(link.peer.next_msn(1)) for q in requests]
-            put_requests(w, link, segments, under_way)
-            term = link.peer.drain()
+            send_requests(w, link, segments, under_way)
+            term = link.peer.receive_until_terminate()
             same("Terminate", term.what, (1, 2, 2))
             same("header", term.ddp, segments[-1].header())
             link.expect_end()
@@ -290,15 +290,15 @@ def test_atomic_queue(w):
 def check_lost_right(w, take, code, end):
     """Check that the atomic fails after take(word, link), and that a Send that was sent after
     the atomic has been delivered."""
-    source, word = w.shared(BIG, "r"), w.region(64, "la")
+    source, word = w.shared(BIG, "r"), w.register_region(64, "la")
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)],
-                      peer=w.dial_narrow())
+                      peer=w.connect_with_small_rcvbuf())
     with w.expect_counts(**{end: 1}, tx_terminates=1):
-        link.peer.read(rreq(source, BIG))
-        link.peer.atomic(fetch_add(word))
-        send_and_settle(link)
+        link.peer.read(make_read_request(source, BIG))
+        link.peer.atomic(make_fetch_add(word))
+        send_empty_and_wait(link)
         take(word, link)
-        term = link.peer.drain()
+        term = link.peer.receive_until_terminate()
         same("Terminate", term, rdmap.Terminate(0, 1, code))
         link.expect_end()
     w.server.expect_event(Async, conn=link.conn, event=ACCESS_ERR)
@@ -307,13 +307,13 @@ def check_lost_right(w, take, code, end):
 
 @case("memory is deregistered while an atomic waits; a Send overtakes it",
       "EXT-62 EXT-64 EXT-85 EXT-92 RDMAP-115 RDMAP-123 RDMAP-129")
-def test_memory_goes(w):
-    check_lost_right(w, lambda word, link: word.dereg(), 0, "end_rdmap_stag")
+def test_deregistration_fails_waiting_atomic(w):
+    check_lost_right(w, lambda word, link: word.deregister(), 0, "end_rdmap_stag")
 
 
 @case("the queue pair loses the access right while an atomic "
       "waits", "EXT-92 RDMAP-176")
-def test_right_goes(w):
+def test_revoked_right_fails_waiting_atomic(w):
     check_lost_right(w, lambda word, link: w.server.do("rights", link.conn, "rw"), 2,
                      "end_rdmap_access")
 
@@ -321,19 +321,19 @@ def test_right_goes(w):
 @case("Immediate Data or a Send, then an atomic and a Read: delivery before the "
       "response",
       "EXT-79 EXT-83 RDMAP-134")
-def test_requests_after_others(w):
+def test_delivery_precedes_responses(w):
     memory = w.shared(4096, "lra")
     link = w.initiate(recvs=[(memory, 64)] * 20)
     for turn in range(10):
-        link.peer.put_segment(
-            rdmap.immediate(link.peer.next_msn(0)),
-            fetch_add(memory, 0, 0, 128).segment(link.peer.next_msn(1)),
-            rdmap.send(link.peer.next_msn(0), in_memory(turn)),
-            rreq(memory, 8).segment(link.peer.next_msn(1)))
-        get_response(link, turn + 1)
+        link.peer.send_segments(
+            rdmap.make_immediate(link.peer.next_msn(0)),
+            make_fetch_add(memory, 0, 0, 128).segment(link.peer.next_msn(1)),
+            rdmap.make_send(link.peer.next_msn(0), pack_in_memory_order(turn)),
+            make_read_request(memory, 8).segment(link.peer.next_msn(1)))
+        receive_atomic_response(link, turn + 1)
         w.server.do("sync")
         link.expect_wc(wr=2 * turn + 1, status=SUCCESS, timeout=0)
-        same("data of the Send", get_read(link), in_memory(turn))
+        same("data of the Send", receive_read_response(link), pack_in_memory_order(turn))
         w.server.do("sync")
         link.expect_wc(wr=2 * turn + 2, status=SUCCESS, timeout=0)
 
@@ -341,14 +341,14 @@ def test_requests_after_others(w):
 # Atomics from the device ------------------------------------------------------
 
 
-def answer(link, seg, msn, old):
+def send_atomic_response(link, seg, msn, old):
     """Send the response to an Atomic Request of the device, with this old value."""
     asked = rdmap.AtomicRequest.parse(seg.payload)
-    link.peer.put_segment(
+    link.peer.send_segments(
         rdmap.AtomicResponse(asked.ident, old).segment(msn))
 
 
-def test_request_octets(w, role):
+def test_atomic_request_has_right_bytes(w, role):
     sink = w.shared(64, "l")
     link = connect_as(w, role)
     kinds = [("fetchadd", [0x0102030405060708], WC_FETCH_ADD, 0,
@@ -358,38 +358,38 @@ def test_request_octets(w, role):
                                0xC1C2C3C4C5C6C7C8, rdmap.ALL])]
     for number, (verb, values, wc, code, fields) in enumerate(kinds, 1):
         link.post(verb, sink, 8, number, THERE, KEY, "-", *values, offset=24)
-        seg = link.peer.get_segment()
+        seg = link.peer.receive_segment()
         same("header", seg.header().hex(),
              f"414a{0:08x}{1:08x}{number:08x}{0:08x}")
         same("fields before the identifier", seg.payload[:4].hex(), f"{code:08x}")
         same("fields after the identifier", seg.payload[8:].hex(),
              f"{KEY:08x}{THERE:016x}" + "".join(f"{f:016x}" for f in fields))
         sink.check_untouched()
-        answer(link, seg, number, 0xA1A2A3A4A5A6A708)
+        send_atomic_response(link, seg, number, 0xA1A2A3A4A5A6A708)
         done = link.expect_wc(wr=number, status=SUCCESS)
         same("completion", (done.opcode, done.length), (wc, 8))
-        same("memory", sink.get(0, 64), b"\x5A" * 24 +
-             in_memory(0xA1A2A3A4A5A6A708) + b"\x5A" * 32)
-        sink.put(24, b"\x5A" * 8)
+        same("memory", sink.read_bytes(0, 64), b"\x5A" * 24 +
+             pack_in_memory_order(0xA1A2A3A4A5A6A708) + b"\x5A" * 32)
+        sink.write_bytes(24, b"\x5A" * 8)
 
 
-in_both_roles("an Atomic Request byte by byte",
-              "EXT-4 EXT-5 EXT-6 EXT-7 EXT-8 EXT-10 EXT-14 EXT-21 EXT-32 "
-              "EXT-34 EXT-35 EXT-36 EXT-39 EXT-40 EXT-45 EXT-55 EXT-93",
-              test_request_octets)
+add_case_for_both_roles("an Atomic Request byte by byte",
+                        "EXT-4 EXT-5 EXT-6 EXT-7 EXT-8 EXT-10 EXT-14 EXT-21 EXT-32 "
+                        "EXT-34 EXT-35 EXT-36 EXT-39 EXT-40 EXT-45 EXT-55 EXT-93",
+                        test_atomic_request_has_right_bytes)
 
 
 @case("Reads and atomics share one MSN sequence, Atomic Responses have another",
       "EXT-14 EXT-32 EXT-37 EXT-46 EXT-54 EXT-81")
-def test_mixed_out(w):
+def test_atomics_and_reads_share_msns(w):
     sink = w.shared(64, "l")
-    before = w.counters()
+    before = w.read_counters()
     link = w.initiate(accept=(4, 4, b""))
     verbs = [("fetchadd", 1), ("read",), ("cmpswap", 2, 3), ("fetchadd", 4)]
     for wr, (verb, *values) in enumerate(verbs):
         link.post(verb, sink, 8, wr, THERE + wr, KEY, "-", *values,
                   offset=16 * wr)
-    segments = [link.peer.get_segment() for _ in verbs]
+    segments = [link.peer.receive_segment() for _ in verbs]
     same("opcodes", [s.ulp for s in segments], [0x4A, 0x41, 0x4A, 0x4A])
     same("QN, MSN", [(s.qn, s.msn) for s in segments],
          [(1, msn) for msn in (1, 2, 3, 4)])
@@ -398,82 +398,82 @@ def test_mixed_out(w):
     same("order", [q.to - THERE for q in asked], [0, 2, 3])
     same("identifiers", len({q.ident for q in asked}), 3)
     w.server.expect_no_event(WC, conn=link.conn)
-    answer(link, segments[0], 1, 0x10)
+    send_atomic_response(link, segments[0], 1, 0x10)
     got = rdmap.ReadRequest.parse(segments[1].payload)
-    link.peer.put_segment(rdmap.read_response(got.sink_stag, got.sink_to,
-                                              in_memory(0x11)))
-    answer(link, segments[2], 2, 0x12)
-    answer(link, segments[3], 3, 0x13)
+    link.peer.send_segments(rdmap.make_read_response(got.sink_stag, got.sink_to,
+                                                     pack_in_memory_order(0x11)))
+    send_atomic_response(link, segments[2], 2, 0x12)
+    send_atomic_response(link, segments[3], 3, 0x13)
     for wr in range(4):
         link.expect_wc(wr=wr, status=SUCCESS, length=8)
-        same("memory", value_at(sink, 16 * wr), 0x10 + wr)
-    after = w.counters()
+        same("memory", read_value(sink, 16 * wr), 0x10 + wr)
+    after = w.read_counters()
     same("counted", [after[name] - before[name] for name in (
         "tx_atomic_requests", "rx_atomic_responses", "tx_read_requests")],
          [3, 3, 1])
 
 
 @case("never more atomics and Reads in flight than agreed", "EXT-54")
-def test_our_ord(w):
+def test_ord_limits_atomics_and_reads(w):
     sink = w.shared(64, "l")
     link = w.initiate(w.make_request(2, 1), accept=(9, 1, b""))
     for wr in range(9):
         verb = ("read",) if wr % 3 == 1 else ("fetchadd", "-", wr)
         link.post(verb[0], sink, 8, wr, THERE, KEY, *verb[1:])
-    waiting, msn = [link.peer.get_segment(), link.peer.get_segment()], 1
+    waiting, msn = [link.peer.receive_segment(), link.peer.receive_segment()], 1
     for wr in range(9):
         # the device must not send a third request before it gets a response
         link.round_trip()
         seg = waiting.pop(0)
         if seg.ulp == 0x41:
             got = rdmap.ReadRequest.parse(seg.payload)
-            link.peer.put_segment(rdmap.read_response(
+            link.peer.send_segments(rdmap.make_read_response(
                 got.sink_stag, got.sink_to, bytes(8)))
         else:
-            answer(link, seg, msn, wr)
+            send_atomic_response(link, seg, msn, wr)
             msn += 1
         link.expect_wc(wr=wr, status=SUCCESS)
         if wr < 7:
-            waiting.append(link.peer.get_segment())
+            waiting.append(link.peer.receive_segment())
 
 
 @case("an atomic completes in order, once all of its response has arrived",
       "EXT-56 EXT-59 EXT-65")
-def test_withheld(w):
+def test_incomplete_response_completes_nothing(w):
     sink = w.shared(64, "l")
     link = w.initiate()
     link.post("fetchadd", sink, 8, 1, THERE, KEY, "-", 1)
-    asked = rdmap.AtomicRequest.parse(link.peer.get_segment().payload)
+    asked = rdmap.AtomicRequest.parse(link.peer.receive_segment().payload)
     link.post("send", sink, 4, 2, offset=32)
-    link.peer.get_segment()
+    link.peer.receive_segment()
     w.server.expect_no_event(WC, conn=link.conn)
     octets = rdmap.AtomicResponse(asked.ident, 0x77).pack()
     parts = [rdmap.AtomicResponse(0, 0).segment(
         1, payload=octets[start:end], mo=start, last=end == 12)
         for start, end in ((0, 0), (0, 5), (5, 12))]
-    link.peer.put_segment(*parts[:2])
+    link.peer.send_segments(*parts[:2])
     link.round_trip()
     w.server.expect_no_event(WC, conn=link.conn)
     sink.check_untouched()
-    link.peer.put_segment(parts[2])
+    link.peer.send_segments(parts[2])
     same("first", link.server.expect_event(WC, conn=link.conn).wr, 1)
     same("then", link.server.expect_event(WC, conn=link.conn).wr, 2)
-    same("memory", value_at(sink), 0x77)
+    same("memory", read_value(sink), 0x77)
 
 
 @case("a fenced request waits for atomics", "EXT-59 EXT-65")
-def test_fenced(w):
+def test_fenced_request_waits_for_atomics(w):
     sink = w.shared(64, "l")
     link = w.initiate()
     link.post("cmpswap", sink, 8, 1, THERE, KEY, "-", 1, 2)
-    seg = link.peer.get_segment()
+    seg = link.peer.receive_segment()
     link.post("send", sink, 8, 2, 0, 0, "f")
     # The device must not send the fenced Send before it receives the Atomic Response. So the Read
     # Response of round_trip() must be the first segment that arrives.
     link.round_trip()
-    answer(link, seg, 1, 0x0102030405060708)
-    same("payload of the fenced Send", link.peer.get_segment().payload,
-         in_memory(0x0102030405060708))
+    send_atomic_response(link, seg, 1, 0x0102030405060708)
+    same("payload of the fenced Send", link.peer.receive_segment().payload,
+         pack_in_memory_order(0x0102030405060708))
     for wr in 1, 2:
         link.expect_wc(wr=wr, status=SUCCESS)
 

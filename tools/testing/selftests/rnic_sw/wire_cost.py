@@ -11,7 +11,7 @@ import socket
 import threading
 
 from lib.wire import SERVER, PORT, Closed, case, check, mpa, rdmap, run
-from lib.wire_kernel import need_instruction_clock, read_kernel_cpu_time
+from lib.wire_kernel import skip_all_without_instruction_clock, read_kernel_cpu_time
 
 PLAIN = PORT + 500      # port of a program that uses plain TCP
 ROUNDS = 3              # pairs of measurements, one after the other
@@ -35,52 +35,52 @@ class Plain:
         self.sock = socket.create_server((SERVER, PLAIN))
         self.taken = 0
         self.news = threading.Condition()
-        threading.Thread(target=self._serve, daemon=True).start()
+        threading.Thread(target=self._accept_connections, daemon=True).start()
 
-    def _serve(self):
+    def _accept_connections(self):
         while True:
             with self.sock.accept()[0] as sock, \
                     contextlib.suppress(ConnectionResetError):
-                self._take(sock)
+                self._count_received(sock)
 
-    def _take(self, sock):
+    def _count_received(self, sock):
         while count := len(sock.recv(1 << 16)):
             with self.news:
                 self.taken += count
                 self.news.notify()
 
-    def took(self, count):
+    def wait_received(self, count):
         with self.news:
             check("the plain program receives all data",
                   self.news.wait_for(lambda: self.taken >= count, 60))
 
 
 @functools.cache
-def plain():
+def get_plain_server():
     return Plain()
 
 
 def send_bytes_one_by_one(peer, octets):
     """Send each byte in a separate segment."""
     for number in range(len(octets)):
-        peer.put(octets[number:number + 1])
+        peer.send_bytes(octets[number:number + 1])
 
 
 def measure_unit(w):
     """Return the seconds that a segment of one byte costs at both ends together."""
-    server = plain()
-    with w.dial(PLAIN) as peer:
+    server = get_plain_server()
+    with w.connect_tcp(PLAIN) as peer:
         before = server.taken
 
-        def go():
+        def run_transfer():
             send_bytes_one_by_one(peer, bytes(SEGMENTS))
-            server.took(before + SEGMENTS)
-        return measure_cost(go) / SEGMENTS
+            server.wait_received(before + SEGMENTS)
+        return measure_cost(run_transfer) / SEGMENTS
 
 
-def compare_costs(name, most, price, base):
-    """Check that price() returns no more than `most` times as many seconds as base()."""
-    pairs = [(price(), base()) for _ in range(ROUNDS)]
+def compare_costs(name, most, measure_price, base):
+    """Check that measure_price() returns no more than `most` times as many seconds as base()."""
+    pairs = [(measure_price(), base()) for _ in range(ROUNDS)]
     one, other = (sum(part) / ROUNDS for part in zip(*pairs))
     print(f"# {name}: {one / other:.2f} of {other * 1e6:.0f} us;",
           *(f"{a / b:.2f}" for a, b in pairs), flush=True)
@@ -89,69 +89,69 @@ def compare_costs(name, most, price, base):
 
 
 @case("one byte in each segment")
-def test_dribble(w):
+def test_one_byte_segments_are_cheap(w):
     region = w.shared(1 << 16)
-    link = w.initiate(peer=w.dial())
+    link = w.initiate(peer=w.connect_tcp())
 
-    def price():
-        fpdu = link.peer.fpdu(rdmap.write(region.rkey, region.addr,
-                                          bytes(SEGMENTS)))
+    def measure_price():
+        fpdu = link.peer.build_fpdu(rdmap.make_write(region.rkey, region.addr,
+                                                     bytes(SEGMENTS)))
 
-        def go():
+        def run_transfer():
             send_bytes_one_by_one(link.peer, fpdu)
             link.round_trip()
-        return measure_cost(go) / len(fpdu)
-    compare_costs("a segment of one byte", 2, price, lambda: measure_unit(w))
+        return measure_cost(run_transfer) / len(fpdu)
+    compare_costs("a segment of one byte", 2, measure_price, lambda: measure_unit(w))
 
 
 @case("FPDUs of minimum length")
-def test_shortest(w):
+def test_shortest_fpdus_are_cheap(w):
     region = w.shared()
-    link = w.initiate(peer=w.dial())
-    of_nothing = link.peer.fpdu(rdmap.write(0, 0)) * FPDUS
-    of_one = link.peer.fpdu(rdmap.write(region.rkey, region.addr,
-                                        b"x")) * FPDUS
+    link = w.initiate(peer=w.connect_tcp())
+    of_nothing = link.peer.build_fpdu(rdmap.make_write(0, 0)) * FPDUS
+    of_one = link.peer.build_fpdu(rdmap.make_write(region.rkey, region.addr,
+                                                   b"x")) * FPDUS
     for name, octets in (("a Write of zero bytes", of_nothing),
                          ("a Write of one byte", of_one)):
-        def go(octets=octets):
-            link.peer.put(octets)
+        def run_transfer(octets=octets):
+            link.peer.send_bytes(octets)
             link.round_trip()
-        compare_costs(name, 1, lambda: measure_cost(go) / FPDUS,
+        compare_costs(name, 1, lambda: measure_cost(run_transfer) / FPDUS,
                       lambda: measure_unit(w))
 
 
 @case("Reads of zero bytes")
-def test_reads(w):
-    link = w.initiate(peer=w.dial(), request=w.make_request(AT_ONCE, AT_ONCE),
+def test_empty_reads_are_cheap(w):
+    link = w.initiate(peer=w.connect_tcp(), request=w.make_request(AT_ONCE, AT_ONCE),
                       accept=(AT_ONCE, AT_ONCE, b""))
     nothing = rdmap.ReadRequest(0, 0, 0, 0, 0)
 
-    def go():
+    def run_transfer():
         for _ in range(READS // AT_ONCE):
-            link.peer.put(b"".join(
-                link.peer.fpdu(nothing.segment(link.peer.next_msn(1)))
+            link.peer.send_bytes(b"".join(
+                link.peer.build_fpdu(nothing.segment(link.peer.next_msn(1)))
                 for _ in range(AT_ONCE)))
             for _ in range(AT_ONCE):
-                link.peer.get_segment()
-    compare_costs("a Read of zero bytes", 2, lambda: measure_cost(go) / READS,
+                link.peer.receive_segment()
+    compare_costs("a Read of zero bytes", 2, lambda: measure_cost(run_transfer) / READS,
                   lambda: measure_unit(w))
 
 
 @case("invalid Requests")
-def test_wrong(w):
-    request = mpa.request(rev=9).pack()
+def test_invalid_requests_are_cheap(w):
+    request = mpa.make_request(rev=9).pack()
 
-    def calls(port):
+    def make_calls(port):
         for _ in range(CALLS):
-            with w.dial(port) as peer:
+            with w.connect_tcp(port) as peer:
                 with contextlib.suppress(Closed, OSError):
-                    peer.put(request)
-                    peer.half_close()
+                    peer.send_bytes(request)
+                    peer.send_fin()
                     peer.wait_end()
-    plain()
-    compare_costs("a failed connection", 2, lambda: measure_cost(calls, PORT) / CALLS,
-                  lambda: measure_cost(calls, PLAIN) / CALLS)
+    get_plain_server()
+    compare_costs("a failed connection", 2, lambda: measure_cost(make_calls, PORT) / CALLS,
+                  lambda: measure_cost(make_calls, PLAIN) / CALLS)
 
 
-need_instruction_clock()
+skip_all_without_instruction_clock()
 run()

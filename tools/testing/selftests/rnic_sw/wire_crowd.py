@@ -11,10 +11,10 @@ import socket
 import termios
 import time
 
-from lib.tracing import TRACE, event
+from lib.tracing import TRACE, get_event_dir
 from lib.wire import (KIB, SERVER, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case,
-                      check, mpa, netem, rdmap, read, run, same, shell, write)
-from lib.wire_kernel import failing
+                      check, mpa, add_netem, rdmap, read, run, same, shell, write)
+from lib.wire_kernel import fail_cache_allocations
 
 CALLERS = 64                # maximum of connection requests of raw_server's listener
 WOKEN = 300                 # connections that become able to send at the same moment
@@ -33,7 +33,7 @@ def connect_silent_peers(w, number, end=math.inf):
         if left <= 0:
             break
         with contextlib.suppress(ConnectionResetError, TimeoutError):
-            peers.append(w.dial(patience=left))
+            peers.append(w.connect_tcp(patience=left))
     time.sleep(0.3)
     return peers
 
@@ -48,12 +48,12 @@ def check_survivors(peers, most):
 
 
 @case("responder: silent initiators do not block others", "SEC-25")
-def test_crowded(w):
+def test_silent_initiators_block_no_others(w):
     silent = connect_silent_peers(w, CALLERS + 8)
     try:
         w.initiate()
-        with w.second_address() as neighbour:
-            w.initiate(peer=w.dial(source=neighbour))
+        with w.add_second_address() as neighbour:
+            w.initiate(peer=w.connect_tcp(source=neighbour))
         check("more peers connect than the listener holds", len(silent) > CALLERS)
         check_survivors(silent, CALLERS)
     finally:
@@ -62,23 +62,23 @@ def test_crowded(w):
 
 
 @case("responder: silent initiators do not evict others")
-def test_stays(w):
+def test_silent_initiators_evict_no_others(w):
     silent = []
-    with w.second_address() as neighbour:
-        peer = w.dial(source=neighbour)
-        request = mpa.request().pack()
+    with w.add_second_address() as neighbour:
+        peer = w.connect_tcp(source=neighbour)
+        request = mpa.make_request().pack()
         end = time.monotonic() + BEGUN
-        peer.put(request[:10])
+        peer.send_bytes(request[:10])
         try:
             for _ in range(3):
                 silent += connect_silent_peers(w, CALLERS, end)
             if len(silent) <= CALLERS or time.monotonic() > end + LATE:
                 raise Skip(f"too slow: only {len(silent)} peers connected")
             link = w.add_link(peer)
-            peer.put(request[10:])
+            peer.send_bytes(request[10:])
             link.conn = w.expect_request().conn
             w.server.do("accept", link.conn, 4, 4)
-            link.peer.get_frame()
+            link.peer.receive_frame()
             link.expect_cm("ESTABLISHED")
         finally:
             for one in silent:
@@ -86,10 +86,10 @@ def test_stays(w):
 
 
 @case("responder: accepted after a memory shortage")
-def test_later(w):
-    sock = w.socket()
+def test_peer_is_accepted_after_memory_shortage(w):
+    sock = w.create_socket()
     sock.settimeout(PATIENCE)
-    with failing("sock_inode_cache", 1) as failed:
+    with fail_cache_allocations("sock_inode_cache", 1) as failed:
         sock.connect((SERVER, PORT))
         end = time.monotonic() + PATIENCE
         while not failed() and time.monotonic() < end:
@@ -99,7 +99,7 @@ def test_later(w):
     w.initiate(peer=Peer(sock))
 
 
-def receive_buffer(peer):
+def read_rcvbuf_kib(peer):
     """Return the size of the receive buffer of the device's socket, in KiB."""
     port = peer.sock.getsockname()[1]
     shown = shell(f"ss -Htnm sport = :{PORT} and dport = :{port}")
@@ -107,21 +107,21 @@ def receive_buffer(peer):
 
 
 @case("responder: the receive buffer is small until Full Operation", "SEC-25")
-def test_rcvbuf_is_small(w):
-    peer = w.dial()
+def test_rcvbuf_is_small_before_full_operation(w):
+    peer = w.connect_tcp()
     end = time.monotonic() + PATIENCE
-    while (size := receive_buffer(peer)) > 16 and time.monotonic() < end:
+    while (size := read_rcvbuf_kib(peer)) > 16 and time.monotonic() < end:
         time.sleep(0.05)
     same("KiB before a Request", size, 16)
     w.initiate(peer=peer)
-    check("an FPDU fits in Full Operation", receive_buffer(peer) >= 512)
+    check("an FPDU fits in Full Operation", read_rcvbuf_kib(peer) >= 512)
 
 
 # TCP Fast Open -------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def fast_open():
+def enable_fast_open():
     """Context manager: let new listeners accept data in the SYN, without a cookie."""
     name = "net/ipv4/tcp_fastopen"
     before = read("/proc/sys/" + name)
@@ -133,52 +133,52 @@ def fast_open():
         write("/proc/sys/" + name, before)
 
 
-def taken_with_a_syn():
+def count_syn_data_accepted():
     names, numbers = (line.split() for line in
                       read("/proc/net/netstat").splitlines()
                       if line.startswith("TcpExt:"))
     return int(numbers[names.index("TCPFastOpenPassive")])
 
 
-def with_a_syn(w, port, begin):
+def connect_with_data_in_syn(w, port, begin):
     """Connect the raw peer with the first bytes of a Request in the SYN, so that they are
     received before the handshake completes. Return the link."""
-    link = w.add_link(Peer(w.socket()))
-    frame = mpa.request(pd=b"early").pack()
-    before = taken_with_a_syn()
+    link = w.add_link(Peer(w.create_socket()))
+    frame = mpa.make_request(pd=b"early").pack()
+    before = count_syn_data_accepted()
     link.peer.sock.sendto(frame[:begin], socket.MSG_FASTOPEN, (SERVER, port))
-    same("connections with data in the SYN", taken_with_a_syn(), before + 1)
-    link.peer.put(frame[begin:])
+    same("connections with data in the SYN", count_syn_data_accepted(), before + 1)
+    link.peer.send_bytes(frame[begin:])
     return link
 
 
 @case("responder: a Request that begins in the SYN")
-def test_fast_opened(w):
-    with fast_open(), w.policy() as port, arriving("delay 300ms"):
+def test_request_may_begin_in_syn(w):
+    with enable_fast_open(), w.change_policy() as port, add_netem_from_peers("delay 300ms"):
         for begin in 10, 1000:
-            link = with_a_syn(w, port, begin)
+            link = connect_with_data_in_syn(w, port, begin)
             asked = w.expect_request(w.listener)
             link.conn = asked.conn
             same("Private Data", asked.pd, b"early")
             w.server.do("accept", link.conn, 4, 4)
-            link.peer.enter_full_operation(mpa.request(), link.peer.get_frame())
+            link.peer.enter_full_operation(mpa.make_request(), link.peer.receive_frame())
             link.expect_cm("ESTABLISHED", status=0)
-            link.peer.put_segment(rdmap.write(0, 0))
+            link.peer.send_segments(rdmap.make_write(0, 0))
             link.round_trip()
 
 
 # Many connections with data to send ----------------------------------------------
 
 
-def in_slots(interval):
+def delay_in_bursts(interval):
     """Context manager: let packets from the peers arrive in bursts, one burst per interval."""
-    return arriving(f"slot {interval} {interval} limit 100000")
+    return add_netem_from_peers(f"slot {interval} {interval} limit 100000")
 
 
 @contextlib.contextmanager
-def arriving(how):
+def add_netem_from_peers(how):
     """Context manager: apply netem to packets from the peers."""
-    tc = netem(PEER_IF, how)
+    tc = add_netem(PEER_IF, how)
     try:
         yield
     finally:
@@ -186,12 +186,12 @@ def arriving(how):
 
 
 @contextlib.contextmanager
-def softirqs():
+def measure_tx_softirqs():
     """Context manager: measure the softirq runs of the transmit path. Yields a list that is
     filled at the end with the duration in seconds and the number of batches of each run."""
-    events = {event("irq", "softirq_entry/"): "vec==6",     # TASKLET, used for BH work
-              event("irq", "softirq_exit/"): "vec==6",
-              event("iw_mpa", "mpa_batch_sent/"): "taken>0"}
+    events = {get_event_dir("irq", "softirq_entry/"): "vec==6",     # TASKLET, used for BH work
+              get_event_dir("irq", "softirq_exit/"): "vec==6",
+              get_event_dir("iw_mpa", "mpa_batch_sent/"): "taken>0"}
     clock = re.search(r"\[(\w+)\]", read(TRACE + "trace_clock"))[1]
     runs = []
     try:
@@ -200,7 +200,7 @@ def softirqs():
             write(path + "filter", those)
             write(path + "enable", "1")
         yield runs
-        runs += found_runs(read(TRACE + "trace").splitlines())
+        runs += parse_softirq_runs(read(TRACE + "trace").splitlines())
     finally:
         for path in events:
             write(path + "enable", "0")
@@ -209,7 +209,7 @@ def softirqs():
         write(TRACE + "trace_clock", clock)
 
 
-def found_runs(lines):
+def parse_softirq_runs(lines):
     """Yield the duration in seconds and the number of batches of each run."""
     under_way = {}              # for each CPU: (start time, number of batches)
     for line in lines:
@@ -226,19 +226,19 @@ def found_runs(lines):
             yield float(when) - began, batches
 
 
-def unread(peer):
+def read_unread_bytes(peer):
     """Return the number of unread bytes in the peer's socket."""
     number = array.array("i", [0])
     fcntl.ioctl(peer.sock, termios.FIONREAD, number)
     return number[0]
 
 
-def least_unread(links, enough):
+def wait_least_unread(links, enough):
     """Wait until the smallest number of unread bytes of all links exceeds enough, or no more
     data arrives. Return that number."""
     most, end = 0, time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        came = [unread(link.peer) for link in links]
+        came = [read_unread_bytes(link.peer) for link in links]
         if min(came) > enough:
             break
         if sum(came) > most:
@@ -248,13 +248,13 @@ def least_unread(links, enough):
 
 
 @case("many connections that may send again at the same time leave CPU time to others")
-def test_woken(w):
+def test_many_senders_leave_cpu_time(w):
     memory = w.shared(1 << 20, "l")
     links = [w.initiate() for _ in range(WOKEN)]
-    with in_slots("300ms"), softirqs() as runs:
+    with delay_in_bursts("300ms"), measure_tx_softirqs() as runs:
         for link in links:
             link.post("write", memory, 1 << 20, 1, 1, 2)
-        least = least_unread(links, 40 << 10)
+        least = wait_least_unread(links, 40 << 10)
     runs.sort()
     print(f"# {len(runs)} runs; milliseconds and batches of the longest:",
           *(f"{1000 * took:.1f} {count}" for took, count in runs[-8:]),

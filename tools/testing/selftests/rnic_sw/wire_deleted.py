@@ -6,13 +6,13 @@ their queue pairs."""
 import signal
 
 from lib.wire import DEVICE, FLUSHED, Wire, case, shell
-from lib.wire_sctp import SctpWire, go
+from lib.wire_sctp import SctpWire, run_sctp_cases
 
 RECVS = 32
 
 
 @case("the device is deleted: all queue pairs are flushed")
-def test_deleted(w):
+def test_device_deletion_flushes_all_qps(w):
     """The program is stopped meanwhile. When it continues, the RDMA core has closed its event
     channel, but the completions must be in its ring: otherwise it would wait in vain."""
     memory = w.shared(4096, "l")
@@ -28,4 +28,4 @@ def test_deleted(w):
         link.peer.reset()
 
 
-go()
+run_sctp_cases()

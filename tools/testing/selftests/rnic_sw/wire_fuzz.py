@@ -50,26 +50,26 @@ class Crowd:
         self.bad = []
 
     def run(self):
-        while self.fill() or self.active:
+        while self.start_sessions() or self.active:
             if not self.active:
                 continue
-            for session in self.awake():
+            for session in self.wait_ready_sessions():
                 answer = session.get_resume_value()
                 session.fresh = False
                 if answer is not None:
-                    self.resume(session, answer)
+                    self.resume_session(session, answer)
 
-    def fill(self):
+    def start_sessions(self):
         while len(self.active) < PARALLEL and not self.bad:
             number = next(self.numbers, None)
             if number is None:
                 return False
             session = Session(self.w, number, self.seed)
             self.active[session] = session.run_session()
-            self.resume(session, None)
+            self.resume_session(session, None)
         return not self.bad
 
-    def resume(self, session, answer):
+    def resume_session(self, session, answer):
         try:
             what, count, seconds = self.active[session].send(answer)
             session.waits = what, count
@@ -87,7 +87,7 @@ class Crowd:
         session.close()
         del self.active[session]
 
-    def awake(self):
+    def wait_ready_sessions(self):
         """Wait until a session can continue. Return the sessions that can continue."""
         poll, files = select.poll(), {}
         for session in self.active:
@@ -108,7 +108,7 @@ class Crowd:
                 if s in ready or s.fresh or s.check_deadline() is False]
 
 
-def listens(port):
+def wait_listening(port):
     end = time.monotonic() + PATIENCE
     while f":{port:04X} 00000000:0000 0A" not in wire.read("/proc/net/tcp") \
             and time.monotonic() < end:
@@ -127,17 +127,17 @@ class Rping(threading.Thread):
     def run(self):
         while not self.over and not self.bad:
             try:
-                self.once()
+                self.run_rping_once()
             except subprocess.TimeoutExpired as why:
                 self.bad = f"{why}"
 
-    def once(self):
+    def run_rping_once(self):
         words = ["rping", "-v", "-a", SERVER, "-p", str(RPING_PORT),
                  "-S", "3000"]
         with subprocess.Popen(words + ["-s"], stderr=subprocess.PIPE,
                               stdout=subprocess.DEVNULL) as server:
             try:
-                listens(RPING_PORT)
+                wait_listening(RPING_PORT)
                 client = subprocess.run(
                     words + ["-c", "-V", "-C", str(self.PINGS)],
                     capture_output=True, timeout=PATIENCE, check=False)
@@ -157,7 +157,7 @@ class Rping(threading.Thread):
         self.join()
 
 
-def objects():
+def read_object_counts():
     """Return the number of objects of the device, by kind, as the RDMA core counts them."""
     words = shell(f"rdma resource show {DEVICE}").split()[2:]
     return dict(zip(words[::2], words[1::2]))
@@ -169,9 +169,9 @@ class FuzzWire(wire.Wire):
     program = "fuzz_server"
     crowd = Crowd
 
-    def _topology(self):
-        super()._topology()
-        self.before = objects()
+    def _create_topology(self):
+        super()._create_topology()
+        self.before = read_object_counts()
         shell(f"ip netns exec {NS} sysctl -qw net.ipv4.tcp_max_tw_buckets=64 "
               "net.ipv4.tcp_tw_reuse=1", True)
 
@@ -195,7 +195,7 @@ class FuzzWire(wire.Wire):
             wire.setting(name, value)
 
     @contextlib.contextmanager
-    def in_namespace(self):
+    def enter_peer_namespace(self):
         """Context manager: move this thread into the raw peer's namespace."""
         libc = ctypes.CDLL(None, use_errno=True)
         with open("/proc/thread-self/ns/net", "rb") as here, \
@@ -207,20 +207,20 @@ class FuzzWire(wire.Wire):
             finally:
                 libc.setns(here.fileno(), CLONE_NEWNET)
 
-    def stat(self):
+    def read_statistics(self):
         return [int(word) for word in self.server.do("stat")]
 
     def expect_quiet(self):
         """Wait until all connections have ended. Return the statistics of fuzz_server."""
         end = time.monotonic() + PATIENCE
-        while self.stat()[0] and time.monotonic() < end:
+        while self.read_statistics()[0] and time.monotonic() < end:
             time.sleep(0.1)
-        stat = self.stat()
+        stat = self.read_statistics()
         same("connections left", stat[0], 0)
         return stat
 
 
-def numbers():
+def yield_session_numbers():
     """Yield the numbers of the sessions to run."""
     first = int(os.environ.get("T_FIRST", 0))
     most = os.environ.get("T_SESSIONS")
@@ -233,8 +233,8 @@ def numbers():
         first += 1
 
 
-def tell(w, crowd, seconds, stat, before):
-    rises = {name: now - before[name] for name, now in w.counters().items()
+def print_statistics(w, crowd, seconds, stat, before):
+    rises = {name: now - before[name] for name, now in w.read_counters().items()
              if name.startswith("end_") and now != before[name]}
     print(f"# {crowd.count} sessions in {seconds:.1f} s, {crowd.count / seconds:.1f} a "
           f"second: {crowd.good} valid to the end, {crowd.spoilt} mutations")
@@ -246,19 +246,19 @@ def tell(w, crowd, seconds, stat, before):
 
 
 @case("sessions that go wrong")
-def test_fuzz(w):
+def test_wrong_sessions_do_no_harm(w):
     seed = int(os.environ.get("T_SEED") or random.getrandbits(31))
     print(f"# T_SEED={seed}", flush=True)
-    before, rping = w.counters(), Rping()
+    before, rping = w.read_counters(), Rping()
     rping.start()
-    crowd = w.crowd(w, numbers(), seed)
+    crowd = w.crowd(w, yield_session_numbers(), seed)
     began = time.monotonic()
-    with w.in_namespace():
+    with w.enter_peer_namespace():
         crowd.run()
     seconds = time.monotonic() - began
     rping.stop()
     stat = w.expect_quiet()
-    rises = tell(w, crowd, seconds, stat, before)
+    rises = print_statistics(w, crowd, seconds, stat, before)
     same("failures", crowd.bad, [])
     same("rping", rping.bad, None)
     check("rping runs at least once", rping.runs)
@@ -274,13 +274,13 @@ def test_fuzz(w):
 
 
 @case("all objects are freed")
-def test_nothing_left(w):
+def test_all_objects_are_freed(w):
     w.server.stop()
     same("exit status of the program", w.server.process.returncode, 0)
     end = time.monotonic() + PATIENCE
-    while objects() != w.before and time.monotonic() < end:
+    while read_object_counts() != w.before and time.monotonic() < end:
         time.sleep(0.1)
-    same("objects", objects(), w.before)
+    same("objects", read_object_counts(), w.before)
 
 
 if __name__ == "__main__":

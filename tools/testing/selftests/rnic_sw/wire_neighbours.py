@@ -12,7 +12,8 @@ import time
 
 from lib.wire import (SERVER, PATIENCE, PORT, SUCCESS, Skip, case, check, mpa,
                       rdmap, read, run, same, shell, write)
-from lib.wire_kernel import read_cpu_time, failing, memory_growth_since, kernel_memory
+from lib.wire_kernel import (read_cpu_time, fail_cache_allocations, compute_memory_growth,
+                             read_kernel_memory)
 
 MANY = 600              # hostile peers, of which the listener admits a limited
                         # number
@@ -38,9 +39,9 @@ class Crowd:
         for sock in self.socks:
             sock.close()
 
-    def call(self, octets=b"", rcvbuf=0):
+    def open_connection(self, octets=b"", rcvbuf=0):
         """Open one more connection. If it is refused, that is ignored."""
-        sock = self.w.socket()
+        sock = self.w.create_socket()
         self.socks.append(sock)
         if rcvbuf:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
@@ -53,7 +54,7 @@ class Crowd:
             pass
         sock.setblocking(False)
 
-    def _alive(self):
+    def _count_open(self):
         """Return the number of sockets that the device has not closed."""
         count = 0
         for sock in self.socks:
@@ -66,11 +67,11 @@ class Crowd:
             count += not gone
         return count
 
-    def alive(self, most):
+    def wait_at_most_open(self, most):
         """Wait until at most this number of sockets are open, or until the last ones should
         have been evicted, well before their own timeout. Return the number of open sockets."""
         end = time.monotonic() + LATE
-        while (count := self._alive()) > most and time.monotonic() < end:
+        while (count := self._count_open()) > most and time.monotonic() < end:
             time.sleep(0.05)
         return count
 
@@ -79,9 +80,9 @@ def check_honest_peer(w, source=None):
     """Let an honest peer connect and exchange data, and check that this does not take too long."""
     start = time.monotonic()
     inbox = w.shared(1024, "l")
-    link = w.initiate(peer=w.dial(source=source, patience=SOON),
+    link = w.initiate(peer=w.connect_tcp(source=source, patience=SOON),
                       recvs=[(inbox, 64)])
-    link.peer.put_segment(rdmap.send(1, b"I mean it"))
+    link.peer.send_segments(rdmap.make_send(1, b"I mean it"))
     link.expect_wc(wr=1, status=SUCCESS)
     link.round_trip()
     link.close()
@@ -91,17 +92,17 @@ def check_honest_peer(w, source=None):
 
 
 @case("many peers that send nothing")
-def test_silent_crowd(w):
-    before = kernel_memory()
-    with w.second_address() as other, Crowd(w) as crowd:
+def test_silent_peers_do_not_block_honest_one(w):
+    before = read_kernel_memory()
+    with w.add_second_address() as other, Crowd(w) as crowd:
         for number in range(MANY):
-            crowd.call()
+            crowd.open_connection()
             last = time.monotonic()
             if number % AT_ONCE == AT_ONCE - 1:
                 check_honest_peer(w)
                 check_honest_peer(w, other)
-        alive = crowd.alive(WAITING)
-        grown, where = memory_growth_since(before)
+        alive = crowd.wait_at_most_open(WAITING)
+        grown, where = compute_memory_growth(before)
         print(f"# {alive} of {MANY} wait; {grown} KiB more: {where}")
         check("no more connections wait than the limit", alive <= WAITING)
         check("some connections still "
@@ -111,22 +112,22 @@ def test_silent_crowd(w):
 
 
 @case("a stop at each byte of the Request")
-def test_stops_everywhere(w):
-    whole = mpa.request(rev=2, flags=mpa.C | mpa.S,
-                        pd=mpa.word(4, 4) + bytes(20)).pack()
+def test_request_stopped_anywhere_is_harmless(w):
+    whole = mpa.make_request(rev=2, flags=mpa.C | mpa.S,
+                             pd=mpa.pack_word(4, 4) + bytes(20)).pack()
     with Crowd(w) as crowd:
         for length in range(len(whole)):
-            crowd.call(whole[:length])
+            crowd.open_connection(whole[:length])
             if length % 16 == 15:
                 check_honest_peer(w)
         for wrong in range(0, len(whole), 3):
             spoilt = bytearray(whole)
             spoilt[wrong] ^= 0xFF
-            crowd.call(bytes(spoilt[:wrong + 1]))
+            crowd.open_connection(bytes(spoilt[:wrong + 1]))
         check_honest_peer(w)
 
 
-def post_much(link, memory):
+def post_large_sends(link, memory):
     for number in range(16):
         link.post("send", memory, 1 << 20, number)
 
@@ -141,11 +142,11 @@ def destroy_qp(w, link):
 
 
 @case("hostile peers are sent data and never read")
-def test_never_read(w):
+def test_unread_data_does_not_block_honest_peer(w):
     memory = w.shared(1 << 20, "l")
-    links = [w.initiate(peer=w.dial_narrow()) for _ in range(8)]
+    links = [w.initiate(peer=w.connect_with_small_rcvbuf()) for _ in range(8)]
     for link in links:
-        post_much(link, memory)
+        post_large_sends(link, memory)
     for _ in range(5):
         check_honest_peer(w)
     for link in links:
@@ -153,13 +154,13 @@ def test_never_read(w):
 
 
 @case("a hostile peer never acknowledges")
-def test_never_acknowledge(w):
+def test_unacked_data_does_not_block_honest_peer(w):
     memory = w.shared(1 << 20, "l")
-    with w.second_address() as other:
-        link = w.initiate(peer=w.dial(source=other, patience=SOON))
+    with w.add_second_address() as other:
+        link = w.initiate(peer=w.connect_tcp(source=other, patience=SOON))
         link.round_trip()
     # from here on the peer's address does not exist, so nothing is acknowledged
-    post_much(link, memory)
+    post_large_sends(link, memory)
     for _ in range(5):
         check_honest_peer(w)
     destroy_qp(w, link)
@@ -169,11 +170,11 @@ def test_never_acknowledge(w):
 
 
 @case("TCP gets no memory for a while, and nothing is in flight")
-def test_short(w):
+def test_sending_recovers_from_memory_shortage(w):
     memory = w.shared(1 << 20, "l")
     link = w.initiate()
     link.round_trip()
-    with failing("skbuff_fclone_cache"):
+    with fail_cache_allocations("skbuff_fclone_cache"):
         link.post("write", memory, 20 << 10, 1, 1, 2)
         began = read_cpu_time()
         check("nothing is sent", link.peer.stays_silent(2))
@@ -181,18 +182,18 @@ def test_short(w):
         print(f"# {used:.2f} s of CPU in 2 s", flush=True)
         check(f"at most 1 s of CPU time in 2 s, not {used} s", used < 1)
     same("octets", sum(len(seg.payload)
-                       for seg in link.peer.get_message()), 20 << 10)
+                       for seg in link.peer.receive_message()), 20 << 10)
     link.expect_wc(wr=1, status=SUCCESS)
     link.round_trip()
 
 
-def no_waiting_callers():
+def is_accept_queue_empty():
     """Check whether the listening socket's accept queue is empty."""
     return shell(f"ss -Hltn sport = :{PORT}").split()[1] == "0"
 
 
 @contextlib.contextmanager
-def alone():
+def block_kernel_workers():
     """Context manager: give the only CPU to this thread, so that no kernel worker can run."""
     fair = "/sys/kernel/debug/sched/fair_server/cpu0/runtime"
     limit = "/proc/sys/kernel/sched_rt_runtime_us"
@@ -211,22 +212,22 @@ def alone():
 
 
 @case("a Request that arrived in time counts, however late the worker runs")
-def test_looked_late(w):
+def test_timely_request_counts_despite_late_worker(w):
     if os.cpu_count() > 1:
         raise Skip("another CPU would run the worker in time")
-    link = w.add_link(w.dial())
+    link = w.add_link(w.connect_tcp())
     end = time.monotonic() + PATIENCE
-    while not no_waiting_callers():
+    while not is_accept_queue_empty():
         check("connection is accepted", time.monotonic() < end)
         time.sleep(0.05)
-    with alone():
-        link.peer.put(mpa.request().pack())
+    with block_kernel_workers():
+        link.peer.send_bytes(mpa.make_request().pack())
         end = time.monotonic() + REQUEST_DEADLINE + 1
         while time.monotonic() < end:
             pass
     link.conn = w.expect_request().conn
     w.server.do("accept", link.conn, 4, 4)
-    link.peer.get_frame()
+    link.peer.receive_frame()
     link.expect_cm("ESTABLISHED")
 
 

@@ -7,7 +7,7 @@ import random
 import struct
 from dataclasses import replace
 
-from lib.tracing import tracing_events
+from lib.tracing import record_tracepoints
 from lib.wire import (ACCESS_ERR, SUCCESS, WC, Async, add, case, check, rdmap,
                       run, same)
 
@@ -15,18 +15,18 @@ BIG = 1 << 20
 RECV_OPCODE = 128
 
 
-def pattern(length, seed):
+def make_pattern(length, seed):
     return random.Random(seed).randbytes(length)
 
 
-def send_and_settle(link, wr=1):
+def send_empty_and_wait(link, wr=1):
     """Send an empty Send and check that it completes the receive wr. All messages before the Send
     have then been placed, and have consumed no receive."""
     link.peer.send()
     same("length of the Send", link.expect_wc(wr=wr, status=SUCCESS).length, 0)
 
 
-def rreq(region, size, offset=0, stag=0x1234, to=0x5678):
+def make_read_request(region, size, offset=0, stag=0x1234, to=0x5678):
     return rdmap.ReadRequest(stag, to, size, region.rkey,
                              region.addr + offset)
 
@@ -48,56 +48,56 @@ def check_tagged_payload(segments, stag, to):
 
 
 @case("reserved bits of DDP and RDMAP are ignored", "DDP-23 RDMAP-24 DDP-15")
-def test_reserved_bits(w):
+def test_reserved_bits_are_ignored(w):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)] * 2)
-    link.peer.put_segment(
-        rdmap.write(target.rkey, target.addr, b"written", rsvd=0x3C))
-    seg = rdmap.send(link.peer.next_msn(0), b"sent", rsvd=0x3C)
+    link.peer.send_segments(
+        rdmap.make_write(target.rkey, target.addr, b"written", rsvd=0x3C))
+    seg = rdmap.make_send(link.peer.next_msn(0), b"sent", rsvd=0x3C)
     seg.ulp |= 0x30
-    link.peer.put_segment(seg)
+    link.peer.send_segments(seg)
     same("length", link.expect_wc(wr=1, status=SUCCESS).length, 4)
-    same("memory", target.get(0, 7), b"written")
-    seg = rdmap.write(target.rkey, target.addr, b"again")
+    same("memory", target.read_bytes(0, 7), b"written")
+    seg = rdmap.make_write(target.rkey, target.addr, b"again")
     seg.ulp |= 0x30
-    link.peer.put_segment(seg)
-    send_and_settle(link, 2)
-    same("memory", target.get(0, 7), b"againen")
+    link.peer.send_segments(seg)
+    send_empty_and_wait(link, 2)
+    same("memory", target.read_bytes(0, 7), b"againen")
 
 
 @case("the Invalidate STag is ignored in other messages",
       "RDMAP-26 DDP-39 RDMAP-57")
-def test_invalidate_ignored(w):
+def test_invalidate_stag_is_ignored_elsewhere(w):
     target, inbox = w.shared(4096, "lrw"), w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)] * 3)
-    first = rdmap.send(1, b"one ", last=False, ulp32=target.rkey)
-    second = rdmap.send(1, b"two", mo=4, ulp32=0x55AA55AA)
-    link.peer.put_segment(first, second)
+    first = rdmap.make_send(1, b"one ", last=False, ulp32=target.rkey)
+    second = rdmap.make_send(1, b"two", mo=4, ulp32=0x55AA55AA)
+    link.peer.send_segments(first, second)
     link.peer.msn[0] = 2
     done = link.expect_wc(wr=1, status=SUCCESS)
     same("length, flags", (done.length, done.flags), (7, 0))
-    same("data", inbox.get(0, 7), b"one two")
+    same("data", inbox.read_bytes(0, 7), b"one two")
     link.peer.send(b"solicited", rdmap.SEND_SE, ulp32=target.rkey)
     done = link.expect_wc(wr=2, status=SUCCESS)
     same("length, flags", (done.length, done.flags), (9, 0))
     for ulp32 in target.rkey, 0x55AA55AA:
-        link.peer.read(rreq(target, 8), ulp32=ulp32)
-        same("read", check_tagged_payload(link.peer.get_message(), 0x1234, 0x5678), b"\x5A" * 8)
-    link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"alive"))
-    send_and_settle(link, 3)
-    same("memory", target.get(0, 5), b"alive")
+        link.peer.read(make_read_request(target, 8), ulp32=ulp32)
+        same("read", check_tagged_payload(link.peer.receive_message(), 0x1234, 0x5678), b"\x5A" * 8)
+    link.peer.send_segments(rdmap.make_write(target.rkey, target.addr, b"alive"))
+    send_empty_and_wait(link, 3)
+    same("memory", target.read_bytes(0, 5), b"alive")
 
 
 @case("an empty Write with any STag and TO", "DDP-56 RDMAP-63 DDP-55")
-def test_empty_write(w):
+def test_empty_write_needs_no_valid_stag(w):
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
     for stag, to in (0, 0), (0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF), (1, 1 << 63):
-        link.peer.put_segment(rdmap.write(stag, to))
-    send_and_settle(link)
+        link.peer.send_segments(rdmap.make_write(stag, to))
+    send_empty_and_wait(link)
 
 
 @case("an empty Send consumes a receive", "RDMAP-99 RDMAP-100 RDMAP-90 RDMAP-92")
-def test_empty_send(w):
+def test_empty_send_consumes_receive(w):
     inbox = w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 0), (inbox, 64)])
     link.peer.send()
@@ -108,65 +108,65 @@ def test_empty_send(w):
 
 @case("Writes to odd addresses, up to the last byte",
       "DDP-34 DDP-116 RDMAP-59")
-def test_odd_places(w):
-    target = w.region(8193, "lw", iova=0x10001)
+def test_writes_to_odd_addresses_are_placed(w):
+    target = w.register_region(8193, "lw", iova=0x10001)
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
     want = bytearray(b"\x5A" * target.size)
     for at, size in (0, 1), (1, 3), (4095, 2), (8192, 1), (4097, 4095):
-        want[at:at + size] = data = pattern(size, at)
-        link.peer.put_segment(rdmap.write(target.rkey, target.addr + at,
-                                          data))
-    send_and_settle(link)
-    same("memory", target.get(0, target.size), want)
-    same("guards", target.get(-16, 16) + target.get(target.size, 16),
+        want[at:at + size] = data = make_pattern(size, at)
+        link.peer.send_segments(rdmap.make_write(target.rkey, target.addr + at,
+                                                 data))
+    send_empty_and_wait(link)
+    same("memory", target.read_bytes(0, target.size), want)
+    same("guards", target.read_bytes(-16, 16) + target.read_bytes(target.size, 16),
          b"\x5A" * 32)
-    target.dereg()
+    target.deregister()
 
 
 @case("messages of many segments",
       "DDP-67 DDP-66 DDP-50 DDP-16 RDMAP-61 DDP-64")
-def test_many_segments(w):
+def test_messages_of_many_segments_arrive(w):
     target, inbox = w.shared(1 << 16, "lw"), w.shared(1 << 16, "l")
-    data, cut = pattern(30001, 1), 777
+    data, cut = make_pattern(30001, 1), 777
     link = w.initiate(recvs=[(inbox, 40000)])
     edges = range(0, len(data), cut)
-    link.peer.put_segment(*(
-        rdmap.write(target.rkey, target.addr + at, data[at:at + cut],
-                    last=at + cut >= len(data)) for at in edges))
-    link.peer.put_segment(*(
-        rdmap.send(1, data[at:at + cut], mo=at, last=at + cut >= len(data))
+    link.peer.send_segments(*(
+        rdmap.make_write(target.rkey, target.addr + at, data[at:at + cut],
+                         last=at + cut >= len(data)) for at in edges))
+    link.peer.send_segments(*(
+        rdmap.make_send(1, data[at:at + cut], mo=at, last=at + cut >= len(data))
         for at in edges))
     same("length", link.expect_wc(wr=1, status=SUCCESS).length, len(data))
-    same("sent", inbox.get(0, len(data)), data)
-    same("written", target.get(0, len(data)), data)
+    same("sent", inbox.read_bytes(0, len(data)), data)
+    same("written", target.read_bytes(0, len(data)), data)
 
 
 @case("no completion before the last segment", "DDP-66 DDP-21 RDMAP-120 RDMAP-127")
-def test_last_withheld(w):
+def test_incomplete_message_completes_nothing(w):
     inbox = w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)])
-    link.peer.put_segment(rdmap.send(1, b"ab", last=False))
+    link.peer.send_segments(rdmap.make_send(1, b"ab", last=False))
     inbox.wait_placed(0, b"ab")
     w.server.expect_no_event(WC, conn=link.conn)
-    link.peer.put_segment(rdmap.send(1, b"", mo=2))
+    link.peer.send_segments(rdmap.make_send(1, b"", mo=2))
     same("length", link.expect_wc(wr=1, status=SUCCESS).length, 2)
 
 
-def check_write_stopped(w, take):
+def check_write_stops(w, take):
     """Check that nothing more of a Write is placed once take(region, link) has returned."""
-    target, inbox = w.region(4096, "lw"), w.shared(1024, "l")
+    target, inbox = w.register_region(4096, "lw"), w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)])
-    link.peer.put_segment(*(
-        rdmap.write(target.rkey, target.addr + at, b"half", last=False)
+    link.peer.send_segments(*(
+        rdmap.make_write(target.rkey, target.addr + at, b"half", last=False)
         for at in range(0, 400, 4)))
     target.wait_placed(396, b"half")
     # take() must return although the Write is incomplete
     take(target, link)
     was = target.read_hash()
-    rest = rdmap.write(target.rkey, target.addr + 400, b"rest")
+    rest = rdmap.make_write(target.rkey, target.addr + 400, b"rest")
     with w.expect_counts(end_ddp_tagged_stag=1):
-        link.peer.put_segment(rest)
-        term = link.peer.get_terminate()
+        link.peer.send_segments(rest)
+        term = link.peer.receive_terminate()
         same("Terminate", term.what, (1, 1, 0))
         same("header", term.ddp, rest.header())
         link.expect_end()
@@ -174,13 +174,13 @@ def check_write_stopped(w, take):
 
 
 @case("a region is deregistered during a Write to it", "DDP-117 DDP-128 RDMAP-177")
-def test_dereg_during_write(w):
-    check_write_stopped(w, lambda region, link: region.dereg())
+def test_deregistration_stops_write(w):
+    check_write_stops(w, lambda region, link: region.deregister())
 
 
 @case("the queue pair loses the access right during a Write", "RDMAP-176")
-def test_right_during_write(w):
-    check_write_stopped(w, lambda region, link: w.server.do("rights", link.conn, "ra"))
+def test_revoked_right_stops_write(w):
+    check_write_stops(w, lambda region, link: w.server.do("rights", link.conn, "ra"))
 
 
 # Read Requests from the peer ------------------------------------------------
@@ -190,85 +190,85 @@ def test_right_during_write(w):
       "RDMAP-31 RDMAP-32 RDMAP-33 RDMAP-35 RDMAP-64 RDMAP-67 RDMAP-68 "
       "RDMAP-72 RDMAP-74 RDMAP-75 RDMAP-81 RDMAP-86 RDMAP-88 RDMAP-131 "
       "RDMAP-19 RDMAP-21 RDMAP-1 RDMAP-4 RDMAP-12 RDMAP-80 RDMAP-136 DDP-122")
-def test_serve_reads(w):
+def test_read_responses_are_as_requested(w):
     source = w.shared(1 << 16, "r")
-    data = pattern(1 << 16, 2)
-    source.put(0, data)
+    data = make_pattern(1 << 16, 2)
+    source.write_bytes(0, data)
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
     asked = [(0, 1), (1, 3), (4095, 2), (7, 10000), (0, 1 << 16), (65535, 1)]
     for start in range(0, len(asked), 3):
-        link.peer.put_segment(*(
-            rreq(source, size, at, stag=at ^ 0xDEADBEEF,
-                 to=(1 << 64) - 70000 + at).segment(link.peer.next_msn(1))
+        link.peer.send_segments(*(
+            make_read_request(source, size, at, stag=at ^ 0xDEADBEEF,
+                              to=(1 << 64) - 70000 + at).segment(link.peer.next_msn(1))
             for at, size in asked[start:start + 3]))
         for at, size in asked[start:start + 3]:
-            got = link.peer.get_message()
+            got = link.peer.receive_message()
             check("all segments are Read Responses", all(s.ulp == 0x42 for s in got))
             same("data", check_tagged_payload(got, at ^ 0xDEADBEEF,
                                               (1 << 64) - 70000 + at), data[at:at + size])
-    send_and_settle(link)
+    send_empty_and_wait(link)
 
 
 @case("an empty Read Request: STag and TO are ignored",
       "RDMAP-76 RDMAP-78 RDMAP-79 DDP-54 DDP-55")
-def test_empty_read(w):
+def test_empty_read_ignores_stag_and_to(w):
     link = w.initiate()
     for stag, to in (0, 0), (0xFFFFFFFF, (1 << 64) - 1):
         link.peer.read(rdmap.ReadRequest(3, 5, 0, stag, to))
-        same("Response", link.peer.get_octets().hex(),
+        same("Response", link.peer.receive_segment_bytes().hex(),
              "c142" + "00000003" + "0000000000000005")
 
 
 @case("a Read sees the Write before it", "RDMAP-122 RDMAP-135 RDMAP-128")
-def test_read_after_write(w):
+def test_read_sees_write_before_it(w):
     memory = w.shared(4096, "lrw")
     link = w.initiate()
     for turn in range(50):
-        data = pattern(100, turn)
-        link.peer.put_segment(
-            rdmap.write(memory.rkey, memory.addr, data),
-            rreq(memory, 100).segment(link.peer.next_msn(1)))
-        same("data", check_tagged_payload(link.peer.get_message(), 0x1234, 0x5678), data)
+        data = make_pattern(100, turn)
+        link.peer.send_segments(
+            rdmap.make_write(memory.rkey, memory.addr, data),
+            make_read_request(memory, 100).segment(link.peer.next_msn(1)))
+        same("data", check_tagged_payload(link.peer.receive_message(), 0x1234, 0x5678), data)
 
 
 @case("a Read Request in two segments is executed once it is complete",
       "RDMAP-122 RDMAP-128 RDMAP-66")
-def test_read_in_two(w):
+def test_incomplete_read_request_is_not_executed(w):
     memory = w.shared(4096, "lrw")
     link = w.initiate()
     for turn in range(6):
-        whole = rreq(memory, turn % 2 * 100).segment(link.peer.next_msn(1))
+        whole = make_read_request(memory, turn % 2 * 100).segment(link.peer.next_msn(1))
         cut = turn * 28 // 5
         # the segment is cut in the header or after it; in the last turn it is complete, and only
         # the L flag is missing
-        link.peer.put_segment(replace(whole, payload=whole.payload[:cut], last=False))
+        link.peer.send_segments(replace(whole, payload=whole.payload[:cut], last=False))
         w.expect_quiet(link.peer)
-        link.peer.put_segment(
-            rdmap.write(memory.rkey, memory.addr, bytes([turn]) * 100),
+        link.peer.send_segments(
+            rdmap.make_write(memory.rkey, memory.addr, bytes([turn]) * 100),
             replace(whole, payload=whole.payload[cut:], mo=cut))
-        same("data", check_tagged_payload(link.peer.get_message(), 0x1234, 0x5678),
+        same("data", check_tagged_payload(link.peer.receive_message(), 0x1234, 0x5678),
              bytes([turn]) * (turn % 2 * 100))
 
 
 @case("as many Read Requests as agreed, and not one more",
       "RDMAP-82 RDMAP-143 RDMAP-66 RDMAP-140 RDMAP-182 SEC-33 DDP-87")
-def test_read_queue(w):
+def test_ird_limits_read_requests(w):
     source = w.shared(BIG, "r")
     request = w.make_request(0, 9)
     for depth in 1, 3:
         link = w.initiate(request, accept=(0, depth, b""),
-                          peer=w.dial_narrow())
+                          peer=w.connect_with_small_rcvbuf())
         same("IRD of the Reply", w.reply.ird, depth)
         for _ in range(depth):
-            link.peer.read(rreq(source, BIG // 4))
+            link.peer.read(make_read_request(source, BIG // 4))
         for _ in range(depth):
-            same("octets", len(check_tagged_payload(link.peer.get_message(), 0x1234,
+            same("octets", len(check_tagged_payload(link.peer.receive_message(), 0x1234,
                                                     0x5678)), BIG // 4)
         with w.expect_counts(end_ddp_untagged_no_buffer=1):
-            requests = [rreq(source, BIG).segment(link.peer.next_msn(1))
+            requests = [make_read_request(source, BIG).segment(link.peer.next_msn(1))
                         for _ in range(depth + 1)]
-            link.peer.put_segment(*requests)
-            term = link.peer.drain()
+            link.peer.send_segments(*requests)
+            term = link.peer.receive_until_terminate()
             same("Terminate", term.what, (1, 2, 2))
             same("header", term.ddp, requests[-1].header())
             link.expect_end()
@@ -276,37 +276,38 @@ def test_read_queue(w):
 
 @case("too many Read Requests end one connection, not others",
       "RDMAP-190 RDMAP-114 SEC-32 SEC-34")
-def test_read_queue_own(w):
+def test_excess_read_requests_end_one_stream(w):
     source = w.shared(BIG, "r")
     request = w.make_request(0, 9)
     greedy, modest = (w.initiate(request, accept=(0, 1, b""),
-                                 peer=w.dial_narrow()) for _ in range(2))
+                                 peer=w.connect_with_small_rcvbuf()) for _ in range(2))
     # send as many requests as were negotiated; the peers do not read the responses
-    greedy.peer.read(rreq(source, BIG))
-    modest.peer.read(rreq(source, BIG))
-    same("octets", len(check_tagged_payload(modest.peer.get_message(), 0x1234, 0x5678)),
+    greedy.peer.read(make_read_request(source, BIG))
+    modest.peer.read(make_read_request(source, BIG))
+    same("octets", len(check_tagged_payload(modest.peer.receive_message(), 0x1234, 0x5678)),
          BIG)
-    second = rreq(source, BIG).segment(greedy.peer.next_msn(1))
-    greedy.peer.put_segment(second)
-    term = greedy.peer.drain()
+    second = make_read_request(source, BIG).segment(greedy.peer.next_msn(1))
+    greedy.peer.send_segments(second)
+    term = greedy.peer.receive_until_terminate()
     same("Terminate", term.what, (1, 2, 2))
     same("header", term.ddp, second.header())
-    modest.peer.read(rreq(source, 16))
-    same("octets", len(check_tagged_payload(modest.peer.get_message(), 0x1234, 0x5678)), 16)
+    modest.peer.read(make_read_request(source, 16))
+    same("octets", len(check_tagged_payload(modest.peer.receive_message(), 0x1234, 0x5678)), 16)
 
 
-def check_read_stopped(w, take, what):
+def check_read_stops(w, take, what):
     """Check that neither the rest of the data nor the next request is processed once
     take(region, link) has returned."""
-    source = w.region(BIG, "r")
-    link = w.initiate(peer=w.dial_narrow(), recvs=[(w.shared(1024, "l"), 64)])
-    request = rreq(source, BIG)
+    source = w.register_region(BIG, "r")
+    link = w.initiate(peer=w.connect_with_small_rcvbuf(), recvs=[(w.shared(1024, "l"), 64)])
+    request = make_read_request(source, BIG)
     link.peer.read(request)
     link.peer.read(request)
-    send_and_settle(link)  # so that no request arrives after take(), which would be refused at once
-    done = len(link.peer.get_segment().payload)
+    # so that no request arrives after take(), which would be refused at once
+    send_empty_and_wait(link)
+    done = len(link.peer.receive_segment().payload)
     take(source, link)
-    while (seg := link.peer.get_segment()).ulp & 15 == rdmap.READ_RESPONSE:
+    while (seg := link.peer.receive_segment()).ulp & 15 == rdmap.READ_RESPONSE:
         done += len(seg.payload)
     term = rdmap.Terminate.parse(seg.payload)
     same("Terminate", term.what, what)
@@ -320,16 +321,16 @@ def check_read_stopped(w, take, what):
 
 @case("memory is deregistered while it is read: Terminate reports how far it was",
       "RDMAP-49 RDMAP-155 DDP-117")
-def test_read_revoked(w):
-    check_read_stopped(w, lambda region, link: region.dereg(), (0, 1, 0))
+def test_deregistration_ends_read_response(w):
+    check_read_stops(w, lambda region, link: region.deregister(), (0, 1, 0))
 
 
 @case("the queue pair loses the access right while memory is read",
       "RDMAP-49 RDMAP-155 RDMAP-170 RDMAP-176")
-def test_read_refused(w):
+def test_revoked_right_ends_read_response(w):
     with w.expect_counts(end_rdmap_access=1, tx_terminates=1):
-        check_read_stopped(w, lambda region, link: w.server.do("rights", link.conn, "wa"),
-                           (0, 1, 2))
+        check_read_stops(w, lambda region, link: w.server.do("rights", link.conn, "wa"),
+                         (0, 1, 2))
 
 
 # Outbound -------------------------------------------------------------------
@@ -339,9 +340,9 @@ def test_read_refused(w):
       "DDP-36 DDP-38 DDP-40 DDP-41 DDP-44 DDP-51 RDMAP-16 RDMAP-17 RDMAP-18 "
       "RDMAP-20 RDMAP-21 RDMAP-22 RDMAP-23 RDMAP-25 RDMAP-89 RDMAP-90 RDMAP-97 "
       "RDMAP-98 RDMAP-101 DDP-59 DDP-122 RDMAP-1 RDMAP-2 RDMAP-3 RDMAP-4 RDMAP-7")
-def test_sends(w):
+def test_each_kind_of_send_is_sent(w):
     memory = w.shared(8192, "l")
-    memory.put(0, pattern(8192, 3))
+    memory.write_bytes(0, make_pattern(8192, 3))
     link = w.initiate()
     kinds = [("send", "-", 0x43, 0), ("send", "s", 0x45, 0),
              ("sendinv", "-", 0x44, 0x11223344),
@@ -349,7 +350,7 @@ def test_sends(w):
     for msn, (opcode, flags, ulp, inv) in enumerate(kinds, 1):
         link.post(opcode, memory, 5000, msn, 0, inv, flags)
         mo = 0
-        for seg in link.peer.get_message():
+        for seg in link.peer.receive_message():
             same("RsvdULP", (seg.ulp, seg.ulp32), (ulp, inv))
             same("QN, MSN, MO", (seg.qn, seg.msn, seg.mo), (0, msn, mo))
             same("DV, reserved bits", (seg.dv, seg.rsvd), (1, 0))
@@ -359,19 +360,19 @@ def test_sends(w):
 
 
 @case("empty messages are one segment", "DDP-54 DDP-55 RDMAP-63 RDMAP-99")
-def test_empty_out(w):
+def test_empty_messages_have_one_segment(w):
     memory = w.shared(8192, "l")
     link = w.initiate()
     link.post("send", memory, 0, 1)
-    same("Send", link.peer.get_octets().hex(),
+    same("Send", link.peer.receive_segment_bytes().hex(),
          "4143" + "00000000" * 2 + "00000001" + "00000000")
     link.post("write", memory, 0, 2, 0x99, 0x88)
-    same("Write", link.peer.get_octets()[:2].hex(), "c140")
+    same("Write", link.peer.receive_segment_bytes()[:2].hex(), "c140")
     link.post("read", memory, 0, 3, 0x99, 0x88)
-    seg = link.peer.get_segment()
+    seg = link.peer.receive_segment()
     asked = rdmap.ReadRequest.parse(seg.payload)
     same("size", asked.size, 0)
-    link.peer.put_segment(rdmap.read_response(asked.sink_stag, asked.sink_to))
+    link.peer.send_segments(rdmap.make_read_response(asked.sink_stag, asked.sink_to))
     for wr in 1, 2, 3:
         link.expect_wc(wr=wr, status=SUCCESS)
 
@@ -380,7 +381,7 @@ def test_empty_out(w):
 ORDER = ("write", "write", "send", "send", "read", "read", "write", "read", "send") * 2
 
 
-def expect(message, wr):
+def check_message_of_kind(message, wr):
     """Check the message of work request number wr, of the kind that ORDER gives."""
     first = message[0]
     if ORDER[wr] == "write":
@@ -400,7 +401,7 @@ def expect(message, wr):
 @case("work of every kind is sent in the order of posting",
       "RDMAP-7 RDMAP-28 RDMAP-29 RDMAP-60 RDMAP-71 RDMAP-98 RDMAP-124 DDP-58 "
       "DDP-59")
-def test_our_order(w):
+def test_work_is_sent_in_order(w):
     memory = w.shared(8192, "l")
     link = w.initiate(accept=(8, 8, b""))
     for wr, verb in enumerate(ORDER):
@@ -408,20 +409,20 @@ def test_our_order(w):
         where = () if verb == "send" else (0x1000 + wr, 0xABCDEF01)
         link.post(verb, memory, size, wr, *where)
     for wr in range(len(ORDER)):
-        expect(link.peer.get_message(), wr)
+        check_message_of_kind(link.peer.receive_message(), wr)
 
 
 def post_read(link, memory, size, wr=1, offset=0):
     """Post a Read of the device. Return the Read Request that arrives."""
     link.post("read", memory, size, wr, 0x77665544332211, 0xABCDEF01,
               offset=offset)
-    return link.peer.get_segment()
+    return link.peer.receive_segment()
 
 
 @case("Read Requests",
       "RDMAP-2 RDMAP-21 RDMAP-25 RDMAP-30 RDMAP-65 RDMAP-70 RDMAP-71 DDP-40 "
       "DDP-41 DDP-42 RDMAP-83 RDMAP-121 RDMAP-130 RDMAP-133 RDMAP-73 DDP-28")
-def test_our_reads(w):
+def test_read_requests_have_right_fields(w):
     memory = w.shared(8192, "l")
     link = w.initiate(accept=(2, 2, b""))
     for msn in 1, 2, 3:
@@ -431,21 +432,21 @@ def test_our_reads(w):
         got = rdmap.ReadRequest.parse(seg.payload)
         same("size, source", (got.size, got.src_stag, got.src_to),
              (100 * msn, 0xABCDEF01, 0x77665544332211))
-        data = pattern(100 * msn, msn)
+        data = make_pattern(100 * msn, msn)
         cut = 33 * msn
-        link.peer.put_segment(rdmap.read_response(
+        link.peer.send_segments(rdmap.make_read_response(
             got.sink_stag, got.sink_to, data[:cut], last=False))
         memory.wait_placed(1000 * msn, data[:cut])
         w.server.expect_no_event(WC, conn=link.conn)
-        link.peer.put_segment(rdmap.read_response(
+        link.peer.send_segments(rdmap.make_read_response(
             got.sink_stag, got.sink_to + cut, data[cut:]))
         link.expect_wc(wr=msn, status=SUCCESS)
-        same("data", memory.get(1000 * msn, 100 * msn), data)
+        same("data", memory.read_bytes(1000 * msn, 100 * msn), data)
 
 
 @case("never more Reads outstanding than agreed",
       "RDMAP-142 RDMAP-141 RDMAP-182 RDMAP-139 SEC-33 MPA2-29 MPA2-32")
-def test_our_ord(w):
+def test_ord_limits_read_requests(w):
     memory = w.shared(8192, "l")
     request = w.make_request(2, 1)
     links = [w.initiate(request, accept=(9, 1, b"")),
@@ -453,28 +454,28 @@ def test_our_ord(w):
     for link in links:
         for wr in range(8):
             link.post("read", memory, 8, wr, 0x10, 0x20)
-        open_reads = [link.peer.get_segment(), link.peer.get_segment()]
+        open_reads = [link.peer.receive_segment(), link.peer.receive_segment()]
         for wr in range(8):
             # the device must not send a third request before it gets a response
             link.round_trip()
             got = rdmap.ReadRequest.parse(open_reads.pop(0).payload)
-            link.peer.put_segment(rdmap.read_response(
+            link.peer.send_segments(rdmap.make_read_response(
                 got.sink_stag, got.sink_to, bytes(8)))
             link.expect_wc(wr=wr, status=SUCCESS)
             if wr < 6:
-                open_reads.append(link.peer.get_segment())
+                open_reads.append(link.peer.receive_segment())
 
 
 @case("completions in the order of posting, Reads included", "RDMAP-126")
-def test_completion_order(w):
+def test_completions_follow_order_of_posts(w):
     memory = w.shared(8192, "l")
     link = w.initiate()
     got = rdmap.ReadRequest.parse(post_read(link, memory, 64).payload)
     link.post("send", memory, 16, 2)
-    link.peer.get_segment()
+    link.peer.receive_segment()
     w.server.expect_no_event(WC, conn=link.conn)
-    link.peer.put_segment(rdmap.read_response(got.sink_stag, got.sink_to,
-                                              bytes(64)))
+    link.peer.send_segments(rdmap.make_read_response(got.sink_stag, got.sink_to,
+                                                     bytes(64)))
     same("order", [w.server.expect_event(WC, conn=link.conn).wr for _ in range(2)],
          [1, 2])
 
@@ -502,20 +503,20 @@ RESPONSES = [
 ]
 
 
-def test_bad_response(w, what, end, event, make, head):
+def test_wrong_read_response_ends_stream(w, what, end, event, make, head):
     memory, other = w.shared(8192, "l"), w.shared(8192, "lw")
     link = w.initiate()
     asked = rdmap.ReadRequest.parse(post_read(link, memory, 64).payload)
     stag, to, size, last = make(asked, 64)
     if stag is None:
         stag, to = other.rkey, other.addr
-    seg = rdmap.read_response(stag, to, b"r" * size, last=last)
+    seg = rdmap.make_read_response(stag, to, b"r" * size, last=last)
     with w.expect_counts(**{"end_" + end: 1}):
         if head:
-            link.peer.put_segment(rdmap.read_response(asked.sink_stag, asked.sink_to,
-                                                      b"\x5A" * head, last=False))
-        link.peer.put_segment(seg)
-        term = link.peer.get_terminate()
+            link.peer.send_segments(rdmap.make_read_response(asked.sink_stag, asked.sink_to,
+                                                             b"\x5A" * head, last=False))
+        link.peer.send_segments(seg)
+        term = link.peer.receive_terminate()
         same("Terminate", term.what, what)
         same("length, headers", (term.length, term.ddp, term.rdma),
              (len(seg.pack()), seg.header(), None))
@@ -528,16 +529,16 @@ def test_bad_response(w, what, end, event, make, head):
 
 
 @case("a Write during a Read Response needs its own access right", "DDP-97 DDP-127 RDMAP-52")
-def test_write_during_response(w):
+def test_write_during_response_needs_right(w):
     memory = w.shared(8192, "l")
     link = w.initiate()
     asked = rdmap.ReadRequest.parse(post_read(link, memory, 64).payload)
-    bad = rdmap.write(asked.sink_stag, asked.sink_to, b"w" * 64)
+    bad = rdmap.make_write(asked.sink_stag, asked.sink_to, b"w" * 64)
     with w.expect_counts(end_ddp_tagged_stag=1):
-        link.peer.put_segment(
-            rdmap.read_response(asked.sink_stag, asked.sink_to, b"\x5A" * 32, last=False),
+        link.peer.send_segments(
+            rdmap.make_read_response(asked.sink_stag, asked.sink_to, b"\x5A" * 32, last=False),
             bad)
-        term = link.peer.get_terminate()
+        term = link.peer.receive_terminate()
         same("Terminate", term.what, (1, 1, 0))
         same("header", term.ddp, bad.header())
         link.expect_end()
@@ -548,23 +549,24 @@ def test_write_during_response(w):
 
 for words, *row in RESPONSES:
     add(f"a Read Response {words}", "RDMAP-84 RDMAP-87 RDMAP-52 RDMAP-153",
-        test_bad_response, what=row[0], end=row[1], event=row[2], make=row[3], head=sum(row[4:]))
+        test_wrong_read_response_ends_stream, what=row[0], end=row[1], event=row[2], make=row[3],
+        head=sum(row[4:]))
 
 
 # Tracepoints ----------------------------------------------------------------
 
 
 @case("tracepoints report segments and messages", "DDP-25")
-def test_tracepoints(w):
+def test_tracepoints_report_segments_and_messages(w):
     target, source = w.shared(4096, "lw"), w.shared(4096, "lr")
     link = w.initiate(recvs=[(w.shared(64, "l"), 64)] * 2)
-    parts = [*(rdmap.write(target.rkey, target.addr + 9 * nth, b"a" * 9, last=False)
+    parts = [*(rdmap.make_write(target.rkey, target.addr + 9 * nth, b"a" * 9, last=False)
                for nth in range(4)),
-             *[rdmap.write(target.rkey, target.addr + 36, b"b" * 7)] * 2]
-    with tracing_events("iw_ddp/ddp_segment_received", "iw_ddp/ddp_segment_pulled",
-                        "iw_ddp/ddp_stream_failed", "rnic_sw/rnic_message") as take_events:
-        link.peer.put_segment(*parts)
-        send_and_settle(link)
+             *[rdmap.make_write(target.rkey, target.addr + 36, b"b" * 7)] * 2]
+    with record_tracepoints("iw_ddp/ddp_segment_received", "iw_ddp/ddp_segment_pulled",
+                            "iw_ddp/ddp_stream_failed", "rnic_sw/rnic_message") as take_events:
+        link.peer.send_segments(*parts)
+        send_empty_and_wait(link)
         heard = [(name, text.split(" ", 1)[1]) for name, text in take_events()]
         at = target.addr
         same("events of the received segments", heard, [
@@ -575,14 +577,14 @@ def test_tracepoints(w):
               ("rnic_message", "delivers write")) * 2,
             ("ddp_segment_received", "qn=0x0 msn=1 mo=0x0 payload=0 rsvdulp=0x43 last"),
             ("rnic_message", "delivers send")])
-        link.peer.read(rreq(source, 5))
-        same("answer", check_tagged_payload(link.peer.get_message(), 0x1234, 0x5678),
-             source.get(0, 5))
+        link.peer.read(make_read_request(source, 5))
+        same("answer", check_tagged_payload(link.peer.receive_message(), 0x1234, 0x5678),
+             source.read_bytes(0, 5))
         heard = [name for name, _ in take_events()]
         same("events of a Read", heard, [
             "ddp_segment_received", "rnic_message", "rnic_message", "ddp_segment_pulled"])
-        link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"c", dv=2))
-        same("Terminate", link.peer.get_terminate().what, (1, 1, 4))
+        link.peer.send_segments(rdmap.make_write(target.rkey, target.addr, b"c", dv=2))
+        same("Terminate", link.peer.receive_terminate().what, (1, 1, 4))
         link.expect_end()
         heard = [(name, text.split(" ", 1)[1]) for name, text in take_events()]
         same("events of an invalid segment", heard, [

@@ -6,9 +6,9 @@ import socket
 import struct
 
 from lib.wire import (SERVER, PEER, PORT, Peer, Wire, case, check, mpa, same,
-                      without_timestamps)
-from lib.wire_refusal import (ERROR, REJECTED, call, ends, fails_at_once,
-                              expect_event, without_route)
+                      disable_timestamps)
+from lib.wire_refusal import (ERROR, REJECTED, start_connect, add_last_cases, check_fails_at_once,
+                              expect_event, prepare_connect_without_route)
 
 from lib import ktap
 
@@ -23,42 +23,42 @@ class TcpWire(Wire):
     hangs_up = "rst"
 
     def connect_in(self):
-        peer = self.dial()
-        peer.put(mpa.request().pack())
+        peer = self.connect_tcp()
+        peer.send_bytes(mpa.make_request().pack())
         return peer
 
 
-def answered(w, octets, event, error, tries=1):
+def check_reply_fails_connect(w, octets, event, error, tries=1):
     """Let the peer send these bytes after the device's Request, and then close."""
     with w.listening() as (sock, port):
-        conn = call(w, PEER, port)
+        conn = start_connect(w, PEER, port)
         for _ in range(tries):
             with Peer(sock.accept()[0]) as peer:
-                peer.get_frame()
+                peer.receive_frame()
                 if octets:
-                    peer.put(octets)
+                    peer.send_bytes(octets)
         expect_event(w, conn, event, error)
 
 
 @case("the peer speaks another protocol", "MPA-138 MPA-140")
-def test_other_protocol(w):
-    answered(w, b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n", ERROR, "EPROTO")
+def test_other_protocol_fails_connect(w):
+    check_reply_fails_connect(w, b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n", ERROR, "EPROTO")
 
 
 @case("the peer replies with an unknown revision", "MPA-93")
-def test_other_revision(w):
-    answered(w, mpa.reply(rev=3).pack(), ERROR, "EPROTO")
+def test_unknown_revision_fails_connect(w):
+    check_reply_fails_connect(w, mpa.make_reply(rev=3).pack(), ERROR, "EPROTO")
 
 
 @case("the peer closes without a reply, whatever the revision")
-def test_hangs_up(w):
-    answered(w, b"", REJECTED, "ECONNRESET", tries=2)
+def test_close_without_reply_fails_connect(w):
+    check_reply_fails_connect(w, b"", REJECTED, "ECONNRESET", tries=2)
 
 
 @case("the peer resets without a reply, whatever the revision")
-def test_resets(w):
+def test_reset_without_reply_fails_connect(w):
     with w.listening() as (sock, port):
-        conn = call(w, PEER, port)
+        conn = start_connect(w, PEER, port)
         for _ in "enhanced", "plain":
             peer = sock.accept()[0]
             peer.recv(1)
@@ -69,11 +69,11 @@ def test_resets(w):
 
 
 @case("the route is removed before connecting")
-def test_route_goes(w):
-    fails_at_once(w, "ENETUNREACH", "connect", without_route(w), 4, 4)
+def test_removed_route_fails_connect(w):
+    check_fails_at_once(w, "ENETUNREACH", "connect", prepare_connect_without_route(w), 4, 4)
 
 
-def from_port(w, listening, source):
+def connect_from_port(w, listening, source):
     """Let raw_server connect from that port, if the port is free, and send a message."""
     sock, port = listening
     conn = int(w.server.do("open", PEER, port, SERVER, source, 0)[0])
@@ -81,34 +81,34 @@ def from_port(w, listening, source):
     w.server.do("connect", conn, 1, 1)
     raw, where = sock.accept()
     link.peer = Peer(raw)
-    link.peer.respond(mpa.reply())
+    link.peer.respond(mpa.make_reply())
     link.expect_cm("ESTABLISHED", status=0)
     link.post("send", w.shared(4096), 4, 1)
-    link.peer.get_segment()
+    link.peer.receive_segment()
     return link, where[1]
 
 
 @case("connecting from a port in FIN-WAIT-2, to the same address")
-def test_port_not_over(w):
+def test_port_in_fin_wait_can_be_reused(w):
     # with timestamps TCP would reuse a port in FIN-WAIT-2, where the peer has acknowledged the FIN
-    with w.policy(revision=1), w.listening() as listening, without_timestamps():
-        first, port = from_port(w, listening, SOURCE)
+    with w.change_policy(revision=1), w.listening() as listening, disable_timestamps():
+        first, port = connect_from_port(w, listening, SOURCE)
         same("from", port, SOURCE)
         w.server.do("destroy", first.conn)
         first.conn = None
         # the peer does not close, so TCP waits for its FIN in FIN-WAIT-2
         same("end of the connection", first.peer.wait_end()[0], "fin")
-        _, port = from_port(w, listening, SOURCE)
+        _, port = connect_from_port(w, listening, SOURCE)
         check(f"TCP uses another port, not {port}", port != SOURCE)
 
 
 @case("the peer accepts and requests an ORD beyond the limit", "MPA2-33")
-def test_no_agreement(w):
+def test_too_large_ord_fails_connect(w):
     link = w.respond(w.make_reply(4, 4096), status=None, rtr=False)
     expect_event(w, link.conn, ERROR, "EPROTO")
 
 
-ends()
+add_last_cases()
 
 if __name__ == "__main__":
     ktap.run(TcpWire)

@@ -17,24 +17,26 @@ class TcpWire(Wire):
     refusal = "rst", b""
     must_wait = True
 
-    def knock(self, port=RDV_PORT, **how):
+    def connect_to_rdv_port(self, port=RDV_PORT, **how):
         """Connect to the rendezvous port of the device, and send nothing."""
-        return self.dial(port, **how)
+        return self.connect_tcp(port, **how)
 
     @staticmethod
-    def _request(peer, frame):
+    def _send_request_frame(peer, frame):
         peer.request = frame
-        peer.put(frame.pack())
+        peer.send_bytes(frame.pack())
 
-    def put_request(self, peer, data):
-        self._request(peer, mpa.request(rev=2, flags=ENHANCED, pd=mpa.word(4, 4) + data))
+    def send_request(self, peer, data):
+        self._send_request_frame(peer,
+                                 mpa.make_request(rev=2, flags=ENHANCED, pd=mpa.pack_word(4, 4) +
+                                                  data))
 
-    def put_plain(self, peer, data):
-        self._request(peer, mpa.request(pd=data))
+    def send_plain_request(self, peer, data):
+        self._send_request_frame(peer, mpa.make_request(pd=data))
 
     @staticmethod
-    def get_reply(peer):
-        reply = peer.get_frame()
+    def receive_reply(peer):
+        reply = peer.receive_frame()
         peer.enter_full_operation(peer.request, reply)
         return reply
 
@@ -43,74 +45,76 @@ class TcpWire(Wire):
         return not reply.flags & mpa.R
 
     @contextlib.contextmanager
-    def answering(self, port=RDV_PORT):
+    def listening_on_rdv_port(self, port=RDV_PORT):
         """Context manager: listen on the rendezvous port of the raw peer."""
         with self.listening(port=port) as (sock, _):
             yield sock
 
     @staticmethod
-    def accept(sock):
+    def accept_request(sock):
         """Accept a connection of the device. Return its Request, and the peer."""
         peer = Peer(sock.accept()[0])
-        request = peer.get_frame()
+        request = peer.receive_frame()
         return request, peer
 
     @staticmethod
-    def _reply(peer, request, flags, data, rtr):
-        reply = mpa.reply(rev=2, flags=flags, pd=mpa.word(request.ord, request.ird, rtr) + data)
-        peer.put(reply.pack())
+    def _send_reply_frame(peer, request, flags, data, rtr):
+        reply = mpa.make_reply(rev=2, flags=flags, pd=mpa.pack_word(request.ord, request.ird, rtr) +
+                               data)
+        peer.send_bytes(reply.pack())
         peer.enter_full_operation(reply, request)
 
-    def answer(self, peer, request, data, rtr=0):
-        self._reply(peer, request, ENHANCED, data, rtr)
+    def send_accept(self, peer, request, data, rtr=0):
+        self._send_reply_frame(peer, request, ENHANCED, data, rtr)
 
-    def reject(self, peer, request, data):
-        self._reply(peer, request, ENHANCED | mpa.R, data, request.rtr)
+    def send_reject(self, peer, request, data):
+        self._send_reply_frame(peer, request, ENHANCED | mpa.R, data, request.rtr)
         peer.wait_end()
 
     @staticmethod
-    def drop(peer):
+    def drop_peer(peer):
         peer.reset()
 
 
 @case("the Request byte by byte", "MPA2-4 MPA2-9 MPA-98")
-def test_request_bytes(w):
+def test_request_has_right_bytes(w):
     program = Program(w, connects=True)
-    with w.answering() as sock:
-        program.rtr()
-        request, peer = w.accept(sock)
-        w.drop(peer)
-    same("Request", request.pack().hex(), mpa.request(
+    with w.listening_on_rdv_port() as sock:
+        program.enter_rtr()
+        request, peer = w.accept_request(sock)
+        w.drop_peer(peer)
+    same("Request", request.pack().hex(), mpa.make_request(
         rev=2, flags=ENHANCED, pd=request.pd[:4] + b"iWQP\x01\0\0\0" +
         program.qpn.to_bytes(4, "big") + program.peer_qpn.to_bytes(4, "big") +
         bytes.fromhex("00abcdef" "00000000")).pack().hex())
 
 
 @case("a device set to revision 1 sends a plain Request", "MPA2-62")
-def test_revision_1(w):
-    with w.settings(revision=1):
+def test_revision_1_sends_plain_request(w):
+    with w.change_settings(revision=1):
         program = Program(w, connects=True)
-        with w.answering() as sock:
-            program.rtr()
-            request, peer = w.accept(sock)
-        same("Request", request.pack().hex(), mpa.request(
+        with w.listening_on_rdv_port() as sock:
+            program.enter_rtr()
+            request, peer = w.accept_request(sock)
+        same("Request", request.pack().hex(), mpa.make_request(
             flags=mpa.C, rev=1, pd=program.own.pack()).pack().hex())
-        reply = mpa.reply(pd=program.right.pack())
-        peer.put(reply.pack())
+        reply = mpa.make_reply(pd=program.right.pack())
+        peer.send_bytes(reply.pack())
         peer.enter_full_operation(reply, request)
         program.link.peer = peer
         check_first_message(peer)
         check_data(w, program)
-        program.rts()
+        program.enter_rts()
         check_data(w, program)
 
 
 @case("a malformed Request is refused in the same way", "MPA-103 MPA-114")
-def test_malformed(w):
-    program = wire_rdv.ready(w)
-    for octets in b"GET / HTTP/1.1\r\n\r\n\r\n\r\n", mpa.reply().pack(), mpa.request(rev=3).pack():
-        with w.knock() as peer:
-            peer.put(octets)
+def test_malformed_request_is_refused(w):
+    program = wire_rdv.open_waiting_program(w)
+    for octets in (b"GET / HTTP/1.1\r\n\r\n\r\n\r\n", mpa.make_reply().pack(),
+                   mpa.make_request(rev=3).pack()):
+        with w.connect_to_rdv_port() as peer:
+            peer.send_bytes(octets)
             same("bytes before the end", peer.wait_end()[1], b"")
     wire_rdv.connect(w, program)
     check_data(w, program)

@@ -6,7 +6,7 @@ wait."""
 import time
 
 from lib.wire import FLUSHED, SUCCESS, WC, Async, Link, Wire, case, check, rdmap, same
-from lib.wire_sctp import SctpWire, go
+from lib.wire_sctp import SctpWire, run_sctp_cases
 
 LONG = 60000        # ms
 SHORT = 500         # ms
@@ -17,46 +17,46 @@ def wait_for_late_recv(w, initiate):
     """A message, and all that follow it, wait until the program posts a receive. Over SCTP the
     Write may be placed early."""
     inbox, target = w.shared(4096, "l"), w.shared(4096, "lw")
-    with w.settings(rnr_wait=LONG):
+    with w.change_settings(rnr_wait=LONG):
         link = initiate(w)
     link.peer.send(b"first")
-    link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"written"))
+    link.peer.send_segments(rdmap.make_write(target.rkey, target.addr, b"written"))
     link.peer.send(b"second message")
     w.server.expect_no_event_within(WC, conn=link.conn)
     if initiate is Wire.initiate:
         target.check_untouched()
-    link.recv(inbox, 64, 1)
+    link.post_recv(inbox, 64, 1)
     same("length", link.expect_wc(wr=1, status=SUCCESS).length, 5)
-    same("memory", inbox.get(0, 5), b"first")
+    same("memory", inbox.read_bytes(0, 5), b"first")
     w.server.expect_no_event_within(WC, conn=link.conn, wr=2)
-    same("memory", target.get(0, 7), b"written")
-    link.recv(inbox, 64, 2)
+    same("memory", target.read_bytes(0, 7), b"written")
+    link.post_recv(inbox, 64, 2)
     same("length", link.expect_wc(wr=2, status=SUCCESS).length, 14)
     # a message must not wait if a receive is posted in time
-    link.recv(inbox, 64, 3)
+    link.post_recv(inbox, 64, 3)
     link.peer.send(b"in time")
     same("length", link.expect_wc(wr=3, status=SUCCESS).length, 7)
     return link
 
 
 @case("a message waits for a receive")
-def test_late_recv(w):
+def test_message_waits_for_receive(w):
     wait_for_late_recv(w, Wire.initiate).round_trip()
 
 
 @case("a message waits for a receive over SCTP")
-def test_late_recv_sctp(w):
+def test_message_waits_for_receive_over_sctp(w):
     wait_for_late_recv(w, SctpWire.initiate)
 
 
 @case("a message whose wait has ended is an error", "DDP-87 DDP-88")
-def test_wait_ends(w):
+def test_message_without_receive_times_out(w):
     with w.expect_counts(end_ddp_untagged_no_buffer=1, tx_terminates=1):
-        with w.settings(rnr_wait=SHORT):
+        with w.change_settings(rnr_wait=SHORT):
             link = Wire.initiate(w)
         begun = time.monotonic()
         link.peer.send(b"too early")
-        term = link.peer.get_terminate()
+        term = link.peer.receive_terminate()
         took = (time.monotonic() - begun) * 1000
         same("layer, type, code", term.what, NO_BUFFER)
         check(f"the message has waited for {SHORT} ms, not {took:.0f} ms", took >= SHORT - 20)
@@ -65,9 +65,9 @@ def test_wait_ends(w):
 
 
 @case("a program ends while a message waits")
-def test_end_during_wait(w):
+def test_program_may_end_during_wait(w):
     inbox = w.shared(4096, "l")
-    with w.settings(rnr_wait=LONG):
+    with w.change_settings(rnr_wait=LONG):
         link = Wire.initiate(w)
         other = Wire.initiate(w)
     link.peer.send(b"never received")
@@ -80,8 +80,8 @@ def test_end_during_wait(w):
     other.peer.reset()
     # until the device has noticed the reset, a receive would still get the message
     other.expect_cm("DISCONNECTED")
-    other.recv(inbox, 64, 1)
+    other.post_recv(inbox, 64, 1)
     other.expect_wc(wr=1, status=FLUSHED)
 
 
-go()
+run_sctp_cases()

@@ -4,8 +4,8 @@
 needs a test environment that counts time in instructions."""
 
 from lib.wire import case, check, rdmap
-from lib.wire_kernel import need_instruction_clock, read_busy_time
-from lib.wire_sctp import go
+from lib.wire_kernel import skip_all_without_instruction_clock, read_busy_time
+from lib.wire_sctp import run_sctp_cases
 
 EARLY, PART = 24000, 2000
 DONE = 1                # seconds after which all chunks of a part have been processed
@@ -18,25 +18,25 @@ def send_early(link, empty, last):
     took."""
     began = read_busy_time()
     for ssn in range(last, last - PART, -1):
-        link.peer.put_segment(empty, ssn=ssn, more=ssn % 50 > 0)
-    link.assoc.process_until_quiet(DONE)
+        link.peer.send_segments(empty, ssn=ssn, more=ssn % 50 > 0)
+    link.assoc.process_input_until_quiet(DONE)
     return read_busy_time() - began
 
 
 def send_missing(link, empty, ssn, following):
     """Send the missing chunk, and wait until the device has delivered the following chunks."""
-    link.peer.put_segment(empty, ssn=ssn)
+    link.peer.send_segments(empty, ssn=ssn)
     link.peer.ssn = ssn + following + 1
     # the response to a Read arrives after all these chunks have been delivered
     link.round_trip(60)
 
 
 @case("out-of-order chunks cost the same however many are queued")
-def test_early(w):
+def test_early_chunk_cost_is_independent_of_queue(w):
     target = w.shared(4096, "lw")
     link, other = w.initiate(), w.initiate()
     first = link.peer.next_ssn()
-    empty = rdmap.write(target.rkey, target.addr, b"").pack()
+    empty = rdmap.make_write(target.rkey, target.addr, b"").pack()
     took = []
     for last in range(first + EARLY, first, -PART):
         turn = other.peer.next_ssn()
@@ -51,5 +51,5 @@ def test_early(w):
           many <= DEARER * few)
 
 
-need_instruction_clock()
-go()
+skip_all_without_instruction_clock()
+run_sctp_cases()

@@ -20,12 +20,12 @@ from lib import ktap
 import wire_fuzz
 from lib import wire_sctp
 from lib.fuzz_session import Bad, Ended, PATIENCE, PAUSE, PORT, Session
-from lib.fuzzing import Spoiler, flip
+from lib.fuzzing import Spoiler, flip_random_bits
 from rawpeer import ddp, mpa, sctp
 from rawpeer.sctp import (ACCEPT, CONTROL, E_ACCEPT, E_INITIATE, INITIATE,
                           TERMINATE, Control)
 from lib.wire import SERVER, PEER, setting
-from lib.wire_sctp import answer, enhanced
+from lib.wire_sctp import make_accept, make_enhanced
 
 STREAMS = 8
 
@@ -33,14 +33,14 @@ STREAMS = 8
 wire_fuzz.NEVER.discard("end_no_memory")
 
 
-def says(chunk, *codes):
+def has_function_code(chunk, *codes):
     """Check whether the chunk is a control message with one of these function codes."""
     return chunk.ppid == CONTROL and \
         int.from_bytes(chunk.octets[2:4], "big") in codes
 
 
-def begins(chunk):
-    return chunk.ssn == 0 and says(chunk, INITIATE, E_INITIATE)
+def is_initiate(chunk):
+    return chunk.ssn == 0 and has_function_code(chunk, INITIATE, E_INITIATE)
 
 
 class Stream(sctp.Stream):
@@ -53,34 +53,34 @@ class Stream(sctp.Stream):
     strays = False          # chunks were sent outside a session, which the next
                             # session may receive
 
-    def put_chunk(self, body, ppid=CONTROL, **how):
+    def send_chunk(self, body, ppid=CONTROL, **how):
         self.strays |= self.terminated or not self.owner
         self.terminated |= ppid == CONTROL and \
             body[:2] == struct.pack(">H", TERMINATE)
-        super().put_chunk(body, ppid, **how)
+        super().send_chunk(body, ppid, **how)
 
-    def put_octets(self, octets, ppid):
+    def send_raw_message(self, octets, ppid):
         """Send a message without any header, not even a DDP-SSN."""
         self.strays |= self.terminated
-        self.assoc.put(self.sid, octets, ppid)
+        self.assoc.send_message(self.sid, octets, ppid)
 
-    def hand_to(self, session):
+    def assign_to_session(self, session):
         """Give the stream to a session. Return true if chunks that were sent before may end
         the session immediately."""
         strays, self.owner, self.ssn = self.strays, session, 0
         self.strays = self.terminated = False
         return strays
 
-    def take(self, chunk):
+    def process_chunk(self, chunk):
         if chunk.ssn == 0:
             self.due = 0
-        super().take(chunk)
+        super().process_chunk(chunk)
 
-    def left_over(self):
+    def has_chunk_of_ended_session(self):
         """Check whether the first received chunk belongs to a session that has already
         ended."""
         nobody = not self.owner or self.owner.done
-        return nobody and self.came and not begins(self.came[0])
+        return nobody and self.came and not is_initiate(self.came[0])
 
 
 class Association(sctp.Association):
@@ -109,13 +109,13 @@ class SctpSession(Session):
         self.request = None
         self.todo = collections.deque()
 
-    def fpdu(self, ulpdu, **_):
+    def build_fpdu(self, ulpdu, **_):
         """Prefix the ULPDU with its length, so that joined segments can be separated
         again."""
         return struct.pack(">I", len(ulpdu)) + ulpdu
 
     @staticmethod
-    def apart(octets):
+    def split_segments(octets):
         while octets:
             size, = struct.unpack(">I", octets[:4])
             yield octets[4:4 + size]
@@ -123,12 +123,12 @@ class SctpSession(Session):
 
     # waiting --------------------------------------------------------------
 
-    def until(self, condition, seconds=PATIENCE):
+    def wait_until(self, condition, seconds=PATIENCE):
         assoc = self.stream and self.stream.assoc
         return (yield lambda: condition() or assoc and assoc.ended, seconds)
 
-    def chunk(self, seconds=PATIENCE):
-        yield from self.until(lambda: self.stream.came, seconds)
+    def receive_chunk(self, seconds=PATIENCE):
+        yield from self.wait_until(lambda: self.stream.came, seconds)
         if not self.stream.came:
             raise Ended
         return self.stream.came.popleft()
@@ -139,7 +139,7 @@ class SctpSession(Session):
         """Check whether the stream still belongs to this session, and not to the next one."""
         return self.stream.owner is self
 
-    def put(self, call, *arguments, **fields):
+    def call_if_owner(self, call, *arguments, **fields):
         if not self.is_mine():
             raise Ended
         try:
@@ -147,78 +147,80 @@ class SctpSession(Session):
         except OSError:
             raise Ended from None
 
-    def put_right(self, segments):
+    def send_valid_segments(self, segments):
         order = list(range(len(segments)))
         if self.rand.random() < 0.5:
             self.rand.shuffle(order)
-        self.put(self.stream.put_in_order, order, *segments)
+        self.call_if_owner(self.stream.send_reordered, order, *segments)
 
-    def put_wrong(self, segment):
+    def send_invalid_segment(self, segment):
         self.spoilt += 1
         if self.rand.random() < 0.5:
             way, octets = self.spoiler.spoil(segment)
             self.ways.append(way)
-            for body in self.apart(octets):
-                self.put(self.stream.put_segment, body)
+            for body in self.split_segments(octets):
+                self.call_if_owner(self.stream.send_segments, body)
             return
         way = self.rand.choice(self.WAYS)
         self.ways.append(way.__name__)
         way(self, segment.pack())
 
-    def say(self, body, *more, **fields):
-        self.put(self.stream.put_chunk, body, *more, **fields)
+    def send_body(self, body, *more, **fields):
+        self.call_if_owner(self.stream.send_chunk, body, *more, **fields)
 
     # methods that send invalid chunks
 
-    def other_ssn(self, body):
+    def send_with_other_ssn(self, body):
         ssn = self.stream.ssn + self.rand.choice(
             (1, 2, 100, -1, -100, 32766, 32767, 32768, -32768,
              self.rand.getrandbits(16)))
-        self.say(body, sctp.SEGMENT, ssn=ssn % sctp.SSNS)
+        self.send_body(body, sctp.SEGMENT, ssn=ssn % sctp.SSNS)
 
-    def twice(self, body):
+    def send_ssn_twice(self, body):
         ssn = self.stream.ssn
-        self.say(body, sctp.SEGMENT)
-        self.say(flip(self.rand, body), sctp.SEGMENT, ssn=ssn)
+        self.send_body(body, sctp.SEGMENT)
+        self.send_body(flip_random_bits(self.rand, body), sctp.SEGMENT, ssn=ssn)
 
-    def gap(self, body):
+    def send_after_gap(self, body):
         self.stream.next_ssn()
-        self.say(body, sctp.SEGMENT)
+        self.send_body(body, sctp.SEGMENT)
 
-    def other_ppid(self, body):
-        self.say(body, self.rand.choice((0, 15, 17, 18,
-                                         self.rand.getrandbits(32))))
+    def send_with_other_ppid(self, body):
+        self.send_body(body, self.rand.choice((0, 15, 17, 18,
+                                               self.rand.getrandbits(32))))
 
-    def ordered(self, body):
-        self.say(body, sctp.SEGMENT, unordered=False)
+    def send_ordered(self, body):
+        self.send_body(body, sctp.SEGMENT, unordered=False)
 
-    def other_stream(self, body):
+    def send_on_other_stream(self, body):
         assoc = self.stream.assoc
         stream = assoc.unused and assoc.stream(assoc.unused.pop())
         if stream and not stream.owner:
-            self.put(stream.put_segment, body)
+            self.call_if_owner(stream.send_segments, body)
 
-    def control(self, _):
+    def send_random_control(self, _):
         code = self.rand.choice((*range(9), self.rand.getrandbits(16)))
-        self.say(Control(code, self.rand.randbytes(
+        self.send_body(Control(code, self.rand.randbytes(
             self.rand.choice((0, 3, 4, 100, 512, 513, 1500)))).pack())
 
-    def odd_octets(self, _):
-        self.put(self.stream.put_octets,
-                 self.rand.randbytes(self.rand.choice((1, 2, 3, 4, 50))),
-                 self.rand.choice((16, 17)))
+    def send_random_message(self, _):
+        self.call_if_owner(self.stream.send_raw_message,
+                           self.rand.randbytes(self.rand.choice((1, 2, 3, 4, 50))),
+                           self.rand.choice((16, 17)))
 
-    def longest(self, body):
-        self.say(body + bytes(self.rand.choice((1500, 20000, 60000))),
-                 sctp.SEGMENT)
+    def send_long_segment(self, body):
+        self.send_body(body + bytes(self.rand.choice((1500, 20000, 60000))),
+                       sctp.SEGMENT)
 
-    def terminate(self, body):
-        self.put(self.stream.terminate)
+    def send_terminate(self, body):
+        self.call_if_owner(self.stream.terminate)
         if self.rand.random() < 0.5:
-            self.say(body, sctp.SEGMENT)
+            self.send_body(body, sctp.SEGMENT)
 
-    WAYS = (other_ssn, other_ssn, twice, gap, other_ppid, ordered,
-            other_stream, control, control, odd_octets, longest, terminate)
+    WAYS = (send_with_other_ssn, send_with_other_ssn, send_ssn_twice, send_after_gap,
+            send_with_other_ppid, send_ordered,
+            send_on_other_stream, send_random_control, send_random_control, send_random_message,
+            send_long_segment, send_terminate)
 
     # start-up -------------------------------------------------------------
 
@@ -228,7 +230,7 @@ class SctpSession(Session):
             return body
         self.spoilt += 1
         return rand.choice((
-            lambda: flip(rand, body[:6]) + body[6:],
+            lambda: flip_random_bits(rand, body[:6]) + body[6:],
             lambda: body[:rand.randrange(len(body))],
             lambda: body + rand.randbytes(rand.randrange(1, 600)),
             lambda: struct.pack(">H", rand.randrange(10)) + body[2:],
@@ -237,47 +239,47 @@ class SctpSession(Session):
 
     def initiate(self):
         rand = self.rand
-        assoc = self.party.dialled()
+        assoc = self.party.get_association()
         self.stream = assoc.stream(assoc.unused.pop())
-        self.stream.hand_to(self)
+        self.stream.assign_to_session(self)
         pd = bytes([self.choose_actions()]) + rand.randbytes(rand.randrange(9))
         request = rand.choice((
-            Control(INITIATE, pd), enhanced(E_INITIATE, pd),
-            enhanced(E_INITIATE, pd, 4, 4, mpa.A | mpa.CC)))
-        self.say(self.spoil_body(request))
-        reply = (yield from self.chunk(
+            Control(INITIATE, pd), make_enhanced(E_INITIATE, pd),
+            make_enhanced(E_INITIATE, pd, 4, 4, mpa.A | mpa.CC)))
+        self.send_body(self.spoil_body(request))
+        reply = (yield from self.receive_chunk(
             10 * PAUSE if self.spoilt else PATIENCE)).contents
         if self.right and reply.code not in (ACCEPT, E_ACCEPT):
             raise Bad(f"Initiate should be accepted, got {reply}")
         if reply.code not in (ACCEPT, E_ACCEPT):
             self.over = reply.code == TERMINATE
             raise Ended
-        self.put_right(self.messages.write())
+        self.send_valid_segments(self.messages.make_write())
 
     def respond(self):
         actions, number = self.choose_actions(), self.number % (1 << 16)
         self.private_data = struct.pack(">BH", actions, number)
         self.w.server.do("call", PEER, self.party.port, actions, number)
-        if not (yield from self.until(self.claim)):
+        if not (yield from self.wait_until(self.claim_stream)):
             raise Bad("an Initiate should arrive") if self.right else Ended
         if self.request.code != E_INITIATE:
             raise Bad(f"Initiate should be enhanced: {self.request}")
-        self.say(self.spoil_body(answer(self.request)))
+        self.send_body(self.spoil_body(make_accept(self.request)))
 
-    def is_asked_for(self, chunk):
+    def is_requested_initiate(self, chunk):
         """Check whether the chunk is the Initiate of this session's request: its Private Data
         after the enhanced word is that of the request."""
-        return begins(chunk) and chunk.contents.pd[4:] == self.private_data
+        return is_initiate(chunk) and chunk.contents.pd[4:] == self.private_data
 
-    def claim(self):
+    def claim_stream(self):
         """Find the stream on which the requested Initiate has arrived."""
         for assoc in self.party.called:
             for stream in assoc.streams.values():
-                while stream.left_over():
+                while stream.has_chunk_of_ended_session():
                     stream.came.popleft()
-                if stream.came and self.is_asked_for(stream.came[0]):
+                if stream.came and self.is_requested_initiate(stream.came[0]):
                     self.stream = stream
-                    self.disturbed = stream.hand_to(self)
+                    self.disturbed = stream.assign_to_session(self)
                     self.request = stream.came.popleft().contents
                     return True
         return False
@@ -286,55 +288,55 @@ class SctpSession(Session):
 
     def parse_received(self):
         while self.stream.came and not self.over:
-            if not self.is_mine() or begins(self.stream.came[0]):
+            if not self.is_mine() or is_initiate(self.stream.came[0]):
                 # the chunk belongs to the next session, so this one has ended
                 self.over = True
                 return
             chunk = self.stream.came.popleft()
             if chunk.ppid == sctp.SEGMENT:
-                self.take_octets(chunk.octets[2:])
+                self.process_segment_bytes(chunk.octets[2:])
             elif chunk.contents.code == TERMINATE:
                 self.over = True
             elif not self.spoilt:
                 raise Bad(f"control message in a session: {chunk.contents}")
 
-    def take_octets(self, octets):
+    def process_segment_bytes(self, octets):
         try:
-            self.process_segment(ddp.parse(octets))
+            self.check_received_segment(ddp.parse(octets))
         except (ValueError, struct.error, IndexError) as why:
             raise Bad(f"kernel sent malformed data: {why}") from why
 
-    def answers(self, chance):
+    def respond_to_all(self, chance):
         self.parse_received()
         while self.todo:
-            self.some(self.reply_to(self.todo.popleft()), chance)
+            self.send_segments_with_chance(self.reply_to(self.todo.popleft()), chance)
 
-    def some(self, segments, chance):
+    def send_segments_with_chance(self, segments, chance):
         if self.rand.random() >= chance:
-            self.put_right(segments)
+            self.send_valid_segments(segments)
             return
         for segment in segments:
-            self.put_wrong(segment)
+            self.send_invalid_segment(segment)
 
     def exchange_messages(self):
         rand = self.rand
         for _ in range(rand.randrange(6)):
-            batch = self.messages.any()
+            batch = self.messages.make_any()
             if rand.random() < 0.3:
-                batch += self.messages.any()
-            self.some(batch, 0)
-            self.answers(0)
-            yield from self.until(lambda: True, 0)
+                batch += self.messages.make_any()
+            self.send_segments_with_chance(batch, 0)
+            self.respond_to_all(0)
+            yield from self.wait_until(lambda: True, 0)
         if self.right:
             yield from self.end_gracefully()
             return
         for _ in range(rand.randint(1, 4)):
-            self.some(self.messages.any(), 0.8)
-            yield from self.until(lambda: self.stream.came,
-                                  rand.choice((0, PAUSE)))
-            self.answers(0.3)
+            self.send_segments_with_chance(self.messages.make_any(), 0.8)
+            yield from self.wait_until(lambda: self.stream.came,
+                                       rand.choice((0, PAUSE)))
+            self.respond_to_all(0.3)
 
-    def fail(self, why):
+    def raise_failure(self, why):
         if self.disturbed:
             raise Ended
         raise Bad(f"{why}, Terminate {self.terminated}")
@@ -344,32 +346,32 @@ class SctpSession(Session):
         while (self.got, self.got_atomics) != (messages.due,
                                                messages.atomics):
             if self.over:
-                self.fail("ended by the peer")
-            yield from self.until(lambda: self.stream.came,
-                                  end - time.monotonic())
+                self.raise_failure("ended by the peer")
+            yield from self.wait_until(lambda: self.stream.came,
+                                       end - time.monotonic())
             if not self.stream.came:
-                self.fail(f"{self.got} of {messages.due} bytes read, "
-                          f"{self.got_atomics} of {messages.atomics} atomics, "
-                          f"then {self.stream.assoc.ended or 'nothing'}")
-            self.answers(0)
-        yield from self.until(lambda: self.stream.came, PAUSE)
-        self.answers(0)
-        self.put(self.stream.terminate)
+                self.raise_failure(f"{self.got} of {messages.due} bytes read, "
+                                   f"{self.got_atomics} of {messages.atomics} atomics, "
+                                   f"then {self.stream.assoc.ended or 'nothing'}")
+            self.respond_to_all(0)
+        yield from self.wait_until(lambda: self.stream.came, PAUSE)
+        self.respond_to_all(0)
+        self.call_if_owner(self.stream.terminate)
         while not self.over:
-            yield from self.until(lambda: self.stream.came)
+            yield from self.wait_until(lambda: self.stream.came)
             if not self.stream.came:
-                self.fail("no Terminate in reply to ours, association "
-                          f"{self.stream.assoc.ended}")
+                self.raise_failure("no Terminate in reply to ours, association "
+                                   f"{self.stream.assoc.ended}")
             self.parse_received()
         if self.terminated:
-            self.fail("a Terminate in a valid session")
+            self.raise_failure("a Terminate in a valid session")
 
     def run_session(self):
         try:
             yield from self.rand.choice((self.initiate, self.respond))()
             yield from self.exchange_messages()
-            yield from self.until(lambda: self.over,
-                                  self.rand.choice((0, PAUSE)))
+            yield from self.wait_until(lambda: self.over,
+                                       self.rand.choice((0, PAUSE)))
             self.parse_received()
         except Ended:
             if self.right and not self.disturbed:
@@ -394,20 +396,20 @@ class Party:
 
     @staticmethod
     def socket():
-        return sctp.prepare(socket.socket(
+        return sctp.set_socket_options(socket.socket(
             socket.AF_INET, socket.SOCK_STREAM, sctp.PROTOCOL),
             streams=STREAMS)
 
-    def dialled(self):
+    def get_association(self):
         """Return an association with a free stream. With a certain probability use an existing
         one."""
         for assoc in self.own:
             if assoc.unused and not assoc.ended and self.rand.random() < 0.8:
                 return assoc
-        self.own.append(Association.dial(self.socket(), (SERVER, PORT)))
+        self.own.append(Association.connect(self.socket(), (SERVER, PORT)))
         return self.own[-1]
 
-    def do_io(self, seconds):
+    def do_pending_io(self, seconds):
         files = {assoc.sock.fileno(): assoc for assoc in self.own + self.called
                  if not assoc.ended}
         poll = select.poll()
@@ -424,7 +426,7 @@ class Party:
     def receive(assoc):
         with contextlib.suppress(TimeoutError):
             try:
-                assoc.receive(0.001)
+                assoc.receive_input(0.001)
             except sctp.Malformed as why:
                 raise Bad(f"kernel sent malformed data: {why}") from why
 
@@ -451,7 +453,7 @@ class Party:
                 except Bad as why:
                     raise Bad(f"session {session.number}: {why}; "
                               f"{session.ways}") from why
-            self.do_io(0 if moved else 0.01)
+            self.do_pending_io(0 if moved else 0.01)
 
     def close(self):
         for assoc in self.own + self.called:
@@ -491,12 +493,12 @@ class SctpFuzzWire(wire_fuzz.FuzzWire):
     crowd = Parties
 
     def _set_up(self):
-        wire_sctp.need()
+        wire_sctp.skip_all_without_sctp_modules()
         super()._set_up()
         setting("connect", "sctp")
 
-    def _topology(self):
-        super()._topology()
+    def _create_topology(self):
+        super()._create_topology()
         setting("listen", "both")
 
 

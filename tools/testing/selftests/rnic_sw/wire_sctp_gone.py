@@ -12,55 +12,55 @@ import time
 from lib.wire import (CM, DEVICE, FLUSHED, SERVER_IF, NS, Wire, case, check, mpa,
                       shell)
 from rawpeer.sctp import INITIATE
-from lib.wire_kernel import failing_allocations_of
-from lib.wire_sctp import SctpWire, go
+from lib.wire_kernel import fail_allocations_of
+from lib.wire_sctp import SctpWire, run_sctp_cases
 
 PATIENCE = 20               # seconds to wait for a condition to become true
 
 
-def wait_for(words, condition):
+def wait_until(words, condition):
     end = time.monotonic() + PATIENCE
     while not condition():
         check(words, time.monotonic() < end)
         time.sleep(0.01)
 
 
-def gone():
+def is_device_removed():
     return not os.path.exists(f"/sys/class/infiniband/{DEVICE}")
 
 
-def call_tcp(peer):
-    peer.put(mpa.request().pack())
+def send_tcp_request(peer):
+    peer.send_bytes(mpa.make_request().pack())
 
 
-def call_sctp(peer):
-    peer.put_control(INITIATE)
+def send_sctp_initiate(peer):
+    peer.send_control(INITIATE)
 
 
-def drop(w, call, peer):
+def drop_request(w, call, peer):
     """Let a peer connect, and let iw_cm drop its request because memory is short."""
-    with failing_allocations_of("iw_create_cm_id", "iw_cm", 1) as lost:
+    with fail_allocations_of("iw_create_cm_id", "iw_cm", 1) as lost:
         call(peer)
-        wait_for("a request is lost", lost)
+        wait_until("a request is lost", lost)
     w.server.expect_no_event_within(CM, event="CONNECT_REQUEST")
 
 
 @case("requests are dropped")
-def test_dropped(w):
+def test_dropped_requests_are_reported(w):
     """Over each lower layer, iw_cm drops the requests of two peers: one peer stays connected, the
     other one leaves."""
-    w.kept = w.dial(), w.dial()
+    w.kept = w.connect_tcp(), w.connect_tcp()
     w.staying = w.associate()
     w.closing.pop_all()
     for peer in w.kept:
-        drop(w, call_tcp, peer)
+        drop_request(w, send_tcp_request, peer)
     w.kept[1].close()
-    drop(w, call_sctp, w.staying.stream(0))
-    drop(w, call_sctp, w.associate().stream(0))
+    drop_request(w, send_sctp_initiate, w.staying.stream(0))
+    drop_request(w, send_sctp_initiate, w.associate().stream(0))
 
 
 @case("the interface moves: all queue pairs are flushed")
-def test_moves(w):
+def test_interface_move_flushes_all_qps(w):
     """The queue pairs must be flushed immediately, because otherwise a consumer would wait for its
     peer forever. The program is stopped while the interface moves. When the program continues, the
     RDMA core has closed its event channel, but the completions are in its ring."""
@@ -72,7 +72,7 @@ def test_moves(w):
     before = time.monotonic()
     shell(f"ip link set {SERVER_IF} netns {NS}")
     took = time.monotonic() - before
-    wait_for("the device is removed", gone)
+    wait_until("the device is removed", is_device_removed)
     w.server.process.send_signal(signal.SIGCONT)
     for link in links:
         link.expect_wc(wr=1, status=FLUSHED)
@@ -84,14 +84,14 @@ def test_moves(w):
 
 
 @case("a dropped request does not keep the device")
-def test_device_goes(w):
+def test_dropped_request_does_not_keep_device(w):
     """Unloading the module waits for its devices. Another process unloads it, because a process
     that hangs in the kernel cannot be killed."""
     w.server.stop()
-    wait_for("the device is removed", gone)
+    wait_until("the device is removed", is_device_removed)
     with subprocess.Popen(["modprobe", "-r", "rnic_sw"]) as unload:
-        wait_for("the module is unloaded", lambda: unload.poll() is not None)
+        wait_until("the module is unloaded", lambda: unload.poll() is not None)
     check("modprobe succeeds", unload.returncode == 0)
 
 
-go()
+run_sctp_cases()

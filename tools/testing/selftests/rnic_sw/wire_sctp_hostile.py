@@ -11,10 +11,10 @@ import time
 
 from lib.wire import (CM, KIB, SERVER, PATIENCE, SUCCESS, Refused, Skip, case,
                       check, rdmap, same, write)
-from lib.wire_kernel import read_cpu_time, memory_growth_since, kernel_memory
+from lib.wire_kernel import read_cpu_time, compute_memory_growth, read_kernel_memory
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import INITIATE, TERMINATE, Control
-from lib.wire_sctp import GHOST, SERVER_IF, NS, PEER_IF, PORT, go, read_hardware_addr
+from lib.wire_sctp import GHOST, SERVER_IF, NS, PEER_IF, PORT, run_sctp_cases, read_hardware_addr
 
 STREAMS = 255           # streams of an unaccepted peer
 FROM_ONE_ADDRESS = 64   # maximum of unaccepted peers at one local address and port
@@ -45,7 +45,7 @@ SUPPORTED_EXTENSIONS = 0x8008
 # Measuring ---------------------------------------------------------------------
 
 
-def associations():
+def count_associations():
     """Return the number of SCTP associations in this namespace."""
     with open("/proc/net/sctp/assocs", encoding="ascii") as file:
         return len(file.readlines()) - 1
@@ -58,7 +58,7 @@ def associate_many(w, count):
     """Set up count associations with raw packets, so that they use no memory of this kernel's
     SCTP at the peer's end."""
     frame = read_hardware_addr("", SERVER_IF) + read_hardware_addr(NS, PEER_IF)
-    place = sctp_packet.Place(w.packet_socket(), frame, GHOST, SERVER)
+    place = sctp_packet.Place(w.open_packet_socket(), frame, GHOST, SERVER)
     w.closing.callback(place.sock.close)
     for port in itertools.islice(w.ports, count):
         ghost = sctp_packet.Association(place, port, PORT, streams=STREAMS)
@@ -72,41 +72,41 @@ def send_bundled(ghost, chunks):
         ghost.send(*chunks[at:at + BUNDLE])
 
 
-def make_stray(ghost, sid):
+def make_orphan_segment(ghost, sid):
     """Return a segment outside any session."""
-    return ghost.data(sid, b"\0\0" + rdmap.write(1, 2).pack(), sctp.SEGMENT)
+    return ghost.make_next_data_chunk(sid, b"\0\0" + rdmap.make_write(1, 2).pack(), sctp.SEGMENT)
 
 
-def send_strays(ghost):
-    send_bundled(ghost, (make_stray(ghost, sid) for sid in range(STREAMS)))
+def send_orphan_segments(ghost):
+    send_bundled(ghost, (make_orphan_segment(ghost, sid) for sid in range(STREAMS)))
 
 
-def send_early_strays(ghost, last=1):
+def send_early_orphan_segments(ghost, last=1):
     for n in range(last + 39, last - 1, -1):
-        ghost.send(ghost.data(0, bytes([0, n]) + bytes(1300), sctp.SEGMENT))
+        ghost.send(ghost.make_next_data_chunk(0, bytes([0, n]) + bytes(1300), sctp.SEGMENT))
 
 
 def send_before_accept(ghost):
     """Send an Initiate, and then chunks that may not follow before the Accept, out of order.
     The device must not queue them, and must end the session."""
-    ghost.put(0, b"\0\0" + Control(INITIATE).pack(), sctp.CONTROL)
-    send_early_strays(ghost, 2)
-    same("code of the reply", ghost.stream(0).get_control().code, TERMINATE)
+    ghost.send_message(0, b"\0\0" + Control(INITIATE).pack(), sctp.CONTROL)
+    send_early_orphan_segments(ghost, 2)
+    same("code of the reply", ghost.stream(0).receive_control().code, TERMINATE)
 
 
 def send_refused_initiates(ghost):
     """Send Initiates that the device refuses without a connection request."""
     for sid in range(8):
-        ghost.put(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
-                  sctp.CONTROL)
+        ghost.send_message(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
+                           sctp.CONTROL)
 
 
 def send_fragments(ghost):
     """Send first fragments of messages that are never completed."""
     for sid in range(200):
-        ghost.send(ghost.data(sid, bytes(1400), sctp.SEGMENT,
-                              flags=sctp_packet.BEGIN |
-                              sctp_packet.UNORDERED))
+        ghost.send(ghost.make_next_data_chunk(sid, bytes(1400), sctp.SEGMENT,
+                                              flags=sctp_packet.BEGIN |
+                                              sctp_packet.UNORDERED))
 
 
 def send_nothing(_):
@@ -118,20 +118,20 @@ class Peak:
     the attack, because the associations end after a while."""
 
     def __init__(self):
-        self.before, self.there = kernel_memory(), associations()
+        self.before, self.there = read_kernel_memory(), count_associations()
         self.most, self.grown, self.where = 0, 0, ""
 
-    def _here(self):
+    def _count_new_associations(self):
         """Count the associations; wait for those that are ending."""
         end = time.monotonic() + PATIENCE
-        while (here := associations() - self.there) > \
+        while (here := count_associations() - self.there) > \
                 FROM_ONE_ADDRESS + PASSING and time.monotonic() < end:
             time.sleep(0.01)
         return here
 
-    def look(self, memory=True):
-        self.most = max(self.most, self._here())
-        grown, where = memory_growth_since(self.before) if memory else (0, "")
+    def record_peak(self, memory=True):
+        self.most = max(self.most, self._count_new_associations())
+        grown, where = compute_memory_growth(self.before) if memory else (0, "")
         if grown > self.grown:
             self.grown, self.where = grown, where
 
@@ -139,30 +139,30 @@ class Peak:
         return f"at most {self.most} at once, {self.grown} KiB: {self.where}"
 
 
-def test_attack_by_many(w, attack, each=EACH, stay=False):
+def test_attack_by_many_is_bounded(w, attack, each=EACH, stay=False):
     """Run an attack from many unaccepted peers; an honest peer must be served at the same time.
 
     stay: the associations live long enough to be counted.
     """
-    check_served(w)
+    check_honest_peer_is_served(w)
     peak = Peak()
     for number, ghost in enumerate(associate_many(w, MANY), 1):
         attack(ghost)
         # read the replies, because otherwise the peer's own socket would be full
-        ghost.process_until_quiet(0.01)
-        peak.look(memory=number in (FROM_ONE_ADDRESS, MANY))
-    forget_requests(w)
+        ghost.process_input_until_quiet(0.01)
+        peak.record_peak(memory=number in (FROM_ONE_ADDRESS, MANY))
+    reject_pending_requests(w)
     print(f"# {attack.__name__}: {MANY} associations, {peak}", flush=True)
     check(f"not too many unaccepted peers at once: {peak.most}",
           peak.most <= FROM_ONE_ADDRESS + PASSING)
     check(f"limited kernel memory: {peak.grown} KiB",
           peak.grown <= FROM_ONE_ADDRESS * each)
-    check_served(w)
+    check_honest_peer_is_served(w)
     if stay and peak.most < FEW:
         raise Skip(f"too slow: only {peak.most} associations at once")
 
 
-def forget_requests(w):
+def reject_pending_requests(w):
     """Reject the connection requests of the attack."""
     while (event := w.server.pop_event(CM, 1, event="CONNECT_REQUEST")):
         with contextlib.suppress(Refused):
@@ -170,7 +170,7 @@ def forget_requests(w):
         w.server.drop_events(event.conn)
 
 
-def check_served(w):
+def check_honest_peer_is_served(w):
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
     link.peer.send(b"hello")
     link.expect_wc(wr=1, status=SUCCESS)
@@ -178,20 +178,20 @@ def check_served(w):
 
 for what, words, rows, more in (
         (send_nothing, "send nothing", "", {"stay": True}),
-        (send_strays, "a stray chunk on each stream", "", {}),
-        (send_early_strays, "out-of-order chunks, the last ones first", "", {}),
+        (send_orphan_segments, "a stray chunk on each stream", "", {}),
+        (send_early_orphan_segments, "out-of-order chunks, the last ones first", "", {}),
         (send_before_accept, "more chunks after an Initiate", "SCTPDDP-28",
          {"each": EACH_ASKED}),
         (send_refused_initiates, "Initiates that are refused", "", {"stay": True}),
         (send_fragments, "fragments of messages", "", {"each": EACH_HELD, "stay": True})):
-    case(f"unaccepted peers: {words}", rows, attack=what, **more)(test_attack_by_many)
+    case(f"unaccepted peers: {words}", rows, attack=what, **more)(test_attack_by_many_is_bounded)
 
 
-def test_sent_away(w, sids):
+def test_violation_ends_unaccepted_peer(w, sids):
     for ghost in associate_many(w, 1):
         for sid in sids:
-            ghost.send(make_stray(ghost, sid))
-            ghost.process_until_quiet(0.001)
+            ghost.send(make_orphan_segment(ghost, sid))
+            ghost.process_input_until_quiet(0.001)
             if ghost.ended:
                 break
         same("end of the association", ghost.wait_end(), "abort")
@@ -201,36 +201,36 @@ def test_sent_away(w, sids):
 
 
 case("unaccepted peers: one that keeps violating the protocol is evicted",
-     "SCTPDDP-28", sids=range(STREAMS))(test_sent_away)
+     "SCTPDDP-28", sids=range(STREAMS))(test_violation_ends_unaccepted_peer)
 case("unaccepted peers: one that violates it on a single stream is evicted, too",
-     "SCTPDDP-28", sids=[0] * STREAMS)(test_sent_away)
+     "SCTPDDP-28", sids=[0] * STREAMS)(test_violation_ends_unaccepted_peer)
 
 
 @case("unaccepted peers: refused Initiates do not extend the time limit")
-def test_no_time(w):
+def test_refused_initiates_extend_no_limit(w):
     for ghost in associate_many(w, 1):
         for sid in range(12):
-            ghost.put(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
-                      sctp.CONTROL)
-            ghost.process_until_quiet(2)
+            ghost.send_message(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
+                               sctp.CONTROL)
+            ghost.process_input_until_quiet(2)
             if ghost.ended:
                 break
         same("end of the association", ghost.ended, "abort")
 
 
 def send_initiate(ghost, sid=0):
-    ghost.put(sid, b"\0\0" + Control(INITIATE).pack(), sctp.CONTROL)
+    ghost.send_message(sid, b"\0\0" + Control(INITIATE).pack(), sctp.CONTROL)
 
 
 def violate_protocol(ghost, sid=0):
     """Send a second message before the Accept, which violates the protocol."""
-    ghost.put(sid, b"\0\1" + Control(INITIATE).pack(), sctp.CONTROL)
+    ghost.send_message(sid, b"\0\1" + Control(INITIATE).pack(), sctp.CONTROL)
 
 
 @case("unaccepted peers: those with a connection request add a limited number")
-def test_request_reported(w):
-    check_served(w)
-    there = associations()
+def test_reported_requests_are_limited(w):
+    check_honest_peer_is_served(w)
+    there = count_associations()
     asking = []
     for ghost in associate_many(w, FROM_ONE_ADDRESS - 4):
         send_initiate(ghost)
@@ -238,43 +238,43 @@ def test_request_reported(w):
         asking.append(ghost)
     for _ in associate_many(w, FROM_ONE_ADDRESS):
         pass
-    most = associations() - there
+    most = count_associations() - there
     for ghost in asking:
         violate_protocol(ghost)
     # wait for less than the 10 s after which the device ends unaccepted peers in any case
     end = time.monotonic() + 8
-    while (left := associations() - there) > FROM_ONE_ADDRESS and \
+    while (left := count_associations() - there) > FROM_ONE_ADDRESS and \
             time.monotonic() < end:
         time.sleep(0.05)
-    forget_requests(w)
+    reject_pending_requests(w)
     print(f"# {most} associations, {left} once no request is pending", flush=True)
     check(f"not too many unaccepted peers: {left}", left <= FROM_ONE_ADDRESS)
-    check_served(w)
+    check_honest_peer_is_served(w)
     if most < FROM_ONE_ADDRESS + FEW:
         raise Skip(f"too slow: only {most} associations at once")
 
 
 @case("unaccepted peers: one that violates the protocol after an Initiate is evicted")
-def test_asks_again(w):
+def test_violator_after_initiate_is_evicted(w):
     for ghost in associate_many(w, 1):
         for sid in range(STRAYS + 8):
             send_initiate(ghost, sid)
             violate_protocol(ghost, sid)
-            ghost.process_until_quiet(0.01)
+            ghost.process_input_until_quiet(0.01)
             if ghost.ended:
                 break
         same("end of the association", ghost.wait_end(), "abort")
-        forget_requests(w)
+        reject_pending_requests(w)
         check("not evicted too early", sid >= STRAYS)
 
 
 @case("connects to peers that do not reply delay no others")
-def test_unanswered_connects(w):
+def test_unanswered_connects_delay_no_others(w):
     for number in range(CALLS):
-        w.call(PORT + number, host=GHOST)
+        w.start_connect(PORT + number, host=GHOST)
     began = time.monotonic()
     w.respond()
-    check_served(w)
+    check_honest_peer_is_served(w)
     listener = int(w.server.do("listen", SERVER, PORT + 1)[0])
     link = w.initiate(peer=w.associate(port=PORT + 1).stream(0),
                       listener=listener)
@@ -285,7 +285,7 @@ def test_unanswered_connects(w):
 
 
 def get_last_window(ghost):
-    *_, sack = (c for p in ghost.packets for c in p.of(sctp_packet.SACK))
+    *_, sack = (c for p in ghost.packets for c in p.get_chunks(sctp_packet.SACK))
     return int.from_bytes(sack.body[4:8], "big")
 
 
@@ -296,13 +296,13 @@ def accept_and_check_window(w, ghost):
     for number in range(1, 5):
         link.peer.send(b"more")
         link.expect_wc(wr=number, status=SUCCESS)
-    ghost.wait(lambda: ghost.acked == ghost.tsn - 1)
+    ghost.wait_until(lambda: ghost.acked == ghost.tsn - 1)
     window = get_last_window(ghost)
     check(f"window of an accepted peer: {window} bytes", window >= ACCEPTED_WINDOW)
 
 
 @case("an unaccepted peer gets a small window, an accepted one a large one")
-def test_windows(w):
+def test_unaccepted_peer_gets_small_window(w):
     for ghost in associate_many(w, 1):
         announced = ghost.init.init[1]
         check(f"window of an unaccepted peer: {announced} bytes", announced <= WINDOW)
@@ -321,40 +321,40 @@ def accept_and_end(w, ghost):
 
 @case("unaccepted peers: a peer whose session has ended counts as unaccepted, and can "
       "start the next session")
-def test_accepted_again(w):
+def test_peer_is_unaccepted_after_session(w):
     for ghost in associate_many(w, 1):
         accept_and_end(w, ghost)
-        ghost.process_until_quiet(STAYS_ACCEPTED + 1)
-        ghost.stream(0).new_session()
+        ghost.process_input_until_quiet(STAYS_ACCEPTED + 1)
+        ghost.stream(0).start_session()
         accept_and_check_window(w, ghost)
 
 
 @case("unaccepted peers: a peer whose session has ended has the same limit of "
       "violations",
       "SCTPDDP-28")
-def test_limit_of_violations(w):
+def test_violation_limit_applies_after_session(w):
     for ghost in associate_many(w, 1):
         accept_and_end(w, ghost)
-        ghost.process_until_quiet(STAYS_ACCEPTED + 1)
-        ghost.send(make_stray(ghost, 9))
-        ghost.wait(lambda: ghost.acked == ghost.tsn - 1)
+        ghost.process_input_until_quiet(STAYS_ACCEPTED + 1)
+        ghost.send(make_orphan_segment(ghost, 9))
+        ghost.wait_until(lambda: ghost.acked == ghost.tsn - 1)
         check(f"window of an unaccepted peer: {get_last_window(ghost)} bytes",
               get_last_window(ghost) <= WINDOW)
         for _ in range(STRAYS):
-            ghost.send(make_stray(ghost, 9))
-            ghost.process_until_quiet(0.001)
+            ghost.send(make_orphan_segment(ghost, 9))
+            ghost.process_input_until_quiet(0.001)
         same("end of the association", ghost.wait_end(), "abort")
 
 
 @case("unaccepted peers: after a session refused Initiates do not extend the time "
       "limit")
-def test_no_more_time(w):
+def test_refused_initiates_after_session_extend_no_limit(w):
     for ghost in associate_many(w, 1):
         accept_and_end(w, ghost)
         for sid in range(1, IDLE // 2 + 5):
-            ghost.put(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
-                      sctp.CONTROL)
-            ghost.process_until_quiet(2)
+            ghost.send_message(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
+                               sctp.CONTROL)
+            ghost.process_input_until_quiet(2)
             if ghost.ended:
                 break
         same("end of the association", ghost.ended, "abort")
@@ -365,9 +365,9 @@ def test_no_more_time(w):
 
 def make_address_parameters(count):
     """Return INIT parameters with further addresses, which do not exist."""
-    return sctp_packet.adaptation(1) + b"".join(
-        sctp_packet.parameter(sctp_packet.IPV4_ADDRESS,
-                              sctp_packet.numbers(f"10.77.0.{number}"))
+    return sctp_packet.pack_adaptation(1) + b"".join(
+        sctp_packet.pack_parameter(sctp_packet.IPV4_ADDRESS,
+                                   sctp_packet.pack_address(f"10.77.0.{number}"))
         for number in range(1, count + 1))
 
 
@@ -383,8 +383,8 @@ def read_max_timeouts(ghost):
 
 
 @case("addresses: unreachable ones do not extend the time limit")
-def test_no_path(w):
-    ghost = w.ghost(parameters=make_address_parameters(ADDRESSES - 1)).connect()
+def test_unreachable_addresses_extend_no_limit(w):
+    ghost = w.create_ghost(parameters=make_address_parameters(ADDRESSES - 1)).connect()
     w.closing.callback(ghost.close)
     link = w.initiate(peer=ghost.stream(0), recvs=[(w.shared(1024, "l"), 64)])
     link.peer.send(b"hello")
@@ -393,16 +393,16 @@ def test_no_path(w):
 
 
 @case("addresses: a peer with too many is refused")
-def test_too_many_call(w):
-    ghost = w.ghost(parameters=make_address_parameters(ADDRESSES))
+def test_peer_with_too_many_addresses_is_refused(w):
+    ghost = w.create_ghost(parameters=make_address_parameters(ADDRESSES))
     with w.expect_counts(end_sctp_addresses=1):
         ghost.connect()
         same("end of the association", ghost.wait_end(), "abort")
-    check_served(w)
+    check_honest_peer_is_served(w)
 
 
 @case("addresses: a peer with too many is refused by the initiator, too")
-def test_too_many_called(w):
+def test_initiator_refuses_too_many_addresses(w):
     with w.expect_counts(end_sctp_addresses=1):
         ghost, link = w.connect_to_ghost(parameters=make_address_parameters(ADDRESSES))
         same("end of the association", ghost.wait_end(), "abort")
@@ -410,7 +410,7 @@ def test_too_many_called(w):
 
 
 @case("addresses: support for adding addresses is not announced")
-def test_no_more(w):
+def test_adding_addresses_is_not_announced(w):
     name = "/proc/sys/net/sctp/addip_enable"
     with open(name, encoding="ascii") as file:
         before = file.read().strip()
@@ -428,7 +428,7 @@ def test_no_more(w):
 
 
 @case("deep queues do not starve the Send or the end of another session")
-def test_fair(w):
+def test_deep_queues_starve_no_session(w):
     assoc = w.associate(rcvbuf=64 * KIB)
     other = w.initiate(peer=assoc.stream(9))
     memory = w.shared(BIG, "l")
@@ -436,26 +436,26 @@ def test_fair(w):
     for link, wr in itertools.product(deep, range(4)):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
 
-    def before(what):
+    def count_chunks_before(what):
         """Return how many chunks of the other sessions arrive before what() is true."""
-        def count():
+        def count_arrived():
             return sum(len(link.peer.arrived) for link in deep)
 
-        begin = count()
-        assoc.wait(lambda: what(count() - begin), 60)
-        return count() - begin
+        begin = count_arrived()
+        assoc.wait_until(lambda: what(count_arrived() - begin), 60)
+        return count_arrived() - begin
 
-    before(lambda n: n > 200)
+    count_chunks_before(lambda n: n > 200)
     other.post("send", memory, 100, 9)
-    waited = [before(lambda _: other.peer.came)]
-    same("octets", len(other.peer.get_segment().payload), 100)
+    waited = [count_chunks_before(lambda _: other.peer.came)]
+    same("octets", len(other.peer.receive_segment().payload), 100)
     w.server.do("disconnect", other.conn)
-    waited.append(before(lambda _: other.peer.came))
-    same("control message at the end", other.peer.get_control().code, TERMINATE)
-    late = w.calling(peer=assoc.stream(10))
+    waited.append(count_chunks_before(lambda _: other.peer.came))
+    same("control message at the end", other.peer.receive_control().code, TERMINATE)
+    late = w.request_session(peer=assoc.stream(10))
     late.conn = w.expect_request().conn
     w.server.do("accept", late.conn, 1, 1)
-    waited.append(before(lambda _: late.peer.came))
+    waited.append(count_chunks_before(lambda _: late.peer.came))
     print("# chunks of others before a Send, a Terminate, an Accept:",
           *waited, flush=True)
     check(f"at most {N} chunks of others are sent first, not "
@@ -463,7 +463,7 @@ def test_fair(w):
 
 
 @case("a session that waits for space in the send buffer uses no CPU")
-def test_waits(w):
+def test_session_waiting_for_sndbuf_uses_no_cpu(w):
     assoc = w.associate(rcvbuf=64 * KIB)
     memory = w.shared(BIG, "l")
     link = w.initiate(peer=assoc.stream(0))
@@ -477,20 +477,20 @@ def test_waits(w):
     check(f"at most 1 s of CPU time in 2 s, not {used} s", used < 1)
 
 
-def fill():
+def fill_sctp_memory():
     """Context manager: let plain sockets use more memory than the 1 MiB per CPU that SCTP does
     not account."""
     with contextlib.ExitStack() as stack:
-        def plain():
-            return stack.enter_context(sctp.prepare(sctp.socket.socket(
+        def open_plain_socket():
+            return stack.enter_context(sctp.set_socket_options(sctp.socket.socket(
                 sctp.socket.AF_INET, sctp.socket.SOCK_STREAM, sctp.PROTOCOL),
                 adaptation=0))
 
-        listener = plain()
+        listener = open_plain_socket()
         listener.bind((SERVER, 6998))
         listener.listen()
         for _ in range(4 + 8 * os.cpu_count()):
-            caller = plain()
+            caller = open_plain_socket()
             caller.connect((SERVER, 6998))
             stack.enter_context(listener.accept()[0])
             caller.setblocking(False)
@@ -501,12 +501,12 @@ def fill():
 
 
 @contextlib.contextmanager
-def short_of_memory():
+def limit_sctp_memory():
     """Context manager: set SCTP's memory limit to one page while it uses much more."""
     name = "/proc/sys/net/sctp/sctp_mem"
     with open(name, encoding="ascii") as file:
         before = file.read().strip()
-    with fill():
+    with fill_sctp_memory():
         write(name, "1 1 1")
         try:
             yield
@@ -515,17 +515,17 @@ def short_of_memory():
 
 
 @case("SCTP gets no memory for a while, and nothing is in flight")
-def test_short(w):
+def test_sending_recovers_from_memory_shortage(w):
     ghost, = associate_many(w, 1)
     memory = w.shared(BIG, "l")
     link = w.initiate(peer=ghost.stream(0))
-    ghost.process_until_quiet(0.3)
-    with short_of_memory():
+    ghost.process_input_until_quiet(0.3)
+    with limit_sctp_memory():
         link.post("write", memory, 20 * KIB, 1, 0x1000, 0x22)
-        ghost.process_until_quiet(2)
+        ghost.process_input_until_quiet(2)
         same("chunks sent meanwhile", len(link.peer.came), 0)
-    ghost.process_until_quiet(2)
+    ghost.process_input_until_quiet(2)
     link.expect_wc(wr=1, status=SUCCESS)
 
 
-go()
+run_sctp_cases()

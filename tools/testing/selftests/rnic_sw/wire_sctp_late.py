@@ -10,10 +10,10 @@ import threading
 import time
 from concurrent import futures
 
-from lib.tracing import traced
+from lib.tracing import wait_for_tracepoint
 from lib.wire import Skip, case, check, read, same, shell, write
 from rawpeer.sctp import ACCEPT, TERMINATE
-from lib.wire_sctp import GHOST, answer, go
+from lib.wire_sctp import GHOST, make_accept, run_sctp_cases
 
 CONNECT, CLOSE = 30, 10     # seconds that the device waits for a peer
 LOOK = 4                    # seconds after which the device polls the state in any case
@@ -24,7 +24,7 @@ FAIR = "/sys/kernel/debug/sched/fair_server"
 LIMIT = "/proc/sys/kernel/sched_rt_runtime_us"
 
 
-def fork_spinner(cpu, word):
+def fork_cpu_spinner(cpu, word):
     """Fork a process that reads a byte from word and then spins on the CPU, whenever the caller
     does not run there."""
     pid = os.fork()
@@ -38,7 +38,7 @@ def fork_spinner(cpu, word):
 
 
 @contextlib.contextmanager
-def no_limits():
+def disable_realtime_limits():
     """Context manager: disable the limits of realtime CPU time."""
     shell("mount -t debugfs none /sys/kernel/debug", True)
     names = [LIMIT] + [f"{FAIR}/cpu{cpu}/runtime"
@@ -55,7 +55,7 @@ def no_limits():
 
 
 @contextlib.contextmanager
-def spinners():
+def start_cpu_spinners():
     """Context manager: yields a function that gives the CPUs to this process and to interrupts
     only, so that no kernel worker runs. The function is fast, because the processes that occupy the
     CPUs have already been forked."""
@@ -65,9 +65,9 @@ def spinners():
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
         os.write(gives, bytes(len(cpus)))
 
-    with no_limits():
+    with disable_realtime_limits():
         try:
-            pids += [fork_spinner(cpu, word) for cpu in cpus]
+            pids += [fork_cpu_spinner(cpu, word) for cpu in cpus]
             yield block_workers
         finally:
             for pid in pids:
@@ -79,10 +79,10 @@ def spinners():
 
 
 @contextlib.contextmanager
-def when_time_is_up(began, seconds):
+def run_after_timeout(began, seconds):
     """Context manager: run the body when a timer that was set at began has expired, while no
     worker has run."""
-    with spinners() as block_workers:
+    with start_cpu_spinners() as block_workers:
         time.sleep(max(began + seconds - BEFORE - time.monotonic(), 0))
         block_workers()
         if time.monotonic() > began + seconds - MARGIN:
@@ -92,29 +92,29 @@ def when_time_is_up(began, seconds):
 
 
 @case("the peer's Terminate has arrived when the timeout expires")
-def test_terminated(w):
+def test_terminate_before_timeout_counts(w):
     link = w.initiate()
     with w.expect_counts(end_local_close=1, end_timeout=0):
         w.server.do("disconnect", link.conn)
-        same("code", link.peer.get_control().code, TERMINATE)
-        with when_time_is_up(time.monotonic(), CLOSE):
+        same("code", link.peer.receive_control().code, TERMINATE)
+        with run_after_timeout(time.monotonic(), CLOSE):
             link.peer.terminate()
         link.expect_cm("DISCONNECTED")
 
 
 @case("the association has been set up when the timeout expires")
-def test_connected(w):
-    ghost = w.ghost(port=7000, peer_port=0)
+def test_association_before_timeout_counts(w):
+    ghost = w.create_ghost(port=7000, peer_port=0)
     w.closing.callback(ghost.close)
-    link = w.call(7000, host=GHOST)
-    with when_time_is_up(time.monotonic(), CONNECT):
+    link = w.start_connect(7000, host=GHOST)
+    with run_after_timeout(time.monotonic(), CONNECT):
         ghost.accept()
-    request, link.peer = w.first(ghost)
-    link.answer(answer(request))
+    request, link.peer = w.wait_first_initiate(ghost)
+    link.send_reply(make_accept(request))
     link.expect_cm("ESTABLISHED", status=0)
 
 
-def before_all(ready, function):
+def call_with_realtime_priority(ready, function):
     """Call function. The caller's thread gets a realtime priority, so that it runs as soon as
     input arrives."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
@@ -123,19 +123,19 @@ def before_all(ready, function):
 
 
 @case("the peer acknowledges before the worker continues")
-def test_at_once(w):
-    ghost, ready = w.ghost().connect(), threading.Event()
+def test_ack_may_precede_worker(w):
+    ghost, ready = w.create_ghost().connect(), threading.Event()
     w.closing.callback(ghost.close)
-    link = w.calling(peer=ghost.stream(0))
+    link = w.request_session(peer=ghost.stream(0))
     link.conn = w.expect_request().conn
-    with traced("iw_sctp_ddp", "sddp_acked") as passed, \
+    with wait_for_tracepoint("iw_sctp_ddp", "sddp_acked") as has_event_within, \
             futures.ThreadPoolExecutor(1) as pool:
         # on one CPU the peer's reply arrives immediately after the device has sent the Accept
-        reply = pool.submit(before_all, ready, link.peer.get_control)
+        reply = pool.submit(call_with_realtime_priority, ready, link.peer.receive_control)
         ready.wait()
         w.server.do("accept", link.conn, 4, 4)
         same("code", reply.result().code, ACCEPT)
-        check("the worker is notified immediately", passed(LOOK - 1))
+        check("the worker is notified immediately", has_event_within(LOOK - 1))
 
 
-go()
+run_sctp_cases()

@@ -7,10 +7,10 @@ The cases are those of the scripts that run over TCP.
 
 import importlib
 
-from lib.wire_sctp import go
+from lib.wire_sctp import run_sctp_cases
 
 for script in ("wire_rdmap", "wire_errors", "wire_atomic", "wire_immediate",
                "wire_extend_errors"):
     importlib.import_module(script)
 
-go()
+run_sctp_cases()

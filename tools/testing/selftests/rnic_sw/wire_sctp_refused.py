@@ -5,8 +5,8 @@
 from lib.wire import PEER, PORT, case
 from lib.wire_sctp import SctpWire
 from rawpeer.sctp import INITIATE
-from lib.wire_refusal import (ERROR, REJECTED, call, ends, expect_event,
-                              without_route)
+from lib.wire_refusal import (ERROR, REJECTED, start_connect, add_last_cases, expect_event,
+                              prepare_connect_without_route)
 
 from lib import ktap
 
@@ -21,37 +21,37 @@ class Calls(SctpWire):
         assoc = self.associate()
         self.closing.pop_all()      # leave the association open at the end of the case
         stream = assoc.stream(0)
-        stream.put_control(INITIATE)
+        stream.send_control(INITIATE)
         return stream
 
 
 @case("the peer uses SCTP without DDP")
-def test_other_protocol(w):
+def test_other_protocol_fails_connect(w):
     with w.listening(adaptation=0) as (sock, port):
-        conn = call(w, PEER, port)
+        conn = start_connect(w, PEER, port)
         expect_event(w, conn, ERROR, "EPROTO")
         sock.accept()[0].close()
 
 
 @case("the peer ends the association without a reply")
-def test_hangs_up(w):
+def test_end_without_reply_fails_connect(w):
     for how in "abort", "shutdown":
         with w.listening() as (sock, port):
-            conn = call(w, PEER, port)
+            conn = start_connect(w, PEER, port)
             assoc = w.accept_association(sock)
-            w.first(assoc)
+            w.wait_first_initiate(assoc)
             getattr(assoc, how)()
             expect_event(w, conn, REJECTED, "ECONNRESET")
 
 
 @case("the route is removed before connecting")
-def test_route_goes(w):
-    conn = without_route(w)
+def test_removed_route_fails_connect(w):
+    conn = prepare_connect_without_route(w)
     w.server.do("connect", conn, 4, 4)
     expect_event(w, conn, ERROR, "EHOSTUNREACH")
 
 
-ends()
+add_last_cases()
 
 if __name__ == "__main__":
     ktap.run(Calls)

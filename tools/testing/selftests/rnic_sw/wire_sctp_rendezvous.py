@@ -7,7 +7,7 @@ import contextlib
 from lib import ktap
 from lib.rdv_peer import RDV_PORT
 from lib.wire import PEER, SERVER, Closed, mpa
-from lib.wire_sctp import SctpWire, enhanced
+from lib.wire_sctp import SctpWire, make_enhanced
 from lib import wire_rdv        # noqa: F401    # pylint: disable=unused-import
 from rawpeer import sctp
 from rawpeer.sctp import ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE
@@ -18,55 +18,55 @@ class Rendezvous(SctpWire):
     refusal = "terminate", []
     must_wait = False
 
-    def knock(self, port=RDV_PORT, source=None, at=SERVER):
+    def connect_to_rdv_port(self, port=RDV_PORT, source=None, at=SERVER):
         """Set up an association to the rendezvous port of the device, and send nothing."""
-        sock = self.sctp_socket()
+        sock = self.create_sctp_socket()
         if source:
             sock.bind((source, 0))
-        assoc = sctp.Association.dial(sock, (at, port))
+        assoc = sctp.Association.connect(sock, (at, port))
         self.closing.callback(assoc.close)
         return assoc.stream(0)
 
     @staticmethod
-    def put_request(peer, data):
-        peer.put_control(E_INITIATE, mpa.word(4, 4) + data)
+    def send_request(peer, data):
+        peer.send_control(E_INITIATE, mpa.pack_word(4, 4) + data)
 
     @staticmethod
-    def put_plain(peer, data):
-        peer.put_control(INITIATE, data)
+    def send_plain_request(peer, data):
+        peer.send_control(INITIATE, data)
 
     @staticmethod
-    def get_reply(peer):
-        return peer.get_control()
+    def receive_reply(peer):
+        return peer.receive_control()
 
     @staticmethod
     def is_accept(reply):
         return reply.code in (ACCEPT, E_ACCEPT)
 
     @contextlib.contextmanager
-    def answering(self, port=RDV_PORT):
+    def listening_on_rdv_port(self, port=RDV_PORT):
         """Context manager: listen on the rendezvous port of the raw peer."""
         with self.listening_at(PEER, port) as (sock, _):
             yield sock
 
-    def accept(self, sock):
+    def accept_request(self, sock):
         """Accept an association of the device. Return its Initiate, and the stream."""
         while True:
             with contextlib.suppress(Closed):
-                return self.first(self.accept_association(sock))
+                return self.wait_first_initiate(self.accept_association(sock))
 
     @staticmethod
     def answer(peer, request, data, rtr=0):
-        control = enhanced(E_ACCEPT, data, request.ord, request.ird, rtr)
-        peer.put_control(control.code, control.pd)
+        control = make_enhanced(E_ACCEPT, data, request.ord, request.ird, rtr)
+        peer.send_control(control.code, control.pd)
 
-    def reject(self, peer, request, data):
-        control = enhanced(E_REJECT, data, request.ord, request.ird, request.rtr)
-        peer.put_control(control.code, control.pd)
-        self.drop(peer)
+    def send_reject(self, peer, request, data):
+        control = make_enhanced(E_REJECT, data, request.ord, request.ird, request.rtr)
+        peer.send_control(control.code, control.pd)
+        self.drop_peer(peer)
 
     @staticmethod
-    def drop(peer):
+    def drop_peer(peer):
         peer.assoc.abort()
 
 

@@ -4,16 +4,16 @@
 (RFC 5043 section 6)."""
 
 from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, QPS_ERR, SUCCESS, Async, add,
-                      connect_as, case, check, in_both_roles, rdmap, same)
+                      connect_as, case, check, add_case_for_both_roles, rdmap, same)
 from rawpeer import ddp, sctp
 from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
                           REJECT, TERMINATE, Control)
-from lib.wire_sctp import enhanced, go
+from lib.wire_sctp import make_enhanced, run_sctp_cases
 
 BIG = 1 << 20
 
 
-def check_over(w, link, recvs):
+def check_session_has_ended(w, link, recvs):
     """Check that the program is notified and that its queue pair is in the error state."""
     link.expect_cm("DISCONNECTED")
     for wr in range(1, recvs + 1):
@@ -28,9 +28,9 @@ ILLEGAL = [
     ("a second Initiate", "SCTPDDP-27", Control(INITIATE)),
     ("a second Accept", "SCTPDDP-27", Control(ACCEPT)),
     ("a Reject", "SCTPDDP-27", Control(REJECT, b"no")),
-    ("an enhanced Initiate", "MPA2-21", enhanced(E_INITIATE)),
-    ("an enhanced Accept", "MPA2-21", enhanced(E_ACCEPT)),
-    ("an enhanced Reject", "MPA2-21", enhanced(E_REJECT)),
+    ("an enhanced Initiate", "MPA2-21", make_enhanced(E_INITIATE)),
+    ("an enhanced Accept", "MPA2-21", make_enhanced(E_ACCEPT)),
+    ("an enhanced Reject", "MPA2-21", make_enhanced(E_REJECT)),
     ("function code 0", "SCTPDDP-13", Control(0)),
     ("function code 9", "SCTPDDP-13", Control(9, b"x")),
     ("function code 65535", "SCTPDDP-13", Control(0xFFFF)),
@@ -38,67 +38,67 @@ ILLEGAL = [
 ]
 
 
-def test_illegal(w, role, control):
+def test_illegal_message_ends_session(w, role, control):
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
-    link.answer(control)
-    link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"behind"))
+    link.send_reply(control)
+    link.peer.send_segments(rdmap.make_write(target.rkey, target.addr, b"behind"))
     link.peer.send(b"behind")
     link.expect_end()
-    check_over(w, link, 2)
+    check_session_has_ended(w, link, 2)
     target.check_untouched()
     inbox.check_untouched()
 
 
 for words, rows, wrong in ILLEGAL:
-    in_both_roles(f"{words} ends a session", f"{rows} SCTPDDP-28",
-                  test_illegal, control=wrong)
+    add_case_for_both_roles(f"{words} ends a session", f"{rows} SCTPDDP-28",
+                            test_illegal_message_ends_session, control=wrong)
 
 
-def test_ahead_of_its_turn(w, role):
+def test_early_violation_waits_for_earlier_messages(w, role):
     """A message that violates the protocol ends the session only when all messages with lower
     DDP-SSNs have been delivered."""
     target = w.shared(4096, "lw")
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     first = link.peer.next_ssn()
-    link.answer(Control(INITIATE))
+    link.send_reply(Control(INITIATE))
     w.expect_quiet(link.peer)
-    link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"before"),
-                          ssn=first)
+    link.peer.send_segments(rdmap.make_write(target.rkey, target.addr, b"before"),
+                            ssn=first)
     link.expect_end()
     link.expect_cm("DISCONNECTED")
-    same("data of the message before it", target.get(0, 6), b"before")
+    same("data of the message before it", target.read_bytes(0, 6), b"before")
 
 
-in_both_roles("a violation takes effect in DDP-SSN order", "SCTPDDP-27",
-              test_ahead_of_its_turn)
+add_case_for_both_roles("a violation takes effect in DDP-SSN order", "SCTPDDP-27",
+                        test_early_violation_waits_for_earlier_messages)
 
 
-def test_after_terminate(w, role):
+def test_chunk_after_terminate_ends_session(w, role):
     target = w.shared(4096, "lw")
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     link.peer.terminate()
-    link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"late"))
+    link.peer.send_segments(rdmap.make_write(target.rkey, target.addr, b"late"))
     link.expect_end()
-    check_over(w, link, 1)
+    check_session_has_ended(w, link, 1)
     target.check_untouched()
 
 
-in_both_roles("a segment after the peer's Terminate",
-              "SCTPDDP-27 SCTPDDP-28 SCTPDDP-30", test_after_terminate)
+add_case_for_both_roles("a segment after the peer's Terminate",
+                        "SCTPDDP-27 SCTPDDP-28 SCTPDDP-30", test_chunk_after_terminate_ends_session)
 
 
-def test_after_terminate_busy(w, role):
+def test_violation_drops_unsent_data(w, role):
     """Like after_terminate(), with much data to send: the end is not graceful, so data that has
     not been sent is dropped."""
     memory, target = w.shared(BIG, "l"), w.shared(4096, "lw")
     link = connect_as(w, role)
     for wr in range(4):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
-    link.peer.get_segment()
+    link.peer.receive_segment()
     with w.expect_counts(end_sctp_sequence=1):
         link.peer.terminate()
-        link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"late"))
+        link.peer.send_segments(rdmap.make_write(target.rkey, target.addr, b"late"))
         link.expect_cm("DISCONNECTED")
     statuses = [link.expect_wc(wr=wr).status for wr in range(4)]
     same("status of the last Write", statuses[-1], FLUSHED)
@@ -106,11 +106,11 @@ def test_after_terminate_busy(w, role):
     link.peer.wait_end()
 
 
-in_both_roles("a segment after the peer's Terminate, during work",
-              "SCTPDDP-28 SCTPDDP-30 DDP-74", test_after_terminate_busy)
+add_case_for_both_roles("a segment after the peer's Terminate, during work",
+                        "SCTPDDP-28 SCTPDDP-30 DDP-74", test_violation_drops_unsent_data)
 
 
-def test_ahead_of_terminate(w, role):
+def test_late_segment_precedes_terminate(w, role):
     """The Terminate arrives before a segment with a lower DDP-SSN. The device must process the
     segment first."""
     inbox = w.shared(4096, "l")
@@ -118,29 +118,29 @@ def test_ahead_of_terminate(w, role):
     first = link.peer.next_ssn()
     link.peer.terminate()
     w.expect_nothing(CM, conn=link.conn)
-    link.peer.put_segment(rdmap.send(1, b"last word"), ssn=first)
+    link.peer.send_segments(rdmap.make_send(1, b"last word"), ssn=first)
     same("length", link.expect_wc(wr=1, status=SUCCESS).length, 9)
     link.expect_cm("DISCONNECTED")
 
 
-in_both_roles("a Terminate is processed in DDP-SSN order", "SCTPDDP-27 SCTPDDP-65",
-              test_ahead_of_terminate)
+add_case_for_both_roles("a Terminate is processed in DDP-SSN order", "SCTPDDP-27 SCTPDDP-65",
+                        test_late_segment_precedes_terminate)
 
 
-def test_terminate_with_data(w, role):
+def test_terminate_with_data_ends_session(w, role):
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
-    link.answer(Control(TERMINATE, b"why not"))
-    check_over(w, link, 1)
+    link.send_reply(Control(TERMINATE, b"why not"))
+    check_session_has_ended(w, link, 1)
 
 
-in_both_roles("a Terminate with Private Data ends the session, too", "SCTPDDP-17",
-              test_terminate_with_data)
+add_case_for_both_roles("a Terminate with Private Data ends the session, too", "SCTPDDP-17",
+                        test_terminate_with_data_ends_session)
 
 
 # Graceful ends -------------------------------------------------------------------
 
 
-def test_peer_ends(w, role, **call):
+def test_peer_terminate_is_reported(w, role, **call):
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2, **call)
     link.peer.send(b"last")
     with w.expect_counts(end_peer_closed=1, tx_terminates=0):
@@ -154,19 +154,20 @@ def test_peer_ends(w, role, **call):
     same("association", link.assoc.ended, None)
 
 
-def of_all_kinds(name, rows, function):
+def add_case_for_all_kinds(name, rows, function):
     """Add cases for plain and enhanced sessions. As initiator the device always uses enhanced
     sessions, as responder only if the peer requests them."""
-    in_both_roles(name, rows, function)
+    add_case_for_both_roles(name, rows, function)
     add(f"responder, enhanced: {name}", "MPA2-20", function, role="responder",
-        request=enhanced(E_INITIATE))
+        request=make_enhanced(E_INITIATE))
 
 
-of_all_kinds("the peer ends the session, the association stays",
-             "SCTPDDP-30 SCTPDDP-31 SCTPDDP-83 DDP-11 DDP-82", test_peer_ends)
+add_case_for_all_kinds("the peer ends the session, the association stays",
+                       "SCTPDDP-30 SCTPDDP-31 SCTPDDP-83 DDP-11 DDP-82",
+                       test_peer_terminate_is_reported)
 
 
-def test_peer_ends_first(w, role):
+def test_peer_gets_posted_data_after_terminate(w, role):
     """The peer sends a Terminate, but must still receive all posted data."""
     memory = w.shared(BIG, "l")
     link = connect_as(w, role)
@@ -176,18 +177,18 @@ def test_peer_ends_first(w, role):
         link.peer.terminate()
         for wr in range(4):
             same("octets", sum(len(seg.payload)
-                               for seg in link.peer.get_message()), BIG)
+                               for seg in link.peer.receive_message()), BIG)
         for wr in range(4):
             link.expect_wc(wr=wr, status=SUCCESS)
         link.expect_end()
         link.expect_cm("DISCONNECTED", status=0)
 
 
-in_both_roles("the peer ends the session: posted work is still sent",
-              "SCTPDDP-31 DDP-75 DDP-76", test_peer_ends_first)
+add_case_for_both_roles("the peer ends the session: posted work is still sent",
+                        "SCTPDDP-31 DDP-75 DDP-76", test_peer_gets_posted_data_after_terminate)
 
 
-def test_we_end(w, role, **call):
+def test_disconnect_sends_posted_work_first(w, role, **call):
     """The program disconnects: all work posted before is sent, and then the Terminate."""
     memory = w.shared(BIG, "l")
     link = connect_as(w, role, recvs=[(memory, 64)], **call)
@@ -196,7 +197,7 @@ def test_we_end(w, role, **call):
     w.server.do("disconnect", link.conn)
     for wr in range(2, 6):
         same("octets", sum(len(seg.payload)
-                           for seg in link.peer.get_message()), 3000)
+                           for seg in link.peer.receive_message()), 3000)
     link.expect_end()
     same("body of the Terminate", link.peer.arrived[-1].octets[2:], b"\0\4")
     link.peer.terminate()
@@ -209,11 +210,12 @@ def test_we_end(w, role, **call):
     same("association", link.assoc.ended, None)
 
 
-of_all_kinds("we end the session: all is sent, then the Terminate",
-             "SCTPDDP-17 SCTPDDP-31 SCTPDDP-83 MPA2-16 DDP-72", test_we_end)
+add_case_for_all_kinds("we end the session: all is sent, then the Terminate",
+                       "SCTPDDP-17 SCTPDDP-31 SCTPDDP-83 MPA2-16 DDP-72",
+                       test_disconnect_sends_posted_work_first)
 
 
-def test_receive_after(w, role):
+def test_receive_after_end_is_flushed(w, role):
     inbox = w.shared(1024, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)])
     w.server.do("disconnect", link.conn)
@@ -224,11 +226,11 @@ def test_receive_after(w, role):
     link.expect_cm("DISCONNECTED", status=0)
 
 
-in_both_roles("after our Terminate data is received", "SCTPDDP-30 DDP-77",
-              test_receive_after)
+add_case_for_both_roles("after our Terminate data is received", "SCTPDDP-30 DDP-77",
+                        test_receive_after_end_is_flushed)
 
 
-def test_no_terminate_of_theirs(w, role):
+def test_one_terminate_ends_session(w, role):
     """The Terminate of one side is sufficient to end a session."""
     link = connect_as(w, role)
     w.server.do("disconnect", link.conn)
@@ -237,11 +239,11 @@ def test_no_terminate_of_theirs(w, role):
     link.expect_cm("DISCONNECTED")
 
 
-in_both_roles("we end the session, the peer ends the association", "SCTPDDP-31",
-              test_no_terminate_of_theirs)
+add_case_for_both_roles("we end the session, the peer ends the association", "SCTPDDP-31",
+                        test_one_terminate_ends_session)
 
 
-def test_program_goes(w, role):
+def test_destroyed_qp_ends_session(w, role):
     memory = w.shared(BIG, "l")
     link = connect_as(w, role)
     for wr in range(8):
@@ -253,21 +255,21 @@ def test_program_goes(w, role):
     same("end of the session", how, "terminate")
 
 
-in_both_roles("our program destroys the queue pair during work", "SCTPDDP-31",
-              test_program_goes)
+add_case_for_both_roles("our program destroys the queue pair during work", "SCTPDDP-31",
+                        test_destroyed_qp_ends_session)
 
 
 # RDMAP's Terminate ------------------------------------------------------------------
 
 
-def test_rdmap_terminate_in(w, role):
+def test_received_rdmap_terminate_ends_session(w, role):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
     with w.expect_counts(end_peer_terminate=1, rx_terminates=1, tx_terminates=0):
-        link.peer.put_segment(
+        link.peer.send_segments(
             rdmap.Terminate(0, 2, 6).segment(),
-            rdmap.write(target.rkey, target.addr, b"behind"),
-            rdmap.send(1, b"behind"))
+            rdmap.make_write(target.rkey, target.addr, b"behind"),
+            rdmap.make_send(1, b"behind"))
         link.expect_end()
         for wr in 1, 2:
             link.expect_wc(wr=wr, status=FLUSHED)
@@ -276,18 +278,19 @@ def test_rdmap_terminate_in(w, role):
     inbox.check_untouched()
 
 
-in_both_roles("the peer's RDMAP Terminate",
-              "SCTPDDP-32 SCTPDDP-82 RDMAP-108", test_rdmap_terminate_in)
+add_case_for_both_roles("the peer's RDMAP Terminate",
+                        "SCTPDDP-32 SCTPDDP-82 RDMAP-108",
+                        test_received_rdmap_terminate_ends_session)
 
 
-def test_local_fault(w, role):
+def test_local_fault_sends_both_terminates(w, role):
     """The device sends RDMAP's Terminate, and then that of the session, with the next DDP-SSN."""
-    memory = w.region(4096, "l")
+    memory = w.register_region(4096, "l")
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
-    memory.dereg()
+    memory.deregister()
     with w.expect_counts(end_local_protection=1, tx_terminates=1):
         link.post("send", memory, 16, 8)
-        same("Terminate", link.peer.get_terminate().pack().hex(), "00000000")
+        same("Terminate", link.peer.receive_terminate().pack().hex(), "00000000")
         link.expect_end()
         same("status", link.expect_wc(wr=8).status, LOC_PROT_ERR)
         link.expect_wc(wr=1, status=FLUSHED)
@@ -296,20 +299,20 @@ def test_local_fault(w, role):
     same("DDP-SSNs", end.ssn, last.ssn + 1)
 
 
-in_both_roles("our RDMAP Terminate, then the session's",
-              "SCTPDDP-32 SCTPDDP-82", test_local_fault)
+add_case_for_both_roles("our RDMAP Terminate, then the session's",
+                        "SCTPDDP-32 SCTPDDP-82", test_local_fault_sends_both_terminates)
 
 
 # Content of segment chunks ------------------------------------------------------------
 
 
-def test_short_segment(w, role, length):
+def test_short_segment_ends_session(w, role, length):
     """The peer sends a segment that is empty or shorter than its DDP header."""
     target = w.shared(4096, "lw")
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
-    whole = rdmap.write(target.rkey, target.addr, b"").pack()
-    link.peer.put_segment(whole[:length])
-    term = link.peer.get_terminate()
+    whole = rdmap.make_write(target.rkey, target.addr, b"").pack()
+    link.peer.send_segments(whole[:length])
+    term = link.peer.receive_terminate()
     same("Terminate", term.what, (1, 0, 0))
     link.expect_end()
     link.expect_wc(wr=1, status=FLUSHED)
@@ -317,11 +320,11 @@ def test_short_segment(w, role, length):
 
 
 for size in 0, 1, 13:
-    in_both_roles(f"a segment of {size} bytes", "SCTPDDP-11 SCTPDDP-82",
-                  test_short_segment, length=size)
+    add_case_for_both_roles(f"a segment of {size} bytes", "SCTPDDP-11 SCTPDDP-82",
+                            test_short_segment_ends_session, length=size)
 
 
-def test_layout(w, role):
+def test_sent_chunks_have_right_layout(w, role):
     memory = w.shared(BIG, "l")
     link = connect_as(w, role)
     # messages that have arrived: one, or two if the device has sent a ready-to-receive message
@@ -330,7 +333,7 @@ def test_layout(w, role):
     link.post("write", memory, 3000, 2, 0x1122334455667788, 0x99AABBCC)
     link.post("read", memory, 100, 3, 1, 2)
     for _ in range(3):
-        link.peer.get_message()
+        link.peer.receive_message()
     w.server.do("disconnect", link.conn)
     link.expect_end()
     came = link.peer.arrived
@@ -345,9 +348,9 @@ def test_layout(w, role):
     same("bytes written", sum(len(seg.payload) for seg in writes), 3000)
 
 
-in_both_roles("a segment chunk is the DDP-SSN and one segment", "SCTPDDP-3 SCTPDDP-7 "
-              "SCTPDDP-10 SCTPDDP-11 SCTPDDP-9 SCTPDDP-23 SCTPDDP-64 SCTPDDP-58 "
-              "SCTPDDP-41 SCTPDDP-6", test_layout)
+add_case_for_both_roles("a segment chunk is the DDP-SSN and one segment", "SCTPDDP-3 SCTPDDP-7 "
+                        "SCTPDDP-10 SCTPDDP-11 SCTPDDP-9 SCTPDDP-23 SCTPDDP-64 SCTPDDP-58 "
+                        "SCTPDDP-41 SCTPDDP-6", test_sent_chunks_have_right_layout)
 
 
-go()
+run_sctp_cases()

@@ -10,15 +10,15 @@ from lib.wire import (CM, DEPTHS, FLUSHED, LLP_SCTP, PATIENCE, REJECTED, PeerSen
 from rawpeer import rdmap, sctp
 from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
                           REJECT, TERMINATE, Control)
-from lib.wire_sctp import answer, enhanced, go
+from lib.wire_sctp import make_accept, make_enhanced, run_sctp_cases
 
 HANDED_UP = 255             # bytes of Private Data that iw_cm passes to a program
 BACKLOG = 64                # backlog of raw_server
 LIMIT = 128                 # largest IRD and ORD of the device
-BOTH_KINDS = Control(INITIATE), enhanced(E_INITIATE)
+BOTH_KINDS = Control(INITIATE), make_enhanced(E_INITIATE)
 
 
-def octets(size):
+def make_bytes(size):
     return bytes(i & 0xFF for i in range(size))
 
 
@@ -26,11 +26,11 @@ def expect_no_request(w):
     w.expect_nothing(CM, event="CONNECT_REQUEST")
 
 
-def refused(w, assoc, sid, body, **how):
+def check_initiate_is_refused(w, assoc, sid, body, **how):
     """Check that a responder replies with a Terminate and reports no event."""
     stream = assoc.stream(sid)
-    stream.put_chunk(body, **how)
-    same(f"reply to {body[:8].hex()}", stream.get_control(),
+    stream.send_chunk(body, **how)
+    same(f"reply to {body[:8].hex()}", stream.receive_control(),
          Control(TERMINATE))
     expect_no_request(w)
 
@@ -41,7 +41,7 @@ def refused(w, assoc, sid, body, **how):
 @case("responder: plain in, plain out, on the same stream",
       "SCTPDDP-2 SCTPDDP-8 SCTPDDP-10 SCTPDDP-12 SCTPDDP-13 SCTPDDP-24 "
       "SCTPDDP-26 SCTPDDP-29 SCTPDDP-37 MPA2-61 MPA2-63")
-def test_plain(w):
+def test_plain_initiate_gets_plain_accept(w):
     assoc = w.associate()
     for sid in 0, 5, 15:
         w.initiate(Control(INITIATE, b"hello"), accept=(4, 4, b"yes"),
@@ -54,13 +54,13 @@ def test_plain(w):
 
 @case("responder: enhanced in, enhanced out",
       "MPA2-11 MPA2-13 MPA2-14 MPA2-60 MPA2-64")
-def test_enhanced_in(w):
-    link = w.calling(enhanced(E_INITIATE, b"hi", 3, 2))
+def test_enhanced_initiate_gets_enhanced_accept(w):
+    link = w.request_session(make_enhanced(E_INITIATE, b"hi", 3, 2))
     event = w.expect_request()
     same("data, IRD, ORD", (event.pd, event.ord, event.ird), (b"hi", 3, 2))
     link.conn = event.conn
     w.server.do("accept", link.conn, 3, 2, b"there")
-    got = link.peer.get_control()
+    got = link.peer.receive_control()
     same("code, data", (got.code, got.data), (E_ACCEPT, b"there"))
     same("IRD, ORD, RTR flags", (got.ird, got.ord, got.rtr), (2, 3, 0))
     link.expect_cm("ESTABLISHED", status=0)
@@ -68,14 +68,14 @@ def test_enhanced_in(w):
 
 @case("responder: Private Data of the Initiate is delivered",
       "SCTPDDP-14 SCTPDDP-15 SCTPDDP-18 MPA2-17")
-def test_data_up(w):
+def test_private_data_of_initiate_is_delivered(w):
     assoc = w.associate(streams=32)
     for sid, size in enumerate((0, 1, 4, 200, 255)):
         for code, way in (INITIATE, 0), (E_INITIATE, 16):
-            data = octets(size)
+            data = make_bytes(size)
             request = Control(code, data) if code == INITIATE \
-                else enhanced(code, data)
-            link = w.calling(request, assoc.stream(sid + way))
+                else make_enhanced(code, data)
+            link = w.request_session(request, assoc.stream(sid + way))
             event = w.expect_request()
             link.conn = event.conn
             same("Private Data", event.pd, data)
@@ -83,27 +83,27 @@ def test_data_up(w):
 
 @case("responder: Private Data of the Accept",
       "SCTPDDP-14 SCTPDDP-15 MPA2-13 MPA2-14")
-def test_data_down(w):
+def test_private_data_of_accept_is_sent(w):
     for request in BOTH_KINDS:
-        for data in b"", b"1", octets(255):
+        for data in b"", b"1", make_bytes(255):
             w.initiate(request, accept=(1, 1, data))
             same("Private Data", w.reply.data, data)
 
 
 @case("responder: 512 bytes of Private Data, the enhanced word included",
       "SCTPDDP-16 MPA2-15")
-def test_data_longest(w):
+def test_512_bytes_of_private_data_are_accepted(w):
     assoc = w.associate(streams=8)
-    for sid, request in enumerate((Control(INITIATE, octets(512)),
-                                   enhanced(E_INITIATE, octets(508)))):
-        link = w.calling(request, assoc.stream(sid))
+    for sid, request in enumerate((Control(INITIATE, make_bytes(512)),
+                                   make_enhanced(E_INITIATE, make_bytes(508)))):
+        link = w.request_session(request, assoc.stream(sid))
         event = w.expect_request()
         link.conn = event.conn
         same("Private Data, as much as iw_cm can "
-             "carry", event.pd, octets(HANDED_UP))
+             "carry", event.pd, make_bytes(HANDED_UP))
 
 
-def same_sent(link, control, flags=0):
+def check_query_result(link, control, flags=0):
     """Check what the program's direct verb returns of the peer's control message."""
     depths = control.enhanced
     same("message of the peer", link.query_peer(), PeerSent(
@@ -113,59 +113,59 @@ def same_sent(link, control, flags=0):
 
 @case("responder: a direct verb returns 512 bytes of Private Data, and the depths",
       "SCTPDDP-19 MPA2-18 MPA2-26")
-def test_initiate_queried(w):
+def test_query_returns_initiate(w):
     assoc = w.associate(streams=8)
-    for sid, request in enumerate((Control(INITIATE, octets(512)), Control(INITIATE),
-                                   enhanced(E_INITIATE, octets(508), 0x1234, 0x3FFE))):
+    for sid, request in enumerate((Control(INITIATE, make_bytes(512)), Control(INITIATE),
+                                   make_enhanced(E_INITIATE, make_bytes(508), 0x1234, 0x3FFE))):
         link = w.initiate(request, peer=assoc.stream(sid))
-        same_sent(link, request)
+        check_query_result(link, request)
         link.peer.terminate()
         link.expect_cm("DISCONNECTED")
-        same_sent(link, request)
+        check_query_result(link, request)
 
 
 @case("responder: 513 bytes of Private Data are "
       "refused", "SCTPDDP-16 SCTPDDP-28 MPA2-15")
-def test_data_too_long(w):
+def test_513_bytes_of_private_data_are_refused(w):
     assoc = w.associate()
-    for sid, request in enumerate((Control(INITIATE, octets(513)),
-                                   enhanced(E_INITIATE, octets(509)),
-                                   Control(INITIATE, octets(1300)),
-                                   Control(INITIATE, octets(20000)))):
-        refused(w, assoc, sid, request.pack())
+    for sid, request in enumerate((Control(INITIATE, make_bytes(513)),
+                                   make_enhanced(E_INITIATE, make_bytes(509)),
+                                   Control(INITIATE, make_bytes(1300)),
+                                   Control(INITIATE, make_bytes(20000)))):
+        check_initiate_is_refused(w, assoc, sid, request.pack())
 
 
 @case("responder: an enhanced Initiate without the enhanced word is refused",
       "MPA2-13 SCTPDDP-28")
-def test_no_word(w):
+def test_enhanced_initiate_without_word_is_refused(w):
     assoc = w.associate()
     for size in range(4):
-        refused(w, assoc, size, Control(E_INITIATE, octets(size)).pack())
+        check_initiate_is_refused(w, assoc, size, Control(E_INITIATE, make_bytes(size)).pack())
 
 
 @case("responder: invalid and unexpected function codes",
       "SCTPDDP-13 SCTPDDP-27 SCTPDDP-28")
-def test_codes(w):
+def test_wrong_function_codes_are_refused(w):
     assoc = w.associate(streams=32)
     for sid, code in enumerate((0, 8, 9, 0x0100, 0xFFFF, ACCEPT, REJECT,
                                 E_ACCEPT, E_REJECT)):
-        body = Control(code, octets(20)).pack()
-        refused(w, assoc, sid, body)
+        body = Control(code, make_bytes(20)).pack()
+        check_initiate_is_refused(w, assoc, sid, body)
 
 
 @case("invalid function codes in a session", "SCTPDDP-13")
-def test_codes_later(w):
+def test_wrong_function_codes_end_session(w):
     assoc = w.associate()
     for sid, code in enumerate((0, 8, 9, 0x0100, 0xFFFF)):
         link = w.initiate(Control(INITIATE), peer=assoc.stream(sid))
         # the session does not count as ended gracefully
         with w.expect_counts(end_sctp_control=1):
-            link.peer.put_control(code)
+            link.peer.send_control(code)
             link.expect_end()
 
 
 @case("responder: a Terminate outside a session gets no reply")
-def test_terminate_first(w):
+def test_terminate_outside_session_gets_no_reply(w):
     stream = w.associate().stream(0)
     stream.terminate()
     w.expect_quiet(stream)
@@ -173,43 +173,43 @@ def test_terminate_first(w):
 
 
 @case("responder: a control message without a complete header", "SCTPDDP-12")
-def test_control_short(w):
+def test_short_control_message_is_refused(w):
     assoc = w.associate()
     for sid, body in enumerate((b"", b"\0")):
-        refused(w, assoc, sid, body)
+        check_initiate_is_refused(w, assoc, sid, body)
 
 
 @case("responder: a segment before any Initiate",
       "SCTPDDP-1 SCTPDDP-27 SCTPDDP-28")
-def test_segment_first(w):
+def test_segment_before_initiate_is_refused(w):
     target = w.shared(4096, "lw")
-    refused(w, w.associate(), 3,
-            rdmap.write(target.rkey, target.addr, b"early").pack(),
-            ppid=sctp.SEGMENT)
+    check_initiate_is_refused(w, w.associate(), 3,
+                              rdmap.make_write(target.rkey, target.addr, b"early").pack(),
+                              ppid=sctp.SEGMENT)
     target.check_untouched()
 
 
 @case("responder: another payload protocol identifier", "SCTPDDP-6 SCTPDDP-28")
-def test_other_ppid(w):
+def test_other_ppid_is_refused(w):
     assoc = w.associate()
     body = Control(INITIATE).pack()
     for sid, ppid in enumerate((0, 15, 18, 0x11000000, 0xFFFFFFFF)):
-        refused(w, assoc, sid, body, ppid=ppid)
+        check_initiate_is_refused(w, assoc, sid, body, ppid=ppid)
 
 
 @case("responder: an ordered chunk", "SCTPDDP-58 SCTPDDP-28")
-def test_ordered(w):
-    refused(w, w.associate(), 2, Control(INITIATE).pack(), unordered=False)
+def test_ordered_chunk_is_refused(w):
+    check_initiate_is_refused(w, w.associate(), 2, Control(INITIATE).pack(), unordered=False)
 
 
 @case("responder: other payload in a session ends only that session",
       "SCTPDDP-6 SCTPDDP-28")
-def test_other_ppid_later(w):
+def test_other_ppid_ends_one_session(w):
     assoc = w.associate()
     links = [w.initiate(peer=assoc.stream(sid)) for sid in (0, 1)]
     target = w.shared(4096, "lw")
-    segment = rdmap.write(target.rkey, target.addr, b"something")
-    links[0].peer.put_chunk(segment.pack(), ppid=0)
+    segment = rdmap.make_write(target.rkey, target.addr, b"something")
+    links[0].peer.send_chunk(segment.pack(), ppid=0)
     links[0].expect_end()
     links[0].expect_cm("DISCONNECTED")
     target.check_untouched()
@@ -218,9 +218,9 @@ def test_other_ppid_later(w):
 
 @case("responder: no reply before the program has decided",
       "SCTPDDP-36 SCTPDDP-33")
-def test_undecided(w):
-    for request in Control(INITIATE, b"why"), enhanced(E_INITIATE, b"why", 3, 2):
-        link = w.calling(request)
+def test_no_reply_before_decision(w):
+    for request in Control(INITIATE, b"why"), make_enhanced(E_INITIATE, b"why", 3, 2):
+        link = w.request_session(request)
         event = w.expect_request()
         link.conn = event.conn
         same("Private Data of the event", event.pd, b"why")
@@ -228,7 +228,7 @@ def test_undecided(w):
             same("ORD, IRD", (event.ord, event.ird), (3, 2))
         w.expect_quiet(link.peer)
         w.server.do("accept", link.conn, 2, 1)
-        got = link.peer.get_control()
+        got = link.peer.receive_control()
         same("code of the "
              "reply", got.code, E_ACCEPT if request.enhanced else ACCEPT)
         if request.enhanced:
@@ -236,37 +236,37 @@ def test_undecided(w):
 
 
 @case("responder: a reject", "SCTPDDP-34 SCTPDDP-14 SCTPDDP-35")
-def test_reject(w):
+def test_reject_is_sent(w):
     assoc = w.associate()
-    for sid, data in enumerate((b"", b"no", octets(255))):
-        link = w.calling(peer=assoc.stream(sid))
+    for sid, data in enumerate((b"", b"no", make_bytes(255))):
+        link = w.request_session(peer=assoc.stream(sid))
         link.conn = w.expect_request().conn
         w.server.do("reject", link.conn, data)
-        same("answer", link.peer.get_control(), Control(REJECT, data))
+        same("answer", link.peer.receive_control(), Control(REJECT, data))
         w.expect_quiet(link.peer)
 
 
 @case("responder: a reject of an enhanced Initiate is enhanced",
       "MPA2-12 MPA2-13 MPA2-64 MPA2-11")
-def test_reject_enhanced(w):
-    link = w.calling(enhanced(E_INITIATE, b"", 5, 6))
+def test_enhanced_initiate_gets_enhanced_reject(w):
+    link = w.request_session(make_enhanced(E_INITIATE, b"", 5, 6))
     link.conn = w.expect_request().conn
     w.server.do("reject", link.conn, b"sorry")
-    got = link.peer.get_control()
+    got = link.peer.receive_control()
     same("code, data", (got.code, got.data), (E_REJECT, b"sorry"))
     w.expect_quiet(link.peer)
 
 
 @case("responder: a stream is reused, after a reject and after a session",
       "SCTPDDP-22 SCTPDDP-26")
-def test_stream_again(w):
+def test_stream_is_reused(w):
     stream = w.associate().stream(4)
     for turn in range(3):
-        link = w.calling(peer=stream)
+        link = w.request_session(peer=stream)
         link.conn = w.expect_request().conn
         w.server.do("reject", link.conn, b"")
-        same("answer", stream.get_control().code, REJECT)
-        stream.new_session()
+        same("answer", stream.receive_control().code, REJECT)
+        stream.start_session()
         link = w.initiate(peer=stream, recvs=[(w.shared(4096), 64)])
         stream.send(b"turn %d" % turn)
         link.expect_wc(wr=1, status=0)
@@ -274,28 +274,28 @@ def test_stream_again(w):
         same("end of the session", stream.wait_end(), ("terminate", []))
         stream.terminate()
         link.expect_cm("DISCONNECTED")
-        stream.assoc.process_until_quiet(0.05)
-        stream.new_session()
+        stream.assoc.process_input_until_quiet(0.05)
+        stream.start_session()
 
 
 @case("responder: more Initiates than may wait get a Terminate",
       "SCTPDDP-20 SCTPDDP-21 SCTPDDP-35 SCTPDDP-38 SCTPDDP-39")
-def test_backlog(w):
+def test_excess_initiates_get_terminate(w):
     more, asked = 20, 0
     assoc = w.associate(streams=BACKLOG + more)
     for sid in range(BACKLOG + more):
-        assoc.stream(sid).put_control(INITIATE)
+        assoc.stream(sid).send_control(INITIATE)
     came, end = 0, time.monotonic() + PATIENCE
     while came < BACKLOG + more and time.monotonic() < end:
-        assoc.process_until_quiet(0.05)
+        assoc.process_input_until_quiet(0.05)
         while (event := w.server.pop_event(CM, 0, event="CONNECT_REQUEST")):
             asked += 1
             w.add_link(assoc.stream(0), event.conn)
         if asked + len(assoc.chunks()) > came:
             came, end = asked + len(assoc.chunks()), time.monotonic() + PATIENCE
-    assoc.process_until_quiet()
+    assoc.process_input_until_quiet()
     w.server.expect_no_event(CM, event="CONNECT_REQUEST")
-    answers = [s.get_control().code for s in assoc.streams.values()
+    answers = [s.receive_control().code for s in assoc.streams.values()
                if s.came]
     check(f"{BACKLOG // 2} to {BACKLOG} requests are reported, not {asked}",
           BACKLOG / 2 <= asked <= BACKLOG)
@@ -304,11 +304,11 @@ def test_backlog(w):
 
 @case("responder: the initiator ends the session before it is "
       "accepted", "SCTPDDP-28")
-def test_goes_unanswered(w):
+def test_end_before_accept_is_reported(w):
     """The program gets both events: first established, and immediately disconnected."""
-    link = w.calling()
+    link = w.request_session()
     link.conn = w.expect_request().conn
-    link.recv(w.shared(64, "l"), 64, 1)
+    link.post_recv(w.shared(64, "l"), 64, 1)
     link.peer.terminate()
     # by now the Terminate has arrived
     w.wait_quiet()
@@ -321,9 +321,9 @@ def test_goes_unanswered(w):
 
 
 @case("responder: the association ends before the session is accepted")
-def test_goes_with_association(w):
+def test_association_end_before_accept_is_reported(w):
     for how in "close", "abort":
-        link = w.calling()
+        link = w.request_session()
         link.conn = w.expect_request().conn
         getattr(link.assoc, how)()
         w.server.do("accept", link.conn, 1, 1)
@@ -334,12 +334,12 @@ def test_goes_with_association(w):
 
 @case("responder: a segment before the Accept ends the session",
       "SCTPDDP-27 SCTPDDP-28")
-def test_segment_unanswered(w):
+def test_segment_before_accept_ends_session(w):
     target = w.shared(4096, "lw")
-    link = w.calling()
+    link = w.request_session()
     link.conn = w.expect_request().conn
-    link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"early"))
-    same("answer", link.peer.get_control(), Control(TERMINATE))
+    link.peer.send_segments(rdmap.make_write(target.rkey, target.addr, b"early"))
+    same("answer", link.peer.receive_control(), Control(TERMINATE))
     target.check_untouched()
 
 
@@ -348,8 +348,8 @@ def test_segment_unanswered(w):
 
 @case("initiator: the Initiate",
       "MPA2-11 MPA2-13 MPA2-14 SCTPDDP-14 SCTPDDP-26 SCTPDDP-10")
-def test_the_initiate(w):
-    for data in b"", b"1", octets(200):
+def test_initiate_has_right_fields(w):
+    for data in b"", b"1", make_bytes(200):
         link = w.respond(connect=(3, 5, data))
         got = w.request
         same("code, data", (got.code, got.data), (E_INITIATE, data))
@@ -360,38 +360,38 @@ def test_the_initiate(w):
 
 @case("initiator: Private Data of the Accept is delivered",
       "SCTPDDP-18 MPA2-17 MPA2-15 MPA2-26 MPA2-35")
-def test_accept_data(w):
+def test_private_data_of_accept_is_delivered(w):
     for size in 0, 1, 100, 508:
-        link = w.respond(lambda r, size=size: enhanced(
-            E_ACCEPT, octets(size), 3, 2, r.rtr), status=None)
+        link = w.respond(lambda r, size=size: make_enhanced(
+            E_ACCEPT, make_bytes(size), 3, 2, r.rtr), status=None)
         event = link.expect_cm("ESTABLISHED", status=0)
-        same("Private Data", event.pd, octets(size)[:HANDED_UP])
+        same("Private Data", event.pd, make_bytes(size)[:HANDED_UP])
         same("ORD, IRD", (event.ord, event.ird), (3, 2))
 
 
 @case("initiator: a direct verb returns all that an Accept contains",
       "SCTPDDP-19 MPA2-18 MPA2-26 MPA2-35")
-def test_accept_queried(w):
+def test_query_returns_accept(w):
     for size in 0, 256, 508:
         accepts = []
-        link = w.respond(lambda r, size=size, accepts=accepts: accepts.append(enhanced(
-            E_ACCEPT, octets(size), 0x3FFE, 128, r.rtr)) or accepts[0])
-        same_sent(link, accepts[0])
-    with w.policy(revision=1):
-        accept = Control(ACCEPT, octets(512))
-        same_sent(w.respond(lambda _: accept), accept)
+        link = w.respond(lambda r, size=size, accepts=accepts: accepts.append(make_enhanced(
+            E_ACCEPT, make_bytes(size), 0x3FFE, 128, r.rtr)) or accepts[0])
+        check_query_result(link, accepts[0])
+    with w.change_policy(revision=1):
+        accept = Control(ACCEPT, make_bytes(512))
+        check_query_result(w.respond(lambda _: accept), accept)
 
 
-def calling_out(w, **options):
+def start_connect(w, **options):
     """Let raw_server connect. Return the link, with the Initiate received."""
     with w.listening(**options) as (sock, port):
-        link = w.call(port)
+        link = w.start_connect(port)
         assoc = w.accept_association(sock)
-    w.request, link.peer = w.first(assoc)
+    w.request, link.peer = w.wait_first_initiate(assoc)
     return link
 
 
-def fails(w, link, **fields):
+def expect_failure_event(w, link, **fields):
     """Check that raw_server reports one event for a failure. Return the event."""
     event = w.server.expect_event(CM, conn=link.conn, **fields)
     check(f"{event} reports an error", event.event in ("REJECTED", "CONNECT_ERROR",
@@ -402,50 +402,51 @@ def fails(w, link, **fields):
 
 @case("initiator: a reject with its Private Data",
       "SCTPDDP-18 MPA2-13 MPA2-17")
-def test_rejected(w):
+def test_reject_delivers_private_data(w):
     for size in 0, 5, 508:
-        link = calling_out(w)
+        link = start_connect(w)
         with w.expect_counts(end_peer_reject=1):
-            link.answer(enhanced(E_REJECT, octets(size), 1, 1))
-            event = fails(w, link, event="REJECTED")
-        same("Private Data", event.pd, octets(size)[:HANDED_UP])
+            link.send_reply(make_enhanced(E_REJECT, make_bytes(size), 1, 1))
+            event = expect_failure_event(w, link, event="REJECTED")
+        same("Private Data", event.pd, make_bytes(size)[:HANDED_UP])
         w.expect_quiet(link.peer)
 
 
 @case("initiator: a direct verb returns all that a reject contains",
       "SCTPDDP-19 MPA2-18 MPA2-35")
-def test_reject_queried(w):
-    for control in enhanced(E_REJECT, octets(508), 0x2345, 300), Control(REJECT, octets(512)):
-        link = calling_out(w)
-        link.answer(control)
+def test_query_returns_reject(w):
+    for control in make_enhanced(E_REJECT, make_bytes(508), 0x2345, 300), Control(REJECT,
+                                                                                  make_bytes(512)):
+        link = start_connect(w)
+        link.send_reply(control)
         link.expect_cm("REJECTED")
-        same_sent(link, control, REJECTED)
+        check_query_result(link, control, REJECTED)
 
 
 @case("initiator: a reject without the enhanced word, and a plain "
       "one", "SCTPDDP-18")
-def test_rejected_plainly(w):
-    for control in (*(Control(E_REJECT, octets(size)) for size in range(4)),
+def test_plain_reject_is_reported(w):
+    for control in (*(Control(E_REJECT, make_bytes(size)) for size in range(4)),
                     Control(REJECT, b"plain")):
-        link = calling_out(w)
-        link.answer(control)
-        event = fails(w, link, event="REJECTED")
+        link = start_connect(w)
+        link.send_reply(control)
+        event = expect_failure_event(w, link, event="REJECTED")
         same("Private Data", event.pd, control.pd)
 
 
 @case("initiator: plain, if the device is configured so", "MPA2-62 SCTPDDP-13")
-def test_plain_out(w):
-    with w.policy(revision=1):
+def test_revision_1_sends_plain_initiate(w):
+    with w.change_policy(revision=1):
         link = w.respond(lambda _: Control(ACCEPT, b"yes"), (4, 4, b"hello"))
         same("Initiate", w.request, Control(INITIATE, b"hello"))
         link.round_trip()
 
 
 @case("initiator: the peer replies with a Terminate", "SCTPDDP-18")
-def test_terminated(w):
-    link = calling_out(w)
-    link.answer(Control(TERMINATE))
-    fails(w, link)
+def test_terminate_as_reply_fails_connect(w):
+    link = start_connect(w)
+    link.send_reply(Control(TERMINATE))
+    expect_failure_event(w, link)
     w.expect_quiet(link.peer)
 
 
@@ -454,68 +455,68 @@ WRONG_ANSWERS = [
     ("a plain Accept", "SCTPDDP-27 MPA2-21", Control(ACCEPT)),
     ("an Accept without the enhanced word", "MPA2-13", Control(E_ACCEPT, b"123")),
     ("an Accept that is too long", "SCTPDDP-16 MPA2-15",
-     enhanced(E_ACCEPT, octets(509))),
+     make_enhanced(E_ACCEPT, make_bytes(509))),
     ("function code 0", "SCTPDDP-13", Control(0)),
     ("function code 9", "SCTPDDP-13", Control(9)),
 ]
 
 
-def test_wrong_answer(w, control):
-    link = calling_out(w)
-    link.answer(control)
+def test_wrong_reply_fails_connect(w, control):
+    link = start_connect(w)
+    link.send_reply(control)
     link.expect_end()
-    fails(w, link)
+    expect_failure_event(w, link)
 
 
 for words, rows, wrong in WRONG_ANSWERS:
     case(f"initiator: {words} is no valid reply", f"{rows} SCTPDDP-28",
-         control=wrong)(test_wrong_answer)
+         control=wrong)(test_wrong_reply_fails_connect)
 
 
-def refused_accept(w, code, end, ord_=4, flags=0):
+def check_accept_is_refused(w, code, end, ord_=4, flags=0):
     """Check that the device sends only RDMAP's Terminate 2/0/code and the session's
     Terminate."""
-    link = calling_out(w)
+    link = start_connect(w)
     with w.expect_counts(**{end: 1}):
-        link.answer(enhanced(E_ACCEPT, b"", 4, ord_, flags or w.request.rtr))
-        same("Terminate", link.peer.get_terminate().pack().hex(),
+        link.send_reply(make_enhanced(E_ACCEPT, b"", 4, ord_, flags or w.request.rtr))
+        same("Terminate", link.peer.receive_terminate().pack().hex(),
              f"20{code:02x}0000")
         link.expect_end()
-        fails(w, link)
+        expect_failure_event(w, link)
 
 
 @case("initiator: an Accept with an ORD beyond the device's IRD limit",
       "MPA2-23 MPA2-24 MPA2-33 MPA2-34")
-def test_ird_too_small(w):
+def test_ord_beyond_ird_limit_is_refused(w):
     for ord_ in mpa.NOT_NEGOTIATED - 1, LIMIT + 1:
-        refused_accept(w, 6, "end_mpa_ird", ord_=ord_)
+        check_accept_is_refused(w, 6, "end_mpa_ird", ord_=ord_)
 
 
 @case("initiator: an Accept with no type that both support",
       "MPA2-23 MPA2-24 MPA2-50 MPA2-51")
-def test_no_common_rtr(w):
+def test_no_common_rtr_type_is_refused(w):
     for flags in mpa.A | mpa.B, mpa.A, mpa.CC:
-        refused_accept(w, 7, "end_mpa_rtr", flags=flags)
+        check_accept_is_refused(w, 7, "end_mpa_rtr", flags=flags)
 
 
 @case("initiator: a segment is no valid reply", "SCTPDDP-27 SCTPDDP-28")
-def test_segment_as_answer(w):
-    link = calling_out(w)
-    link.peer.put_segment(rdmap.send(1, b"too soon"))
+def test_segment_as_reply_fails_connect(w):
+    link = start_connect(w)
+    link.peer.send_segments(rdmap.make_send(1, b"too soon"))
     link.expect_end()
-    fails(w, link)
+    expect_failure_event(w, link)
 
 
 @case("initiator: a segment overtakes the Accept", "SCTPDDP-65")
-def test_accept_overtaken(w):
+def test_segment_may_overtake_accept(w):
     inbox = w.shared(4096, "l")
     with w.listening() as (sock, port):
-        link = w.call(port, recvs=[(inbox, 64)])
+        link = w.start_connect(port, recvs=[(inbox, 64)])
         assoc = w.accept_association(sock)
-    w.request, link.peer = w.first(assoc)
-    link.peer.put_segment(rdmap.send(1, b"first"), ssn=1)
+    w.request, link.peer = w.wait_first_initiate(assoc)
+    link.peer.send_segments(rdmap.make_send(1, b"first"), ssn=1)
     w.expect_nothing(CM, conn=link.conn)
-    link.answer(answer(w.request))
+    link.send_reply(make_accept(w.request))
     link.peer.next_ssn()
     link.expect_cm("ESTABLISHED", status=0)
     same("length", link.expect_wc(wr=1, status=0).length, 5)
@@ -523,50 +524,50 @@ def test_accept_overtaken(w):
 
 @case("initiator: as many segments as a peer may send at once overtake its Accept",
       "SCTPDDP-65")
-def test_accept_lost(w):
+def test_many_segments_may_overtake_accept(w):
     """The peer sends segments after its Accept, but the Accept is lost."""
     inbox = w.shared(1 << 16, "l")
     with w.listening() as (sock, port):
-        link = w.call(port, recvs=[(inbox, 1 << 16)])
+        link = w.start_connect(port, recvs=[(inbox, 1 << 16)])
         assoc = w.accept_association(sock)
-    w.request, link.peer = w.first(assoc)
+    w.request, link.peer = w.wait_first_initiate(assoc)
     for n in range(20):
-        link.peer.put_segment(rdmap.send(1, bytes(1400), mo=1400 * n,
-                                         last=n == 19), ssn=n + 1)
+        link.peer.send_segments(rdmap.make_send(1, bytes(1400), mo=1400 * n,
+                                                last=n == 19), ssn=n + 1)
     w.expect_nothing(CM, conn=link.conn)
-    link.answer(answer(w.request))
+    link.send_reply(make_accept(w.request))
     link.expect_cm("ESTABLISHED", status=0)
     same("length", link.expect_wc(wr=1, status=0).length, 20 * 1400)
 
 
 @case("initiator: silent before the Accept", "SCTPDDP-44")
-def test_silent(w):
+def test_initiator_is_silent_before_accept(w):
     """Work is posted, but the initiator sends nothing before the Accept."""
-    link = calling_out(w)
+    link = start_connect(w)
     link.post("send", w.shared(64, "l"), 8, 1)
     w.expect_quiet(link.peer)
     link.accept(w.request)
-    same("bytes of the Send", len(link.peer.get_segment().payload), 8)
+    same("bytes of the Send", len(link.peer.receive_segment().payload), 8)
     link.expect_wc(wr=1, status=0)
 
 
 @case("initiator: no listener there")
-def test_nobody(w):
+def test_missing_listener_fails_connect(w):
     with w.listening() as (_, port):
         pass
     try:
-        link = w.call(port)
+        link = w.start_connect(port)
     except Refused:
         return                      # the connect was refused before the call returned
-    fails(w, link)
+    expect_failure_event(w, link)
 
 
 @case("initiator: the responder may send first", "MPA2-22")
-def test_responder_first(w):
+def test_responder_may_send_first(w):
     memory = w.shared(4096)
     link = w.initiate()
     link.post("send", memory, 16, 5)
-    same("octets", len(link.peer.get_segment().payload), 16)
+    same("octets", len(link.peer.receive_segment().payload), 16)
     link = w.respond(recvs=[(memory, 64)])
     link.peer.send(b"first")
     link.expect_wc(wr=1, status=0)
@@ -574,10 +575,10 @@ def test_responder_first(w):
 
 @case("responder: the model is client-server unless requested otherwise",
       "MPA2-53 MPA2-54 MPA2-55")
-def test_model(w):
+def test_model_is_client_server_by_default(w):
     for flags in mpa.B, mpa.CC, mpa.D, mpa.B | mpa.CC | mpa.D:
-        w.initiate(enhanced(E_INITIATE, flags=flags))
+        w.initiate(make_enhanced(E_INITIATE, flags=flags))
         same("RTR flags", w.reply.rtr, 0)
 
 
-go()
+run_sctp_cases()

@@ -9,38 +9,38 @@ import socket
 import struct
 
 from lib.wire import (SERVER_IF, NS, PEER_IF, PORT, WC, add, connect_as, case, check,
-                      ddp, in_both_roles, mpa, rdmap, run, same, shell,
-                      without_timestamps)
+                      ddp, add_case_for_both_roles, mpa, rdmap, run, same, shell,
+                      disable_timestamps)
 
 BIG = 1 << 18
 LONGEST = 64768
 STAG, TO = 0xFEDCBA98, 0x76543210FEDC4321
 
 
-def pattern(length, seed):
+def make_pattern(length, seed):
     return random.Random(seed).randbytes(length)
 
 
 # Sizes ----------------------------------------------------------------------
 
 
-def mulpdu(emss, markers):
+def compute_mulpdu(emss, markers):
     """Return the MULPDU for an EMSS, as in RFC 5044 section 4.5."""
     spare = 6 + emss % 4 + (4 * -(-emss // 512) if markers else 0)
     return max(emss - spare, 128)
 
 
-def test_sizes_sent(w, mss, markers):
+def test_fpdus_have_length_of_mulpdu(w, mss, markers):
     """A long Write must be sent in FPDUs that are exactly as long as the MULPDU allows."""
-    with without_timestamps():
+    with disable_timestamps():
         memory = w.shared(BIG, "l")
-        memory.put(0, pattern(4000, 6))
+        memory.write_bytes(0, make_pattern(4000, 6))
         flags = mpa.C | (mpa.M if markers else 0)
-        link = w.initiate(mpa.request(flags=flags), peer=w.dial(mss=mss))
+        link = w.initiate(mpa.make_request(flags=flags), peer=w.connect_tcp(mss=mss))
         link.post("write", memory, 20000, 1, TO, STAG)
         to, fpdus = TO, []
         while not fpdus or not ddp.parse(fpdus[-1].ulpdu).last:
-            fpdus.append(link.peer.get_fpdu())
+            fpdus.append(link.peer.receive_fpdu())
             seg = ddp.parse(fpdus[-1].ulpdu)
             same("STag, TO, RsvdULP", (seg.stag, seg.to, seg.ulp),
                  (STAG, to, 0x40))
@@ -48,7 +48,7 @@ def test_sizes_sent(w, mss, markers):
             to += len(seg.payload)
         same("octets", to - TO, 20000)
         lengths = {len(fpdu.ulpdu) for fpdu in fpdus[:-1]}
-        same("ULPDU_Length", lengths, {mulpdu(mss, markers)})
+        same("ULPDU_Length", lengths, {compute_mulpdu(mss, markers)})
         check("FPDUs are no longer than a TCP segment",
               all(fpdu.size <= max(mss, 160) for fpdu in fpdus))
 
@@ -59,13 +59,13 @@ for segment in (1460, 1448, 1000, 536, 203):
             "MPA-3 MPA-4 MPA-5 MPA-55 MPA-56 MPA-58 MPA-62 DDP-1 DDP-17 DDP-18 "
             "DDP-19 DDP-22 DDP-24 DDP-26 DDP-27 DDP-29 DDP-31 DDP-33 DDP-47 "
             "DDP-49 DDP-52 DDP-53 DDP-60 RDMAP-19 RDMAP-21 RDMAP-56 RDMAP-62",
-            test_sizes_sent, mss=segment, markers=with_markers)
+            test_fpdus_have_length_of_mulpdu, mss=segment, markers=with_markers)
 add("EMSS 88: no MULPDU below 128", "MPA-6 MPA-60",
-    test_sizes_sent, mss=88, markers=False)
+    test_fpdus_have_length_of_mulpdu, mss=88, markers=False)
 
 
 @case("little space in a segment: no ULPDU below 128 because of it", "MPA-61")
-def test_little_room(w):
+def test_little_room_gives_no_short_ulpdu(w):
     """A short Send leaves a little space in a TCP segment. The driver must not fill this space with a
     short ULPDU of the Write that follows: all ULPDUs but the last one have at least 128 bytes."""
     memory = w.shared(BIG, "l")
@@ -75,30 +75,30 @@ def test_little_room(w):
                                          socket.TCP_MAXSEG)
         link.post("send", memory, emss - rest - (2 + 18 + 4), 1)
         link.post("write", memory, 3 * emss, 2, 1, 2)
-        link.peer.put_segment(rdmap.write(0, 0))
-        link.peer.get_fpdu()
-        fpdus = [link.peer.get_fpdu()]
+        link.peer.send_segments(rdmap.make_write(0, 0))
+        link.peer.receive_fpdu()
+        fpdus = [link.peer.receive_fpdu()]
         while not ddp.parse(fpdus[-1].ulpdu).last:
-            fpdus.append(link.peer.get_fpdu())
+            fpdus.append(link.peer.receive_fpdu())
         lengths = [len(fpdu.ulpdu) for fpdu in fpdus]
         check(f"no ULPDU below 128 with {rest} bytes left: "
               f"{lengths}", min(lengths[:-1]) >= 128)
-        w.after_case()
+        w.clean_up_after_case()
 
 
 @case("no ULPDU above 64768, however long a segment may be", "MPA-7")
-def test_longest_fpdu(w):
+def test_ulpdu_length_is_limited(w):
     """An EMSS of 65483 would allow 65474 bytes. Half of the peer's window is large enough for
     that once the peer has read some data."""
     memory = w.shared(BIG, "l")
     try:
         shell(f"ip -n {NS} link set {PEER_IF} mtu 65535")
-        link = w.initiate(peer=w.dial(rcvbuf=4 << 20))
+        link = w.initiate(peer=w.connect_tcp(rcvbuf=4 << 20))
         shell(f"ip link set {SERVER_IF} mtu 65535")
         seen = set()
         for wr in range(40):
             link.post("write", memory, BIG, wr, 0x4321, 0x99)
-            fpdus = whole_message(link)
+            fpdus = receive_fpdus_of_message(link)
             link.expect_wc(wr=wr, status=0)
             seen |= {len(fpdu.ulpdu) for fpdu in fpdus}
             if max(seen) >= LONGEST:
@@ -109,15 +109,15 @@ def test_longest_fpdu(w):
         shell(f"ip -n {NS} link set {PEER_IF} mtu 1500")
 
 
-def whole_message(link):
-    fpdus = [link.peer.get_fpdu()]
+def receive_fpdus_of_message(link):
+    fpdus = [link.peer.receive_fpdu()]
     while not ddp.parse(fpdus[-1].ulpdu).last:
-        fpdus.append(link.peer.get_fpdu())
+        fpdus.append(link.peer.receive_fpdu())
     return fpdus
 
 
 @case("FPDUs follow a change of the MTU", "DDP-1 MPA-4 MPA-59")
-def test_mtu_changes(w):
+def test_fpdus_follow_mtu(w):
     memory = w.shared(BIG, "l")
     link = w.initiate()
     try:
@@ -125,13 +125,13 @@ def test_mtu_changes(w):
             shell(f"ip link set {SERVER_IF} mtu {mtu}")
             # TCP notices the new MTU when it sends
             link.post("send", memory, 1, 1)
-            link.peer.get_fpdu()
+            link.peer.receive_fpdu()
             link.post("write", memory, 20000, 2, 0x4321, 0x99)
-            fpdus = whole_message(link)
+            fpdus = receive_fpdus_of_message(link)
             # the TCP header has 12 bytes of timestamps, which are subtracted
             same(f"ULPDU_Length at MTU {mtu}",
                  {len(fpdu.ulpdu) for fpdu in fpdus[:-1]},
-                 {mulpdu(mtu - 52, False)})
+                 {compute_mulpdu(mtu - 52, False)})
             for wr in 1, 2:
                 link.expect_wc(wr=wr, status=0)
     finally:
@@ -139,17 +139,17 @@ def test_mtu_changes(w):
 
 
 @case("data in TCP is not segmented again when the MTU falls", "DDP-2 MPA-59")
-def test_mtu_falls(w):
+def test_queued_data_keeps_segmentation(w):
     """Data that the device passes to TCP later is segmented for the new MTU."""
     memory = w.shared(BIG, "l")
-    link = w.initiate(peer=w.dial_narrow())
+    link = w.initiate(peer=w.connect_with_small_rcvbuf())
     for wr in range(4):
         link.post("write", memory, BIG, wr, 0x4321, 0x99)
     # the peer does not read, so TCP accepts data until its send buffer is full
     w.wait_quiet()
     try:
         shell(f"ip link set {SERVER_IF} mtu 600")
-        fpdus = [each for _ in range(4) for each in whole_message(link)]
+        fpdus = [each for _ in range(4) for each in receive_fpdus_of_message(link)]
         for wr in range(4):
             link.expect_wc(wr=wr, status=0)
     finally:
@@ -158,7 +158,7 @@ def test_mtu_falls(w):
     same("octets", sum(len(seg.payload) for seg in segments), 4 * BIG)
     lengths = [len(fpdu.ulpdu) for fpdu, seg in zip(fpdus, segments)
                if not seg.last]
-    old, new = mulpdu(1500 - 52, False), mulpdu(600 - 52, False)
+    old, new = compute_mulpdu(1500 - 52, False), compute_mulpdu(600 - 52, False)
     print(f"# {lengths.count(old)} of {old} bytes, {lengths.count(new)} of {new}")
     check("some FPDUs have the old length", lengths.count(old) > 10)
     check("some FPDUs have the new length", lengths.count(new) > 10)
@@ -166,7 +166,7 @@ def test_mtu_falls(w):
     same("lengths", set(lengths), {old, new})
 
 
-def octets_taken(link):
+def read_accepted_bytes(link):
     """Return the number of bytes that TCP has accepted on this connection."""
     port = link.peer.sock.getsockname()[1]
     words = dict(re.findall(r"(\w+):(\d+)", shell(
@@ -176,9 +176,9 @@ def octets_taken(link):
 
 
 @case("no completion before TCP has accepted all of a message", "DDP-65 RDMAP-125")
-def test_complete_when_taken(w):
+def test_completion_waits_for_tcp(w):
     count, memory = 60, w.shared(BIG, "l")
-    link = w.initiate(peer=w.dial_narrow())
+    link = w.initiate(peer=w.connect_with_small_rcvbuf())
     for wr in range(count):
         link.post(*(("write", memory, 8000, wr, 1, 2) if wr % 3 else
                     ("send", memory, 8000, wr)))
@@ -187,10 +187,10 @@ def test_complete_when_taken(w):
     done = 0
     while w.server.pop_event(WC, 0, conn=link.conn, wr=done, status=0):
         done += 1
-    taken = octets_taken(link)
+    taken = read_accepted_bytes(link)
     sent = [len(w.reply.pack())]
     for _ in range(count):
-        sent.append(sent[-1] + sum(fpdu.size for fpdu in whole_message(link)))
+        sent.append(sent[-1] + sum(fpdu.size for fpdu in receive_fpdus_of_message(link)))
     print(f"# {done} complete, {sent[done]} bytes; TCP accepted {taken}")
     check("sending stops before the end", 0 < done and taken < sent[-1])
     check("no request completes too early", sent[done] <= taken)
@@ -201,40 +201,41 @@ def test_complete_when_taken(w):
 # Receive window -------------------------------------------------------------
 
 
-def window(sock):
+def read_send_window(sock):
     """Return the window that the other end offers: tcpi_snd_wnd of struct
     tcp_info."""
     info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
     return struct.unpack_from("I", info, 228)[0]
 
 
-def test_wide_window(w, role):
+def test_window_grows_for_large_messages(w, role):
     target = w.shared(BIG, "lw")
     link = connect_as(w, role)
     seen = []
     for _ in range(10):
         link.round_trip()
-        seen.append(window(link.peer.sock))
-        link.peer.put_segment(*[rdmap.write(
+        seen.append(read_send_window(link.peer.sock))
+        link.peer.send_segments(*[rdmap.make_write(
             target.rkey, target.addr, bytes(20000))] * 4)
     check(f"the window always holds 20 segments: {seen}", min(seen) >= 20 * 1460)
 
 
-in_both_roles("the window holds many segments", "DDP-146", test_wide_window)
+add_case_for_both_roles("the window holds many segments", "DDP-146",
+                        test_window_grows_for_large_messages)
 
 
 # Alignment ------------------------------------------------------------------
 
 
-def watch_segments(w):
+def open_capture_socket(w):
     """Return a packet socket that captures each frame at the raw peer's end."""
-    sock = w.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    sock = w.create_socket(socket.AF_PACKET, socket.SOCK_RAW)
     sock.bind((PEER_IF, 0x0800))
     sock.setsockopt(socket.SOL_SOCKET, 33, 16 << 20)    # SO_RCVBUFFORCE
     return sock
 
 
-def segments_seen(sock, port):
+def read_captured_segments(sock, port):
     """Return the sequence number and the length of each TCP segment from raw_server to port."""
     sock.settimeout(0.2)
     seen = []
@@ -252,37 +253,37 @@ def segments_seen(sock, port):
 
 
 @case("small FPDUs share a TCP segment", "MPA-65")
-def test_packed(w):
+def test_small_fpdus_share_segment(w):
     """All FPDUs that are pending when a responder is allowed to send share segments."""
     memory = w.shared(4096, "l")
     link = w.initiate(opened=False)
     port = link.peer.sock.getsockname()[1]
     for wr in range(20):
         link.post("send", memory, 10, wr)
-    with watch_segments(w) as watch:
-        link.peer.put_segment(rdmap.write(0, 0))
-        octets = sum(link.peer.get_fpdu().size for _ in range(20))
-        seen = segments_seen(watch, port)
+    with open_capture_socket(w) as watch:
+        link.peer.send_segments(rdmap.make_write(0, 0))
+        octets = sum(link.peer.receive_fpdu().size for _ in range(20))
+        seen = read_captured_segments(watch, port)
     # a retransmitted segment is captured twice
     same("lengths of segments", {length for _, length in seen}, {octets})
 
 
 @case("TCP segments begin with an FPDU", "MPA-64")
-def test_aligned(w):
+def test_segments_begin_with_fpdu(w):
     memory = w.shared(BIG, "l")
     shell(f"ip link set {SERVER_IF} gso_max_segs 1")
     try:
         link = w.initiate()
         port = link.peer.sock.getsockname()[1]
-        with watch_segments(w) as watch:
+        with open_capture_socket(w) as watch:
             link.post("write", memory, BIG, 1, 1, 2)
-            fpdus = [link.peer.get_fpdu()]
+            fpdus = [link.peer.receive_fpdu()]
             while not ddp.parse(fpdus[-1].ulpdu).last:
-                fpdus.append(link.peer.get_fpdu())
+                fpdus.append(link.peer.receive_fpdu())
             for wr in range(2, 40):
                 link.post("send", memory, 10 * wr, wr)
-                fpdus.append(link.peer.get_fpdu())
-            seen = segments_seen(watch, port)
+                fpdus.append(link.peer.receive_fpdu())
+            seen = read_captured_segments(watch, port)
         check("there are many segments", len(seen) > BIG // 1500)
         starts = {fpdu.start for fpdu in fpdus}
         off = [s for s in seen if s[0] - seen[0][0] not in starts]

@@ -29,7 +29,7 @@ SMALL, LARGE = 32, 64000
 AT = PAGE                       # offset in the region of the Writes
 
 
-def ulpdu_length(octets):
+def compute_ulpdu_length(octets):
     """Return the ULPDU_Length of an FPDU with this number of bytes."""
     return octets - 2 - 4
 
@@ -47,10 +47,10 @@ class Splicer:
         self.process.stdin.write(first + other)
         self.process.stdin.close()
 
-    def running(self):
+    def is_running(self):
         return self.process.poll() is None
 
-    def count(self):
+    def wait_count(self):
         got = int(self.process.stdout.read())
         same("exit status of the splicer", self.process.wait(), 0)
         return got
@@ -60,65 +60,65 @@ class Honest:
     """A connection that must keep working while the splicer sends."""
 
     def __init__(self, w):
-        self.target, self.rounds = w.region(PAGE, "lrw"), 0
-        self.link = w.initiate(peer=w.dial())
+        self.target, self.rounds = w.register_region(PAGE, "lrw"), 0
+        self.link = w.initiate(peer=w.connect_tcp())
 
-    def use(self):
+    def transfer_data(self):
         peer, data = self.link.peer, os.urandom(512)
-        peer.put_segment(rdmap.write(self.target.rkey, self.target.addr, data))
+        peer.send_segments(rdmap.make_write(self.target.rkey, self.target.addr, data))
         peer.read(rdmap.ReadRequest(0, 0, len(data), self.target.rkey,
                                     self.target.addr))
-        same("data that the honest connection reads", peer.get_segment().payload, data)
+        same("data that the honest connection reads", peer.receive_segment().payload, data)
         self.rounds += 1
 
 
-def use_until_end(honest, splicer):
-    while splicer.running():
-        honest.use()
+def transfer_until_end(honest, splicer):
+    while splicer.is_running():
+        honest.transfer_data()
         time.sleep(0.01)
-    return splicer.count()
+    return splicer.wait_count()
 
 
 def check_around(region, start, end):
     """Check that the bytes outside the Write are unchanged."""
-    same("memory before the Write", region.get(0, start), FILL * start)
+    same("memory before the Write", region.read_bytes(0, start), FILL * start)
     left = region.size - end
-    same("memory after the Write", region.get(end, left), FILL * left)
+    same("memory after the Write", region.read_bytes(end, left), FILL * left)
 
 
-def with_length(fpdu, length):
+def replace_length(fpdu, length):
     return struct.pack(">H", length) + fpdu[2:]
 
 
 @case("lengths that change while they are read")
-def test_lengths(w):
+def test_changing_lengths_do_no_harm(w):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
-    with w.policy(crc=0) as port:
-        link = w.initiate(mpa.request(flags=0), peer=w.dial(port))
-        first = link.peer.fpdu(rdmap.write(target.rkey, target.addr + AT,
-                                           b"m" * (SMALL - HEAD - 4)))
+    with w.change_policy(crc=0) as port:
+        link = w.initiate(mpa.make_request(flags=0), peer=w.connect_tcp(port))
+        first = link.peer.build_fpdu(rdmap.make_write(target.rkey, target.addr + AT,
+                                                      b"m" * (SMALL - HEAD - 4)))
         same("bytes of the small FPDU", len(first), SMALL)
-        other = with_length(first, ulpdu_length(LARGE))
-        count = use_until_end(honest, Splicer(link, first * (PAGE // SMALL),
-                                              other * (PAGE // SMALL), SECONDS))
+        other = replace_length(first, compute_ulpdu_length(LARGE))
+        count = transfer_until_end(honest, Splicer(link, first * (PAGE // SMALL),
+                                                   other * (PAGE // SMALL), SECONDS))
         print(f"# {count} pages sent, {honest.rounds} rounds beside")
         check("some data is sent", count)
         # both lengths are valid, so even the splicer's stream stays open
         link.round_trip()
         check_around(target, AT, AT + LARGE - HEAD - 4)
-        honest.use()
+        honest.transfer_data()
 
 
-def again_and_again(w, honest, port, request, make):
+def run_connections_in_turn(w, honest, port, request, make_versions):
     """Open connections one after the other; each is used until it ends. make() returns the two
     versions of the data that the splicer sends."""
     end = time.monotonic() + SECONDS
     links = count = 0
     while time.monotonic() < end:
-        link = w.initiate(request, peer=w.dial(port), opened=False)
-        splicer = Splicer(link, *make(link), 2)
-        count += use_until_end(honest, splicer)
+        link = w.initiate(request, peer=w.connect_tcp(port), opened=False)
+        splicer = Splicer(link, *make_versions(link), 2)
+        count += transfer_until_end(honest, splicer)
         links += 1
         w.links.remove(link)
         with contextlib.suppress(wire.Refused):
@@ -127,47 +127,48 @@ def again_and_again(w, honest, port, request, make):
     check("some data is sent", count)
 
 
-def make_two_payloads(place, target, size):
+def make_payload_pair_maker(place, target, size):
     """Return a make() for Writes whose CRC matches only one of two payloads."""
-    def make(link):
+    def make_versions(link):
         good = b"g" * size
         bad = good[:place] + b"BBBB" + good[place + 4:]
-        segment = rdmap.write(target.rkey, target.addr + AT, good)
-        first = link.peer.fpdu(segment)
+        segment = rdmap.make_write(target.rkey, target.addr + AT, good)
+        first = link.peer.build_fpdu(segment)
         start = len(first) - 4 - -(2 + 14 + size) % 4 - size
         return first, first[:start] + bad + first[start + size:]
-    return make
+    return make_versions
 
 
-def test_summed(w, place, size):
+def test_crc_covers_placed_payload(w, place, size):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
-    with w.policy(crc=1) as port:
-        again_and_again(w, honest, port, mpa.request(),
-                        make_two_payloads(place, target, size))
-        got = target.get(AT, size)
+    with w.change_policy(crc=1) as port:
+        run_connections_in_turn(w, honest, port, mpa.make_request(),
+                                make_payload_pair_maker(place, target, size))
+        got = target.read_bytes(AT, size)
         check_around(target, AT, AT + size)
         check("no bytes are placed that the CRC does not cover", b"B" not in got)
-        honest.use()
+        honest.transfer_data()
 
 
 add("only verified bytes are placed, changed at the front", "MPA-54 MPA-69",
-    test_summed, place=0, size=40000)
+    test_crc_covers_placed_payload, place=0, size=40000)
 add("only verified bytes are placed, changed further back", "MPA-54 MPA-69",
-    test_summed, place=30000, size=40000)
+    test_crc_covers_placed_payload, place=30000, size=40000)
 
 
 @case("consecutive segments, each with a CRC for one of its payloads",
       "MPA-54 MPA-69")
-def test_summed_together(w):
+def test_crc_covers_payloads_of_batch(w):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
     cut, many = 1000, 16
 
-    def make(link):
+    def make_versions(link):
         good = b"g" * cut
         first = b"".join(
-            link.peer.fpdu(rdmap.write(target.rkey, target.addr + AT + at, good, last=False))
+            link.peer.build_fpdu(rdmap.make_write(target.rkey, target.addr + AT + at, good,
+                                                  last=False))
             for at in range(0, many * cut, cut))
         # the changing byte is at a larger offset in each segment
         other, wire = bytearray(first), len(first) // many
@@ -176,71 +177,71 @@ def test_summed_together(w):
             other[place:place + 4] = b"BBBB"
         return first, bytes(other)
 
-    with w.policy(crc=1) as port:
-        again_and_again(w, honest, port, mpa.request(), make)
-        got = target.get(AT, many * cut)
+    with w.change_policy(crc=1) as port:
+        run_connections_in_turn(w, honest, port, mpa.make_request(), make_versions)
+        got = target.read_bytes(AT, many * cut)
         check_around(target, AT, AT + many * cut)
         check("no bytes are placed that the CRC does not cover", b"B" not in got)
         check("some bytes are placed", b"g" in got)
-        honest.use()
+        honest.transfer_data()
 
 
 @case("lengths that change, with a CRC")
-def test_lengths_summed(w):
+def test_changing_lengths_with_crc_do_no_harm(w):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
 
-    def make(link):
-        first = link.peer.fpdu(rdmap.write(target.rkey, target.addr + AT,
-                                           b"m" * (SMALL - HEAD - 4)))
-        other = with_length(first, ulpdu_length(LARGE))
+    def make_versions(link):
+        first = link.peer.build_fpdu(rdmap.make_write(target.rkey, target.addr + AT,
+                                                      b"m" * (SMALL - HEAD - 4)))
+        other = replace_length(first, compute_ulpdu_length(LARGE))
         return first * (PAGE // SMALL), other * (PAGE // SMALL)
 
-    with w.policy(crc=1) as port:
-        again_and_again(w, honest, port, mpa.request(), make)
+    with w.change_policy(crc=1) as port:
+        run_connections_in_turn(w, honest, port, mpa.make_request(), make_versions)
         check_around(target, AT, AT + SMALL - HEAD - 4)
-        honest.use()
+        honest.transfer_data()
 
 
 @case("lengths and markers that change")
-def test_markers(w):
+def test_changing_markers_do_no_harm(w):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
     content = mpa.INTERVAL - mpa.MARKER
 
-    def make(link):
+    def make_versions(link):
         # this FPDU begins with a marker, and ends where the next marker must be
         link.peer.tx.pos = 0
-        first = link.peer.fpdu(rdmap.write(target.rkey, target.addr + AT,
-                                           b"m" * (content - HEAD - 4)))
+        first = link.peer.build_fpdu(rdmap.make_write(target.rkey, target.addr + AT,
+                                                      b"m" * (content - HEAD - 4)))
         same("bytes of one FPDU", len(first), mpa.INTERVAL)
-        length = ulpdu_length(127 * content)
+        length = compute_ulpdu_length(127 * content)
         other = struct.pack(">IH", 0xFFFC, length) + first[6:]
         return first, other
 
-    with w.policy(crc=0, markers=1) as port:
-        again_and_again(w, honest, port, mpa.request(flags=0), make)
+    with w.change_policy(crc=0, markers=1) as port:
+        run_connections_in_turn(w, honest, port, mpa.make_request(flags=0), make_versions)
         check_around(target, AT, AT + content - HEAD - 4)
-        honest.use()
+        honest.transfer_data()
 
 
 @case("headers that change while they are read")
-def test_headers(w):
+def test_changing_headers_do_no_harm(w):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
 
-    def make(link):
-        write = rdmap.write(target.rkey, target.addr + AT, b"m" * 12)
-        first = link.peer.fpdu(write)
+    def make_versions(link):
+        write = rdmap.make_write(target.rkey, target.addr + AT, b"m" * 12)
+        first = link.peer.build_fpdu(write)
         # the other version of the FPDU is untagged; its STag and its offset would be invalid, and
         # its payload differs
         other = first[:2] + bytes(b ^ 0xFF for b in first[2:16]) + b"o" * 12
         return first, other + first[len(other):]
 
-    with w.policy(crc=0) as port:
-        again_and_again(w, honest, port, mpa.request(flags=0), make)
+    with w.change_policy(crc=0) as port:
+        run_connections_in_turn(w, honest, port, mpa.make_request(flags=0), make_versions)
         check_around(target, AT, AT + 12)
-        honest.use()
+        honest.transfer_data()
 
 
 if __name__ == "__main__":

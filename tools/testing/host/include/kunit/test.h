@@ -52,13 +52,13 @@ struct kunit_loc {
 	const char	*text;
 };
 
-void host_register(struct kunit_suite *const *suites, size_t n);
-void __printf(3, 4) host_fail(struct kunit *test, const struct kunit_loc *loc,
-			      const char *fmt, ...);
-void __printf(2, 3) host_skip(struct kunit *test, const char *fmt, ...);
-void host_values(const char *left, long long l, const char *right,
-		 long long r);
-void host_abort(void) __attribute__((__noreturn__));
+void host_register_suites(struct kunit_suite *const *suites, size_t n);
+void __printf(3, 4) host_fail_case(struct kunit *test, const struct kunit_loc *loc,
+				   const char *fmt, ...);
+void __printf(2, 3) host_skip_case(struct kunit *test, const char *fmt, ...);
+void host_print_values(const char *left, long long l, const char *right,
+		       long long r);
+void host_abort_case(void) __attribute__((__noreturn__));
 void *kunit_kmalloc(struct kunit *test, size_t size, gfp_t gfp);
 void *kunit_kzalloc(struct kunit *test, size_t size, gfp_t gfp);
 
@@ -85,7 +85,7 @@ static void __attribute__((constructor)) register_suites(void)		\
 {									\
 	static struct kunit_suite *const all[] = { suites };		\
 									\
-	host_register(all, ARRAY_SIZE(all));				\
+	host_register_suites(all, ARRAY_SIZE(all));				\
 }
 #define kunit_test_suite(suite)	kunit_test_suites(&suite)
 
@@ -97,10 +97,10 @@ static void __attribute__((constructor)) register_suites(void)		\
 #define kunit_info(test, fmt, ...) \
 	printf("    # %s: " fmt "\n", (test)->name, ##__VA_ARGS__)
 #define kunit_mark_skipped(test, fmt, ...) \
-	host_skip(test, fmt, ##__VA_ARGS__)
+	host_skip_case(test, fmt, ##__VA_ARGS__)
 #define kunit_skip(test, fmt, ...) do {					\
-	host_skip(test, fmt, ##__VA_ARGS__);				\
-	host_abort();							\
+	host_skip_case(test, fmt, ##__VA_ARGS__);				\
+	host_abort_case();							\
 } while (0)
 
 #define host_fail_at(test, fatal, text, fmt, ...) do {			\
@@ -108,7 +108,7 @@ static void __attribute__((constructor)) register_suites(void)		\
 		__FILE__, __LINE__, fatal, text				\
 	};								\
 									\
-	host_fail(test, &_loc, fmt, ##__VA_ARGS__);			\
+	host_fail_case(test, &_loc, fmt, ##__VA_ARGS__);			\
 } while (0)
 
 #define host_unary(test, fatal, cond, text, fmt, ...) do {		\
@@ -122,7 +122,7 @@ static void __attribute__((constructor)) register_suites(void)		\
 									\
 	if (_l op _r)							\
 		break;							\
-	host_values(#left, _l, #right, _r);				\
+	host_print_values(#left, _l, #right, _r);				\
 	host_fail_at(test, fatal, #left " " #op " " #right, fmt,	\
 		     ##__VA_ARGS__);					\
 } while (0)

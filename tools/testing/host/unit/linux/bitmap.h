@@ -7,7 +7,7 @@
 #define HOST_LONG_BITS		(8 * sizeof(long))
 #define DECLARE_BITMAP(name, n)	unsigned long name[((n) + HOST_LONG_BITS - 1) / HOST_LONG_BITS]
 
-static inline bool host_bit(const unsigned long *map, unsigned long n)
+static inline bool host_test_bit(const unsigned long *map, unsigned long n)
 {
 	return map[n / HOST_LONG_BITS] >> n % HOST_LONG_BITS & 1;
 }
@@ -35,7 +35,7 @@ static inline unsigned long bitmap_find_next_zero_area(const unsigned long *map,
 	unsigned long in_row = 0;
 
 	for (; at < size; at++) {
-		in_row = host_bit(map, at) ? 0 : in_row + 1;
+		in_row = host_test_bit(map, at) ? 0 : in_row + 1;
 		if (in_row == n)
 			return at + 1 - n;
 	}

@@ -6,7 +6,7 @@
 
 /* Hash table without buckets: all entries are in one list, because there are few */
 
-static inline void host_hlist_add(struct hlist_node *n, struct hlist_node **first)
+static inline void host_hlist_add_head(struct hlist_node *n, struct hlist_node **first)
 {
 	n->next = *first;
 	n->here = first;
@@ -33,7 +33,7 @@ static inline void hash_del_rcu(struct hlist_node *n)
 #define DEFINE_HASHTABLE(name, bits)	struct hlist_node *name
 #define DECLARE_HASHTABLE(name, bits)	struct hlist_node *name
 #define hash_init(table)		((void)((table) = NULL))
-#define hash_add(table, node, key)	((void)(key), host_hlist_add(node, &(table)))
+#define hash_add(table, node, key)	((void)(key), host_hlist_add_head(node, &(table)))
 #define host_hlist_entry(n, type, member) \
 	((n) ? container_of(n, type, member) : NULL)
 #define hash_for_each_possible(table, at, member, key)			\

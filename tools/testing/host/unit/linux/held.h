@@ -15,17 +15,17 @@ extern _Thread_local int host_held, host_reads, host_bh_off;
  * A test may define this function, which returns true if interrupts count as
  * disabled
  */
-bool host_irqs_off(void) __attribute__((weak));
-#define irqs_disabled()		(host_irqs_off && host_irqs_off())
+bool host_are_irqs_off(void) __attribute__((weak));
+#define irqs_disabled()		(host_are_irqs_off && host_are_irqs_off())
 
-static inline void host_lock_taken(int *held)
+static inline void host_mark_lock_taken(int *held)
 {
 	WARN_ON(*held);
 	*held = 1;
 	host_held++;
 }
 
-static inline void host_lock_released(int *held)
+static inline void host_mark_lock_released(int *held)
 {
 	WARN_ON(!*held);
 	*held = 0;

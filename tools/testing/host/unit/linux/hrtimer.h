@@ -22,10 +22,10 @@ struct hrtimer {
 extern unsigned int hrtimer_resolution;
 
 /* Called when a timer is set up; defined by the test, which later fires the timer */
-void host_hrtimer(struct hrtimer *timer);
+void host_setup_hrtimer(struct hrtimer *timer);
 
 #define hrtimer_setup(t, f, clock, mode) \
-	((t)->fn = (f), (void)(clock), (void)(mode), host_hrtimer(t))
+	((t)->fn = (f), (void)(clock), (void)(mode), host_setup_hrtimer(t))
 #define hrtimer_start(t, time, mode) \
 	((t)->queued = true, (t)->started++, (t)->after = (time), (void)(mode))
 #define hrtimer_cancel(t)		((void)((t)->queued = false))

@@ -6,11 +6,11 @@
 
 #define in_hardirq()		0
 
-/* Work item for softirq context, as in compat/compat.h; the test defines host_raise() */
+/* Work item for softirq context, as in compat/compat.h; the test defines host_raise_softirq() */
 struct compat_bh { void (*run)(struct compat_bh *bh); };
-void host_raise(struct compat_bh *bh);
+void host_raise_softirq(struct compat_bh *bh);
 #define compat_bh_init(b, f)	((b)->run = (f))
-#define compat_bh_raise(b)	host_raise(b)
+#define compat_bh_raise(b)	host_raise_softirq(b)
 #define compat_bh_end(b)	((void)(b))
 
 #endif

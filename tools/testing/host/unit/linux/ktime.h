@@ -7,8 +7,8 @@
 #define NSEC_PER_MSEC	1000000L
 
 /* Current time in nanoseconds; defined by the test */
-u64 host_now(void);
-#define ktime_get_ns()	host_now()
+u64 host_get_time_ns(void);
+#define ktime_get_ns()	host_get_time_ns()
 #define ktime_to_ns(t)	(t)
 
 #endif

@@ -27,8 +27,8 @@ static inline bool list_empty(const struct list_head *l)
 	return l->next == l;
 }
 
-static inline void host_list_between(struct list_head *n, struct list_head *prev,
-				     struct list_head *next)
+static inline void host_list_insert_between(struct list_head *n, struct list_head *prev,
+					    struct list_head *next)
 {
 	n->prev = prev;
 	n->next = next;
@@ -45,12 +45,12 @@ static inline bool list_is_singular(const struct list_head *l)
 
 static inline void list_add(struct list_head *n, struct list_head *l)
 {
-	host_list_between(n, l, l->next);
+	host_list_insert_between(n, l, l->next);
 }
 
 static inline void list_add_tail(struct list_head *n, struct list_head *l)
 {
-	host_list_between(n, l->prev, l);
+	host_list_insert_between(n, l->prev, l);
 }
 
 static inline void list_del_init(struct list_head *n)

@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* No lockdep: host_lock_taken() warns if a lock is taken twice */
+/* No lockdep: host_mark_lock_taken() warns if a lock is taken twice */

@@ -60,9 +60,9 @@ static inline void addrconf_addr_eui48_base(u8 *eui, const u8 *mac)
 struct net_device *dev_get_by_index_rcu(struct net *net, int ifindex);
 
 /* Get the interface after @dev, or the first one if @dev is NULL; defined by the test */
-struct net_device *host_next_netdev(const struct net_device *dev);
+struct net_device *host_get_next_netdev(const struct net_device *dev);
 #define for_each_netdev_rcu(net, dev)	\
-	for (dev = host_next_netdev(NULL); dev; dev = host_next_netdev(dev))
+	for (dev = host_get_next_netdev(NULL); dev; dev = host_get_next_netdev(dev))
 
 #define NOTIFY_DONE	0
 

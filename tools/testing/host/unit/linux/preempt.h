@@ -6,8 +6,8 @@
  * Called with 1 when preemption is disabled, and with -1 when it is enabled;
  * defined by the test
  */
-void host_preempt_off(int by);
-#define preempt_disable()	host_preempt_off(1)
-#define preempt_enable()	host_preempt_off(-1)
+void host_change_preempt_count(int by);
+#define preempt_disable()	host_change_preempt_count(1)
+#define preempt_enable()	host_change_preempt_count(-1)
 
 #endif

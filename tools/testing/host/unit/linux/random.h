@@ -5,7 +5,7 @@
 #include <linux/types.h>
 
 /* Return a random number; defined by the test */
-u32 host_random(void);
-#define get_random_u32()	host_random()
+u32 host_get_random(void);
+#define get_random_u32()	host_get_random()
 
 #endif

@@ -54,19 +54,19 @@ static inline void rb_erase(struct rb_node *n, struct rb_root *root)
 }
 
 /* Descend to a node without children */
-static inline struct rb_node *host_rb_deepest(struct rb_node *n)
+static inline struct rb_node *host_rb_find_leaf(struct rb_node *n)
 {
 	while (n && (n->rb_left || n->rb_right))
 		n = n->rb_left ? n->rb_left : n->rb_right;
 	return n;
 }
 
-static inline struct rb_node *host_rb_after(const struct rb_node *n)
+static inline struct rb_node *host_rb_next_postorder(const struct rb_node *n)
 {
 	struct rb_node *up = n->up;
 
 	if (up && n == up->rb_left && up->rb_right)
-		return host_rb_deepest(up->rb_right);
+		return host_rb_find_leaf(up->rb_right);
 	return up;
 }
 
@@ -74,9 +74,9 @@ static inline struct rb_node *host_rb_after(const struct rb_node *n)
 	struct rb_node *_n = (n);					\
 	_n ? rb_entry(_n, type, member) : NULL; })
 #define rbtree_postorder_for_each_entry_safe(at, after, root, member)	\
-	for (at = host_rb_entry(host_rb_deepest((root)->rb_node),	\
+	for (at = host_rb_entry(host_rb_find_leaf((root)->rb_node),	\
 				typeof(*at), member);			\
-	     at && (after = host_rb_entry(host_rb_after(&at->member),	\
+	     at && (after = host_rb_entry(host_rb_next_postorder(&at->member),	\
 					  typeof(*at), member), true);	\
 	     at = after)
 

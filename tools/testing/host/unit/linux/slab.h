@@ -15,7 +15,7 @@ extern int host_allocations;	/* number of allocations that are not freed yet */
 extern bool host_alloc_fails;	/* true if all allocations fail */
 void *host_zalloc(size_t size);
 void *host_memdup(const void *p, size_t size);
-void *host_pages(size_t size);
+void *host_alloc_pages(size_t size);
 void host_free(const void *p);
 
 /* round sizes up to a multiple of 64, as a slab allocator may */

@@ -9,12 +9,12 @@
 /* The tests have one thread, in which a wait for a lock would never end: warn instead */
 static inline void host_lock(spinlock_t *l)
 {
-	host_lock_taken(&l->held);
+	host_mark_lock_taken(&l->held);
 }
 
 static inline void host_unlock(spinlock_t *l)
 {
-	host_lock_released(&l->held);
+	host_mark_lock_released(&l->held);
 }
 
 #define DEFINE_SPINLOCK(name)	spinlock_t name

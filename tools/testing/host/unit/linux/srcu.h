@@ -6,10 +6,10 @@
 
 /*
  * SRCU is a count of readers, which works with several threads.
- * synchronize_srcu() calls host_srcu_waits() while there are readers; the test
- * defines host_srcu_waits().
+ * synchronize_srcu() calls host_on_srcu_wait() while there are readers; the test
+ * defines host_on_srcu_wait().
  */
-void host_srcu_waits(void);
+void host_on_srcu_wait(void);
 #define DEFINE_STATIC_SRCU(name)	static int name
 #define srcu_read_lock(s)		\
 	((void)__atomic_fetch_add(s, 1, __ATOMIC_SEQ_CST), 0)
@@ -17,7 +17,7 @@ void host_srcu_waits(void);
 	((void)(reader), (void)__atomic_fetch_sub(s, 1, __ATOMIC_SEQ_CST))
 #define synchronize_srcu(s) do {					\
 	while (__atomic_load_n(s, __ATOMIC_SEQ_CST))			\
-		host_srcu_waits();					\
+		host_on_srcu_wait();					\
 } while (0)
 
 #endif

@@ -5,7 +5,7 @@
 #include <linux/slab.h>
 
 #define cpu_to_node(cpu)	((void)(cpu), 0)
-#define vmalloc_node(size, n)	((void)(n), host_pages(size))
+#define vmalloc_node(size, n)	((void)(n), host_alloc_pages(size))
 #define vfree(p)		host_free(p)
 
 #endif

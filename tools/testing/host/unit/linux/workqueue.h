@@ -26,10 +26,10 @@ struct delayed_work { struct work_struct work; struct timer_list timer; };
  * The test defines these functions, and calls the functions of the work items
  * itself
  */
-bool host_queue(struct work_struct *w);
-#define queue_work(q, w)		((void)(q), host_queue(w))
-void host_cancel(struct work_struct *w);
-#define cancel_work_sync(w)		host_cancel(w)
+bool host_queue_work(struct work_struct *w);
+#define queue_work(q, w)		((void)(q), host_queue_work(w))
+void host_cancel_work(struct work_struct *w);
+#define cancel_work_sync(w)		host_cancel_work(w)
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms);
 #define queue_delayed_work(q, d, j)	((void)(q), host_queue_delayed(d, j))
 void host_cancel_delayed(struct delayed_work *d);
@@ -39,12 +39,12 @@ void host_flush_delayed(struct delayed_work *d);
 #define flush_delayed_work(d)		host_flush_delayed(d)
 bool host_mod_delayed(struct delayed_work *d, unsigned long ms);
 #define mod_delayed_work(q, d, j)	((void)(q), host_mod_delayed(d, j))
-bool host_is_pending(const struct delayed_work *d);
-#define delayed_work_pending(d)		host_is_pending(d)
+bool host_is_work_pending(const struct delayed_work *d);
+#define delayed_work_pending(d)		host_is_work_pending(d)
 #define WQ_UNBOUND			1
 #define WQ_MEM_RECLAIM			2
-struct workqueue_struct *host_new_queue(void);
-#define alloc_workqueue(name, flags, n)	host_new_queue()
+struct workqueue_struct *host_alloc_workqueue(void);
+#define alloc_workqueue(name, flags, n)	host_alloc_workqueue()
 #define destroy_workqueue(q)		((void)(q))
 #define msecs_to_jiffies(ms)		(ms)
 #define jiffies_to_msecs(j)		(j)

@@ -33,7 +33,7 @@ static inline void *xa_load(const struct xarray *xa, unsigned long id)
 	return xa->slot[id].at;
 }
 
-static inline void *host_xa_put(struct xarray *xa, unsigned long id, void *at)
+static inline void *host_xa_store(struct xarray *xa, unsigned long id, void *at)
 {
 	void *before = xa->slot[id].at;
 
@@ -42,7 +42,7 @@ static inline void *host_xa_put(struct xarray *xa, unsigned long id, void *at)
 	return before;
 }
 
-static inline void *host_xa_marked(const struct xarray *xa, unsigned long *id)
+static inline void *host_xa_find_marked(const struct xarray *xa, unsigned long *id)
 {
 	for (; *id < sizeof(xa->slot) / sizeof(xa->slot[0]); (*id)++)
 		if (xa->slot[*id].marked)
@@ -52,7 +52,7 @@ static inline void *host_xa_marked(const struct xarray *xa, unsigned long *id)
 
 static inline void *xa_store(struct xarray *xa, unsigned long id, void *at, gfp_t gfp)
 {
-	return host_xa_put(xa, id, at);
+	return host_xa_store(xa, id, at);
 }
 
 static inline int xa_insert(struct xarray *xa, unsigned long id, void *at, gfp_t gfp)
@@ -63,7 +63,7 @@ static inline int xa_insert(struct xarray *xa, unsigned long id, void *at, gfp_t
 	return 0;
 }
 
-static inline void *host_xa_next(const struct xarray *xa, unsigned long *id)
+static inline void *host_xa_find_next(const struct xarray *xa, unsigned long *id)
 {
 	for (; *id < sizeof(xa->slot) / sizeof(xa->slot[0]); (*id)++)
 		if (xa->slot[*id].at)
@@ -72,7 +72,7 @@ static inline void *host_xa_next(const struct xarray *xa, unsigned long *id)
 }
 
 #define xa_for_each(xa, id, at_)					\
-	for (id = 0; (at_ = host_xa_next(xa, &(id))); (id)++)
+	for (id = 0; (at_ = host_xa_find_next(xa, &(id))); (id)++)
 
 static inline bool xa_is_value(const void *at)
 {
@@ -119,13 +119,13 @@ static inline int xa_alloc_cyclic(struct xarray *xa, u32 *id, void *at,
 }
 
 #define xa_find_after(xa, id, max, filter)				\
-	(++*(id), (void)(max), (void)(filter), host_xa_next(xa, id))
+	(++*(id), (void)(max), (void)(filter), host_xa_find_next(xa, id))
 
-#define xa_erase(xa, id)		host_xa_put(xa, id, NULL)
-#define __xa_erase(xa, id)		host_xa_put(xa, id, NULL)
+#define xa_erase(xa, id)		host_xa_store(xa, id, NULL)
+#define __xa_erase(xa, id)		host_xa_store(xa, id, NULL)
 #define xa_set_mark(xa, id, mark)	((void)((xa)->slot[id].marked = (mark)))
 #define xa_clear_mark(xa, id, mark)	((void)((xa)->slot[id].marked = !(mark)))
 #define xa_for_each_marked(xa, id, at_, mark)				\
-	for (id = 0; (at_ = host_xa_marked(xa, &(id))); (id)++)
+	for (id = 0; (at_ = host_xa_find_marked(xa, &(id))); (id)++)
 
 #endif

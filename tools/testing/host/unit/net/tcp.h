@@ -102,8 +102,8 @@ static inline void iov_iter_advance(struct iov_iter *i, u32 n)
 #define read_unlock_bh(l)		((void)(l))
 #define write_lock_bh(l)		((void)(l))
 #define write_unlock_bh(l)		((void)(l))
-#define bh_lock_sock(sk)		((void)(sk), host_socket_lock(1))
-#define bh_unlock_sock(sk)		((void)(sk), host_socket_lock(-1))
+#define bh_lock_sock(sk)		((void)(sk), host_change_socket_lock(1))
+#define bh_unlock_sock(sk)		((void)(sk), host_change_socket_lock(-1))
 #define sock_owned_by_user(sk)		((sk)->owned)
 #define lock_sock(sk)			((void)(sk))
 #define release_sock(sk)		((void)((sk)->owned = false))
@@ -121,7 +121,7 @@ static inline void iov_iter_advance(struct iov_iter *i, u32 n)
 #define sock_net(sk)	((void)(sk), &(struct { struct { int sysctl_tcp_rmem[3]; } ipv4; }) { \
 	.ipv4.sysctl_tcp_rmem = { 4096, 131072, 6291456 } })
 
-void host_socket_lock(int by);
+void host_change_socket_lock(int by);
 u32 tcp_inq(struct sock *sk);
 struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off);
 int tcp_full_space(const struct sock *sk);

@@ -6,102 +6,102 @@
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 . "$T_DIR/lib/consumer_files.sh"
 
-connect() {
+connect_client() {
 	DIR=$T_CASE/mnt
 	mkdir -p "$DIR"
-	t_port
-	T_TIME=1000 t_bg relay b env "RNIC_SW_LLP=${T_LLP:-tcp}" "$(t_prog p9relay)" "$B4" "$PORT" \
+	t_choose_port
+	T_TIME=1000 t_start relay b env "RNIC_SW_LLP=${T_LLP:-tcp}" "$(t_find_program p9relay)" "$B4" "$PORT" \
 		diod -f -r 0 -w 1 -n -c /dev/null -e "$SHARE" -L "$T_CASE/diod.log"
-	t_until "$T_TIME" is_listening
+	t_wait_until "$T_TIME" is_server_listening
 	mount -i -t 9p "$B4" "$DIR" -o "trans=rdma,port=$PORT,version=9p2000.L,msize=65536,aname=$SHARE,uname=root,access=user"
 	t_defer umount -qfl "$DIR"
 	grep " $DIR 9p" /proc/mounts
 }
 
-is_listening() {
-	t_alive relay || { t_show relay; t_fail "the relay has exited"; }
+is_server_listening() {
+	t_is_alive relay || { t_print_log relay; t_fail "the relay has exited"; }
 	rdma resource show cm_id link iw0 | grep -q LISTEN
 }
 
-set_up() {
+set_up_consumer() {
 	mount_share /srv/rnic_sw 96
-	connect
+	connect_client
 }
 
-tear_down() {
+tear_down_consumer() {
 	umount "$DIR"
-	t_until "$T_TIME" t_ended relay
+	t_wait_until "$T_TIME" t_has_ended relay
 	t_kill relay
 	umount "$SHARE"
 }
 
 # Print the bytes transferred, estimated from the number of received Sends
-print_file_bytes() { echo $(($(t_counter iw0 rx_sends) * 10000)); }
+print_file_bytes() { echo $(($(t_print_counter iw0 rx_sends) * 10000)); }
 
-test_fsx() {
-	need_fsx
+fsx_finds_no_difference() {
+	skip_without_fsx
 	set_up_device
-	set_up
+	set_up_consumer
 	# run fsx without mmap(), because the client cannot map files without a cache
 	run_fsx -R -W
-	tear_down
+	tear_down_consumer
 	check_nothing_left
 }
 
-test_data_kept() {
+written_data_is_kept() {
 	set_up_device
-	set_up
+	set_up_consumer
 	check_files
-	tear_down
+	tear_down_consumer
 	check_nothing_left
 }
 
-test_link_down() {
+files_survive_link_down() {
 	[ "$T_RDMA" = rnic_sw ] || t_skip "$T_RDMA has no counter of received segments"
 	set_up_device
-	set_up
+	set_up_consumer
 	start_files_load
-	interrupt_link
+	set_link_down_briefly
 	wait_files_progress
 	stop_load
-	tear_down
+	tear_down_consumer
 	check_nothing_left
 }
 
 # The kernel's client does not reconnect, and holds a reference on the device until the file system
 # is unmounted. The client waits for outstanding requests until its process is killed. umount -f is
 # not used, because it sends a last request, which no server receives, and waits for the response.
-test_device_removal() {
+device_can_be_removed_in_use() {
 	set_up_device
-	set_up
+	set_up_consumer
 	t_note_connects iw0 ''
-	t_bg deletion b rdma link del iw0
-	t_until "$T_TIME" t_ended relay
+	t_start deletion b rdma link del iw0
+	t_wait_until "$T_TIME" t_has_ended relay
 	umount -l "$DIR"
 	t_wait deletion "$T_TIME"
 	umount "$SHARE"
 	create_device
 	t_kill relay
-	set_up
+	set_up_consumer
 	check_files
-	tear_down
+	tear_down_consumer
 	check_nothing_left
 }
 
-test_module_unload() {
+modules_can_be_unloaded() {
 	set_up_device
-	set_up
-	tear_down
+	set_up_consumer
+	tear_down_consumer
 	modprobe -r 9pnet_rdma
 	modprobe 9pnet_rdma
 }
 
-needs_modules 9p 9pnet_rdma
-needs_programs fio diod
-t_prog p9relay >/dev/null || t_skip_all "program p9relay is not built (make)"
-t_case "9P: files are read back as written" "" test_data_kept
-t_case "9P: fsx" "" test_fsx
-t_case "9P: the link goes down and up under load" "" test_link_down
-t_case "9P: the device is deleted and the file system unmounted" "" test_device_removal
-t_case "9P: the transport module is unloaded" "" test_module_unload
-t_end
+skip_without_modules 9p 9pnet_rdma
+skip_without_programs fio diod
+t_find_program p9relay >/dev/null || t_skip_all "program p9relay is not built (make)"
+t_case "9P: files are read back as written" "" written_data_is_kept
+t_case "9P: fsx" "" fsx_finds_no_difference
+t_case "9P: the link goes down and up under load" "" files_survive_link_down
+t_case "9P: the device is deleted and the file system unmounted" "" device_can_be_removed_in_use
+t_case "9P: the transport module is unloaded" "" modules_can_be_unloaded
+t_print_summary

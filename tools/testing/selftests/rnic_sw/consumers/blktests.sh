@@ -36,7 +36,7 @@ use_sctp() {
 
 # Provide files where the tests look for them: modules in a directory that is no link, because
 # they use find, and the kernel's configuration in /boot
-provide_kernel_files() {
+create_kernel_file_links() {
 	local dir kernel
 	dir=/lib/modules/$(uname -r)/kernel
 	kernel=$(readlink -f "$dir")
@@ -58,7 +58,7 @@ start_udev() {
 }
 
 # Provide multipathd's plugins in /lib/multipath, from which multipathd loads them
-provide_multipath_files() {
+link_multipath_plugins() {
 	[ -e /lib/multipath ] || [ ! -e "${T_UNPACKED:-}/lib/multipath" ] ||
 		ln -s "$T_UNPACKED/lib/multipath" /lib/multipath
 }
@@ -76,7 +76,7 @@ print_failed_output() {
 run_blktest() {
 	[[ $1 != rnbd/* || ${T_LLP:-} == sctp ]] ||
 		t_skip "RTRS connects the same two ports several times, which TCP does not allow"
-	one_interface
+	create_one_interface
 	cd "$T_BLKTESTS" || t_fail "cannot change to $T_BLKTESTS"
 	rm -rf "$RESULTS"
 	t_defer rm -rf "$RESULTS"
@@ -94,13 +94,13 @@ print_test_name() {
 }
 
 [ -x "${T_BLKTESTS:-}/check" ] || t_skip_all "blktests is not built (scripts/blktests)"
-needs_programs fio nvme multipathd sg_reset mkfs.xfs
+skip_without_programs fio nvme multipathd sg_reset mkfs.xfs
 # configfs may be a module, which then has to be loaded and mounted
-needs_modules configfs
+skip_without_modules configfs
 write_module_options
 use_sctp
-provide_kernel_files
-provide_multipath_files
+create_kernel_file_links
+link_multipath_plugins
 start_udev
 modprobe -r rnic_sw
 for test in $(cd "$T_BLKTESTS/tests" && ls -d {nvme,srp,rnbd}/[0-9][0-9][0-9]); do
@@ -109,4 +109,4 @@ done
 # Record the number of connections from SCTP's statistics; none used TCP, because the devices listen
 # on SCTP only
 awk '$1 == "SctpActiveEstabs" { print $2, $2 }' /proc/net/sctp/snmp >"$T_LOG/$T_SCRIPT/connects" 2>/dev/null
-t_end
+t_print_summary

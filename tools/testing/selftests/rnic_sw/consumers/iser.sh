@@ -63,8 +63,8 @@ write_initiator_files() {
 start_initiator() {
 	[ -z "${t_pids[iscsid]:-}" ] || return 0
 	write_initiator_files
-	T_TIME=1000 t_bg iscsid a iscsid -f
-	t_until "$T_TIME" run_iscsiadm -m session -P 0 || t_fail "iscsid does not respond"
+	T_TIME=1000 t_start iscsid a iscsid -f
+	t_wait_until "$T_TIME" run_iscsiadm -m session -P 0 || t_fail "iscsid does not respond"
 }
 
 # Run iscsiadm. It exits with status 21 if there is no session, which is no error.
@@ -74,37 +74,37 @@ run_iscsiadm() {
 	[ $status -eq 0 ] || [ $status -eq 21 ]
 }
 
-connect() {
+connect_client() {
 	run_iscsiadm -m node -o new -T $IQN -p "$B4:3260,1" -I iser
 	run_iscsiadm -m node -T $IQN -p "$B4:3260" --login
-	t_defer disconnect
+	t_defer disconnect_client
 	lio_wait_disk
 }
 
-disconnect() {
+disconnect_client() {
 	run_iscsiadm -m node -T $IQN -p "$B4:3260" --logout
 	run_iscsiadm -m node -T $IQN -p "$B4:3260" -o delete
 } >>"$T_CASE/logout" 2>&1
 
 count_sessions() { ls /sys/class/iscsi_session 2>/dev/null | wc -l; }
-is_session_state() { [ "$(cat /sys/class/iscsi_session/*/state)" = "$1" ]; }
+is_session_in_state() { [ "$(cat /sys/class/iscsi_session/*/state)" = "$1" ]; }
 
 restart_target() {
 	echo 0 >$TPG/enable
-	t_until "$T_TIME" is_session_state FAILED
+	t_wait_until "$T_TIME" is_session_in_state FAILED
 	echo 1 >$TPG/enable
-	t_until "$T_TIME" is_session_state LOGGED_IN
+	t_wait_until "$T_TIME" is_session_in_state LOGGED_IN
 }
 
-reconnects_often() {
+client_can_reconnect_often() {
 	lio_reconnect_often
 	[ "$(count_sessions)" -eq 0 ]
 }
 
-test_module_unload() {
+modules_can_be_unloaded() {
 	set_up_device
-	set_up
-	tear_down
+	set_up_consumer
+	tear_down_consumer
 	t_kill iscsid
 	rmdir $ISCSI
 	modprobe -r ib_iser ib_isert
@@ -121,17 +121,17 @@ port_conflict_with_tcp_is_detected() {
 	t_defer stop_target
 	ln -s "$LIO_DISK" "$(mkdir $TPG/lun/lun_0; echo $TPG/lun/lun_0)/rnic_sw"
 	mkdir "$TPG/np/$B4:3260"
-	t_refused sh -c "echo 1 >'$TPG/np/$B4:3260/iser'"
+	t_check_fails sh -c "echo 1 >'$TPG/np/$B4:3260/iser'"
 	stop_target
 	lio_remove_disk
 	check_nothing_left
 }
 
-needs_modules sd_mod target_core_mod target_core_file iscsi_target_mod ib_isert ib_iser
-needs_programs fio iscsid iscsiadm
+skip_without_modules sd_mod target_core_mod target_core_file iscsi_target_mod ib_isert ib_iser
+skip_without_programs fio iscsid iscsiadm
 define_disk_cases iSER
-t_case "iSER: the target is disabled and enabled under load" "" disk_under_load restart_target
-t_case "iSER: connect and disconnect five times" "" reconnects_often
+t_case "iSER: the target is disabled and enabled under load" "" load_survives_command restart_target
+t_case "iSER: connect and disconnect five times" "" client_can_reconnect_often
 t_case "iSER: refused in the network namespace of the target's TCP portal" "" port_conflict_with_tcp_is_detected
-t_case "iSER: initiator and target modules are unloaded" "" test_module_unload
-t_end
+t_case "iSER: initiator and target modules are unloaded" "" modules_can_be_unloaded
+t_print_summary

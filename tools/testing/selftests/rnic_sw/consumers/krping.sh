@@ -11,7 +11,7 @@ KRPING=/proc/krping
 # finished.
 run_krping() { timeout -k 5 "$T_TIME" sh -c "echo '$1' >$KRPING"; }
 
-is_listening() { rdma resource show cm_id link iw0 | grep -q 'state LISTEN'; }
+is_server_listening() { rdma resource show cm_id link iw0 | grep -q 'state LISTEN'; }
 
 # count_log_lines WORDS: count the lines with WORDS in the kernel log, to which krping writes all
 # its output
@@ -21,12 +21,12 @@ count_log_lines() { dmesg | grep -cF "krping: $1" || true; }
 run_both_ends() {
 	local rounds wrong options server
 	set_up_device
-	t_port
+	t_choose_port
 	rounds=$(count_log_lines "ping data") wrong=$(count_log_lines "data mismatch")
 	options="addr=$B4,port=$PORT,validate,verbose,count=$1,$2"
 	run_krping "server,$options" >"$T_CASE/server.log" 2>&1 &
 	server=$!
-	t_until "$T_TIME" is_listening || t_fail "the server does not listen"
+	t_wait_until "$T_TIME" is_server_listening || t_fail "the server does not listen"
 	run_krping "client,$options" || echo "the client's status is $?"
 	wait "$server" || echo "the server's status is $?"
 	dmesg | grep krping: | tail -n 20
@@ -46,4 +46,4 @@ t_case "krping: 64 KiB" "" run_both_ends 20 size=65536
 t_case "krping: Reads with Invalidate" "" run_both_ends 100 size=4096,read_inv,local_dma_lkey
 t_case "krping: the server invalidates the client's MR" "" run_both_ends 100 size=4096,server_inv
 t_case "krping: the local DMA key" "" run_both_ends 100 size=4096,local_dma_lkey
-t_end
+t_print_summary

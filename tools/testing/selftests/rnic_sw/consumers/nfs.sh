@@ -15,10 +15,10 @@ start_daemons() {
 	: >>/var/lib/nfs/rmtab
 	grep -q '^_rpc:' /etc/passwd ||
 		echo '_rpc:x:499:65534::/run/rpcbind:/usr/sbin/nologin' >>/etc/passwd
-	T_TIME=1000 t_bg rpcbind b rpcbind -f -w
-	t_until 30 rpcinfo -p 127.0.0.1
-	T_TIME=1000 t_bg mountd b rpc.mountd -F -p 20048
-	t_until 30 is_mountd_registered
+	T_TIME=1000 t_start rpcbind b rpcbind -f -w
+	t_wait_until 30 rpcinfo -p 127.0.0.1
+	T_TIME=1000 t_start mountd b rpc.mountd -F -p 20048
+	t_wait_until 30 is_mountd_registered
 }
 
 # nfsdcld keeps the records of NFS 4 clients across restarts of the server
@@ -26,7 +26,7 @@ start_nfsdcld() {
 	mountpoint -q /var/lib/nfs/rpc_pipefs ||
 		mount -t rpc_pipefs sunrpc /var/lib/nfs/rpc_pipefs
 	mkdir "$T_CASE/cld"
-	T_TIME=1000 t_bg cld b nfsdcld -F -s "$T_CASE/cld"
+	T_TIME=1000 t_start cld b nfsdcld -F -s "$T_CASE/cld"
 }
 
 is_mountd_registered() { rpcinfo -p 127.0.0.1 | grep -q mountd; }
@@ -60,7 +60,7 @@ stop_server() {
 	[ ! -e /sys/class/net/t0 ] || set_link_up
 }
 
-connect() {
+connect_client() {
 	DIR=$T_CASE/mnt
 	mkdir -p "$DIR"
 	mount.nfs "$B4:$exported" "$DIR" -o "vers=$VERS,rdma,port=20049,hard,nolock,${VERS_3:+mountproto=tcp,mountport=20048,}timeo=50"
@@ -69,9 +69,9 @@ connect() {
 	grep -q 'proto=rdma' "$T_CASE/mounted"
 }
 
-# has_version VERSION: check whether the server supports VERSION. +4 in the file includes 4.0,
+# has_nfs_version VERSION: check whether the server supports VERSION. +4 in the file includes 4.0,
 # unless -4.0 is listed.
-has_version() {
+has_nfs_version() {
 	local versions=/proc/fs/nfsd/versions
 	case $1 in
 	4.0) grep -qw +4 $versions && ! grep -qwe -4.0 $versions ;;
@@ -79,29 +79,29 @@ has_version() {
 	esac
 }
 
-# need_version VERSION: skip the case unless server and client support VERSION
-need_version() {
+# skip_without_nfs_version VERSION: skip the case unless server and client support VERSION
+skip_without_nfs_version() {
 	VERS=$1 VERS_3=
 	[ "$1" != 3 ] || VERS_3=1
-	has_version "$1" || t_skip "the server has no NFS $1"
+	has_nfs_version "$1" || t_skip "the server has no NFS $1"
 	modprobe -q nfsv${1%.*} || t_skip "the client has no NFS $1"
 }
 
-set_up() {
+set_up_consumer() {
 	start_daemons
-	need_version "$1"
+	skip_without_nfs_version "$1"
 	[ "$1" = 3 ] || start_nfsdcld
 	export_share
 	start_server
-	connect
+	connect_client
 }
 
-tear_down() {
+tear_down_consumer() {
 	umount "$DIR"
 	stop_server
 	exportfs -au
 	# wait, because the server closes its files a moment after exportfs
-	t_until 30 umount "$SHARE"
+	t_wait_until 30 umount "$SHARE"
 	t_kill cld
 	t_kill mountd
 	t_kill rpcbind
@@ -113,34 +113,34 @@ print_file_bytes() {
 		/proc/self/mountstats
 }
 
-test_fsx() {
-	need_fsx
+fsx_finds_no_difference() {
+	skip_without_fsx
 	set_up_device
-	set_up "$1"
+	set_up_consumer "$1"
 	run_fsx
-	tear_down
+	tear_down_consumer
 	check_nothing_left
 }
 
-test_data_kept() {
+written_data_is_kept() {
 	set_up_device
-	set_up "$1"
+	set_up_consumer "$1"
 	check_files
-	tear_down
+	tear_down_consumer
 	check_nothing_left
 }
 
-# test_disturbance VERSION HOW ARGS...: disturb the transport of a hard mount. Requests must be
-# delayed only, and none may fail.
-test_disturbance() {
+# load_survives_disturbance VERSION HOW ARGS...: disturb the transport of a hard mount. Requests
+# must be delayed only, and none may fail.
+load_survives_disturbance() {
 	set_up_device
-	set_up "$1"
+	set_up_consumer "$1"
 	start_files_load
 	"${@:2}"
 	wait_files_progress
 	stop_load
 	check_files
-	tear_down
+	tear_down_consumer
 	check_nothing_left
 }
 
@@ -150,17 +150,17 @@ restart_server() {
 	start_server
 }
 
-# recreate_device HOW: remove the device and create it again. The client must reconnect, and
-# the server must listen on the new device.
-recreate_device() {
+# remove_and_create_device HOW: remove the device and create it again. The client must reconnect,
+# and the server must listen on the new device.
+remove_and_create_device() {
 	remove_device "$1"
 	create_device
 }
 
-test_module_unload() {
+modules_can_be_unloaded() {
 	set_up_device
-	set_up 3
-	tear_down
+	set_up_consumer 3
+	tear_down_consumer
 	umount /proc/fs/nfsd
 	[ ! -d /sys/module/nfsv4 ] || modprobe -r nfsv4
 	modprobe -r nfsv3 nfs rpcrdma nfsd
@@ -168,18 +168,18 @@ test_module_unload() {
 	modprobe -a nfsd rpcrdma nfs
 }
 
-needs_modules nfsd rpcrdma nfs
-needs_programs fio mount.nfs exportfs rpc.mountd rpcbind rpcinfo
+skip_without_modules nfsd rpcrdma nfs
+skip_without_programs fio mount.nfs exportfs rpc.mountd rpcbind rpcinfo
 for version in 3 4.0 4.1 4.2; do
-	t_case "NFS $version: files are read back as written" "DDP-126" test_data_kept $version
-	t_case "NFS $version: random operations (fsx)" "" test_fsx $version
+	t_case "NFS $version: files are read back as written" "DDP-126" written_data_is_kept $version
+	t_case "NFS $version: random operations (fsx)" "" fsx_finds_no_difference $version
 done
 for version in 3 4.2; do
-	t_case "NFS $version: the link goes down and up under load" "" test_disturbance $version interrupt_link
-	t_case "NFS $version: the server is restarted under load" "" test_disturbance $version restart_server
-	t_case "NFS $version: the device is deleted and added under load" "" test_disturbance $version recreate_device device
-	t_case "NFS $version: the interface is deleted and added under load" "" test_disturbance $version recreate_device interface
-	t_case "NFS $version: the module is unloaded and loaded under load" "" test_disturbance $version recreate_device module
+	t_case "NFS $version: the link goes down and up under load" "" load_survives_disturbance $version set_link_down_briefly
+	t_case "NFS $version: the server is restarted under load" "" load_survives_disturbance $version restart_server
+	t_case "NFS $version: the device is deleted and added under load" "" load_survives_disturbance $version remove_and_create_device device
+	t_case "NFS $version: the interface is deleted and added under load" "" load_survives_disturbance $version remove_and_create_device interface
+	t_case "NFS $version: the module is unloaded and loaded under load" "" load_survives_disturbance $version remove_and_create_device module
 done
-t_case "NFS: client and server modules are unloaded" "" test_module_unload
-t_end
+t_case "NFS: client and server modules are unloaded" "" modules_can_be_unloaded
+t_print_summary

@@ -35,81 +35,81 @@ stop_target() {
 	rmdir $SUB/namespaces/1 $SUB
 }
 
-print_controller() {
+print_nvme_controller() {
 	local nqn
 	nqn=$(grep -ls "^$NQN\$" /sys/class/nvme/nvme*/subsysnqn | head -n 1)
 	[ -n "$nqn" ] && echo "${nqn%/subsysnqn}"
 }
 
-has_no_controller() { ! print_controller; }
+has_no_controller() { ! print_nvme_controller; }
 
 has_disk() {
 	local names
-	names=$(ls -d "$(print_controller)"/nvme*n1 2>/dev/null) || return
+	names=$(ls -d "$(print_nvme_controller)"/nvme*n1 2>/dev/null) || return
 	# with multipath the name in sysfs includes the controller's number, but the name in /dev
 	# does not
 	DISK=/dev/$(basename "$names" | sed 's/c[0-9]*n/n/')
 	[ -b "$DISK" ]
 }
 
-connect() {
+connect_client() {
 	echo "transport=rdma,traddr=$B4,trsvcid=4420,nqn=$NQN,nr_io_queues=4,keep_alive_tmo=5,reconnect_delay=1,ctrl_loss_tmo=120" \
 		>/dev/nvme-fabrics
-	t_defer disconnect
-	t_until "$T_TIME" has_disk || t_fail "the block device has not appeared"
+	t_defer disconnect_client
+	t_wait_until "$T_TIME" has_disk || t_fail "the block device has not appeared"
 }
 
-disconnect() {
+disconnect_client() {
 	local c
-	c=$(print_controller) || return 0
+	c=$(print_nvme_controller) || return 0
 	timeout "$T_TIME" sh -c "echo 1 >$c/delete_controller" || true
-	t_until "$T_TIME" has_no_controller
+	t_wait_until "$T_TIME" has_no_controller
 }
 
-set_up() {
+set_up_consumer() {
 	create_loop_device 16
 	start_target
-	connect
+	connect_client
 }
 
-tear_down() {
-	disconnect
+tear_down_consumer() {
+	disconnect_client
 	stop_target
 	losetup -d "$LOOP"
-	t_until "$T_TIME" is_loop_free
+	t_wait_until "$T_TIME" is_loop_free
 }
 
 is_loop_free() { ! losetup "$LOOP" >/dev/null 2>&1; }
 
-is_live() { [ "$(cat "$(print_controller)/state")" = live ]; }
-is_not_live() { ! is_live; }
+is_controller_live() { [ "$(cat "$(print_nvme_controller)/state")" = live ]; }
+is_controller_not_live() { ! is_controller_live; }
 
-each_queue_has_qps() {
+each_nvme_queue_has_its_qps() {
 	set_up_device
-	set_up
+	set_up_consumer
 	# there are four I/O queues and the admin queue, and each has a QP at both ends
 	t_check "there is a QP for each queue at both ends" \
 		test "$(rdma resource show qp link iw0 | wc -l)" -ge 6
 	check_disk_data
-	tear_down
+	tear_down_consumer
 	check_backing_file
 	check_nothing_left
 }
 
-test_resets() {
+load_survives_resets() {
 	local i
 	for ((i = 0; i < 3; i++)); do
-		echo 1 >"$(print_controller)/reset_controller"
-		t_until "$T_TIME" is_live
+		echo 1 >"$(print_nvme_controller)/reset_controller"
+		t_wait_until "$T_TIME" is_controller_live
 		wait_load_progress
 	done
 }
 
-interrupt_target() {
+disable_target_briefly() {
 	disable_port
-	t_until "$T_TIME" is_not_live
+	t_wait_until "$T_TIME" is_controller_not_live
 	enable_port
-	t_until "$T_TIME" is_live
+	t_wait_until "$T_TIME" is_controller_live
 }
 
 count_recoveries() { dmesg | grep -c "starting error recovery" || true; }
@@ -119,41 +119,42 @@ count_recoveries() { dmesg | grep -c "starting error recovery" || true; }
 removal_shuts_down_in_order() {
 	local before
 	set_up_device
-	set_up
+	set_up_consumer
 	start_load
 	before=$(count_recoveries)
 	remove_device module
 	t_check "no connection breaks before the host has shut down" [ "$(count_recoveries)" -eq "$before" ]
 	wait_until_load_fails
-	tear_down
+	tear_down_consumer
 	create_device
 	check_nothing_left
 }
 
 # If the target's port has no listener, the errno must not mean "refused by remote application",
 # because there is no application
-connect_without_listener() {
+connect_without_listener_is_reset() {
 	set_up_device
-	fails_with_log "Connect rejected: status -104 (reset by remote host)" \
+	check_fails_with_log "Connect rejected: status -104 (reset by remote host)" \
 		sh -c "echo transport=rdma,traddr=$B4,trsvcid=4420,nqn=$NQN >/dev/nvme-fabrics"
 	check_nothing_left
 }
 
-test_module_unload() {
+modules_can_be_unloaded() {
 	set_up_device
-	set_up
-	tear_down
+	set_up_consumer
+	tear_down_consumer
 	modprobe -r nvme-rdma nvmet-rdma
 	modprobe -a nvme-rdma nvmet-rdma
 }
 
-needs_modules nvmet-rdma nvme-rdma
-needs_programs fio
+skip_without_modules nvmet-rdma nvme-rdma
+skip_without_programs fio
 define_disk_cases NVMe
-t_case "NVMe: four I/O queues" "" each_queue_has_qps
-t_case "NVMe: the controller is reset under load" "" disk_under_load test_resets
-t_case "NVMe: the target is disabled and enabled under load" "" disk_under_load interrupt_target
+t_case "NVMe: four I/O queues" "" each_nvme_queue_has_its_qps
+t_case "NVMe: the controller is reset under load" "" load_survives_command load_survives_resets
+t_case "NVMe: the target is disabled and enabled under load" "" load_survives_command \
+	disable_target_briefly
 t_case "NVMe: module unload shuts the host down in order" "" removal_shuts_down_in_order
-t_case "NVMe: no listener" "" connect_without_listener
-t_case "NVMe: host and target modules are unloaded" "" test_module_unload
-t_end
+t_case "NVMe: no listener" "" connect_without_listener_is_reset
+t_case "NVMe: host and target modules are unloaded" "" modules_can_be_unloaded
+t_print_summary

@@ -29,14 +29,14 @@ rds_refuses_device() {
 
 # If RDS listens on this device, a connection to its port must be rejected. RDS listens on all
 # devices.
-rds_port_rejects() {
+rds_port_rejects_connection() {
 	set_up_device
-	t_until "$T_TIME" t_has_listener b 18634 || t_skip "RDS does not listen on this device"
+	t_wait_until "$T_TIME" t_has_listener b 18634 || t_skip "RDS does not listen on this device"
 	! timeout "$T_TIME" rping -c -a "$B4" -p 18634 -C 1
 	check_nothing_left
 }
 
-test_module_unload() {
+modules_can_be_unloaded() {
 	set_up_device
 	modprobe -r rds_rdma
 	modprobe rds_rdma
@@ -44,8 +44,8 @@ test_module_unload() {
 }
 
 [ -z "${T_LLP:-}" ] || t_skip_all "RDS accepts no iWARP device, whatever its LLP"
-needs_modules rds rds_rdma
+skip_without_modules rds rds_rdma
 t_case "RDS: iWARP devices are not used" "" rds_refuses_device
-t_case "RDS: a connection to its listener is rejected" "" rds_port_rejects
-t_case "RDS: the module is unloaded and loaded while the device exists" "" test_module_unload
-t_end
+t_case "RDS: a connection to its listener is rejected" "" rds_port_rejects_connection
+t_case "RDS: the module is unloaded and loaded while the device exists" "" modules_can_be_unloaded
+t_print_summary

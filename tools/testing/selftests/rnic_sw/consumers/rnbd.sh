@@ -18,7 +18,7 @@ find_mapped_disk() {
 
 map_device() { echo "sessname=rnic_sw path=ip:$B4,ip:$B4 device_path=${LOOP#/}" >$CTL/map_device; }
 
-set_up() {
+set_up_consumer() {
 	create_loop_device 16
 	load_server
 	if ! map_device; then
@@ -27,7 +27,7 @@ set_up() {
 		t_skip "RTRS connects the same two ports several times, which TCP does not allow"
 	fi
 	t_defer unmap_device
-	t_until "$T_TIME" find_mapped_disk || t_fail "the block device has not appeared"
+	t_wait_until "$T_TIME" find_mapped_disk || t_fail "the block device has not appeared"
 }
 
 load_server() {
@@ -43,25 +43,25 @@ unmap_device() {
 		echo force >"/sys/block/${DISK##*/}/rnbd/unmap_device"
 }
 
-tear_down() {
+tear_down_consumer() {
 	unmap_device
-	t_until "$T_TIME" test ! -e "/sys/block/${DISK##*/}"
-	t_until "$T_TIME" unload_server
+	t_wait_until "$T_TIME" test ! -e "/sys/block/${DISK##*/}"
+	t_wait_until "$T_TIME" unload_server
 	losetup -d "$LOOP"
 }
 
-test_module_unload() {
+modules_can_be_unloaded() {
 	set_up_device
 	load_server
-	t_until "$T_TIME" modprobe -r rnbd_client rtrs_client
+	t_wait_until "$T_TIME" modprobe -r rnbd_client rtrs_client
 	unload_server
 	modprobe rnbd_client
 	check_nothing_left
 }
 
-needs_modules rtrs_server rnbd_server rnbd_client
+skip_without_modules rtrs_server rnbd_server rnbd_client
 unload_server
-needs_programs fio
+skip_without_programs fio
 define_disk_cases RNBD
-t_case "RNBD: client and server modules are unloaded" "" test_module_unload
-t_end
+t_case "RNBD: client and server modules are unloaded" "" modules_can_be_unloaded
+t_print_summary

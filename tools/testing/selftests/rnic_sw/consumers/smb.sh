@@ -18,13 +18,13 @@ start_server() {
 	END
 	mkdir -p /run/lock /etc/ksmbd
 	ksmbd.adduser -a tester -p secret -i "$T_CASE/users" -c "$T_CASE/ksmbd.conf"
-	T_TIME=1000 t_bg mountd b ksmbd.mountd -n -c "$T_CASE/ksmbd.conf" -u "$T_CASE/users"
+	T_TIME=1000 t_start mountd b ksmbd.mountd -n -c "$T_CASE/ksmbd.conf" -u "$T_CASE/users"
 	t_defer stop_server
-	t_until "$T_TIME" is_listening || { t_show mountd; t_fail "the server does not listen"; }
+	t_wait_until "$T_TIME" is_server_listening || { t_print_log mountd; t_fail "the server does not listen"; }
 }
 
 # Check whether the server listens. Over TCP the listener is a TCP socket, which ss shows.
-is_listening() {
+is_server_listening() {
 	if [ "${T_LLP:-}" = sctp ]; then
 		awk '$6 == 5445' /proc/net/sctp/eps | grep -q .
 	else
@@ -35,12 +35,12 @@ is_listening() {
 stop_server() {
 	t_kill mountd
 	echo hard >/sys/class/ksmbd-control/kill_server || true
-	t_until "$T_TIME" is_stopped
+	t_wait_until "$T_TIME" is_server_stopped
 }
 
-is_stopped() { ! is_listening; }
+is_server_stopped() { ! is_server_listening; }
 
-connect() {
+connect_client() {
 	DIR=$T_CASE/mnt
 	mkdir -p "$DIR"
 	mount -i -t cifs "//$B4/share" "$DIR" \
@@ -50,13 +50,13 @@ connect() {
 	grep -q rdma "$T_CASE/mounted"
 }
 
-set_up() {
+set_up_consumer() {
 	mount_share /srv/rnic_sw 96
 	start_server
-	connect
+	connect_client
 }
 
-tear_down() {
+tear_down_consumer() {
 	umount "$DIR"
 	stop_server
 	umount "$SHARE"
@@ -64,67 +64,68 @@ tear_down() {
 
 print_file_bytes() { awk '/^Bytes read:/ { print $3 + $6; exit }' /proc/fs/cifs/Stats; }
 
-test_fsx() {
-	need_fsx
+fsx_finds_no_difference() {
+	skip_without_fsx
 	set_up_device
-	set_up
+	set_up_consumer
 	run_fsx
-	tear_down
+	tear_down_consumer
 	check_nothing_left
 }
 
-test_data_kept() {
+written_data_is_kept() {
 	set_up_device
-	set_up
+	set_up_consumer
 	check_files
-	tear_down
+	tear_down_consumer
 	check_nothing_left
 }
 
-test_disturbance() {
+load_survives_disturbance() {
 	set_up_device
-	set_up
+	set_up_consumer
 	start_files_load
 	"$@"
 	wait_files_progress
 	stop_load
 	check_files
-	tear_down
+	tear_down_consumer
 	check_nothing_left
 }
 
-# test_device_removal HOW: remove the device without load, because the kernel's client (Linux
-# 7.3) does not always survive a removal under load. The mount must work again afterwards.
-test_device_removal() {
+# device_can_be_removed_in_use HOW: remove the device without load, because the kernel's client
+# (Linux 7.3) does not always survive a removal under load. The mount must work again afterwards.
+device_can_be_removed_in_use() {
 	set_up_device
-	set_up
+	set_up_consumer
 	can_write_again
 	remove_device "$1"
 	create_device
-	t_until "$T_TIME" can_write_again
+	t_wait_until "$T_TIME" can_write_again
 	check_files
-	tear_down
+	tear_down_consumer
 	check_nothing_left
 }
 
 can_write_again() { echo yes >"$DIR/again" && rm "$DIR/again"; }
 
-test_module_unload() {
+modules_can_be_unloaded() {
 	set_up_device
-	set_up
-	tear_down
+	set_up_consumer
+	tear_down_consumer
 	# retry, because the client's thread exits a moment after the unmount
-	t_until "$T_TIME" modprobe -r cifs
+	t_wait_until "$T_TIME" modprobe -r cifs
 	modprobe -r ksmbd
 	modprobe -a ksmbd cifs
 }
 
-needs_modules ksmbd cifs
-needs_programs fio ksmbd.mountd ksmbd.adduser
-t_case "SMB Direct: files are read back as written" "DDP-126" test_data_kept
-t_case "SMB Direct: random operations (fsx)" "" test_fsx
-t_case "SMB Direct: the link goes down and up under load" "" test_disturbance interrupt_link
-t_case "SMB Direct: the device is deleted and added" "" test_device_removal device
-t_case "SMB Direct: the interface is deleted and added" "" test_device_removal interface
-t_case "SMB Direct: client and server modules are unloaded" "" test_module_unload
-t_end
+skip_without_modules ksmbd cifs
+skip_without_programs fio ksmbd.mountd ksmbd.adduser
+t_case "SMB Direct: files are read back as written" "DDP-126" written_data_is_kept
+t_case "SMB Direct: random operations (fsx)" "" fsx_finds_no_difference
+t_case "SMB Direct: the link goes down and up under load" "" load_survives_disturbance \
+	set_link_down_briefly
+t_case "SMB Direct: the device is deleted and added" "" device_can_be_removed_in_use device
+t_case "SMB Direct: the interface is deleted and added" "" device_can_be_removed_in_use interface
+t_case "SMB Direct: client and server modules are unloaded" "" modules_can_be_unloaded
+t_print_summary

@@ -22,7 +22,7 @@ start_target() {
 	local acl
 	mkdir -p $SRPT
 	set_target_names
-	t_port
+	t_choose_port
 	mkdir -p "$TPG"
 	t_defer stop_target
 	acl=$TPG/acls/$B4
@@ -45,19 +45,19 @@ stop_target() {
 
 print_rport() { ls -d /sys/class/srp_remote_ports/port-* 2>/dev/null | head -n 1; }
 
-connect() {
+connect_client() {
 	echo "id_ext=$GUID,ioc_guid=$GUID,dest=$B4:$PORT,queue_size=32,cmd_sg_entries=64" \
 		>/sys/class/infiniband_srp/srp-iw0-1/add_target
-	t_defer disconnect
+	t_defer disconnect_client
 	lio_wait_disk
 }
 
 # Disconnect, and wait until the remote port has disappeared from sysfs.
-disconnect() {
+disconnect_client() {
 	local port
 	port=$(print_rport)
 	[ -z "$port" ] || echo 1 >"$port/delete" 2>/dev/null || true
-	t_until "$T_TIME" is_rport_gone
+	t_wait_until "$T_TIME" is_rport_gone
 }
 
 is_rport_gone() { [ -z "$(print_rport)" ]; }
@@ -65,42 +65,42 @@ is_rport_gone() { [ -z "$(print_rport)" ]; }
 # The module ib_srp needs no set-up
 start_initiator() { :; }
 
-is_rport_state() { [ "$(cat "$(print_rport)/state")" = "$1" ]; }
+is_rport_in_state() { [ "$(cat "$(print_rport)/state")" = "$1" ]; }
 
 # Disable the target, which then disconnects and rejects new connections, and enable it again
 restart_target() {
 	echo 0 >"$TPG/enable"
-	t_until "$T_TIME" is_rport_state blocked
+	t_wait_until "$T_TIME" is_rport_in_state blocked
 	echo 1 >"$TPG/enable"
-	t_until "$T_TIME" is_rport_state running
+	t_wait_until "$T_TIME" is_rport_in_state running
 }
 
 # Without a listener the kernel must log the reason -ECONNRESET, in the format of ib_srp
-connect_without_listener() {
+connect_without_listener_is_reset() {
 	set_up_device
-	t_port
-	fails_with_log "REJ reason 0xffffff98" sh -c \
+	t_choose_port
+	check_fails_with_log "REJ reason 0xffffff98" sh -c \
 		"echo id_ext=1,ioc_guid=1,dest=$B4:$PORT >/sys/class/infiniband_srp/srp-iw0-1/add_target"
 	check_nothing_left
 }
 
-test_module_unload() {
+modules_can_be_unloaded() {
 	set_up_device
-	set_up
-	tear_down
+	set_up_consumer
+	tear_down_consumer
 	rmdir $SRPT
 	modprobe -r ib_srp ib_srpt
 	modprobe ib_srpt
 	modprobe ib_srp reconnect_delay=1 fast_io_fail_tmo=off dev_loss_tmo=60
 }
 
-needs_modules sd_mod target_core_mod target_core_file ib_srpt
-needs_programs fio
+skip_without_modules sd_mod target_core_mod target_core_file ib_srpt
+skip_without_programs fio
 modprobe ib_srp reconnect_delay=1 fast_io_fail_tmo=off dev_loss_tmo=60 ||
 	t_skip_all "this kernel has no module ib_srp"
 define_disk_cases SRP
-t_case "SRP: the target is disabled and enabled under load" "" disk_under_load restart_target
+t_case "SRP: the target is disabled and enabled under load" "" load_survives_command restart_target
 t_case "SRP: connect and disconnect five times" "" lio_reconnect_often
-t_case "SRP: no listener" "" connect_without_listener
-t_case "SRP: initiator and target modules are unloaded" "" test_module_unload
-t_end
+t_case "SRP: no listener" "" connect_without_listener_is_reset
+t_case "SRP: initiator and target modules are unloaded" "" modules_can_be_unloaded
+t_print_summary

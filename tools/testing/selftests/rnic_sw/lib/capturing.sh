@@ -3,8 +3,8 @@
 #
 # capturing.sh: packet captures of a host's traffic; sourced by lib.sh.
 #
-#   t_capture HOST FILE      starts tcpdump on HOST and waits until it captures
-#   t_capture_end HOST       waits until FILE has all packets sent so far, and stops tcpdump
+#   t_start_capture HOST FILE   starts tcpdump on HOST and waits until it captures
+#   t_end_capture HOST       waits until FILE has all packets sent so far, and stops tcpdump
 
 # shellcheck disable=SC2154	# lib.sh's: t_pids, t_hosts
 declare -A t_capture_file t_capture_dev
@@ -12,31 +12,31 @@ declare -A t_capture_file t_capture_dev
 readonly T_LAST_WORD='the capture ends here'
 
 # If there is one device, both ends are on one host and the traffic goes through lo.
-t_capture() {
+t_start_capture() {
 	local dev=lo
 	[ -z "${NS_A:-}" ] || { [ "$1" = a ] && dev=$A_IF || dev=$B_IF; }
 	t_capture_dev[$1]=$dev t_capture_file[$1]=$2
 	rm -f "$2" "$T_CASE/tcpdump-$1.log"
-	(on_exec "$1" tcpdump -i "$dev" -n -U -s 0 -B 16384 -Z root -w "$2") \
+	(t_exec_on_host "$1" tcpdump -i "$dev" -n -U -s 0 -B 16384 -Z root -w "$2") \
 		>"$T_CASE/tcpdump-$1.log" 2>&1 &
 	t_pids[tcpdump-$1]=$!
-	t_defer t_capture_end "$1"
-	t_until 60 grep -q 'listening on' "$T_CASE/tcpdump-$1.log"
+	t_defer t_end_capture "$1"
+	t_wait_until 60 grep -q 'listening on' "$T_CASE/tcpdump-$1.log"
 }
 
-t_capture_end() {
+t_end_capture() {
 	[ -n "${t_pids[tcpdump-$1]:-}" ] || return 0
-	t_capture_all_there "$1"
+	t_wait_capture_written "$1"
 	t_kill "tcpdump-$1" INT
 }
 
 # tcpdump gets packets from the kernel about a second late, and loses them if it exits before.
 # Therefore send a marker packet and wait until it is in the file.
-t_capture_all_there() {
+t_wait_capture_written() {
 	for _ in 1 2 3 4; do
 		# sending fails if the interface is down or was removed
 		t_send_capture_marker "$1" 2>/dev/null || break
-		! t_until 5 t_has_capture_marker "$1" || return 0
+		! t_wait_until 5 t_has_capture_marker "$1" || return 0
 	done
 	echo "the capture on host $1 may be incomplete at its end"
 	sleep 2
@@ -52,10 +52,10 @@ t_has_capture_marker() {
 	tail -c 65536 "${t_capture_file[$1]}" 2>/dev/null | grep -qF "$T_LAST_WORD"
 }
 
-t_capture_all() {
+t_capture_all_hosts() {
 	local host
 	[ "${T_CAPTURE:-}" = 1 ] && command -v tcpdump >/dev/null || return 0
 	for host in "${t_hosts[@]}"; do
-		t_capture "$host" "$T_CASE/$host.pcap"
+		t_start_capture "$host" "$T_CASE/$host.pcap"
 	done
 }

@@ -7,27 +7,27 @@
 
 check_files() {
 	create_random_data
-	copy "$T_CASE/data" "$DIR/big" 1M 8 conv=fsync
+	copy_blocks "$T_CASE/data" "$DIR/big" 1M 8 conv=fsync
 	cmp "$T_CASE/data" "$SHARE/big"
 	echo 3 >/proc/sys/vm/drop_caches
 	cmp "$T_CASE/data" "$DIR/big"
-	copy "$DIR/big" "$T_CASE/back" 3584 300 iflag=direct
+	copy_blocks "$DIR/big" "$T_CASE/back" 3584 300 iflag=direct
 	cmp -n 1075200 "$T_CASE/data" "$T_CASE/back"
-	fio_verify files "$DIR/fio" --size=8m --bsrange=4k-256k --iodepth=16
+	verify_with_fio files "$DIR/fio" --size=8m --bsrange=4k-256k --iodepth=16
 	rm "$DIR/fio" "$DIR/big"
 	check_tree "$DIR"
 }
 
 # fsx does random operations on one file with system calls, mmap and direct I/O, and compares each
 # result with a copy in memory. T_FSX=DIR: the directory of fsx, built by scripts/build-program.
-need_fsx() {
+skip_without_fsx() {
 	[ -n "${T_FSX:-}" ] || t_skip "T_FSX is not set (scripts/consumers builds fsx)"
 	[ -x "$T_FSX/fsx" ] || t_skip "no fsx in $T_FSX (scripts/build-program fsx)"
 }
 
 run_fsx() {
-	"$T_FSX/fsx" -q -N "$(t_iters 5000)" -S "${T_SEED:-1}" -P "$T_CASE" "$@" "$DIR/fsx"
-	"$T_FSX/fsx" -q -N "$(t_iters 1000)" -S "${T_SEED:-1}" -P "$T_CASE" -Z -R -W -r 4096 -w 4096 -t 4096 "$DIR/fsx"
+	"$T_FSX/fsx" -q -N "$(t_scale_rounds 5000)" -S "${T_SEED:-1}" -P "$T_CASE" "$@" "$DIR/fsx"
+	"$T_FSX/fsx" -q -N "$(t_scale_rounds 1000)" -S "${T_SEED:-1}" -P "$T_CASE" -Z -R -W -r 4096 -w 4096 -t 4096 "$DIR/fsx"
 	rm "$DIR/fsx"
 }
 
@@ -38,14 +38,14 @@ start_files_load() {
 }
 
 has_files_progressed() {
-	t_alive load || { t_show load; t_fail "fio has ended early"; }
+	t_is_alive load || { t_print_log load; t_fail "fio has ended early"; }
 	[ "$(print_file_bytes)" -gt "$1" ]
 }
 
 # Wait for progress. The limit is long, because a client without a server retries at growing
 # intervals.
 wait_files_progress() {
-	t_until $((3 * T_TIME)) has_files_progressed $(($(print_file_bytes) + 1000000)) ||
+	t_wait_until $((3 * T_TIME)) has_files_progressed $(($(print_file_bytes) + 1000000)) ||
 		t_fail "the load makes no progress"
 }
 

@@ -3,7 +3,7 @@
 #
 # consumer_lio.sh: a disk of the kernel's SCSI target (LIO) for consumers/srp.sh and
 # consumers/iser.sh; sourced after consumers.sh. The scripts define start_target,
-# stop_target, start_initiator, connect and disconnect.
+# stop_target, start_initiator, connect_client and disconnect_client.
 
 TARGET=/sys/kernel/config/target
 
@@ -29,21 +29,21 @@ lio_find_disk() {
 	[ -n "$vendor" ] && [ -b "$DISK" ]
 }
 
-lio_wait_disk() { t_until "$T_TIME" lio_find_disk || t_fail "the disk has not appeared"; }
+lio_wait_disk() { t_wait_until "$T_TIME" lio_find_disk || t_fail "the disk has not appeared"; }
 
 lio_is_disk_gone() { ! lio_find_disk; }
 
-lio_wait_no_disk() { t_until "$T_TIME" lio_is_disk_gone || t_fail "the disk has not been removed"; }
+lio_wait_no_disk() { t_wait_until "$T_TIME" lio_is_disk_gone || t_fail "the disk has not been removed"; }
 
-set_up() {
+set_up_consumer() {
 	lio_create_disk 16
 	start_target
 	start_initiator
-	connect
+	connect_client
 }
 
-tear_down() {
-	disconnect || true
+tear_down_consumer() {
+	disconnect_client || true
 	lio_wait_no_disk
 	stop_target
 	lio_remove_disk
@@ -57,9 +57,9 @@ lio_reconnect_often() {
 	start_target
 	start_initiator
 	for ((i = 0; i < 5; i++)); do
-		connect
-		copy "$DISK" /dev/null 64k 4 iflag=direct
-		disconnect
+		connect_client
+		copy_blocks "$DISK" /dev/null 64k 4 iflag=direct
+		disconnect_client
 		lio_wait_no_disk
 	done
 	stop_target

@@ -7,9 +7,9 @@
 # A case begins with `set_up_device`, which creates one device for both ends, and ends with
 # `check_nothing_left`, which checks that all objects are freed. A script that transfers data
 # defines two functions:
-#   set_up     starts the server and connects the client; sets DISK for a block device,
+#   set_up_consumer   starts the server and connects the client; sets DISK for a block device,
 #              DIR for a file system
-#   tear_down  undoes set_up(); must also work if the device has been removed
+#   tear_down_consumer  undoes set_up_consumer(); must also work if the device has been removed
 #
 # T_RDMA=siw: use siw's device, to distinguish faults of rnic_sw from those of a consumer.
 #
@@ -32,7 +32,7 @@ if [ -d "${T_UNPACKED:-}" ]; then
 	export LD_LIBRARY_PATH=${LD_LIBRARY_PATH%:}
 fi
 
-needs_modules() {
+skip_without_modules() {
 	local module
 	for module in "$@"; do
 		modprobe -q "$module" || t_skip_all "this kernel has no module $module"
@@ -41,7 +41,7 @@ needs_modules() {
 		mount -t configfs configfs /sys/kernel/config
 }
 
-needs_programs() {
+skip_without_programs() {
 	local program
 	for program in "$@"; do
 		command -v "$program" >/dev/null || t_skip_all "$program not found (scripts/unpacked)"
@@ -53,7 +53,7 @@ needs_programs() {
 # Load the module, which may be missing after a failed case that unloaded it, and set up the device
 set_up_device() {
 	modprobe "$T_RDMA"
-	one_device
+	create_one_device
 	set_llp
 	print_objects iw0 >"$T_CASE/before"
 }
@@ -63,8 +63,8 @@ set_up_device() {
 # it, too.
 set_llp() {
 	[ -n "${T_LLP:-}" ] || return 0
-	t_set iw0 listen both
-	t_set iw0 connect "$T_LLP"
+	t_change_setting iw0 listen both
+	t_change_setting iw0 connect "$T_LLP"
 }
 
 # print_objects DEV: print the number of PDs, QPs, MRs and SRQs. cm_ids are not counted, because
@@ -74,7 +74,7 @@ print_objects() { rdma resource show "$1" | grep -oE '(pd|qp|mr|srq) [0-9]+' | p
 has_objects_as_before() { [ "$(print_objects iw0)" = "$(cat "$T_CASE/before")" ]; }
 
 check_nothing_left() {
-	t_until "$T_TIME" has_objects_as_before ||
+	t_wait_until "$T_TIME" has_objects_as_before ||
 		t_fail "objects left on iw0: $(print_objects iw0); before the case: $(cat "$T_CASE/before")"
 }
 
@@ -88,7 +88,7 @@ remove_device() {
 	interface) timeout "$T_TIME" ip link del t0 ;;
 	module) timeout "$T_TIME" modprobe -r "$T_RDMA" ;;
 	esac || t_fail "cannot remove the $1"
-	t_until "$T_TIME" test ! -e /sys/class/infiniband/iw0
+	t_wait_until "$T_TIME" test ! -e /sys/class/infiniband/iw0
 	echo "gone within $((SECONDS - start)) s"
 	t_check "the device is removed within ${GONE_TIME:-20} s" \
 		[ $((SECONDS - start)) -le "${GONE_TIME:-20}" ]
@@ -104,7 +104,7 @@ create_device() {
 		ip addr add "$B6/64" dev t0 nodad
 		ip link set t0 up
 	fi
-	t_link iw0 t0
+	t_create_device iw0 t0
 	set_llp
 }
 
@@ -122,10 +122,10 @@ set_link_up() {
 }
 
 # Print the number of received segments, or nothing for other drivers, which lack that counter
-print_rx_segments() { [ "$T_RDMA" != rnic_sw ] || t_counter iw0 rx_segments; }
+print_rx_segments() { [ "$T_RDMA" != rnic_sw ] || t_print_counter iw0 rx_segments; }
 
 # Set the link down for long enough that segments are lost, and up again
-interrupt_link() {
+set_link_down_briefly() {
 	local before
 	set_link_down
 	t_pause 1
@@ -152,15 +152,15 @@ create_loop_device() {
 	t_defer losetup -d "$LOOP"
 }
 
-# copy FROM TO BLOCK-SIZE COUNT OPTIONS...: run dd
-copy() { dd if="$1" of="$2" bs="$3" count="$4" status=none "${@:5}"; }
+# copy_blocks FROM TO BLOCK-SIZE COUNT OPTIONS...: run dd
+copy_blocks() { dd if="$1" of="$2" bs="$3" count="$4" status=none "${@:5}"; }
 
 create_random_data() {
 	[ -e "$T_CASE/data" ] || head -c 8M /dev/urandom >"$T_CASE/data"
 }
 
-# fio_verify NAME FILE OPTIONS...: write data with fio, read it back and verify it
-fio_verify() {
+# verify_with_fio NAME FILE OPTIONS...: write data with fio, read it back and verify it
+verify_with_fio() {
 	fio --name="$1" --filename="$2" --direct=1 --ioengine=libaio --thread \
 		--rw=randwrite --verify=crc32c --verify_fatal=1 --verify_state_save=0 \
 		--group_reporting --output="$T_CASE/fio-$1.log" "${@:3}"
@@ -170,14 +170,14 @@ fio_verify() {
 # many sizes and queue depths
 check_disk_data() {
 	create_random_data
-	copy "$T_CASE/data" "$DISK" 1M 8 oflag=direct
-	copy "$DISK" "$T_CASE/back" 1M 8 iflag=direct
+	copy_blocks "$T_CASE/data" "$DISK" 1M 8 oflag=direct
+	copy_blocks "$DISK" "$T_CASE/back" 1M 8 iflag=direct
 	cmp "$T_CASE/data" "$T_CASE/back"
-	copy "$DISK" "$T_CASE/back" 3584 1000 iflag=direct
+	copy_blocks "$DISK" "$T_CASE/back" 3584 1000 iflag=direct
 	cmp -n 3584000 "$T_CASE/data" "$T_CASE/back"
-	fio_verify right "$DISK" --size=8m --bsrange=4k-256k --iodepth=32
-	copy "$T_CASE/data" "$DISK" 64k 128 oflag=direct
-	copy "$DISK" "$T_CASE/back" 64k 128 iflag=direct
+	verify_with_fio right "$DISK" --size=8m --bsrange=4k-256k --iodepth=32
+	copy_blocks "$T_CASE/data" "$DISK" 64k 128 oflag=direct
+	copy_blocks "$DISK" "$T_CASE/back" 64k 128 iflag=direct
 	cmp "$T_CASE/data" "$T_CASE/back"
 }
 
@@ -201,35 +201,35 @@ start_load() {
 
 # start_fio ARGS...: start fio. Its time limit is longer than any time for which a case waits.
 start_fio() {
-	T_TIME=$((10 * T_TIME)) t_bg load a fio --name=load --direct=1 --ioengine=psync \
+	T_TIME=$((10 * T_TIME)) t_start load a fio --name=load --direct=1 --ioengine=psync \
 		--thread --rw=randwrite --verify=crc32c --verify_fatal=1 \
 		--verify_state_save=0 --numjobs=8 --size=1m \
 		--bsrange=4k-128k --loops=100000 "$@"
 }
 
 has_load_progressed() {
-	t_alive load || { t_show load; t_fail "fio has ended early"; }
+	t_is_alive load || { t_print_log load; t_fail "fio has ended early"; }
 	[ "$(print_disk_requests)" -gt "$1" ]
 }
 
 wait_load_progress() {
-	t_until "$T_TIME" has_load_progressed $(($(print_disk_requests) + 40)) ||
+	t_wait_until "$T_TIME" has_load_progressed $(($(print_disk_requests) + 40)) ||
 		t_fail "the load makes no progress"
 }
 
 # Stop the load; no request may have failed or returned wrong data
 stop_load() {
 	t_signal load INT
-	t_until "$T_TIME" t_ended load || t_fail "fio does not end"
+	t_wait_until "$T_TIME" t_has_ended load || t_fail "fio does not end"
 	t_kill load
 	! grep -E 'verify|bad |error' "$T_CASE/load.log" || t_fail "fio reports errors"
 }
 
 # Wait until the load stops by itself; requests may fail, but must not return wrong data
 wait_until_load_fails() {
-	t_until "$T_TIME" t_ended load || {
+	t_wait_until "$T_TIME" t_has_ended load || {
 		t_signal load INT
-		t_until "$T_TIME" t_ended load || t_fail "requests neither fail nor complete"
+		t_wait_until "$T_TIME" t_has_ended load || t_fail "requests neither fail nor complete"
 	}
 	t_kill load
 	! grep -E 'verify:|bad (magic|header|data)' "$T_CASE/load.log" || t_fail "fio reports wrong data"
@@ -240,40 +240,40 @@ has_ext4() { modprobe -q ext4 || grep -qw ext4 /proc/filesystems; }
 # Count log messages about memory that could not be mapped: a consumer retries and only logs it
 count_mapping_failures() { dmesg | grep -ciE 'failed to map|unable to map' || true; }
 
-# fails_with_log WORDS COMMAND...: check that COMMAND fails and that the kernel logs WORDS
-fails_with_log() {
+# check_fails_with_log WORDS COMMAND...: check that COMMAND fails and that the kernel logs WORDS
+check_fails_with_log() {
 	local before
 	before=$(dmesg | grep -cF -- "$1" || true)
-	t_refused "${@:2}"
+	t_check_fails "${@:2}"
 	dmesg | tail -n 5
 	t_check "the kernel logs: $1" [ "$(dmesg | grep -cF -- "$1")" -gt "$before" ]
 }
 
 # Cases for every block device
 
-disk_data() {
+disk_returns_written_data() {
 	local before
 	set_up_device
-	set_up
+	set_up_consumer
 	before=$(count_mapping_failures)
 	check_disk_data
 	t_check "all memory could be mapped, see the kernel's log" [ "$(count_mapping_failures)" -eq "$before" ]
-	tear_down
+	tear_down_consumer
 	check_backing_file
 	check_nothing_left
 }
 
-disk_file_system() {
+file_system_keeps_files() {
 	has_ext4 || t_skip "this kernel has no ext4"
 	set_up_device
-	set_up
+	set_up_consumer
 	mkfs.ext4 -q "$DISK"
 	mkdir "$T_CASE/mnt"
 	mount "$DISK" "$T_CASE/mnt"
 	t_defer umount -q "$T_CASE/mnt"
 	check_tree "$T_CASE/mnt"
 	umount "$T_CASE/mnt"
-	tear_down
+	tear_down_consumer
 	fsck.ext4 -fn "$FILE"
 	check_nothing_left
 }
@@ -291,42 +291,43 @@ check_tree() {
 	rm -rf "$1/tree" "$T_CASE/tree"
 }
 
-# disk_under_load COMMAND...: run COMMAND under load; no request may fail because of it
-disk_under_load() {
+# load_survives_command COMMAND...: run COMMAND under load; no request may fail because of it
+load_survives_command() {
 	set_up_device
-	set_up
+	set_up_consumer
 	start_load
 	"$@"
 	wait_load_progress
 	stop_load
 	check_disk_data
-	tear_down
+	tear_down_consumer
 	check_backing_file
 	check_nothing_left
 }
 
-# device_removed_under_load HOW: remove the device under load, then check that a new device works
-device_removed_under_load() {
+# removed_device_can_be_replaced HOW: remove the device under load, then check that a new device
+# works
+removed_device_can_be_replaced() {
 	set_up_device
-	set_up
+	set_up_consumer
 	start_load
 	remove_device "$1"
 	wait_until_load_fails
-	tear_down
+	tear_down_consumer
 	create_device
-	set_up
+	set_up_consumer
 	check_disk_data
-	tear_down
+	tear_down_consumer
 	check_backing_file
 	check_nothing_left
 }
 
 # define_disk_cases CONSUMER: define the cases that are the same for every block device
 define_disk_cases() {
-	t_case "$1: what is written is read" "DDP-126" disk_data
-	t_case "$1: a file system" "" disk_file_system
-	t_case "$1: the link goes down and up under load" "" disk_under_load interrupt_link
-	t_case "$1: the device is deleted under load" "" device_removed_under_load device
-	t_case "$1: the interface is deleted under load" "" device_removed_under_load interface
-	t_case "$1: the module is unloaded under load" "" device_removed_under_load module
+	t_case "$1: what is written is read" "DDP-126" disk_returns_written_data
+	t_case "$1: a file system" "" file_system_keeps_files
+	t_case "$1: the link goes down and up under load" "" load_survives_command set_link_down_briefly
+	t_case "$1: the device is deleted under load" "" removed_device_can_be_replaced device
+	t_case "$1: the interface is deleted under load" "" removed_device_can_be_replaced interface
+	t_case "$1: the module is unloaded under load" "" removed_device_can_be_replaced module
 }

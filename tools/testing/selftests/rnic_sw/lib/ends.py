@@ -23,15 +23,15 @@ class Ends:
                            check=False)
         try:
             os.makedirs(self.path, exist_ok=True)
-            self._write("buffer_size_kb", "64")
+            self._write_trace_file("buffer_size_kb", "64")
             for event in EVENTS:
                 if os.path.exists(f"{self.path}/events/{event}"):
-                    self._write(f"events/{event}/enable", "1")
-            self._write("trace", "")
+                    self._write_trace_file(f"events/{event}/enable", "1")
+            self._write_trace_file("trace", "")
         except OSError:
             pass
 
-    def events(self):
+    def read_events(self):
         """Return the recorded events as text."""
         try:
             with open(self.path + "/trace", encoding="ascii") as file:
@@ -47,6 +47,6 @@ class Ends:
         except OSError:
             pass
 
-    def _write(self, name, text):
+    def _write_trace_file(self, name, text):
         with open(f"{self.path}/{name}", "w", encoding="ascii") as file:
             file.write(text)

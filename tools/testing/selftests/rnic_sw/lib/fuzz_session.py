@@ -58,20 +58,20 @@ class Session:
         self.fresh = True               # ready() has not been called yet
         self.reader = self.writer = None
         self.messages = fuzzing.Messages(self.rand, w.areas)
-        self.spoiler = self.SPOILER(self.rand, self.messages, self.fpdu)
+        self.spoiler = self.SPOILER(self.rand, self.messages, self.build_fpdu)
         self.got = self.got_atomics = self.spoilt = 0
         self.terminated = False
         self.ways = []                  # names of the errors sent, for the log
 
-    def fpdu(self, ulpdu, **wrong):
-        return self.writer.fpdu(ulpdu, **wrong)
+    def build_fpdu(self, ulpdu, **wrong):
+        return self.writer.build_fpdu(ulpdu, **wrong)
 
     # bytes -------------------------------------------------------------------
 
-    def wait(self, what, count=0, seconds=PATIENCE):
+    def wait_for(self, what, count=0, seconds=PATIENCE):
         return (yield what, count, seconds)
 
-    def put(self, octets):
+    def send_in_pieces(self, octets):
         """Send the bytes in a random number of pieces, until the connection ends."""
         cuts = []
         if octets and self.rand.random() < 0.3:
@@ -79,21 +79,21 @@ class Session:
                           for _ in range(self.rand.randint(1, 4)))
         for start, end in zip([0, *cuts], [*cuts, len(octets)]):
             self.out += octets[start:end]
-            if not (yield from self.wait("out")):
+            if not (yield from self.wait_for("out")):
                 raise Ended
 
-    def get(self, count, seconds=PATIENCE):
-        if count and not (yield from self.wait("octets", count, seconds)):
+    def receive_bytes(self, count, seconds=PATIENCE):
+        if count and not (yield from self.wait_for("octets", count, seconds)):
             raise Ended
         octets = bytes(self.buf[:count])
         del self.buf[:count]
         return octets
 
-    def get_frame(self, key, seconds=PATIENCE):
-        frame = mpa.parse_header((yield from self.get(mpa.HEADER, seconds)))
+    def receive_frame(self, key, seconds=PATIENCE):
+        frame = mpa.parse_header((yield from self.receive_bytes(mpa.HEADER, seconds)))
         if frame.key != key or frame.pd_length > mpa.PD_MAX:
             raise Bad(f"valid start-up frame expected, got {frame}")
-        frame.pd = yield from self.get(frame.pd_length)
+        frame.pd = yield from self.receive_bytes(frame.pd_length)
         return frame
 
     # start-up ----------------------------------------------------------------
@@ -122,46 +122,46 @@ class Session:
             # the new settings apply to the next connection
             self.w.set_policy(*rand.choice(POLICIES))
         ones = self.w.ones - (self.w.revision == "1")
-        self.dial(PORT)
+        self.start_connect(PORT)
         pd = bytes([self.choose_actions()]) + rand.randbytes(rand.randrange(9))
-        request = mpa.request(flags=rand.choice((mpa.C, 0, mpa.M | mpa.C)),
-                              pd=pd)
+        request = mpa.make_request(flags=rand.choice((mpa.C, 0, mpa.M | mpa.C)),
+                                   pd=pd)
         if rand.random() < 0.5:
             request.rev = 2
             self.asked = ones
             request.flags |= mpa.S
-            request.pd = mpa.word(4, 4, rand.choice(
+            request.pd = mpa.pack_word(4, 4, rand.choice(
                 (0, mpa.A | mpa.CC, mpa.A | mpa.D,
                  mpa.A | mpa.B | mpa.CC | mpa.D))) + pd
         octets = self.spoil_frame(request)
-        yield from self.put(octets)
+        yield from self.send_in_pieces(octets)
         if self.spoilt and rand.random() < 0.4:
             self.close_socket()
             return
         if len(octets) < mpa.HEADER + len(request.pd):
-            yield from self.drain(PAUSE)
+            yield from self.receive_until_end(PAUSE)
             raise Ended
-        reply = yield from self.get_frame(
+        reply = yield from self.receive_frame(
             mpa.KEY_REPLY, 10 * PAUSE if self.spoilt else PATIENCE)
         self.asked = None
         if self.right and reply.flags & mpa.R:
             raise Bad(f"Request should be accepted, got {reply}")
         self.enter_full_operation(octets[16], reply)
-        yield from self.put(self.make_first_message(request, reply))
+        yield from self.send_in_pieces(self.make_first_message(request, reply))
 
     def make_first_message(self, request, reply):
         """Return the first message, which the initiator has to send."""
         if not (reply.enhanced and reply.pd_length >= 4 and
                 request.enhanced and reply.rtr & mpa.A):
-            return self.fpdu(rdmap.write(0, 0).pack())
+            return self.build_fpdu(rdmap.make_write(0, 0).pack())
         both = request.rtr & reply.rtr
         if both & mpa.CC:
-            return self.fpdu(rdmap.write(0, 0).pack())
+            return self.build_fpdu(rdmap.make_write(0, 0).pack())
         if both & mpa.D:
             self.messages.requests += 1
             read = rdmap.ReadRequest(0, 0, 0, 0, 0)
-            return self.fpdu(read.segment(self.messages.next_msn(1)).pack())
-        return self.fpdu(rdmap.send(self.messages.next_msn(0)).pack())
+            return self.build_fpdu(read.segment(self.messages.next_msn(1)).pack())
+        return self.build_fpdu(rdmap.make_send(self.messages.next_msn(0)).pack())
 
     def respond(self):
         self.listen()
@@ -171,20 +171,20 @@ class Session:
         self.w.server.do("call", PEER, self.listener.getsockname()[1],
                          self.choose_actions())
         while True:
-            if not (yield from self.wait("call")):
+            if not (yield from self.wait_for("call")):
                 raise Ended
-            request = yield from self.get_frame(mpa.KEY_REQUEST)
-            reply = wire.plain_reply(request)
+            request = yield from self.receive_frame(mpa.KEY_REQUEST)
+            reply = wire.make_plain_reply(request)
             reply.flags |= self.rand.choice((0, mpa.M))
             reply.flags &= ~self.rand.choice((0, mpa.C))
             octets = self.spoil_frame(reply)
             self.enter_full_operation(octets[16] if len(octets) > 16 else 0, request)
-            yield from self.put(octets)
+            yield from self.send_in_pieces(octets)
             if not self.spoilt or self.rand.random() < 0.5:
                 return
             # raw_server may connect again, with revision 1
             self.close_socket()
-            if not (yield from self.wait("call", 0, PAUSE)):
+            if not (yield from self.wait_for("call", 0, PAUSE)):
                 raise Ended
             self.spoilt = 0
 
@@ -198,13 +198,13 @@ class Session:
         self.buf.clear()
         try:
             for fpdu in self.reader.feed(octets):
-                self.process_segment(ddp.parse(fpdu.ulpdu))
+                self.check_received_segment(ddp.parse(fpdu.ulpdu))
         except (mpa.Malformed, ValueError, struct.error, IndexError) as why:
             if self.spoilt_start:
                 raise Ended from why    # the agreed parameters are unknown
             raise Bad(f"kernel sent malformed data: {why}") from why
 
-    def process_segment(self, seg):
+    def check_received_segment(self, seg):
         code = seg.ulp & 15
         if seg.dv != 1 or seg.rsvd or seg.ulp & 0xF0 != rdmap.RV:
             raise ValueError(f"invalid header of segment {seg}")
@@ -225,16 +225,16 @@ class Session:
     def reply_to(self, request):
         """Return the segments that respond to a Read or atomic request of the kernel."""
         if isinstance(request, int):
-            return [fuzzing.atomic_answer(self.messages.next_msn(3), request)]
+            return [fuzzing.make_atomic_response(self.messages.next_msn(3), request)]
         octets = self.rand.randbytes(request.size)
         cut = self.rand.randrange(len(octets) + 1)
         if self.rand.random() < 0.7 or not 0 < cut < len(octets):
-            return [rdmap.read_response(request.sink_stag, request.sink_to,
-                                        octets)]
-        return [rdmap.read_response(request.sink_stag, request.sink_to,
-                                    octets[:cut], last=False),
-                rdmap.read_response(request.sink_stag, request.sink_to + cut,
-                                    octets[cut:])]
+            return [rdmap.make_read_response(request.sink_stag, request.sink_to,
+                                             octets)]
+        return [rdmap.make_read_response(request.sink_stag, request.sink_to,
+                                         octets[:cut], last=False),
+                rdmap.make_read_response(request.sink_stag, request.sink_to + cut,
+                                         octets[cut:])]
 
     def put_segments(self, segments, chance):
         for segment in segments:
@@ -243,10 +243,10 @@ class Session:
                 way, octets = self.spoiler.spoil(segment)
                 self.ways.append(way)
             else:
-                octets = self.fpdu(segment.pack())
-            yield from self.put(octets)
+                octets = self.build_fpdu(segment.pack())
+            yield from self.send_in_pieces(octets)
 
-    def answer_all(self, chance):
+    def respond_to_all(self, chance):
         self.parse_received()
         while self.todo:
             yield from self.put_segments(self.reply_to(self.todo.popleft()),
@@ -256,18 +256,18 @@ class Session:
     def exchange_messages(self):
         rand = self.rand
         for _ in range(rand.randrange(6)):
-            yield from self.put_segments(self.messages.any(), 0)
-            yield from self.answer_all(0)
+            yield from self.put_segments(self.messages.make_any(), 0)
+            yield from self.respond_to_all(0)
         if self.right:
             yield from self.end_gracefully()
             return
         if rand.random() < 0.5:
             # wait, so that the other side is in the middle of an operation
-            yield from self.wait("any", 0, PAUSE)
-            yield from self.answer_all(0.5)
+            yield from self.wait_for("any", 0, PAUSE)
+            yield from self.respond_to_all(0.5)
         for _ in range(rand.randint(1, 4)):
-            yield from self.put_segments(self.messages.any(), 0.8)
-            yield from self.answer_all(0.3)
+            yield from self.put_segments(self.messages.make_any(), 0.8)
+            yield from self.respond_to_all(0.3)
 
     def end_gracefully(self):
         """Wait until all requests have responses, then exchange FINs."""
@@ -275,16 +275,16 @@ class Session:
         end = time.monotonic() + PATIENCE
         while (self.got, self.got_atomics) != (messages.due,
                                                messages.atomics):
-            if not (yield from self.wait("any", 0, end - time.monotonic())):
+            if not (yield from self.wait_for("any", 0, end - time.monotonic())):
                 raise Bad(f"{self.got} of {messages.due} bytes read, "
                           f"{self.got_atomics} of {messages.atomics} atomics, then "
                           f"{self.ended or 'nothing'}, Terminate {self.terminated}")
-            yield from self.answer_all(0)
-        yield from self.wait("any", 0, PAUSE)
-        yield from self.answer_all(0)
+            yield from self.respond_to_all(0)
+        yield from self.wait_for("any", 0, PAUSE)
+        yield from self.respond_to_all(0)
         self.sock.shutdown(socket.SHUT_WR)
         while not self.ended:
-            if not (yield from self.wait("any")) and not self.ended:
+            if not (yield from self.wait_for("any")) and not self.ended:
                 raise Bad("peer should reply to a FIN")
             self.parse_received()
         if self.ended != "fin" or self.terminated:
@@ -300,7 +300,7 @@ class Session:
                 return
             self.spoilt_start = bool(self.spoilt)
             yield from self.exchange_messages()
-            yield from self.drain(self.rand.choice((0, PAUSE, 4 * PAUSE)))
+            yield from self.receive_until_end(self.rand.choice((0, PAUSE, 4 * PAUSE)))
         except Ended:
             # A request for revision 2 may fail if the device has been set to revision 1 since
             # the request was sent.
@@ -308,16 +308,16 @@ class Session:
                 raise Bad(f"ended by {self.ended} in the middle, Terminate "
                           f"{self.terminated}") from None
 
-    def drain(self, seconds):
+    def receive_until_end(self, seconds):
         """Receive what still arrives: a Terminate, or the end of the connection."""
         end = time.monotonic() + seconds
         while not self.ended and (left := end - time.monotonic()) > 0:
-            yield from self.wait("any", 0, left)
+            yield from self.wait_for("any", 0, left)
             self.parse_received()
 
     # sockets -----------------------------------------------------------------
 
-    def dial(self, port):
+    def start_connect(self, port):
         self.set_socket(socket.socket())
         self.sock.connect_ex((SERVER, port))
 
@@ -348,7 +348,7 @@ class Session:
         if self.listener:
             self.listener.close()
 
-    def do_io(self):
+    def do_pending_io(self):
         """Do all I/O that is possible without blocking."""
         if self.sock is None:
             self.accept()
@@ -383,7 +383,7 @@ class Session:
 
     def get_resume_value(self):
         """Return the value with which go() is resumed, or None if the session must still wait."""
-        self.do_io()
+        self.do_pending_io()
         what, count = self.waits
         if what == "call":
             return True if self.sock else self.check_deadline()

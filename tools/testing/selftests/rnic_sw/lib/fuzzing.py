@@ -20,24 +20,24 @@ ODD32 = (0, 1, 2, 3, 4, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 class Writer(mpa.Writer):
     """Like mpa.Writer, but faster if there are no markers."""
 
-    def fpdu(self, ulpdu, pad=None, crc=None, length=None, marker=None):
+    def build_fpdu(self, ulpdu, pad=None, crc=None, length=None, marker=None):
         if self.markers:
-            return super().fpdu(ulpdu, pad, crc, length, marker)
+            return super().build_fpdu(ulpdu, pad, crc, length, marker)
         length = len(ulpdu) if length is None else length
         out = struct.pack(">H", length) + ulpdu
         out += (pad or bytes(3))[:-len(out) % 4]
-        right = crc32c.field(out) if self.crc else bytes(4)
+        right = crc32c.encode_crc(out) if self.crc else bytes(4)
         self.pos += len(out) + 4
         return out + (crc or right)
 
 
-def atomic(msn, payload):
-    return ddp.Untagged(rdmap.control(ATOMIC), rdmap.QN_READ, msn,
+def make_atomic_request(msn, payload):
+    return ddp.Untagged(rdmap.pack_control(ATOMIC), rdmap.QN_READ, msn,
                         payload=payload)
 
 
-def atomic_answer(msn, number, old=0):
-    return ddp.Untagged(rdmap.control(ATOMIC_ANSWER), QN_ATOMIC_ANSWER, msn,
+def make_atomic_response(msn, number, old=0):
+    return ddp.Untagged(rdmap.pack_control(ATOMIC_ANSWER), QN_ATOMIC_ANSWER, msn,
                         payload=struct.pack(">IQ", number, old))
 
 
@@ -57,55 +57,55 @@ class Messages:
         self.msn[queue] += 1
         return self.msn[queue] - 1
 
-    def some(self, name, most):
+    def choose_range(self, name, most):
         """Return an address and a length within an area, and the STag of the area."""
         addr, size, key = self.areas[name]
         length = self.rand.randrange(most)
         return addr + self.rand.randrange(size - length), length, key
 
-    def any(self):
+    def make_any(self):
         """Return the segments of a random message."""
-        ways = [self.write]
+        ways = [self.make_write]
         if self.sends < self.SENDS:
-            ways += [self.send, self.immediate]
+            ways += [self.make_send, self.make_immediate]
         if self.requests < self.REQUESTS:
-            ways += [self.read, self.atomic]
+            ways += [self.make_read, self.make_atomic]
         return self.rand.choice(ways)()
 
-    def send(self):
+    def make_send(self):
         self.sends += 1
         msn, rand = self.next_msn(0), self.rand
         code = rand.choice((rdmap.SEND, rdmap.SEND_SE))
         octets = rand.randbytes(rand.choice((0, 1, 30, 200, 512)))
         cut = rand.randrange(len(octets) + 1)
         if rand.random() < 0.7 or not 0 < cut < len(octets):
-            return [rdmap.send(msn, octets, code)]
-        return [rdmap.send(msn, octets[:cut], code, last=False),
-                rdmap.send(msn, octets[cut:], code, mo=cut)]
+            return [rdmap.make_send(msn, octets, code)]
+        return [rdmap.make_send(msn, octets[:cut], code, last=False),
+                rdmap.make_send(msn, octets[cut:], code, mo=cut)]
 
-    def immediate(self):
+    def make_immediate(self):
         self.sends += 1
-        return [rdmap.send(self.next_msn(0), self.rand.randbytes(8),
-                           self.rand.choice((IMMEDIATE, IMMEDIATE_SE)))]
+        return [rdmap.make_send(self.next_msn(0), self.rand.randbytes(8),
+                                self.rand.choice((IMMEDIATE, IMMEDIATE_SE)))]
 
-    def write(self):
-        addr, length, key = self.some("target", 400)
+    def make_write(self):
+        addr, length, key = self.choose_range("target", 400)
         octets = self.rand.randbytes(length)
         cut = self.rand.randrange(length + 1)
         if self.rand.random() < 0.7:
-            return [rdmap.write(key, addr, octets)]
-        return [rdmap.write(key, addr, octets[:cut], last=False),
-                rdmap.write(key, addr + cut, octets[cut:])]
+            return [rdmap.make_write(key, addr, octets)]
+        return [rdmap.make_write(key, addr, octets[:cut], last=False),
+                rdmap.make_write(key, addr + cut, octets[cut:])]
 
-    def read(self):
+    def make_read(self):
         self.requests += 1
-        addr, length, key = self.some(
+        addr, length, key = self.choose_range(
             self.rand.choice(("target", "source")), 600)
         self.due += length
         return [rdmap.ReadRequest(0x2222, 0x3000, length, key, addr)
                 .segment(self.next_msn(1))]
 
-    def atomic(self):
+    def make_atomic(self):
         self.requests += 1
         self.atomics += 1
         addr, size, key = self.areas["target"]
@@ -114,10 +114,10 @@ class Messages:
             ">IIIQQQQQ", self.rand.choice((FETCH_ADD, CMP_SWAP)),
             self.rand.getrandbits(32), key, addr,
             *(self.rand.getrandbits(64) for _ in range(4)))
-        return [atomic(self.next_msn(1), payload)]
+        return [make_atomic_request(self.next_msn(1), payload)]
 
 
-def flip(rand, octets, most=4):
+def flip_random_bits(rand, octets, most=4):
     """Return a copy of the bytes with some bits changed."""
     out = bytearray(octets)
     for _ in range(rand.randint(1, most) if out else 0):
@@ -128,12 +128,12 @@ def flip(rand, octets, most=4):
 class Spoiler:
     """Builds a corrupt segment with a random method.
 
-    fpdu: function that builds an FPDU from a ULPDU (and the arguments of
-    mpa.Writer.fpdu)
+    build_fpdu: function that builds an FPDU from a ULPDU (and the arguments of
+    mpa.Writer.build_fpdu)
     """
 
-    def __init__(self, rand, messages, fpdu):
-        self.rand, self.messages, self.fpdu = rand, messages, fpdu
+    def __init__(self, rand, messages, build_fpdu):
+        self.rand, self.messages, self.build_fpdu = rand, messages, build_fpdu
         self.keys = [key for _, _, key in messages.areas.values()]
 
     def spoil(self, segment):
@@ -143,184 +143,188 @@ class Spoiler:
 
     # methods that corrupt the DDP and RDMAP headers; the CRC is correct
 
-    def changed(self, segment, **fields):
-        return self.fpdu(replace(segment, **fields).pack())
+    def build_changed(self, segment, **fields):
+        return self.build_fpdu(replace(segment, **fields).pack())
 
     def flip_ulpdu(self, segment):
-        return self.fpdu(flip(self.rand, segment.pack()))
+        return self.build_fpdu(flip_random_bits(self.rand, segment.pack()))
 
     def flip_header(self, segment):
-        return self.fpdu(flip(self.rand, segment.header(), 2) +
-                         segment.payload)
+        return self.build_fpdu(flip_random_bits(self.rand, segment.header(), 2) +
+                               segment.payload)
 
     def flip_payload(self, segment):
-        return self.fpdu(segment.header() + flip(self.rand, segment.payload))
+        return self.build_fpdu(segment.header() + flip_random_bits(self.rand, segment.payload))
 
-    def other_kind(self, segment):
+    def change_kind(self, segment):
         octets = bytearray(segment.pack())
         octets[0] ^= ddp.T
-        return self.fpdu(bytes(octets))
+        return self.build_fpdu(bytes(octets))
 
-    def control(self, segment):
-        return self.changed(segment, dv=self.rand.randrange(4),
-                            last=self.rand.random() < 0.5,
-                            rsvd=self.rand.getrandbits(4) << 2)
+    def change_control(self, segment):
+        return self.build_changed(segment, dv=self.rand.randrange(4),
+                                  last=self.rand.random() < 0.5,
+                                  rsvd=self.rand.getrandbits(4) << 2)
 
-    def opcode(self, segment):
-        return self.changed(segment, ulp=self.rand.choice(
-            (self.rand.getrandbits(8), rdmap.control(
+    def change_opcode(self, segment):
+        return self.build_changed(segment, ulp=self.rand.choice(
+            (self.rand.getrandbits(8), rdmap.pack_control(
                 self.rand.randrange(16)))))
 
-    def number(self, right):
+    def choose_wrong_number(self, right):
         return self.rand.choice(
             (right + 1, right - 1, right ^ 0x80000000,
              self.rand.choice(ODD32), self.rand.getrandbits(32))) \
             & 0xFFFFFFFF
 
-    def place(self, segment):
+    def change_destination(self, segment):
         """Change the destination: QN, MSN and MO, or STag and TO."""
         if not segment.tagged:
             name = self.rand.choice(("qn", "msn", "mo", "ulp32"))
-            return self.changed(
-                segment, **{name: self.number(getattr(segment, name))})
+            return self.build_changed(
+                segment, **{name: self.choose_wrong_number(getattr(segment, name))})
         if self.rand.random() < 0.5:
-            return self.changed(segment, stag=self.key())
-        return self.changed(segment, to=self.offset(segment.to))
+            return self.build_changed(segment, stag=self.choose_key())
+        return self.build_changed(segment, to=self.choose_wrong_offset(segment.to))
 
-    def key(self):
+    def choose_key(self):
         key = self.rand.choice(self.keys)
         return self.rand.choice((key, key ^ 1, key ^ 0x100, 0, 0x100, 0x1FF,
                                  self.rand.getrandbits(32)))
 
-    def offset(self, right):
+    def choose_wrong_offset(self, right):
         addr, size, _ = self.rand.choice(list(self.messages.areas.values()))
         return self.rand.choice(
             (right + 1, addr - 1, addr + size - 1, addr + size, 0, TOP - 1,
              right ^ 1 << 63, self.rand.getrandbits(64))) % TOP
 
-    def shorter(self, segment):
+    def shorten(self, segment):
         octets = segment.pack()
-        return self.fpdu(octets[:self.rand.randrange(len(octets))])
+        return self.build_fpdu(octets[:self.rand.randrange(len(octets))])
 
-    def longer(self, segment):
-        return self.fpdu(segment.pack() + self.rand.randbytes(
+    def lengthen(self, segment):
+        return self.build_fpdu(segment.pack() + self.rand.randbytes(
             self.rand.choice((1, 8, 100, 600, 1500))))
 
-    def empty(self, _segment):
-        return self.fpdu(b"")
+    def build_empty(self, _segment):
+        return self.build_fpdu(b"")
 
-    def never_last(self, segment):
-        return b"".join(self.changed(segment, last=False) for _ in range(3))
+    def clear_last_flag(self, segment):
+        return b"".join(self.build_changed(segment, last=False) for _ in range(3))
 
-    def twice(self, segment):
-        return self.fpdu(segment.pack()) + self.fpdu(segment.pack())
+    def repeat_segment(self, segment):
+        return self.build_fpdu(segment.pack()) + self.build_fpdu(segment.pack())
 
     # methods that send a whole message where it is not allowed
 
-    def request(self, _segment):
+    def build_random_request(self, _segment):
         rand = self.rand
         read = rdmap.ReadRequest(
             rand.getrandbits(32), rand.getrandbits(64),
-            self.number(rand.randrange(600)), self.key(), self.offset(0))
-        return self.fpdu(read.segment(self.messages.next_msn(1)).pack())
+            self.choose_wrong_number(rand.randrange(600)), self.choose_key(),
+            self.choose_wrong_offset(0))
+        return self.build_fpdu(read.segment(self.messages.next_msn(1)).pack())
 
-    def edge(self, _segment):
+    def cross_region_edge(self, _segment):
         """Return a Write or a Read Request that crosses an end of the region by one byte."""
         addr, size, key = self.messages.areas["target"]
         length = self.rand.randint(1, 40)
         place = self.rand.choice((addr - 1, addr + size - length + 1))
         if self.rand.random() < 0.5:
-            return self.fpdu(rdmap.write(
+            return self.build_fpdu(rdmap.make_write(
                 key, place, self.rand.randbytes(length)).pack())
         read = rdmap.ReadRequest(1, 2, length, key, place)
-        return self.fpdu(read.segment(self.messages.next_msn(1)).pack())
+        return self.build_fpdu(read.segment(self.messages.next_msn(1)).pack())
 
-    def many_requests(self, _segment):
+    def build_many_requests(self, _segment):
         addr, size, key = self.messages.areas["target"]
         read = rdmap.ReadRequest(1, 2, size, key, addr)
         return b"".join(
-            self.fpdu(read.segment(self.messages.next_msn(1)).pack())
+            self.build_fpdu(read.segment(self.messages.next_msn(1)).pack())
             for _ in range(self.rand.randint(2, 9)))
 
-    def bad_atomic(self, _segment):
+    def build_bad_atomic(self, _segment):
         rand = self.rand
         payload = struct.pack(
             ">IIIQQQQQ", rand.choice((0, 1, 2, 3, 15, rand.getrandbits(32))),
-            1, self.key(), self.offset(8),
+            1, self.choose_key(), self.choose_wrong_offset(8),
             *(rand.getrandbits(64) for _ in range(4)))
-        return self.fpdu(atomic(self.messages.next_msn(1), payload).pack())
+        return self.build_fpdu(make_atomic_request(self.messages.next_msn(1), payload).pack())
 
-    def many_sends(self, _segment):
+    def build_many_sends(self, _segment):
         return b"".join(
-            self.fpdu(rdmap.send(self.messages.next_msn(0), b"again").pack())
+            self.build_fpdu(rdmap.make_send(self.messages.next_msn(0), b"again").pack())
             for _ in range(self.rand.randint(5, 12)))
 
-    def response(self, _segment):
-        return self.fpdu(rdmap.read_response(
-            self.key(), self.offset(0),
+    def build_unexpected_response(self, _segment):
+        return self.build_fpdu(rdmap.make_read_response(
+            self.choose_key(), self.choose_wrong_offset(0),
             self.rand.randbytes(self.rand.randrange(600))).pack())
 
-    def answer(self, _segment):
-        return self.fpdu(atomic_answer(
+    def build_unexpected_atomic_response(self, _segment):
+        return self.build_fpdu(make_atomic_response(
             self.messages.next_msn(3), self.rand.randrange(4)).pack())
 
-    def invalidate(self, _segment):
-        return self.fpdu(rdmap.send(
+    def build_invalidate(self, _segment):
+        return self.build_fpdu(rdmap.make_send(
             self.messages.next_msn(0), b"",
             self.rand.choice((rdmap.SEND_INV, rdmap.SEND_SE_INV)),
-            ulp32=self.key()).pack())
+            ulp32=self.choose_key()).pack())
 
-    def terminate(self, segment):
+    def build_terminate(self, segment):
         rand = self.rand
         term = rdmap.Terminate(
             rand.randrange(16), rand.randrange(16), rand.getrandbits(8),
             rand.choice((None, len(segment.pack()))),
             rand.choice((None, segment.header())),
             rand.choice((None, bytes(28))), rand.getrandbits(13)).segment()
-        octets = rand.choice((term.payload, flip(rand, term.payload),
+        octets = rand.choice((term.payload, flip_random_bits(rand, term.payload),
                               term.payload[:rand.randrange(50)]))
-        return self.fpdu(replace(term, payload=octets).pack())
+        return self.build_fpdu(replace(term, payload=octets).pack())
 
-    WAYS = (flip_ulpdu, flip_header, flip_header, flip_payload, other_kind,
-            control, opcode, place, place, place, shorter, longer, empty,
-            never_last, twice, edge, request, request, many_requests,
-            bad_atomic, many_sends, response, answer, invalidate, terminate)
+    WAYS = (flip_ulpdu, flip_header, flip_header, flip_payload, change_kind,
+            change_control, change_opcode, change_destination, change_destination,
+            change_destination, shorten, lengthen, build_empty,
+            clear_last_flag, repeat_segment, cross_region_edge, build_random_request,
+            build_random_request, build_many_requests,
+            build_bad_atomic, build_many_sends, build_unexpected_response,
+            build_unexpected_atomic_response, build_invalidate, build_terminate)
 
 
 class MpaSpoiler(Spoiler):
     """Like Spoiler, with methods that corrupt MPA."""
 
     def flip_wire(self, segment):
-        return flip(self.rand, self.fpdu(segment.pack()))
+        return flip_random_bits(self.rand, self.build_fpdu(segment.pack()))
 
-    def bad_crc(self, segment):
-        return self.fpdu(segment.pack(), crc=self.rand.randbytes(4))
+    def set_wrong_crc(self, segment):
+        return self.build_fpdu(segment.pack(), crc=self.rand.randbytes(4))
 
-    def bad_pad(self, segment):
-        return self.fpdu(segment.pack(), pad=b"pad")
+    def set_wrong_pad(self, segment):
+        return self.build_fpdu(segment.pack(), pad=b"pad")
 
-    def bad_length(self, segment):
+    def set_wrong_length(self, segment):
         octets = segment.pack()
         length = self.rand.choice(
             (0, 1, len(octets) + 1, len(octets) - 1, len(octets) + 4, 0xFFFF,
              self.rand.getrandbits(16)))
-        return self.fpdu(octets, length=length)
+        return self.build_fpdu(octets, length=length)
 
-    def bad_marker(self, segment):
+    def set_wrong_marker(self, segment):
         if self.rand.random() < 0.5:
-            return bytes(4) + self.fpdu(segment.pack())
-        return self.fpdu(segment.pack() + bytes(600),
-                         marker=lambda right: flip(self.rand, right))
+            return bytes(4) + self.build_fpdu(segment.pack())
+        return self.build_fpdu(segment.pack() + bytes(600),
+                               marker=lambda right: flip_random_bits(self.rand, right))
 
-    def torn(self, segment):
-        octets = self.fpdu(segment.pack())
+    def truncate_fpdu(self, segment):
+        octets = self.build_fpdu(segment.pack())
         return octets[:self.rand.randrange(len(octets))]
 
-    def garbage(self, _segment):
+    def make_random_bytes(self, _segment):
         return self.rand.randbytes(self.rand.randrange(1, 300))
 
-    WAYS = Spoiler.WAYS + (flip_wire, bad_crc, bad_pad, bad_length,
-                           bad_marker, torn, garbage)
+    WAYS = Spoiler.WAYS + (flip_wire, set_wrong_crc, set_wrong_pad, set_wrong_length,
+                           set_wrong_marker, truncate_fpdu, make_random_bytes)
 
 
 def spoil_frame(rand, frame):
@@ -328,8 +332,8 @@ def spoil_frame(rand, frame):
     octets = frame.pack()
     header, pd = octets[:mpa.HEADER], octets[mpa.HEADER:]
     return rand.choice((
-        lambda: flip(rand, header, 2) + pd,
-        lambda: octets[:16] + flip(rand, octets[16:]),
+        lambda: flip_random_bits(rand, header, 2) + pd,
+        lambda: octets[:16] + flip_random_bits(rand, octets[16:]),
         lambda: octets[:rand.randrange(len(octets))],
         lambda: octets + rand.randbytes(rand.randrange(1, 600)),
         lambda: replace(frame, rev=rand.choice((0, 2, 3, 255))).pack(),

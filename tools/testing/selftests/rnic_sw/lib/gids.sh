@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # gids.sh: GIDs of the devices of lib.sh; sourced after lib.sh.
 
-# gid_of HOST ADDRESS: print the index of the GID for ADDRESS on HOST's device
-gid_of() {
+# print_gid_index_of HOST ADDRESS: print the index of the GID for ADDRESS on HOST's device
+print_gid_index_of() {
 	local dev=$A_DEV
 	[ "$1" = a ] || dev=$B_DEV
 	on "$1" python3 - "$dev" "$2" <<-'END'

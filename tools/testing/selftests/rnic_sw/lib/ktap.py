@@ -31,7 +31,7 @@ def add(name, rows, function, **arguments):
     _cases.append((name, rows, function, arguments))
 
 
-def log_dir():
+def get_log_dir():
     where = os.environ.get("T_LOG") or os.environ.get("BED_OUT")
     if not where:
         where = os.environ["T_LOG"] = tempfile.mkdtemp(prefix="rnic_sw.")
@@ -43,7 +43,7 @@ def skip_all(words):
     sys.exit(SKIP)
 
 
-def tainted():
+def read_taints():
     with open("/proc/sys/kernel/tainted", encoding="ascii") as file:
         return int(file.read()) & TAINTS
 
@@ -59,11 +59,11 @@ def check(what, true):
 
 
 def _run_one(function, context, arguments):
-    before = tainted()
+    before = read_taints()
     try:
         function(context, **arguments)
     finally:
-        if tainted() != before:
+        if read_taints() != before:
             raise AssertionError("the kernel must not warn; see its log")
 
 
@@ -81,7 +81,7 @@ def _report(number, name, rows, function, context, arguments):
         print(f"not ok {title}", flush=True)
         return False
     finally:
-        context.after_case()
+        context.clean_up_after_case()
         if os.environ.get("T_TIMES"):
             print(f"# {time.monotonic() - began:.2f} s")
     print(f"ok {title}", flush=True)

@@ -8,12 +8,12 @@
 #	. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 #
 #	ping_many() {
-#		t_rping "$B4" -C 100
+#		t_run_rping_pair "$B4" -C 100
 #	}
 #
-#	two_hosts
+#	create_two_hosts
 #	t_case "rping, 100 times" "RDMAP-12 DDP-93" ping_many
-#	t_end
+#	t_print_summary
 #
 # Cases
 #   t_case NAME "REQ-IDS" COMMAND ARGS...
@@ -24,16 +24,16 @@
 #   t_fail WORDS                 fails the case; WORDS say what went wrong
 #   t_skip WORDS                 skips the case; WORDS say why it cannot run
 #   t_check WORDS COMMAND...     fails unless COMMAND succeeds; WORDS say what should hold
-#   t_refused COMMAND...         fails unless COMMAND exits with an error status
-#   t_refuses PATTERN COMMAND... like t_refused; its output must also match PATTERN
+#   t_check_fails COMMAND...     fails unless COMMAND exits with an error status
+#   t_check_fails_with PATTERN COMMAND... like t_check_fails; its output must also match PATTERN
 #   t_skip_all WORDS             ends the script before its first case
 #   t_defer COMMAND ARGS...      runs COMMAND at the end of the case (or script); LIFO order
-#   t_end                        the last line of a script: prints the plan, exits
+#   t_print_summary              the last line of a script: prints the plan, exits
 #   $T_CASE                      the case's directory, for files and logs
 #
 # Hosts: programs run "on a" (client side) or "on b" (server side). A topology lasts
 # until the end of the case that sets it up, or of the script if set up outside a case.
-#   one_device              two_hosts [NETDEV-ARGS...]
+#   create_one_device       create_two_hosts [NETDEV-ARGS...]
 #   a and b are one host:    netns $NS_A               netns $NS_B
 #     dummy t0               +------------+   veth    +------------+
 #     10.9.0.1  device iw0   | va    iwa  |-----------| vb    iwb  |
@@ -42,35 +42,35 @@
 #                            +------------+           +------------+
 #   $A4 $A6 $B4 $B6  addresses; $A_DEV $B_DEV  RDMA devices; $A_IF $B_IF  interfaces
 #   on HOST COMMAND...       runs COMMAND on HOST, without a time limit
-#   t_netem HOST DEV WORDS...   applies netem to what HOST sends through DEV; WORDS: for tc
+#   t_apply_netem HOST DEV WORDS...   applies netem to what HOST sends through DEV; WORDS: for tc
 #   t_new_device DEV NETDEV  `rdma link add`, undone when the case (script) ends
-#   t_set DEV NAME VALUE [NS], t_get DEV NAME [NS]   write or read a setting of DEV
-#   t_link DEV NETDEV [NS]   `rdma link add`; enables listening on SCTP as well
+#   t_change_setting DEV NAME VALUE [NS], t_print_setting DEV NAME [NS]   write or read a setting of DEV
+#   t_create_device DEV NETDEV [NS]   `rdma link add`; enables listening on SCTP as well
 #				 if RNIC_SW_LLP is sctp
 #
 # Programs
-#   t_port                   sets PORT to a port that was not used before
-#   t_bg NAME HOST CMD...    runs CMD in the background, output in $T_CASE/NAME.log
+#   t_choose_port            sets PORT to a port that was not used before
+#   t_start NAME HOST CMD...   runs CMD in the background, output in $T_CASE/NAME.log
 #   t_wait NAME [SECONDS]    waits until program NAME exits; fails if its status is not 0
 #   t_kill NAME [SIGNAL]     sends TERM or SIGNAL to program NAME and waits until it exits
 #   t_signal NAME SIGNAL     sends SIGNAL to program NAME and does not wait
-#   t_alive NAME, t_ended NAME   check whether program NAME still runs, or has exited
-#   t_listens HOST PORT      waits for a TCP listener on PORT
-#   t_until SECONDS CMD...   repeats CMD until it succeeds; fails after SECONDS
-#   t_pair PORT SERVER... -- CLIENT...   runs SERVER on b and, once it listens, CLIENT
+#   t_is_alive NAME, t_has_ended NAME   check whether program NAME still runs, or has exited
+#   t_wait_listener HOST PORT   waits for a TCP listener on PORT
+#   t_wait_until SECONDS CMD...   repeats CMD until it succeeds; fails after SECONDS
+#   t_run_pair PORT SERVER... -- CLIENT...   runs SERVER on b and, once it listens, CLIENT
 #				 on a; both must exit with status 0 within $T_TIME seconds
-#   t_rping ADDRESS ARGS...  runs rping client and server; server address: $T_AT if set;
+#   t_run_rping_pair ADDRESS ARGS...  runs rping client and server; server address: $T_AT if set;
 #				 retries after a known fault of rping (see foreign.sh)
-#   t_call ADDRESS ARGS...   runs an rping client, for a persistent server at $PORT
-#   t_perftest PROGRAM ARGS...   runs both ends of an ib_* program of perftest with -R; retries
+#   t_run_rping_client ADDRESS ARGS...   runs an rping client, for a persistent server at $PORT
+#   t_run_perftest PROGRAM ARGS...   runs both ends of an ib_* program of perftest with -R; retries
 #				 known faults of perftest; runs $T_EACH before each try
-#   t_iters N                prints N, or N/10 in a slow (debug) kernel
-#   t_counter DEV NAME       prints a counter of `rdma statistic`
+#   t_scale_rounds N         prints N, or N/10 in a slow (debug) kernel
+#   t_print_counter DEV NAME   prints a counter of `rdma statistic`
 #   t_has_accepted N         checks that b's device has accepted at least N connections
-#   t_capture HOST FILE, t_capture_end HOST    see capturing.sh
-#   t_prog NAME              prints the path of a program built by the Makefile
+#   t_start_capture HOST FILE, t_end_capture HOST   see capturing.sh
+#   t_find_program NAME      prints the path of a program built by the Makefile
 #   T_MODULES                the driver's modules, in the order of unloading
-#   t_unload [MODULE...]     waits until modules (default: T_MODULES) are unused, unloads them
+#   t_unload_modules [MODULE...]   waits until modules (default: T_MODULES) are unused, unloads them
 #
 # The environment
 #   T_ONLY=PATTERN   run only cases whose name contains PATTERN (shell pattern)
@@ -109,7 +109,7 @@ T_TIME=${T_TIME:-$((T_SLOW ? 120 : 60))}
 
 t_defer() { t_deferred+=("$(printf '%q ' "$@")"); }
 
-t_undo() {
+t_run_deferred() {
 	local i
 	set +e
 	for ((i = ${#t_deferred[@]} - 1; i >= 0; i--)); do
@@ -122,7 +122,7 @@ t_fail() { [ -z "${t_words:-}" ] || echo "failed: $t_words"; echo "error: $*"; e
 t_skip() { echo "$*" >"$T_CASE/skipped"; exit $KSFT_SKIP; }
 t_check() { local t_words=$1; shift; "$@" || { echo "failed: $t_words"; exit 1; }; }
 
-t_refused() {
+t_check_fails() {
 	local status=0
 	"$@" || status=$?
 	case $status in
@@ -139,8 +139,8 @@ t_run_and_keep_output() {
 	return $status
 }
 
-t_refuses() {
-	t_refused t_run_and_keep_output "${@:2}"
+t_check_fails_with() {
+	t_check_fails t_run_and_keep_output "${@:2}"
 	t_check "its output matches: $1" grep -qE "$1" "$T_CASE/noted"
 }
 
@@ -183,7 +183,7 @@ t_case() {
 		trap 't_end_case $?' EXIT
 		trap 'exit 143' TERM INT
 		t_deferred=()
-		t_capture_all
+		t_capture_all_hosts
 		set -eE
 		trap 'echo "failed ($?) at ${BASH_SOURCE[0]##*/}:$LINENO: $BASH_COMMAND"' ERR
 		"$@"
@@ -196,19 +196,19 @@ t_case() {
 	fi
 	took=$(((${EPOCHREALTIME/./} - start) / 100000))
 	printf '%5d.%d s  %s\n' $((took / 10)) $((took % 10)) "$T_SCRIPT: $name" >>"$T_LOG/times"
-	t_report "$status" "$name${rows:+ [$rows]}"
+	t_print_result "$status" "$name${rows:+ [$rows]}"
 }
 
 t_end_case() {
 	trap - ERR EXIT
-	t_undo
+	t_run_deferred
 	if [ "$1" -eq 0 ] || [ "$1" -eq $KSFT_SKIP ]; then
 		rm -f "$T_CASE"/*.pcap
 	fi
 	exit "$1"
 }
 
-t_report() {
+t_print_result() {
 	case $1 in
 	0) echo "ok $t_count $2" ;;
 	"$KSFT_SKIP")
@@ -222,8 +222,8 @@ t_report() {
 	esac
 }
 
-t_end() {
-	[ -z "${T_LLP:-}" ] || [ -n "${T_ONLY:-}" ] || [ $t_skipped -eq $t_count ] || t_over_sctp
+t_print_summary() {
+	[ -z "${T_LLP:-}" ] || [ -n "${T_ONLY:-}" ] || [ $t_skipped -eq $t_count ] || t_add_no_tcp_case
 	[ "$t_count" -gt 0 ] || echo "# no case name contains ${T_ONLY:-}"
 	echo "1..$t_count"
 	[ "$t_bad" -eq 0 ] && [ "$t_count" -gt 0 ]
@@ -231,7 +231,7 @@ t_end() {
 }
 
 # Check the connections of the script, which were recorded when its devices were deleted.
-t_no_tcp() {
+t_check_no_tcp() {
 	local all sctp
 	read -r all sctp < <(awk '{ all += $1; sctp += $2 } END { print all + 0, sctp + 0 }' \
 		"$T_LOG/$T_SCRIPT/connects")
@@ -240,9 +240,9 @@ t_no_tcp() {
 	t_check "all connections were over SCTP" [ "$all" -eq "$sctp" ]
 }
 
-t_over_sctp() {
-	t_undo
-	t_case "all connections were over SCTP" "" t_no_tcp
+t_add_no_tcp_case() {
+	t_run_deferred
+	t_case "all connections were over SCTP" "" t_check_no_tcp
 }
 
 # Hosts
@@ -254,7 +254,7 @@ on() {
 	if [ -n "$ns" ]; then ip netns exec "$ns" "$@"; else "$@"; fi
 }
 
-t_netem() {
+t_apply_netem() {
 	local said=$T_CASE/netem
 	t_defer on "$1" tc qdisc del dev "$2" root
 	! on "$1" tc qdisc replace dev "$2" root netem "${@:3}" 2>"$said" || return 0
@@ -264,52 +264,52 @@ t_netem() {
 }
 
 # Like on(), but with exec: the process is the command and not a shell, so it can be killed.
-on_exec() {
+t_exec_on_host() {
 	local host=$1 ns
 	shift
 	[ "$host" = a ] && ns=${NS_A:-} || ns=${NS_B:-}
 	if [ -n "$ns" ]; then exec ip netns exec "$ns" "$@"; else exec "$@"; fi
 }
 
-# t_in NS COMMAND...: run COMMAND in namespace NS, in the current one if NS is empty
-t_in() {
+# t_run_in_netns NS COMMAND...: run COMMAND in namespace NS, in the current one if NS is empty
+t_run_in_netns() {
 	local ns=$1
 	shift
 	if [ -n "$ns" ]; then ip netns exec "$ns" "$@"; else "$@"; fi
 }
 
-t_link() {
-	t_in "${3:-}" rdma link add "$1" type "${T_RDMA:-rnic_sw}" netdev "$2" || return
-	[ "${RNIC_SW_LLP:-}" != sctp ] || t_listens_on "$1" both "${3:-}"
+t_create_device() {
+	t_run_in_netns "${3:-}" rdma link add "$1" type "${T_RDMA:-rnic_sw}" netdev "$2" || return
+	[ "${RNIC_SW_LLP:-}" != sctp ] || t_set_listen "$1" both "${3:-}"
 }
 
-# t_listens_on DEV VALUE [NS]: set the listen setting of DEV (tcp, sctp or both)
-t_listens_on() { t_set "$1" listen "$2" "${3:-}"; }
+# t_set_listen DEV VALUE [NS]: set the listen setting of DEV (tcp, sctp or both)
+t_set_listen() { t_change_setting "$1" listen "$2" "${3:-}"; }
 
-t_set() { t_in "${4:-}" "$T_DIR/lib/setting" "$1" "$2" "$3"; }
-t_get() { t_in "${3:-}" "$T_DIR/lib/setting" "$1" "$2"; }
+t_change_setting() { t_run_in_netns "${4:-}" "$T_DIR/lib/setting" "$1" "$2" "$3"; }
+t_print_setting() { t_run_in_netns "${3:-}" "$T_DIR/lib/setting" "$1" "$2"; }
 
 # t_new_device DEV NETDEV [NS]: create DEV, and delete it when the case (or script) ends
 t_new_device() {
-	t_link "$@" || return
+	t_create_device "$@" || return
 	t_defer t_drop_device "$1" "${3:-}"
 }
 
 t_drop_device() {
 	[ ! -e "/sys/class/infiniband/$1" ] && [ -z "$2" ] && return
 	[ -z "${T_LLP:-}" ] || t_note_connects "$1" "${2:-}"
-	t_in "$2" rdma link del "$1" 2>/dev/null
+	t_run_in_netns "$2" rdma link del "$1" 2>/dev/null
 }
 
 # t_note_connects DEV NS: record how many connections DEV has established, in total and over SCTP
 t_note_connects() {
-	t_in "$2" rdma statistic show link "$1/1" 2>/dev/null |
+	t_run_in_netns "$2" rdma statistic show link "$1/1" 2>/dev/null |
 		awk '{ for (i = 1; i < NF; i++) n[$i] = $(i + 1) }
 			END { print n["connects"], n["connects_sctp"] }' >>"$T_LOG/$T_SCRIPT/connects"
 }
 
-# t_must COMMAND...: run a set-up command; if it fails, no case can run
-t_must() {
+# t_run_or_bail_out COMMAND...: run a set-up command; if it fails, no case can run
+t_run_or_bail_out() {
 	"$@" && return
 	echo "# cannot set up the topology: $*"
 	if [ "$BASHPID" != $$ ]; then exit 1; fi
@@ -317,49 +317,49 @@ t_must() {
 	exit 1
 }
 
-one_interface() {
-	t_must ip link add t0 type dummy
+create_one_interface() {
+	t_run_or_bail_out ip link add t0 type dummy
 	t_defer ip link del t0
-	t_must ip addr add 10.9.0.1/24 dev t0
-	t_must ip addr add fd00:9::1/64 dev t0 nodad
-	t_must ip link set t0 up
+	t_run_or_bail_out ip addr add 10.9.0.1/24 dev t0
+	t_run_or_bail_out ip addr add fd00:9::1/64 dev t0 nodad
+	t_run_or_bail_out ip link set t0 up
 }
 
-one_device() {
-	one_interface
-	t_must t_new_device iw0 t0
+create_one_device() {
+	create_one_interface
+	t_run_or_bail_out t_new_device iw0 t0
 	NS_A='' NS_B='' A_IF=t0 B_IF=t0 A_DEV=iw0 B_DEV=iw0
 	A4=10.9.0.1 B4=10.9.0.1 A6=fd00:9::1 B6=fd00:9::1
 	t_hosts=(a)
 }
 
-two_hosts() {
+create_two_hosts() {
 	NS_A=rnic-a NS_B=rnic-b A_IF=va B_IF=vb A_DEV=iwa B_DEV=iwb
 	A4=10.9.1.1 B4=10.9.1.2 A6=fd00:9:1::1 B6=fd00:9:1::2
-	t_must t_own_namespaces
-	t_must t_new_netns $NS_A
-	t_must t_new_netns $NS_B
-	t_must ip link add va netns $NS_A "$@" type veth peer name vb netns $NS_B "$@"
-	t_must t_host_up $NS_A va $A4 $A6 iwa
-	t_must t_host_up $NS_B vb $B4 $B6 iwb
+	t_run_or_bail_out t_use_own_namespaces
+	t_run_or_bail_out t_new_netns $NS_A
+	t_run_or_bail_out t_new_netns $NS_B
+	t_run_or_bail_out ip link add va netns $NS_A "$@" type veth peer name vb netns $NS_B "$@"
+	t_run_or_bail_out t_set_host_up $NS_A va $A4 $A6 iwa
+	t_run_or_bail_out t_set_host_up $NS_B vb $B4 $B6 iwb
 	t_hosts=(a b)
 }
 
 # Set the mode. The RDMA core allows this only while no other namespace exists, and namespaces
 # of the previous case may still be cleaned up, so retry.
-t_set_netns_mode() { rdma system show | grep -q "netns $1" || t_until 60 rdma system set netns "$1"; }
+t_set_netns_mode() { rdma system show | grep -q "netns $1" || t_wait_until 60 rdma system set netns "$1"; }
 
-# t_netns_mode MODE: set the RDMA namespace mode (shared or exclusive) until the
+# t_use_netns_mode MODE: set the RDMA namespace mode (shared or exclusive) until the
 # case ends
-t_netns_mode() {
+t_use_netns_mode() {
 	t_defer t_set_netns_mode "$(rdma system show | sed -n 's/.*netns \([a-z]*\).*/\1/p')"
 	t_set_netns_mode "$1"
 }
 
 # In exclusive mode a program sees only the RDMA devices of its own host.
-t_own_namespaces() { t_set_netns_mode exclusive; }
+t_use_own_namespaces() { t_set_netns_mode exclusive; }
 
-t_host_up() {
+t_set_host_up() {
 	ip -n "$1" link set lo up &&
 	ip -n "$1" addr add "$3/24" dev "$2" &&
 	ip -n "$1" addr add "$4/64" dev "$2" nodad &&
@@ -380,14 +380,14 @@ t_drop_netns() { [ ! -e "/run/netns/$1" ] || ip netns del "$1"; }
 # Programs
 
 # The last port is kept in a file because cases run in subshells.
-t_port() {
+t_choose_port() {
 	PORT=7500
 	[ ! -e "$T_LOG/.port" ] || read -r PORT <"$T_LOG/.port"
 	PORT=$((PORT + 1))
 	echo "$PORT" >"$T_LOG/.port"
 }
 
-t_until() {
+t_wait_until() {
 	local end=$((SECONDS + $1))
 	shift
 	until "$@"; do
@@ -405,14 +405,14 @@ t_has_listener() {
 	[ -n "$(ss ${ns:+-N "$ns"} -Htln "sport = :$2")" ]
 }
 
-t_listens() {
-	t_until "${3:-$T_TIME}" t_has_listener "$1" "$2" ||
+t_wait_listener() {
+	t_wait_until "${3:-$T_TIME}" t_has_listener "$1" "$2" ||
 		t_fail "no listener on port $2 of host $1"
 }
 
-# t_listens_beside PID PORT: check whether a program listens on PORT in the namespace of PID. The
-# function is called in a loop, so it starts no program.
-t_listens_beside() {
+# t_is_listening_beside PID PORT: check whether a program listens on PORT in the namespace of PID.
+# The function is called in a loop, so it starts no program.
+t_is_listening_beside() {
 	local port lines line
 	printf -v port %04X "$2"
 	{ mapfile -t lines <"/proc/$1/net/tcp" &&
@@ -424,12 +424,12 @@ t_listens_beside() {
 }
 
 # Check whether the program listens or has exited, so that a wait ends in both cases.
-t_listens_or_ended() { t_listens_beside "${t_pids[$1]}" "$2" || t_gone "${t_pids[$1]}"; }
+t_is_listening_or_ended() { t_is_listening_beside "${t_pids[$1]}" "$2" || t_has_exited "${t_pids[$1]}"; }
 
-t_bg() {
+t_start() {
 	local name=$1 host=$2
 	shift 2
-	(on_exec "$host" timeout -k 5 "$T_TIME" "$@") </dev/null >"$T_CASE/$name.log" 2>&1 &
+	(t_exec_on_host "$host" timeout -k 5 "$T_TIME" "$@") </dev/null >"$T_CASE/$name.log" 2>&1 &
 	t_pids[$name]=$!
 	t_defer t_kill "$name"
 }
@@ -448,13 +448,13 @@ t_kill() {
 }
 
 # Print connections, RDMA resources and stacks of programs close to their time limit.
-t_state() {
+t_print_state() {
 	local ns what pid
 	for ns in "${NS_A:-}" ${NS_B:+"$NS_B"}; do
 		echo "--- network namespace '$ns'"
-		t_in "$ns" rdma statistic show | tr ' ' '\n' | paste -d' ' - - | grep -v ' 0$'
-		for what in qp cq srq; do t_in "$ns" rdma -dd resource show $what; done
-		t_in "$ns" ss -tinmO
+		t_run_in_netns "$ns" rdma statistic show | tr ' ' '\n' | paste -d' ' - - | grep -v ' 0$'
+		for what in qp cq srq; do t_run_in_netns "$ns" rdma -dd resource show $what; done
+		t_run_in_netns "$ns" ss -tinmO
 	done
 	for pid in $(pgrep -P "$(IFS=,; echo "${t_pids[*]}")"); do
 		echo "--- process $pid: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
@@ -465,13 +465,13 @@ t_state() {
 
 t_log_state_before_timeout() {
 	t_pause $((T_TIME - 8))
-	t_state >"$T_CASE/state" 2>&1
+	t_print_state >"$T_CASE/state" 2>&1
 }
 
 t_wait() {
 	local pid=${t_pids[$1]} status=0 watch
-	[ $# -lt 2 ] || t_until "$2" t_gone "$pid" || {
-		t_show "$1"
+	[ $# -lt 2 ] || t_wait_until "$2" t_has_exited "$pid" || {
+		t_print_log "$1"
 		t_fail "$1 still runs after $2 s"
 	}
 	t_log_state_before_timeout &
@@ -482,7 +482,7 @@ t_wait() {
 	kill -KILL "$watch" 2>/dev/null || true
 	wait "$watch" 2>/dev/null || true
 	[ $status -eq 0 ] && return
-	t_show "$1"
+	t_print_log "$1"
 	echo "$1 ended with status $status$([ $status -ne 124 ] || echo " (time limit $T_TIME s)")"
 	return 1
 }
@@ -490,64 +490,64 @@ t_wait() {
 # Send the signal to the child of timeout(1), which is the program.
 t_signal() { pkill "-$2" -P "${t_pids[$1]}"; }
 
-t_alive() { [ -n "${t_pids[$1]:-}" ] && ! t_gone "${t_pids[$1]}"; }
-t_ended() { ! t_alive "$1"; }
+t_is_alive() { [ -n "${t_pids[$1]:-}" ] && ! t_has_exited "${t_pids[$1]}"; }
+t_has_ended() { ! t_is_alive "$1"; }
 
 # Check whether a child has exited. kill -0 cannot tell, because an exited child accepts signals
 # until Bash reaps it, which may be only at the next fork.
-t_gone() {
+t_has_exited() {
 	local stat
 	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
 	[[ ${stat##*) } == Z* ]]
 }
 
-t_show() {
+t_print_log() {
 	echo "--- last lines of $1:"
 	tail -n 15 "$T_CASE/$1.log"
 	echo "---"
 }
 
-# t_both TAG PORT SERVER... -- CLIENT...: run a pair; return 0 if both exit with status 0.
-t_both() {
+# t_run_pair_with_tag TAG PORT SERVER... -- CLIENT...: run a pair; return 0 if both succeed
+t_run_pair_with_tag() {
 	local tag=$1 port=$2 server=()
 	shift 2
 	while [ "$1" != -- ]; do server+=("$1"); shift; done
 	shift
 	echo "b: ${server[*]}"
 	echo "a: $*"
-	t_bg "server$tag" b "${server[@]}"
-	t_until "$T_TIME" t_listens_or_ended "server$tag" "$port" ||
+	t_start "server$tag" b "${server[@]}"
+	t_wait_until "$T_TIME" t_is_listening_or_ended "server$tag" "$port" ||
 		t_fail "the server does not listen on port $port"
-	t_bg "client$tag" a "$@"
+	t_start "client$tag" a "$@"
 	if ! t_wait "client$tag"; then
 		# let the server exit, because it prints its errors only then
-		t_until 10 t_ended "server$tag" || true
+		t_wait_until 10 t_has_ended "server$tag" || true
 		t_kill "server$tag"
-		t_show "server$tag"
+		t_print_log "server$tag"
 		return 1
 	fi
 	t_wait "server$tag" "$T_TIME"
 }
 
-t_pair() { t_both "" "$@"; }
+t_run_pair() { t_run_pair_with_tag "" "$@"; }
 
-t_iters() {
+t_scale_rounds() {
 	if [ -n "$T_SLOW" ] && [ "$1" -gt 50 ]; then echo $(($1 / 10)); else echo "$1"; fi
 }
 
-t_counter() {
+t_print_counter() {
 	local ns=''
 	[ "$1" != "${A_DEV:-}" ] || ns=${NS_A:-}
 	[ "$1" != "${B_DEV:-}" ] || ns=${NS_B:-}
-	t_in "$ns" rdma statistic show link "$1/1" |
+	t_run_in_netns "$ns" rdma statistic show link "$1/1" |
 		awk -v name="$2" '{ for (i = 1; i < NF; i++) if ($i == name) { print $(i + 1); found = 1 } }
 			END { exit !found }'
 }
 
 # t_has_accepted N: check that b's device has accepted at least N connections since its creation
-t_has_accepted() { [ "$(t_counter "$B_DEV" accepts)" -ge "$1" ]; }
+t_has_accepted() { [ "$(t_print_counter "$B_DEV" accepts)" -ge "$1" ]; }
 
-t_prog() {
+t_find_program() {
 	local dir
 	for dir in "${OUTPUT:-$T_DIR/out}" "$T_DIR/out" "$T_DIR"; do
 		[ ! -x "$dir/$1" ] || { echo "$dir/$1"; return; }
@@ -563,9 +563,9 @@ else
 fi
 
 # Retry: sockets of a connection that has just ended may still hold a module reference.
-t_unload() {
+t_unload_modules() {
 	[ $# -gt 0 ] || set -- "${T_MODULES[@]}"
-	t_until "$T_TIME" modprobe -r "$@" || t_fail "cannot unload modules: $*"
+	t_wait_until "$T_TIME" modprobe -r "$@" || t_fail "cannot unload modules: $*"
 }
 
 # Before the first case
@@ -584,17 +584,17 @@ t_find_provider() {
 	eval "$("$build" --env)"
 }
 
-t_load() {
+t_load_modules() {
 	modprobe -q rnic_sw || t_skip_all "cannot load module rnic_sw"
 	modprobe -q rdma_ucm || t_skip_all "cannot load module rdma_ucm"
 	[ -z "${T_LLP:-}" ] || modprobe -q iw_sctp_ddp || t_skip_all "cannot load iw_sctp_ddp"
-	t_until "$T_TIME" test -e /dev/infiniband/rdma_cm || t_skip_all "no /dev/infiniband/rdma_cm"
+	t_wait_until "$T_TIME" test -e /dev/infiniband/rdma_cm || t_skip_all "no /dev/infiniband/rdma_cm"
 }
 
 echo "TAP version 13"
-trap t_undo EXIT
+trap t_run_deferred EXIT
 trap 'exit 143' TERM INT
 [ "$(id -u)" = 0 ] || t_skip_all "must be run as root"
 ulimit -l unlimited
 t_find_provider
-[ -n "${T_NO_LOAD:-}" ] || t_load
+[ -n "${T_NO_LOAD:-}" ] || t_load_modules

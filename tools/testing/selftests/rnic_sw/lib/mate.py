@@ -22,7 +22,7 @@ Async = collections.namedtuple("Async", "conn event name")
 PeerSent = collections.namedtuple("PeerSent", "flags llp revision ird ord pd")
 
 
-def unhex(word):
+def decode_hex(word):
     return b"" if word == "-" else bytes.fromhex(word)
 
 
@@ -33,7 +33,7 @@ def parse_event(words):
     if kind == "async":
         return Async(int(words[0]), int(words[1]), " ".join(words[2:]))
     return CM(int(words[0]), words[1], *map(int, words[2:5]),
-              unhex(words[5]), int(words[6]))
+              decode_hex(words[5]), int(words[6]))
 
 
 class RawServer:
@@ -44,19 +44,19 @@ class RawServer:
         self.process = subprocess.Popen(
             [program, device], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True, bufsize=1)
-        self.attach(self.process.stdin, self.process.stdout)
+        self.connect_streams(self.process.stdin, self.process.stdout)
 
-    def attach(self, commands, lines):
+    def connect_streams(self, commands, lines):
         """Use commands to write commands, and lines to read replies and events."""
         self.commands, self.lines = commands, lines
         self.lock = threading.Condition()
         self.answers = collections.deque()
         self.events = []
         self.ended = False
-        threading.Thread(target=self._read, daemon=True).start()
+        threading.Thread(target=self._read_lines, daemon=True).start()
         self._read_reply("start")
 
-    def _read(self):
+    def _read_lines(self):
         for line in self.lines:
             words = line.split()
             with self.lock:
@@ -87,9 +87,9 @@ class RawServer:
 
     def do(self, *words):
         """Run one command. Return the words of its reply, or raise Refused."""
-        return self.do_all(words)[0]
+        return self.run_commands(words)[0]
 
-    def do_all(self, *commands):
+    def run_commands(self, *commands):
         """Send several commands together, before the replies are read."""
         delay_step()
         lines = [self._format_command(words) for words in commands]
@@ -99,7 +99,7 @@ class RawServer:
     def find_event(self, kind, timeout=PATIENCE, **fields):
         """Return the next event of that kind with these fields, or None if there is none
         before the timeout. The event stays pending."""
-        def find():
+        def find_matching():
             for event in self.events:
                 if isinstance(event, kind) and all(
                         getattr(event, k) == v for k, v in fields.items()):
@@ -107,8 +107,8 @@ class RawServer:
             return None
 
         with self.lock:
-            self.lock.wait_for(find, timeout)
-            return find()
+            self.lock.wait_for(find_matching, timeout)
+            return find_matching()
 
     def pop_event(self, kind, timeout=PATIENCE, **fields):
         """Like find_event(), but remove the event."""
@@ -163,22 +163,22 @@ class Region:
     def read_hash(self):
         return self.server.do("hash", self.number)[0]
 
-    def get(self, offset, length):
-        return unhex(self.server.do("get", self.number, offset, length)[0])
+    def read_bytes(self, offset, length):
+        return decode_hex(self.server.do("get", self.number, offset, length)[0])
 
-    def put(self, offset, octets):
+    def write_bytes(self, offset, octets):
         for at in range(0, len(octets), 4096):
             self.server.do("put", self.number, offset + at,
                            octets[at:at + 4096])
         self.before = self.read_hash()
 
-    def dereg(self):
+    def deregister(self):
         self.server.do("dereg", self.number)
 
     def wait_placed(self, offset, octets):
         """Wait until these bytes have been placed at the offset."""
         end = time.monotonic() + PATIENCE
-        while self.get(offset, len(octets)) != octets:
+        while self.read_bytes(offset, len(octets)) != octets:
             if time.monotonic() > end:
                 raise AssertionError(f"{octets!r} should be placed")
 

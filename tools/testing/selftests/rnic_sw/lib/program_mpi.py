@@ -9,7 +9,7 @@ from mpi4py import MPI
 SIZES = (0, 1, 100, 4096, 16385, 65537, 1 << 20)
 
 
-def octets(size, seed):
+def make_bytes(size, seed):
     """Return size bytes that are different for each seed, such as a rank."""
     some = bytes((7 * i + 41 * seed + (i >> 8)) & 255 for i in range(4093))
     return bytearray((some * (size // len(some) + 1))[:size])
@@ -23,11 +23,11 @@ def main():
     wrong = []
     for size in SIZES:
         got = bytearray(size)
-        world.Sendrecv([octets(size, rank), MPI.BYTE], after, 5,
+        world.Sendrecv([make_bytes(size, rank), MPI.BYTE], after, 5,
                        [got, MPI.BYTE], before, 5)
-        if got != octets(size, before):
+        if got != make_bytes(size, before):
             wrong.append(size)
-    if world.allgather(octets(5000, rank)) != [octets(5000, n) for n in range(ranks)]:
+    if world.allgather(make_bytes(5000, rank)) != [make_bytes(5000, n) for n in range(ranks)]:
         wrong.append("gathered")
     print(f"rank {rank}: wrong data: {wrong}" if wrong else
           f"rank {rank}: all data is right", flush=True)

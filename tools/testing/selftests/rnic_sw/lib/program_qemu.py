@@ -56,9 +56,9 @@ class Monitor:
         self.sock.settimeout(PATIENCE)
         self.lines = self.sock.makefile("r", encoding="utf-8")
         self.lines.readline()
-        self.do("qmp_capabilities")
+        self.run_command("qmp_capabilities")
 
-    def do(self, what, **how):
+    def run_command(self, what, **how):
         """Run a command and return its answer."""
         self.sock.sendall(json.dumps({"execute": what, "arguments": how}).encode() + b"\n")
         for line in self.lines:
@@ -69,20 +69,20 @@ class Monitor:
                 return answer["return"]
         raise AssertionError(f"{what}: QEMU has closed its monitor")
 
-    def memory(self, at, size, path):
+    def read_memory(self, at, size, path):
         """Return that part of the guest's memory; path: a file for it."""
-        self.do("pmemsave", val=at, size=size, filename=path)
+        self.run_command("pmemsave", val=at, size=size, filename=path)
         with open(path, "rb") as file:
             octets = file.read()
         os.unlink(path)
         return octets
 
-    def counter(self, path):
+    def read_counter(self, path):
         """Return the counter at the first place."""
-        return struct.unpack("<H", self.memory(AREA, 2, path))[0]
+        return struct.unpack("<H", self.read_memory(AREA, 2, path))[0]
 
 
-def until(cond, what):
+def wait_until(cond, what):
     end = time.monotonic() + PATIENCE
     while not cond():
         if time.monotonic() > end:
@@ -90,10 +90,10 @@ def until(cond, what):
         time.sleep(0.05)
 
 
-def counts(monitor, path):
+def check_counter_changes(monitor, path):
     """Wait until the counter of the guest's program has changed."""
-    first = monitor.counter(path)
-    until(lambda: monitor.counter(path) != first, "the guest counts on")
+    first = monitor.read_counter(path)
+    wait_until(lambda: monitor.read_counter(path) != first, "the guest counts on")
 
 
 def check_area(octets):
@@ -107,7 +107,7 @@ def check_area(octets):
     print(f"{len(values)} places: {new} have {values[0]}, the others {old}")
 
 
-def make_bios(path):
+def write_bios(path):
     with open(path, "wb") as file:
         file.write(PROGRAM.ljust(BIOS - 16, b"\0") + RESET.ljust(16, b"\0"))
 
@@ -118,33 +118,34 @@ def migrate(source, sink, uri, pin, data, where):
         loaded = file.read()
     source, sink = Monitor(source), Monitor(sink)
     pinned = [{"capability": "rdma-pin-all", "state": pin == "on"}]
-    source.do("migrate-set-capabilities", capabilities=pinned)
-    sink.do("migrate-set-capabilities", capabilities=pinned)
-    sink.do("migrate-incoming", uri=uri)
-    counts(source, path)
-    source.do("migrate", uri=uri)
+    source.run_command("migrate-set-capabilities", capabilities=pinned)
+    sink.run_command("migrate-set-capabilities", capabilities=pinned)
+    sink.run_command("migrate-incoming", uri=uri)
+    check_counter_changes(source, path)
+    source.run_command("migrate", uri=uri)
     status = {}
 
-    def ended():
-        status.update(source.do("query-migrate"))
+    def has_migration_ended():
+        status.update(source.run_command("query-migrate"))
         return status.get("status") in ("completed", "failed", "cancelled")
 
-    until(ended, "the migration ends")
+    wait_until(has_migration_ended, "the migration ends")
     print({key: status[key] for key in ("status", "error-desc", "ram", "total-time", "downtime")
            if key in status})
     assert status["status"] == "completed"
-    until(lambda: sink.do("query-status")["running"], "the guest runs at its new place")
-    counts(sink, path)
-    sink.do("stop")
-    check_area(sink.memory(AREA, AREA_END - AREA, path))
-    assert sink.memory(LOADED, len(loaded), path) == loaded, "the loaded data has changed"
+    wait_until(lambda: sink.run_command("query-status")["running"],
+               "the guest runs at its new place")
+    check_counter_changes(sink, path)
+    sink.run_command("stop")
+    check_area(sink.read_memory(AREA, AREA_END - AREA, path))
+    assert sink.read_memory(LOADED, len(loaded), path) == loaded, "the loaded data has changed"
     print(f"{len(loaded)} bytes of data are unchanged")
-    source.do("quit")
-    sink.do("quit")
+    source.run_command("quit")
+    sink.run_command("quit")
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "bios":
-        make_bios(sys.argv[2])
+        write_bios(sys.argv[2])
     else:
         migrate(*sys.argv[2:])

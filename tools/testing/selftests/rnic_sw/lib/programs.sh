@@ -7,26 +7,27 @@
 . "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/lib.sh"
 . "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/memory.sh"
 
-# need_program PROGRAM PACKAGE: skip the case if PROGRAM is not installed
-need_program() { command -v "$1" >/dev/null || t_skip "program $1 not found (package $2)"; }
+# skip_without_program PROGRAM PACKAGE: skip the case if PROGRAM is not installed
+skip_without_program() { command -v "$1" >/dev/null || t_skip "program $1 not found (package $2)"; }
 
-# need_bed WHY: skip the script outside a bed; must be called before the first case
-need_bed() {
+# skip_all_outside_bed WHY: skip the script outside a bed; must be called before the first case
+skip_all_outside_bed() {
 	[ -n "${BED_OUT:-}" ] || [ "${T_HERE:-}" = 1 ] ||
 		t_skip_all "$1: runs in a bed only, or with T_HERE=1"
 }
 
-# need_built NAME DIR PROGRAM: skip the case if scripts/build-program has not built NAME
-need_built() {
+# skip_without_built_program NAME DIR PROGRAM: skip the case if scripts/build-program has not built
+# NAME
+skip_without_built_program() {
 	[ -n "$2" ] || t_skip "$1 is not built (scripts/programs builds it)"
 	[ -x "$2/$3" ] || t_skip "no $3 in $2 (scripts/build-program $1)"
 }
 
-print_connects() { t_counter "$A_DEV" connects; }
+print_connects() { t_print_counter "$A_DEV" connects; }
 
-# check_uses_device COMMAND ARGS...: run COMMAND and check that it connects through the device,
-# because many programs silently use TCP instead
-check_uses_device() {
+# check_command_uses_device COMMAND ARGS...: run COMMAND and check that it connects through the
+# device, because many programs silently use TCP instead
+check_command_uses_device() {
 	local before
 	before=$(print_connects)
 	"$@"
@@ -34,16 +35,16 @@ check_uses_device() {
 }
 
 # Set IMPLICIT to the preload library that replaces each MR of a program with an implicit ODP MR
-need_implicit() {
+set_implicit_or_skip() {
 	ibv_devinfo -v -d "$A_DEV" | grep -q ODP_SUPPORT_IMPLICIT ||
 		t_skip "the device has no on-demand paging in this kernel"
-	IMPLICIT=$(t_prog implicit.so) || t_skip "library implicit.so is not built (make)"
+	IMPLICIT=$(t_find_program implicit.so) || t_skip "library implicit.so is not built (make)"
 	export IMPLICIT_LOG=$T_CASE/implicit
 }
 
-# with_implicit_odp COMMAND ARGS...: run COMMAND with implicit ODP MRs only
-with_implicit_odp() {
-	need_implicit
+# run_with_implicit_odp COMMAND ARGS...: run COMMAND with implicit ODP MRs only
+run_with_implicit_odp() {
+	set_implicit_or_skip
 	LD_PRELOAD=$IMPLICIT "$@"
 	t_check "an implicit ODP MR was registered" [ -s "$IMPLICIT_LOG" ]
 }
@@ -55,10 +56,10 @@ create_data() {
 	t_defer rm -f "$DATA"
 }
 
-no_objects() { ! rdma resource show "$A_DEV" | grep -qE '(qp|cq|mr|srq) [1-9]'; }
+has_no_objects() { ! rdma resource show "$A_DEV" | grep -qE '(qp|cq|mr|srq) [1-9]'; }
 # check_nothing_left: after all programs have exited, wait until the device has no QP, MR, CQ or
 # SRQ; fail after $T_TIME
-check_nothing_left() { t_until "$T_TIME" no_objects || { rdma resource show; t_fail "objects are left"; }; }
+check_nothing_left() { t_wait_until "$T_TIME" has_no_objects || { rdma resource show; t_fail "objects are left"; }; }
 
 # run_ranks N COMMAND...: run COMMAND in N ranks of Open MPI on this host, which communicate only
 # through libfabric

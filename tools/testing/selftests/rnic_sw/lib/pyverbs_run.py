@@ -47,7 +47,7 @@ waiting = []
 again = []
 
 
-def expect(channel, what):
+def wait_event(channel, what):
     """Return the next event of the channel, which must be of type what."""
     event = CMEvent(channel)
     if event.event_type != what:
@@ -67,16 +67,16 @@ def connect(address, passive, active):
     listener.listen()
     caller.resolve_addr(AddrInfo(src=address, dst=address, dst_service=port,
                                  port_space=ce.RDMA_PS_TCP))
-    expect(ours, ce.RDMA_CM_EVENT_ADDR_RESOLVED).ack_cm_event()
+    wait_event(ours, ce.RDMA_CM_EVENT_ADDR_RESOLVED).ack_cm_event()
     caller.resolve_route()
-    expect(ours, ce.RDMA_CM_EVENT_ROUTE_RESOLVED).ack_cm_event()
+    wait_event(ours, ce.RDMA_CM_EVENT_ROUTE_RESOLVED).ack_cm_event()
     caller.connect(ConnParam(resources=16, depth=16, qp_num=active.qp_num))
-    request = expect(theirs, ce.RDMA_CM_EVENT_CONNECT_REQUEST)
+    request = wait_event(theirs, ce.RDMA_CM_EVENT_CONNECT_REQUEST)
     callee = CMID(creator=request, listen_id=listener)
     request.ack_cm_event()
     callee.accept(ConnParam(resources=16, depth=16, qp_num=passive.qp_num))
     for channel in (theirs, ours):
-        expect(channel, ce.RDMA_CM_EVENT_ESTABLISHED).ack_cm_event()
+        wait_event(channel, ce.RDMA_CM_EVENT_ESTABLISHED).ack_cm_event()
     return theirs, ours, listener, caller, callee
 
 
@@ -95,18 +95,19 @@ def connect_both(self):
 RCResources.to_rts = connect_both
 
 
-def remembering(read):
-    """Wrap a function that reads the peer's memory, so that patient() can repeat the last read."""
-    def reader(*args, **kwargs):
+def remember_last_read(read):
+    """Wrap a function that reads the peer's memory, so that retry_check() can repeat the last
+    read."""
+    def read_and_remember(*args, **kwargs):
         again[:] = [functools.partial(read, *args, **kwargs)]
         return again[0]()
-    return reader
+    return read_and_remember
 
 
-def patient(validate):
+def retry_check(validate):
     """Wrap a check so that it is repeated until it succeeds: a Write completes when TCP has
     accepted the data, which may be before the data is in the peer's memory."""
-    def validator(received, *args):
+    def check_until_valid(received, *args):
         end = time.monotonic() + utils.POLL_CQ_TIMEOUT
         while True:
             try:
@@ -118,19 +119,19 @@ def patient(validate):
             time.sleep(0.001)
             received = again[0]()
         again.clear()
-    return validator
+    return check_until_valid
 
 
-BaseResources.mem_read = remembering(BaseResources.mem_read)
-utils.validate = patient(utils.validate)
+BaseResources.mem_read = remember_last_read(BaseResources.mem_read)
+utils.validate = retry_check(utils.validate)
 
 
-def tell_ip_address(self, dev, port, idx):
+def add_ip_address(self, dev, port, idx):
     self.args.append([dev, port, idx, *self.get_ip_mac_address(netdev)])
 
 
 # pylint: disable=protected-access
-RDMATestCase._get_ip_mac = tell_ip_address
+RDMATestCase._get_ip_mac = add_ip_address
 
 ACK = "expects a remote error in the sender's completion"
 CANNOT = {
@@ -154,11 +155,11 @@ CANNOT = {
 }
 
 
-def cases(suite):
+def list_cases(suite):
     """Yield all tests of a suite; tests in CANNOT are replaced by skipped tests."""
     for test in suite:
         if isinstance(test, unittest.TestSuite):
-            yield from cases(test)
+            yield from list_cases(test)
             continue
         reason = CANNOT.get(test.id().removeprefix("tests."))
         if reason:
@@ -175,25 +176,25 @@ class Lines(unittest.TestResult):
         waiting.clear()
         again.clear()
 
-    def line(self, outcome, test, reason=""):
+    def print_line(self, outcome, test, reason=""):
         reason = " ".join(reason.split())[:300]
         print(outcome, test.id().removeprefix("tests."), reason, sep="\t", flush=True)
 
     def addSuccess(self, test):
         super().addSuccess(test)
-        self.line("ok", test)
+        self.print_line("ok", test)
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
-        self.line("skip", test, reason)
+        self.print_line("skip", test, reason)
 
     def addError(self, test, err):
         super().addError(test, err)
-        self.line("error", test, str(err[1]))
+        self.print_line("error", test, str(err[1]))
 
     def addFailure(self, test, err):
         super().addFailure(test, err)
-        self.line("error", test, f"{err[0].__name__} {err[1]}")
+        self.print_line("error", test, f"{err[0].__name__} {err[1]}")
 
 
 # pyverbs does not work with the collector of cyclic garbage, so the collector is disabled
@@ -204,6 +205,6 @@ modules = sorted(tests.__test_modules__, key=lambda m: "test_rdmacm" not in m.__
 suite = unittest.TestSuite(
     unittest.defaultTestLoader.loadTestsFromModule(m) for m in modules
     if not only or m.__name__ == f"tests.{only[0]}")
-unittest.TestSuite(cases(suite)).run(Lines())
+unittest.TestSuite(list_cases(suite)).run(Lines())
 sys.stdout.flush()
 os._exit(0)

@@ -37,7 +37,7 @@ class Message:
                            self.zero, self.qpn, self.dest_qpn, self.rq_psn, self.sq_psn)
 
 
-def gid_index(address):
+def wait_gid_index(address):
     """Wait until the device has a GID for the address. Return the index."""
     want = ipaddress.ip_address(f"::ffff:{address}")
     end = time.monotonic() + PATIENCE
@@ -61,12 +61,13 @@ class Program:
         self.peer_qpn = qpn + 1 if connects else qpn - 1
         self.in_rts = False
 
-    def rtr(self):
-        self.w.server.do("rtr", self.conn, gid_index(self.at), self.to, self.peer_qpn, PEER_PSN,
+    def enter_rtr(self):
+        self.w.server.do("rtr", self.conn, wait_gid_index(self.at), self.to, self.peer_qpn,
+                         PEER_PSN,
                          IRD)
         return self
 
-    def rts(self, psn=OWN_PSN):
+    def enter_rts(self, psn=OWN_PSN):
         self.w.server.do("rts", self.conn, psn, TIMEOUT, RETRIES, RNR_RETRIES, ORD)
         self.in_rts = True
         return self
@@ -86,19 +87,19 @@ class Program:
         self.link.close()
 
 
-def ready(w):
+def open_waiting_program(w):
     """Return a queue pair in RTS that waits for the Request of its peer."""
-    return Program(w).rtr().rts()
+    return Program(w).enter_rtr().enter_rts()
 
 
 def connect(w, program, data=None):
     """Let the raw peer connect to the queue pair. Return the Reply."""
-    program.link.peer = peer = w.knock()
-    w.put_request(peer, program.right.pack() if data is None else data)
-    reply = w.get_reply(peer)
+    program.link.peer = peer = w.connect_to_rdv_port()
+    w.send_request(peer, program.right.pack() if data is None else data)
+    reply = w.receive_reply(peer)
     same("message in the Reply", reply.data.hex(), program.own.pack().hex())
     # the passive side must not send before it has received a message
-    peer.put_segment(rdmap.write(0, 0))
+    peer.send_segments(rdmap.make_write(0, 0))
     return reply
 
 
@@ -106,19 +107,19 @@ def accept_request(w, sock, program):
     """Wait for a Request with the queue pair's present message. Return it, and the peer."""
     want = program.own.pack()
     while True:
-        request, peer = w.accept(sock)
+        request, peer = w.accept_request(sock)
         if request.data == want or not program.in_rts:
             return request, peer
         # sent before the queue pair has entered RTS
         same("message before RTS", request.data.hex(),
              replace(program.own, sq_psn=0, rnr_retry=0, flags=0).pack().hex())
-        w.drop(peer)
+        w.drop_peer(peer)
 
 
 def check_first_message(peer):
     """Check that the queue pair that has connected sends a Write of length 0."""
-    first = peer.get_segment()
-    same("opcode, payload", (first.ulp, first.payload), (rdmap.control(rdmap.WRITE), b""))
+    first = peer.receive_segment()
+    same("opcode, payload", (first.ulp, first.payload), (rdmap.pack_control(rdmap.WRITE), b""))
 
 
 def respond(w, sock, program, rtr=mpa.A | mpa.CC):
@@ -126,7 +127,7 @@ def respond(w, sock, program, rtr=mpa.A | mpa.CC):
     messages if the Request names any. Return the Request."""
     request, program.link.peer = accept_request(w, sock, program)
     same("message in the Request", request.data.hex(), program.own.pack().hex())
-    w.answer(program.link.peer, request, program.right.pack(), request.rtr and rtr)
+    w.send_accept(program.link.peer, request, program.right.pack(), request.rtr and rtr)
     return request
 
 
@@ -140,29 +141,29 @@ def respond_to_write(w, sock, program):
 def check_data(w, program):
     """Check that data passes in both directions."""
     link, inbox, target = program.link, w.shared(64, "l"), w.shared(64, "lw")
-    link.recv(inbox, 64, 1)
+    link.post_recv(inbox, 64, 1)
     link.peer.send(b"from the peer")
     same("length", link.expect_wc(wr=1, status=SUCCESS).length, 13)
-    same("received", inbox.get(0, 13), b"from the peer")
-    link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"written"))
+    same("received", inbox.read_bytes(0, 13), b"from the peer")
+    link.peer.send_segments(rdmap.make_write(target.rkey, target.addr, b"written"))
     link.round_trip()
-    same("written", target.get(0, 7), b"written")
+    same("written", target.read_bytes(0, 7), b"written")
     if program.in_rts:
         link.post("send", target, 7, 2)
-        same("sent", link.peer.get_segment().payload, b"written")
+        same("sent", link.peer.receive_segment().payload, b"written")
         link.expect_wc(wr=2, status=SUCCESS)
 
 
-def refuse(w, data, **how):
+def check_request_is_refused(w, data, **how):
     """Check that a Request with these data is refused in the way in which all are refused."""
-    with w.knock(**how) as peer:
-        w.put_request(peer, data)
+    with w.connect_to_rdv_port(**how) as peer:
+        w.send_request(peer, data)
         same("end, and bytes before it", peer.wait_end(), w.refusal)
 
 
 def is_port_open(w, port=RDV_PORT):
     try:
-        w.knock(port).close()
+        w.connect_to_rdv_port(port).close()
     except ConnectionRefusedError:
         return False
     return True
@@ -175,10 +176,10 @@ def wait_closed(w, port=RDV_PORT):
         time.sleep(0.02)
 
 
-def outcome(w, peer):
+def is_request_accepted(w, peer):
     """Return True if the Request is accepted, False if it is refused."""
     try:
-        return w.is_accept(w.get_reply(peer))
+        return w.is_accept(w.receive_reply(peer))
     except Closed as why:
         check("the refusal is a reset", why.reset)
         return False

@@ -51,7 +51,7 @@ class End:
         self.psn = psn
         self.attr = None
 
-    def attr_for(self, peer, **more):
+    def make_attr_for(self, peer, **more):
         route = GlobalRoute(dgid=peer.gid, sgid_index=0)
         attr = QPAttr(port_num=1)
         attr.ah_attr = AHAttr(gr=route, is_global=1, port_num=1)
@@ -69,7 +69,7 @@ class End:
         return attr
 
     def to_rtr(self, peer, **more):
-        self.attr = self.attr_for(peer, **more)
+        self.attr = self.make_attr_for(peer, **more)
         self.qp.to_rtr(self.attr)
 
     def to_rts(self):
@@ -79,15 +79,15 @@ class End:
     def reset(self):
         self.qp.modify(QPAttr(qp_state=IBV_QPS_RESET), IBV_QP_STATE)
 
-    def send(self, text):
+    def post_send(self, text):
         self.mr.write(text, len(text))
         self.qp.post_send(SendWR(sg=[SGE(self.mr.buf, len(text), self.mr.lkey)], num_sge=1))
 
-    def recv(self):
+    def post_recv(self):
         wr = RecvWR(sg=[SGE(self.mr.buf, SIZE, self.mr.lkey)], num_sge=1)
         (self.srq.post_recv if self.srq else self.qp.post_recv)(wr)
 
-    def wait(self, status, limit=20):
+    def wait_completion(self, status, limit=20):
         """Wait for a completion with this status."""
         end = time.monotonic() + limit
         while time.monotonic() < end:
@@ -106,18 +106,18 @@ class End:
             assert not n, f"completion with status {wcs[0].status}"
             time.sleep(0.01)
 
-    def got(self, text):
+    def assert_received(self, text):
         assert self.mr.read(len(text), 0).decode() == text
 
 
-def pair(ctx, shared=False, **more):
+def connect_pair(ctx, shared=False, **more):
     a, b = End(ctx, 0x111111), End(ctx, PSN, shared)
     for one, other in (a, b), (b, a):
         one.to_rtr(other, **more)
     return a, b
 
 
-def refused(want, call, *args, **more):
+def assert_refused(want, call, *args, **more):
     try:
         call(*args, **more)
     except PyverbsRDMAError as why:
@@ -126,25 +126,25 @@ def refused(want, call, *args, **more):
         raise AssertionError(f"the call should fail with errno {want}")
 
 
-def late_receive(ctx, shared=False):
+def message_waits_for_receive(ctx, shared=False):
     """A message waits until the program posts a receive."""
-    a, b = pair(ctx, shared)
+    a, b = connect_pair(ctx, shared)
     a.to_rts()
-    a.send("hello")
-    a.wait(IBV_WC_SUCCESS)
+    a.post_send("hello")
+    a.wait_completion(IBV_WC_SUCCESS)
     b.is_idle()
-    b.recv()
-    b.wait(IBV_WC_SUCCESS)
-    b.got("hello")
+    b.post_recv()
+    b.wait_completion(IBV_WC_SUCCESS)
+    b.assert_received("hello")
     # repeat with the receive posted before the message
-    b.recv()
-    a.send("again")
-    b.wait(IBV_WC_SUCCESS)
-    b.got("again")
+    b.post_recv()
+    a.post_send("again")
+    b.wait_completion(IBV_WC_SUCCESS)
+    b.assert_received("again")
 
 
-def late_shared_receive(ctx):
-    late_receive(ctx, shared=True)
+def message_waits_for_srq_receive(ctx):
+    message_waits_for_receive(ctx, shared=True)
 
 
 def wakeups():
@@ -172,33 +172,33 @@ def srq_wakeup(ctx):
     for one, other in ends:
         connect(one, other)
         first.recv()
-        one.send("connected")
-        one.wait(IBV_WC_SUCCESS)
-        other.wait(IBV_WC_SUCCESS)
+        one.post_send("connected")
+        one.wait_completion(IBV_WC_SUCCESS)
+        other.wait_completion(IBV_WC_SUCCESS)
     idle = wakeups()
     for n, (one, other) in enumerate(ends):
         one.send(f"message {n}")
-        one.wait(IBV_WC_SUCCESS)
+        one.wait_completion(IBV_WC_SUCCESS)
         other.is_idle(0.1)
     assert wakeups() == idle + 1, "the SRQ should have NEED_WAKEUP set"
     for n, (_, other) in enumerate(ends):
         assert wakeups() == idle + 1
         first.recv()
-        other.wait(IBV_WC_SUCCESS)
-        first.got(f"message {n}")
+        other.wait_completion(IBV_WC_SUCCESS)
+        first.assert_received(f"message {n}")
         for _, later in ends[n + 1:]:
             later.is_idle(0.05)
     assert wakeups() == idle, "the SRQ should not have NEED_WAKEUP set"
     # a post ends all waits for which there are receives; a reset ends a wait, too
     for one, other in ends:
-        one.send("again")
-        one.wait(IBV_WC_SUCCESS)
+        one.post_send("again")
+        one.wait_completion(IBV_WC_SUCCESS)
         other.is_idle(0.1)
     ends[0][1].reset()
     first.srq.post_recv(chain(first, 2))
     for n, (_, other) in enumerate(ends[1:]):
         if n < 2:
-            other.wait(IBV_WC_SUCCESS)
+            other.wait_completion(IBV_WC_SUCCESS)
         else:
             other.is_idle()
     ends[3][1].qp.close()
@@ -213,7 +213,7 @@ def chain(end, n):
     return wr
 
 
-def no_receive(ctx):
+def missing_receive_fails_sender(ctx):
     """If the RNR retry count is used up, the sender gets an error."""
     a, b = End(ctx, 0x111111), End(ctx, PSN)
     # both ends must be in RTS before the stream starts, because the transition to RTS sets the
@@ -223,122 +223,122 @@ def no_receive(ctx):
     first.to_rts()
     second.to_rtr(first, rnr_retry=0)
     second.to_rts()
-    second.recv()
-    first.send("ready")
-    second.wait(IBV_WC_SUCCESS)
-    first.wait(IBV_WC_SUCCESS)
-    first.send("not received")
-    first.wait(IBV_WC_SUCCESS)
+    second.post_recv()
+    first.post_send("ready")
+    second.wait_completion(IBV_WC_SUCCESS)
+    first.wait_completion(IBV_WC_SUCCESS)
+    first.post_send("not received")
+    first.wait_completion(IBV_WC_SUCCESS)
     time.sleep(0.5)
-    first.send("flushed")
-    first.wait(IBV_WC_RNR_RETRY_EXC_ERR)
+    first.post_send("flushed")
+    first.wait_completion(IBV_WC_RNR_RETRY_EXC_ERR)
 
 
-def no_peer(ctx):
+def missing_peer_fails_request(ctx):
     """A request fails if the peer never enters RTR, but only when timeout and retries are over."""
     a, b = End(ctx, 1), End(ctx, 2)
     a.to_rtr(b)
     a.to_rts()
-    a.recv()
+    a.post_recv()
     a.is_idle(3)
     begun = time.monotonic()
-    a.send("hello")
-    a.send("hello")
-    a.wait(IBV_WC_RETRY_EXC_ERR)
+    a.post_send("hello")
+    a.post_send("hello")
+    a.wait_completion(IBV_WC_RETRY_EXC_ERR)
     took = time.monotonic() - begun
     assert took > 1.9, f"the request has failed after {took} s"
-    a.wait(IBV_WC_WR_FLUSH_ERR)
-    a.wait(IBV_WC_WR_FLUSH_ERR)
+    a.wait_completion(IBV_WC_WR_FLUSH_ERR)
+    a.wait_completion(IBV_WC_WR_FLUSH_ERR)
     assert a.qp.query(0xFFFF)[0].qp_state == IBV_QPS_ERR
 
 
-def wrong_psn(ctx):
+def different_psns_are_not_connected(ctx):
     """Queue pairs whose PSNs differ are not connected if the sender is in RTS first."""
     a, b = End(ctx, 1), End(ctx, 2)
     b.to_rtr(a)
     b.to_rts()
     a.to_rtr(b, rq_psn=3)
-    a.recv()
-    b.send("hello")
-    b.wait(IBV_WC_RETRY_EXC_ERR)
+    a.post_recv()
+    b.post_send("hello")
+    b.wait_completion(IBV_WC_RETRY_EXC_ERR)
     a.is_idle()
 
 
-def wrong_psn_in_rts(ctx):
+def rts_with_wrong_psn_is_refused(ctx):
     """If the stream exists already, RTS with a PSN that the peer does not expect is refused."""
     a, b = End(ctx, 1), End(ctx, 2)
     a.to_rtr(b, rq_psn=3)
     a.to_rts()
     b.to_rtr(a)
-    b.recv()
-    a.send("hello")
-    b.wait(IBV_WC_SUCCESS)
-    refused(errno.EINVAL, b.to_rts)
+    b.post_recv()
+    a.post_send("hello")
+    b.wait_completion(IBV_WC_SUCCESS)
+    assert_refused(errno.EINVAL, b.to_rts)
     b.attr.sq_psn = 3
     b.to_rts()
-    a.recv()
-    b.send("hello")
-    b.wait(IBV_WC_SUCCESS)
+    a.post_recv()
+    b.post_send("hello")
+    b.wait_completion(IBV_WC_SUCCESS)
 
 
-def gone_peer(ctx):
+def receives_stay_posted_after_peer_exit(ctx):
     """Receives stay posted when the peer destroys its queue pair, until a request fails."""
-    a, b = pair(ctx)
+    a, b = connect_pair(ctx)
     for one in a, b:
         one.to_rts()
-    a.recv()
-    b.send("hello")
-    a.wait(IBV_WC_SUCCESS)
-    b.wait(IBV_WC_SUCCESS)
-    a.recv()
+    a.post_recv()
+    b.post_send("hello")
+    a.wait_completion(IBV_WC_SUCCESS)
+    b.wait_completion(IBV_WC_SUCCESS)
+    a.post_recv()
     b.qp.close()
     a.is_idle(1)
     assert a.qp.query(0xFFFF)[0].qp_state == IBV_QPS_RTS
-    a.send("hello")
-    a.wait(IBV_WC_RETRY_EXC_ERR)
-    a.wait(IBV_WC_WR_FLUSH_ERR)
+    a.post_send("hello")
+    a.wait_completion(IBV_WC_RETRY_EXC_ERR)
+    a.wait_completion(IBV_WC_WR_FLUSH_ERR)
 
 
-def late_error(ctx):
+def request_fails_only_after_retries(ctx):
     """A request that the peer cannot answer any more fails only after timeout and retries."""
-    a, b = pair(ctx)
+    a, b = connect_pair(ctx)
     for one in a, b:
         one.to_rts()
-    b.recv()
-    a.send("hello")
-    b.wait(IBV_WC_SUCCESS)
-    a.wait(IBV_WC_SUCCESS)
+    b.post_recv()
+    a.post_send("hello")
+    b.wait_completion(IBV_WC_SUCCESS)
+    a.wait_completion(IBV_WC_SUCCESS)
     b.qp.close()
-    a.recv()
+    a.post_recv()
     begun = time.monotonic()
-    a.send("hello")
+    a.post_send("hello")
     a.is_idle(1.5)
     assert a.qp.query(0xFFFF)[0].qp_state == IBV_QPS_RTS
-    a.wait(IBV_WC_RETRY_EXC_ERR)
+    a.wait_completion(IBV_WC_RETRY_EXC_ERR)
     took = time.monotonic() - begun
     assert took > 1.9, f"the request has failed after {took} s"
-    a.wait(IBV_WC_WR_FLUSH_ERR)
+    a.wait_completion(IBV_WC_WR_FLUSH_ERR)
     assert a.qp.query(0xFFFF)[0].qp_state == IBV_QPS_ERR
 
 
-def error_after_peer(ctx):
+def error_state_flushes_receives(ctx):
     """Receives that have stayed posted are flushed when the program moves to the error state."""
-    a, b = pair(ctx)
+    a, b = connect_pair(ctx)
     a.to_rts()
-    a.send("hello")
-    a.recv()
-    b.recv()
-    b.wait(IBV_WC_SUCCESS)
-    a.wait(IBV_WC_SUCCESS)
+    a.post_send("hello")
+    a.post_recv()
+    b.post_recv()
+    b.wait_completion(IBV_WC_SUCCESS)
+    a.wait_completion(IBV_WC_SUCCESS)
     b.qp.close()
     a.is_idle(0.5)
     a.qp.modify(QPAttr(qp_state=IBV_QPS_ERR), 1)
-    a.wait(IBV_WC_WR_FLUSH_ERR)
+    a.wait_completion(IBV_WC_WR_FLUSH_ERR)
 
 
-def query(ctx):
+def query_returns_set_values(ctx):
     """A query returns what the program has set."""
-    a, b = pair(ctx, timeout=15, retry_cnt=6, rnr_retry=5, min_rnr_timer=3)
+    a, b = connect_pair(ctx, timeout=15, retry_cnt=6, rnr_retry=5, min_rnr_timer=3)
     got = a.qp.query(0xFFFFFF)[0]
     assert got.qp_state == IBV_QPS_RTR
     assert got.dest_qp_num == b.qp.qp_num and got.rq_psn == PSN and got.min_rnr_timer == 3
@@ -348,27 +348,27 @@ def query(ctx):
     assert (got.sq_psn, got.timeout, got.retry_cnt, got.rnr_retry) == (a.psn, 15, 6, 5)
 
 
-def refusals(ctx):
+def unusable_values_are_refused(ctx):
     """Values that cannot work fail at once, and leave the queue pair as it was."""
     a, b = End(ctx, 1), End(ctx, 2)
-    refused(errno.EOPNOTSUPP, a.to_rtr, a)
-    attr = a.attr_for(b)
+    assert_refused(errno.EOPNOTSUPP, a.to_rtr, a)
+    attr = a.make_attr_for(b)
     for dlid in 0, 0xc000:
         attr.ah_attr = AHAttr(is_global=0, port_num=1, dlid=dlid)
-        refused(errno.EINVAL, a.qp.to_rtr, attr)
+        assert_refused(errno.EINVAL, a.qp.to_rtr, attr)
     b.to_rtr(a)
-    refused(errno.EINVAL, b.to_rtr, a)
+    assert_refused(errno.EINVAL, b.to_rtr, a)
     a.to_rtr(b)
     a.to_rts()
-    refused(errno.EINVAL, a.to_rts)
-    b.recv()
-    a.send("hello")
-    b.wait(IBV_WC_SUCCESS)
+    assert_refused(errno.EINVAL, a.to_rts)
+    b.post_recv()
+    a.post_send("hello")
+    b.wait_completion(IBV_WC_SUCCESS)
 
 
-def in_rts(ctx):
+def attributes_can_change_in_rts(ctx):
     """In RTS the RNR timer and the access flags can be changed, but no timeout."""
-    a, b = pair(ctx)
+    a, b = connect_pair(ctx)
     for one in a, b:
         one.to_rts()
     a.qp.modify(QPAttr(qp_state=IBV_QPS_RTS), IBV_QP_STATE)
@@ -380,13 +380,13 @@ def in_rts(ctx):
     change.min_rnr_timer = 6
     a.qp.modify(change, IBV_QP_MIN_RNR_TIMER)
     assert a.qp.query(0xFFFFFF)[0].min_rnr_timer == 6
-    refused(errno.EINVAL, a.qp.modify, change, IBV_QP_STATE | IBV_QP_TIMEOUT)
-    b.recv()
-    a.send("hello")
-    b.wait(IBV_WC_SUCCESS)
+    assert_refused(errno.EINVAL, a.qp.modify, change, IBV_QP_STATE | IBV_QP_TIMEOUT)
+    b.post_recv()
+    a.post_send("hello")
+    b.wait_completion(IBV_WC_SUCCESS)
 
 
-def lid(ctx):
+def lid_names_peer(ctx):
     """Without a GRH, a LID names the peer, and a query returns the LID."""
     own = ctx.query_port(1).lid
     assert own, "the port has no LID"
@@ -399,10 +399,10 @@ def lid(ctx):
             one.to_rts()
         got = a.qp.query(0xFFFFFF)[0]
         assert got.ah_attr.dlid == own and not got.ah_attr.is_global
-        b.recv()
-        a.send("hello")
-        b.wait(IBV_WC_SUCCESS)
-        b.got("hello")
+        b.post_recv()
+        a.post_send("hello")
+        b.wait_completion(IBV_WC_SUCCESS)
+        b.assert_received("hello")
 
 
 def connect(a, b):
@@ -422,11 +422,11 @@ def reset_both(a, b):
 
 
 def exchange(a, b, text):
-    b.recv()
-    a.send(text)
-    a.wait(IBV_WC_SUCCESS)
-    b.wait(IBV_WC_SUCCESS)
-    b.got(text)
+    b.post_recv()
+    a.post_send(text)
+    a.wait_completion(IBV_WC_SUCCESS)
+    b.wait_completion(IBV_WC_SUCCESS)
+    b.assert_received(text)
     a.is_idle(0.1)
     b.is_idle(0.1)
 
@@ -436,14 +436,14 @@ def reset(ctx, shared=False):
     a, b = End(ctx, 0x111111), End(ctx, PSN, shared)
     reset_both(a, b)
     # in INIT with a receive
-    a.recv()
+    a.post_recv()
     reset_both(a, b)
     # in RTR and RTS without a stream, with requests
     a.to_rtr(b)
     a.to_rts()
     for _ in range(8):
-        a.recv()
-        a.send("too early")
+        a.post_recv()
+        a.post_send("too early")
     b.to_rtr(a, dest_qp_num=b.qp.qp_num + 1)
     reset_both(a, b)
     # more often than a queue has slots
@@ -452,26 +452,26 @@ def reset(ctx, shared=False):
         exchange(a, b, f"a {n}")
         exchange(b, a, f"b {n}")
         # completions that are not polled, and requests that are not completed
-        b.recv()
-        a.send("reported")
+        b.post_recv()
+        a.post_send("reported")
         time.sleep(0.05)
-        a.recv()
+        a.post_recv()
         for _ in range(7):
-            a.send("waits" if n % 2 else "is sent")
+            a.post_send("waits" if n % 2 else "is sent")
         reset_both(a, b)
     # in the error state, and when the peer has gone
     connect(a, b)
-    a.recv()
+    a.post_recv()
     a.qp.modify(QPAttr(qp_state=IBV_QPS_ERR), IBV_QP_STATE)
-    a.wait(IBV_WC_WR_FLUSH_ERR)
-    a.recv()
+    a.wait_completion(IBV_WC_WR_FLUSH_ERR)
+    a.post_recv()
     reset_both(a, b)
     # another peer
     c = End(ctx, 0x333333)
     connect(a, c)
     exchange(c, a, "another")
     c.qp.close()
-    a.recv()
+    a.post_recv()
     a.reset()
     connect(a, b)
     exchange(a, b, "last")
@@ -513,9 +513,9 @@ def doorbells_during_reset(ctx):
                 # with a flush in progress
                 b.qp.modify(QPAttr(qp_state=IBV_QPS_ERR), IBV_QP_STATE)
             for _ in range(6):
-                a.recv()
-                b.recv()
-                a.send("discarded")
+                a.post_recv()
+                b.post_recv()
+                a.post_send("discarded")
             if n % 3 == 1:
                 time.sleep(0.01)
             reset_both(a, b)
@@ -524,8 +524,12 @@ def doorbells_during_reset(ctx):
         os.waitpid(child, 0)
 
 
-CASES = (late_receive, late_shared_receive, no_receive, no_peer, wrong_psn, wrong_psn_in_rts,
-         gone_peer, late_error, error_after_peer, query, refusals, in_rts, lid, reset, shared_reset,
+CASES = (message_waits_for_receive, message_waits_for_srq_receive, missing_receive_fails_sender,
+         missing_peer_fails_request, different_psns_are_not_connected,
+         rts_with_wrong_psn_is_refused,
+         receives_stay_posted_after_peer_exit, request_fails_only_after_retries,
+         error_state_flushes_receives, query_returns_set_values, unusable_values_are_refused,
+         attributes_can_change_in_rts, lid_names_peer, reset, shared_reset,
          srq_wakeup, doorbells_during_reset)
 
 if __name__ == "__main__":

@@ -21,16 +21,16 @@ NESTED = 0x8000
 HEADER = struct.Struct("=IHHII")
 
 
-def attribute(kind, payload):
+def pack_attribute(kind, payload):
     size = 4 + len(payload)
     return struct.pack("=HH", size, kind) + payload + bytes(-size % 4)
 
 
-def text(kind, word):
-    return attribute(kind, word.encode() + b"\0")
+def pack_text_attribute(kind, word):
+    return pack_attribute(kind, word.encode() + b"\0")
 
 
-def attributes(data):
+def parse_attributes(data):
     """Yield (kind, payload) of each netlink attribute in data."""
     while len(data) >= 4:
         size, kind = struct.unpack_from("=HH", data)
@@ -38,11 +38,11 @@ def attributes(data):
         data = data[(size + 3) & ~3:]
 
 
-def string(payload):
+def decode_string(payload):
     return payload.rstrip(b"\0").decode()
 
 
-def messages(sock):
+def receive_messages(sock):
     while True:
         data = sock.recv(1 << 16)
         while data:
@@ -51,13 +51,13 @@ def messages(sock):
             data = data[(size + 3) & ~3:]
 
 
-def refuse(code, flags, data):
+def raise_error(code, flags, data):
     """Raise OSError with the kernel's extended error message, or else the text of the errno."""
-    said = dict(attributes(data[4 + HEADER.size:])) if flags & ACK_TLVS else {}
-    raise OSError(code, string(said.get(ERR_MSG, b"")) or os.strerror(code))
+    said = dict(parse_attributes(data[4 + HEADER.size:])) if flags & ACK_TLVS else {}
+    raise OSError(code, decode_string(said.get(ERR_MSG, b"")) or os.strerror(code))
 
 
-def netlink():
+def open_netlink_socket():
     """Open a netlink socket with extended error messages and without copies of requests in
     replies."""
     sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_RDMA)
@@ -66,61 +66,62 @@ def netlink():
     return sock
 
 
-def message(command, flags, body):
+def pack_message(command, flags, body):
     return HEADER.pack(HEADER.size + len(body), RDMA_NL_NLDEV << 10 | command,
                        REQUEST | flags, 1, 0) + body
 
 
-def call(command, flags, body):
+def send_request(command, flags, body):
     """Send a request. Return the attributes of each reply, without the final
     acknowledgement."""
     answers = []
-    with netlink() as sock:
-        sock.send(message(command, flags, body))
-        for kind, got, data in messages(sock):
+    with open_netlink_socket() as sock:
+        sock.send(pack_message(command, flags, body))
+        for kind, got, data in receive_messages(sock):
             if kind == ERROR and (code := -struct.unpack_from("=i", data)[0]):
-                refuse(code, got, data)
+                raise_error(code, got, data)
             if kind in (ERROR, DONE):
                 return answers
-            answers.append(list(attributes(data)))
+            answers.append(list(parse_attributes(data)))
 
 
-def handle(device):
+def pack_device_attribute(device):
     """Return the attribute that identifies the device."""
-    for answer in map(dict, call(CMD_GET, DUMP, b"")):
-        if string(answer[DEV_NAME]) == device:
-            return attribute(DEV_INDEX, answer[DEV_INDEX])
+    for answer in map(dict, send_request(CMD_GET, DUMP, b"")):
+        if decode_string(answer[DEV_NAME]) == device:
+            return pack_attribute(DEV_INDEX, answer[DEV_INDEX])
     raise FileNotFoundError(f"no device {device}")
 
 
-def settings_of(device):
+def read_settings(device):
     """Return all settings of the device: {name: value}."""
-    answer = dict(call(CMD_GET, ACK, handle(device))[0])
-    entries = (dict(attributes(one)) for _, one in attributes(answer.get(PARAMS, b"")))
-    return {string(one[PARAM_NAME]): string(one[PARAM_VALUE]) for one in entries}
+    answer = dict(send_request(CMD_GET, ACK, pack_device_attribute(device))[0])
+    entries = (dict(parse_attributes(one)) for _, one in parse_attributes(answer.get(PARAMS, b"")))
+    return {decode_string(one[PARAM_NAME]): decode_string(one[PARAM_VALUE]) for one in entries}
 
 
-def entry(name, value):
-    return attribute(PARAM_ENTRY | NESTED, text(PARAM_NAME, name) + text(PARAM_VALUE, value))
+def pack_setting(name, value):
+    return pack_attribute(PARAM_ENTRY | NESTED, pack_text_attribute(PARAM_NAME, name) +
+                          pack_text_attribute(PARAM_VALUE, value))
 
 
-def table(*entries):
-    return attribute(PARAMS | NESTED, b"".join(entries))
+def pack_settings(*entries):
+    return pack_attribute(PARAMS | NESTED, b"".join(entries))
 
 
 def set_values(device, *pairs):
     """Change settings, each a pair (name, value), with one message."""
-    entries = (entry(name, value) for name, value in pairs)
-    call(CMD_SET, ACK, handle(device) + table(*entries))
+    entries = (pack_setting(name, value) for name, value in pairs)
+    send_request(CMD_SET, ACK, pack_device_attribute(device) + pack_settings(*entries))
 
 
 def main(device, *words):
     if len(words) > 1:
         set_values(device, *zip(words[::2], words[1::2]))
     elif words:
-        print(settings_of(device)[words[0]])
+        print(read_settings(device)[words[0]])
     else:
-        for name, value in settings_of(device).items():
+        for name, value in read_settings(device).items():
             print(name, value)
 
 

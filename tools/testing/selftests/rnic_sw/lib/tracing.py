@@ -11,7 +11,7 @@ from lib.wire import Skip, read, shell, write
 TRACE = "/sys/kernel/tracing/"
 
 
-def event(system, name=""):
+def get_event_dir(system, name=""):
     """Return the directory of a tracepoint, or of all tracepoints of a system."""
     path = f"{TRACE}events/{system}"
     if not os.path.exists(path):
@@ -22,10 +22,10 @@ def event(system, name=""):
 
 
 @contextlib.contextmanager
-def passes(system, name):
+def count_tracepoint_events(system, name):
     """Context manager: enable the tracepoint. Yields a function that returns the number of events
     since the tracepoint was enabled."""
-    path = event(system, name)
+    path = get_event_dir(system, name)
     try:
         write(path + "/enable", "1")
         yield lambda: read(TRACE + "trace").count(name + ":")
@@ -35,10 +35,10 @@ def passes(system, name):
 
 
 @contextlib.contextmanager
-def traced(system, name):
+def wait_for_tracepoint(system, name):
     """Context manager: enable the tracepoint. Yields a function that waits for an event."""
-    with passes(system, name) as times:
-        def passed(timeout):
+    with count_tracepoint_events(system, name) as times:
+        def has_event_within(timeout):
             end = time.monotonic() + timeout
             while not times():
                 if time.monotonic() > end:
@@ -46,17 +46,17 @@ def traced(system, name):
                 time.sleep(0.05)
             return True
 
-        yield passed
+        yield has_event_within
 
 
 @contextlib.contextmanager
-def tracing_events(*events):
+def record_tracepoints(*events):
     """Context manager: enable these tracepoints (SYSTEM/NAME). Yields a function that returns
     the events since its last call, in order: (NAME, TEXT). Contexts must not overlap, because
     there is only one trace buffer."""
-    paths = [event(*e.split("/")) for e in events]
+    paths = [get_event_dir(*e.split("/")) for e in events]
 
-    def new_events():
+    def read_new_events():
         lines = re.findall(r"^.*?: (\w+): (.*)$", read(TRACE + "trace"), re.M)
         write(TRACE + "trace", "")
         return lines
@@ -64,8 +64,8 @@ def tracing_events(*events):
     try:
         for path in paths:
             write(path + "/enable", "1")
-        new_events()
-        yield new_events
+        read_new_events()
+        yield read_new_events
     finally:
         for path in paths:
             write(path + "/enable", "0")

@@ -32,7 +32,7 @@ else:
 # pylint: disable=wrong-import-position
 from lib.ends import Ends                           # noqa: E402
 from lib.mate import (CM, WC, Async, RawServer, PeerSent,    # noqa: E402, F401
-                  Refused, Region, unhex)
+                  Refused, Region, decode_hex)
 from rawpeer import ddp, mpa, rdmap                 # noqa: E402, F401
 from rawpeer.peer import Peer, Closed, PATIENCE     # noqa: E402, F401
 
@@ -62,7 +62,7 @@ def shell(command, may_fail=False):
     return done.stdout
 
 
-def netem(interface, how):
+def add_netem(interface, how):
     """Add a netem qdisc with the arguments in how to the egress of the interface.
     Return the tc command."""
     tc = "tc -n " + NS if interface == PEER_IF else "tc"
@@ -76,7 +76,7 @@ def netem(interface, how):
 
 
 @contextlib.contextmanager
-def without_timestamps():
+def disable_timestamps():
     """Context manager: disable TCP timestamps for new connections."""
     stamps = f"ip netns exec {NS} sysctl -qw net.ipv4.tcp_timestamps="
     shell(stamps + "0")
@@ -93,7 +93,7 @@ class Link:
         self.wire, self.server = wire, wire.server
         self.peer, self.conn = peer, conn
 
-    def recv(self, region, length, wr, offset=0):
+    def post_recv(self, region, length, wr, offset=0):
         self.server.do("recv", self.conn, region.number, offset, length, wr)
 
     def post(self, opcode, region, length, wr, *more, offset=0):
@@ -109,7 +109,7 @@ class Link:
     def query_peer(self):
         """Return the peer's start-up message as the program's direct verb reports it."""
         *numbers, data = self.server.do("peer", self.conn)
-        return PeerSent(*map(int, numbers), unhex(data))
+        return PeerSent(*map(int, numbers), decode_hex(data))
 
     def round_trip(self, timeout=PATIENCE):
         """Check that an empty Read gets a response and that nothing arrives before the
@@ -117,7 +117,7 @@ class Link:
         the device was free to send has been sent, and a responder may send."""
         self.peer.read(rdmap.ReadRequest(0, 0, 0, 0, 0))
         same("opcode of the Read Response",
-             self.peer.get_segment(timeout).ulp, 0x42)
+             self.peer.receive_segment(timeout).ulp, 0x42)
 
     def expect_end(self, how="fin"):
         """Check that the stream ends with a "fin" or a "rst" and that nothing arrives before."""
@@ -159,21 +159,21 @@ class Wire:
     def _set_up(self):
         for module in "rnic_sw", "rdma_ucm":
             need_module(module)
-        find_provider()
+        set_provider()
         self.undo.callback(self.ends.stop)
-        self._topology()
+        self._create_topology()
         self.server = RawServer(find_program(self.program), DEVICE)
         self.undo.callback(self.server.stop)
         self.listener = int(self.server.do("listen", SERVER, PORT)[0])
         self.first_listener = self.listener
         self.pool = {}
 
-    def _topology(self):
-        self._veth()
+    def _create_topology(self):
+        self._create_veth_pair()
         shell(f"rdma link add {DEVICE} type rnic_sw netdev {SERVER_IF}")
         self.undo.callback(shell, f"rdma link del {DEVICE}", True)
 
-    def _veth(self):
+    def _create_veth_pair(self):
         shell(f"ip netns add {NS}")
         self.undo.callback(shell, f"ip netns del {NS}", True)
         # Free the namespace and connections soon: otherwise FINs that are never acknowledged
@@ -189,7 +189,7 @@ class Wire:
         shell(f"ip -n {NS} addr add {PEER}/24 dev {PEER_IF}")
         shell(f"ip -n {NS} link set {PEER_IF} up")
 
-    def after_case(self):
+    def clean_up_after_case(self):
         for link in self.links:
             with contextlib.suppress(Refused):
                 link.close()
@@ -198,7 +198,7 @@ class Wire:
 
     # sockets in the peer's namespace --------------------------------------
 
-    def socket(self, *kind):
+    def create_socket(self, *kind):
         libc = ctypes.CDLL(None, use_errno=True)
         with open("/proc/self/ns/net", "rb") as here, \
                 open(f"/run/netns/{NS}", "rb") as there:
@@ -209,11 +209,11 @@ class Wire:
             finally:
                 libc.setns(here.fileno(), CLONE_NEWNET)
 
-    def dial(self, port=PORT, rcvbuf=0, mss=0, source=None,
+    def connect_tcp(self, port=PORT, rcvbuf=0, mss=0, source=None,
              patience=PATIENCE, at=SERVER):
         """Open a TCP connection to raw_server's listener and send nothing. source: another of the
         peer's addresses, from which it connects; at: address of the device."""
-        sock = self.socket()
+        sock = self.create_socket()
         if source:
             sock.bind((source, 0))
         if rcvbuf:
@@ -226,7 +226,7 @@ class Wire:
         return Peer(sock)
 
     @contextlib.contextmanager
-    def second_address(self):
+    def add_second_address(self):
         """Context manager: give the peer a second address, NEIGHBOUR."""
         shell(f"ip -n {NS} addr add {NEIGHBOUR}/24 dev {PEER_IF}")
         try:
@@ -234,15 +234,15 @@ class Wire:
         finally:
             shell(f"ip -n {NS} addr del {NEIGHBOUR}/24 dev {PEER_IF}", True)
 
-    def dial_narrow(self):
+    def connect_with_small_rcvbuf(self):
         """Connect to raw_server's listener with a small receive buffer at the peer."""
-        return self.dial(rcvbuf=4096)
+        return self.connect_tcp(rcvbuf=4096)
 
     @contextlib.contextmanager
     def listening(self, mss=0, port=None):
         """Context manager: yields a listening socket of the raw peer, and its port. port: None
         chooses one."""
-        with self.socket() as sock:
+        with self.create_socket() as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if mss:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
@@ -259,14 +259,14 @@ class Wire:
     @staticmethod
     def make_request(ird, ord_):
         """Return an enhanced Request with this IRD and ORD."""
-        return mpa.request(rev=2, flags=mpa.C | mpa.S,
-                           pd=mpa.word(ird, ord_))
+        return mpa.make_request(rev=2, flags=mpa.C | mpa.S,
+                                pd=mpa.pack_word(ird, ord_))
 
     @staticmethod
     def make_reply(ird, ord_):
         """Return a function that builds a Reply with this IRD and ORD."""
-        return lambda request: mpa.reply(
-            rev=2, flags=mpa.C | mpa.S, pd=mpa.word(ird, ord_, request.rtr))
+        return lambda request: mpa.make_reply(
+            rev=2, flags=mpa.C | mpa.S, pd=mpa.pack_word(ird, ord_, request.rtr))
 
     def add_link(self, peer, conn=None):
         link = Link(self, peer, conn)
@@ -285,19 +285,19 @@ class Wire:
         recvs: receives to post: (region, length) each, numbered from 1; opened: send an
         empty Write, so that the responder may send.
         """
-        link = self.add_link(peer or self.dial())
-        request = request or mpa.request()
-        link.peer.put(request.pack())
+        link = self.add_link(peer or self.connect_tcp())
+        request = request or mpa.make_request()
+        link.peer.send_bytes(request.pack())
         link.conn = self.expect_request().conn
         for number, (region, length) in enumerate(recvs, 1):
-            link.recv(region, length, number)
+            link.post_recv(region, length, number)
         self.server.do("accept", link.conn, *accept)
-        self.reply = link.peer.get_frame()
+        self.reply = link.peer.receive_frame()
         link.peer.enter_full_operation(request, self.reply)
         if wait:
             link.expect_cm("ESTABLISHED")
         if opened:
-            link.peer.put_segment(rdmap.write(0, 0))
+            link.peer.send_segments(rdmap.make_write(0, 0))
         return link
 
     def respond(self, reply=None, connect=(4, 4, b""), recvs=(), status=0,
@@ -311,14 +311,14 @@ class Wire:
             conn = int(self.server.do("open", PEER, port)[0])
             link = self.add_link(None, conn)
             for number, (region, length) in enumerate(recvs, 1):
-                link.recv(region, length, number)
+                link.post_recv(region, length, number)
             self.server.do("connect", conn, *connect)
             link.peer = Peer(sock.accept()[0])
-        self.request = link.peer.respond(reply or plain_reply)
+        self.request = link.peer.respond(reply or make_plain_reply)
         if status is not None:
             link.expect_cm("ESTABLISHED", status=status)
         if rtr and self.request.enhanced and self.request.rtr & mpa.A:
-            link.peer.get_segment()
+            link.peer.receive_segment()
         return link
 
     # other ----------------------------------------------------------------
@@ -334,7 +334,7 @@ class Wire:
             self.listener, self.reply = listener, reply
         self.beacon.round_trip()
         self.beacon.post("send", memory, 8, 0)
-        self.beacon.peer.get_segment()
+        self.beacon.peer.receive_segment()
         self.beacon.expect_wc(wr=0, status=SUCCESS)
 
     def expect_quiet(self, peer):
@@ -347,21 +347,21 @@ class Wire:
         self.wait_quiet()
         self.server.expect_no_event(kind, **fields)
 
-    def region(self, size=4096, rights="lrw", pd=0, iova=0):
+    def register_region(self, size=4096, rights="lrw", pd=0, iova=0):
         return Region(self.server, size, rights, pd, iova)
 
     def shared(self, size=4096, rights="lrw", pd=0, iova=0):
         """Return a region with these properties, which all cases share."""
         key = size, rights, pd, iova
         if key not in self.pool:
-            self.pool[key] = self.region(*key)
+            self.pool[key] = self.register_region(*key)
         region = self.pool[key]
         self.server.do("fill", region.number)
         region.before = region.read_hash()
         return region
 
     @contextlib.contextmanager
-    def settings(self, **words):
+    def change_settings(self, **words):
         """Context manager: change settings of the device, and restore them."""
         before = {name: setting(name) for name in words}
         try:
@@ -373,21 +373,21 @@ class Wire:
                 setting(name, value)
 
     @contextlib.contextmanager
-    def policy(self, **words):
+    def change_policy(self, **words):
         """Context manager: change settings, with a new listener in self.listener, and restore
         them. Yields the listener's port."""
         old = self.listener
-        with self.settings(**words):
+        with self.change_settings(**words):
             self.port += 1
             self.listener = int(self.server.do("listen", SERVER, self.port)[0])
             try:
                 yield self.port
             finally:
-                self.after_case()
+                self.clean_up_after_case()
                 self.server.do("destroy", self.listener)
                 self.listener = old
 
-    def counters(self):
+    def read_counters(self):
         """Read and return all counters of the device. This uses netlink, because in sysfs the RDMA
         core may return values that it has read before, as long as jiffies stays the same, even if
         lifespan is 0."""
@@ -398,7 +398,7 @@ class Wire:
     def drop_packets(self, interface):
         """Context manager: drop all packets that this end of the wire sends. Checks that at
         least one was dropped."""
-        tc = netem(interface, "loss 100%")
+        tc = add_netem(interface, "loss 100%")
         try:
             yield
             end = time.monotonic() + PATIENCE
@@ -413,7 +413,7 @@ class Wire:
         """Context manager: check that these counters rise by these amounts, and that no other
         counter whose name begins with end_ rises."""
         self.ends.start()
-        before = self.counters()
+        before = self.read_counters()
         self.still_so = None
         yield
         want = {name: rises.get(name, 0) for name in before if name in rises
@@ -421,24 +421,24 @@ class Wire:
         end = time.monotonic() + PATIENCE
         while (got := self.compute_rises(before, want)) != want and time.monotonic() < end:
             time.sleep(0.05)
-        self.same_counters(got, want)
+        self.compare_counters(got, want)
         self.still_so = before, want
 
     def compute_rises(self, before, names):
-        now = self.counters()
+        now = self.read_counters()
         return {name: now[name] - before[name] for name in names}
 
-    def same_counters(self, got, want):
+    def compare_counters(self, got, want):
         try:
             same("counters", {k: v for k, v in got.items() if v},
                  {k: v for k, v in want.items() if v})
         except AssertionError as why:
-            raise AssertionError(f"{why}; ended meanwhile:\n{self.ends.events()}") from None
+            raise AssertionError(f"{why}; ended meanwhile:\n{self.ends.read_events()}") from None
 
     def check_counts_again(self):
         """Check that no counter has risen since the end of expect_counts()."""
         before, want = self.still_so
-        self.same_counters(self.compute_rises(before, want), want)
+        self.compare_counters(self.compute_rises(before, want), want)
 
 
 def connect_as(w, role, **arguments):
@@ -446,7 +446,7 @@ def connect_as(w, role, **arguments):
     return (w.initiate if role == "responder" else w.respond)(**arguments)
 
 
-def in_both_roles(name, rows, function, **arguments):
+def add_case_for_both_roles(name, rows, function, **arguments):
     for role in "responder", "initiator":
         add(f"{role}: {name}", rows, function, role=role, **arguments)
 
@@ -470,12 +470,12 @@ def setting(name, *value, device=DEVICE):
     return done.stdout.strip()
 
 
-def plain_reply(request):
+def make_plain_reply(request):
     """Return a Reply that accepts the Request with the depths that it requests."""
     if request.enhanced:
-        return mpa.reply(rev=2, flags=mpa.C | mpa.S,
-                         pd=mpa.word(request.ord, request.ird, request.rtr))
-    return mpa.reply()
+        return mpa.make_reply(rev=2, flags=mpa.C | mpa.S,
+                              pd=mpa.pack_word(request.ord, request.ird, request.rtr))
+    return mpa.make_reply()
 
 
 def need_module(name):
@@ -483,7 +483,7 @@ def need_module(name):
         ktap.skip_all(f"cannot load the module {name}")
 
 
-def find_provider():
+def set_provider():
     if os.path.exists("/etc/libibverbs.d/rnic_sw.driver") or \
             os.environ.get("RDMAV_DRIVERS"):
         return

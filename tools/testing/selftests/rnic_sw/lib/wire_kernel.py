@@ -35,14 +35,14 @@ def read_busy_time():
     return time.monotonic() - (ticks[3] + ticks[4]) / 100
 
 
-def need_instruction_clock():
+def skip_all_without_instruction_clock():
     """Skip all cases unless the clock counts instructions: with any other clock, other work on the
     host would count."""
     if not os.environ.get("T_CLOCK"):
         skip_all("costs need time that counts instructions: run --bed clock")
 
 
-def kernel_memory():
+def read_kernel_memory():
     """Return the kernel's memory use in bytes, by slab cache, and "all" for the total. Free
     objects in slab pages are not counted. The caches are shrunk first, which empties KASAN's
     quarantine."""
@@ -63,9 +63,9 @@ def kernel_memory():
     return used
 
 
-def memory_growth_since(before):
+def compute_memory_growth(before):
     """Return how much memory use has grown, in KiB, and a text with the caches that grew most."""
-    now = kernel_memory()
+    now = read_kernel_memory()
     rise = {name: (now[name] - before.get(name, 0)) // KIB for name in now}
     whole = rise.pop("all")
     most = sorted(rise, key=rise.get)[:-6:-1]
@@ -103,7 +103,7 @@ def find_code_range(function, module):
 
 
 @contextlib.contextmanager
-def _failslab(times, callers, by_cache="N"):
+def _inject_slab_failures(times, callers, by_cache="N"):
     """Inject slab allocation failures. callers: a range of addresses; an allocation fails only if
     its call chain has an address in this range. None: any allocation fails."""
     debug = "/sys/kernel/debug/failslab/"
@@ -130,7 +130,7 @@ def _failslab(times, callers, by_cache="N"):
 
 
 @contextlib.contextmanager
-def failing(cache, times=-1, module=None):
+def fail_cache_allocations(cache, times=-1, module=None):
     """Context manager: let allocations from that slab cache fail, all or the given number. With
     module, only allocations with code of the module in the call chain fail."""
     mark = f"/sys/kernel/slab/{cache}/failslab"
@@ -139,16 +139,16 @@ def failing(cache, times=-1, module=None):
     ours = module and read_symbols(module)
     write(mark, "1")
     try:
-        with _failslab(times, ours and (min(ours), max(ours)), "Y") as over:
+        with _inject_slab_failures(times, ours and (min(ours), max(ours)), "Y") as over:
             yield over
     finally:
         write(mark, "0")
 
 
-def failing_allocations_of(function, module, times=-1):
+def fail_allocations_of(function, module, times=-1):
     """Context manager: let slab allocations of that function and its callees fail, all or the
     given number."""
     start, end = find_code_range(function, module)
     if not start or not end:
         raise Skip(f"cannot find the function {function}")
-    return _failslab(times, (start, end))
+    return _inject_slab_failures(times, (start, end))

@@ -8,7 +8,8 @@ import time
 from dataclasses import replace
 
 from lib.rdv_peer import (IRD, ORD, OWN_PSN, PEER_PSN, Program, accept_request, check_data, connect,
-                          is_port_open, outcome, ready, refuse, respond, respond_to_write,
+                          is_port_open, is_request_accepted, open_waiting_program,
+                          check_request_is_refused, respond, respond_to_write,
                           wait_closed)
 from lib.wire import (CM, NEIGHBOUR, SERVER_IF, WC, Async, Refused, add, case, check, mpa, rdmap, same,
                       shell)
@@ -20,7 +21,7 @@ PAUSES = 1, 2, 4, 8, 16, 32, 64, 128, 250, 250      # ms
 JIFFY = 10                                          # ms
 
 
-def fails(want, call, *args):
+def check_fails(want, call, *args):
     try:
         call(*args)
     except Refused as why:
@@ -33,8 +34,8 @@ def fails(want, call, *args):
 
 
 @case("passive: a right Request is accepted, and data passes", "MPA-98 MPA-113 MPA2-60")
-def test_right_request(w):
-    program = ready(w)
+def test_valid_request_is_accepted(w):
+    program = open_waiting_program(w)
     with w.expect_counts(peers_refused=0, accepts=1):
         reply = connect(w, program)
         check_data(w, program)
@@ -44,58 +45,58 @@ def test_right_request(w):
 
 
 @case("passive: silent until a first message arrives", "MPA-113")
-def test_silent_first(w):
-    program = ready(w)
+def test_passive_qp_is_silent_before_first_message(w):
+    program = open_waiting_program(w)
     program.link.post("send", w.shared(64), 8, 3)
-    peer = program.link.peer = w.knock()
-    w.put_request(peer, program.right.pack())
-    w.get_reply(peer)
+    peer = program.link.peer = w.connect_to_rdv_port()
+    w.send_request(peer, program.right.pack())
+    w.receive_reply(peer)
     if w.must_wait:
         w.expect_quiet(peer)
-    peer.put_segment(rdmap.write(0, 0))
-    same("sent", peer.get_segment().payload, b"\x5A" * 8)
+    peer.send_segments(rdmap.make_write(0, 0))
+    same("sent", peer.receive_segment().payload, b"\x5A" * 8)
     program.link.expect_wc(wr=3, status=0)
 
 
 @case("passive: in RTR it receives, and compares the PSN when it enters RTS")
-def test_rtr_only(w):
-    program = Program(w).rtr()
+def test_psn_is_compared_at_rts(w):
+    program = Program(w).enter_rtr()
     connect(w, program, replace(program.right, rq_psn=OWN_PSN + 1).pack())
     check_data(w, program)
-    fails(errno.EINVAL, program.rts, OWN_PSN)
-    fails(errno.EINVAL, program.rts, OWN_PSN + 2)
-    program.rts(OWN_PSN + 1)
+    check_fails(errno.EINVAL, program.enter_rts, OWN_PSN)
+    check_fails(errno.EINVAL, program.enter_rts, OWN_PSN + 2)
+    program.enter_rts(OWN_PSN + 1)
     check_data(w, program)
 
 
 @case("passive: a peer that is not in RTS names no PSN")
-def test_peer_in_rtr(w):
-    program = ready(w)
+def test_peer_in_rtr_names_no_psn(w):
+    program = open_waiting_program(w)
     connect(w, program, replace(program.right, flags=0, sq_psn=0, rnr_retry=0).pack())
     check_data(w, program)
 
 
 @case("passive: what follows the message is ignored, and so are reserved bits")
-def test_more_data(w):
+def test_extra_data_and_reserved_bits_are_ignored(w):
     for data in (lambda m: m.pack() + b"\xff" * (mpa.PD_MAX - 4 - 24),
                  lambda m: replace(m, flags=0xFF, zero=0xFF, rnr_retry=0xFF).pack()):
-        program = ready(w)
+        program = open_waiting_program(w)
         connect(w, program, data(program.right))
         check_data(w, program)
 
 
 @case("passive: a plain Request with the message is accepted", "MPA2-63 MPA2-61")
-def test_plain_request(w):
-    program = ready(w)
-    peer = program.link.peer = w.knock()
-    w.put_plain(peer, program.right.pack())
-    reply = w.get_reply(peer)
+def test_plain_request_is_accepted(w):
+    program = open_waiting_program(w)
+    peer = program.link.peer = w.connect_to_rdv_port()
+    w.send_plain_request(peer, program.right.pack())
+    reply = w.receive_reply(peer)
     same("enhanced, message", (reply.enhanced, reply.pd.hex()), (False, program.own.pack().hex()))
-    peer.put_segment(rdmap.write(0, 0))
+    peer.send_segments(rdmap.make_write(0, 0))
     check_data(w, program)
 
 
-def expect_refusals(w, count, **rises):
+def expect_refusal_counts(w, count, **rises):
     """Context manager: check that so many Requests are refused, and that nothing else is counted."""
     return w.expect_counts(peers_refused=count, end_local_abort=count, **rises)
 
@@ -119,41 +120,42 @@ WRONG = {
 }
 
 
-def test_wrong_request(w, wrong):
-    program = ready(w)
-    with expect_refusals(w, 1):
-        refuse(w, wrong(program.right))
+def test_wrong_request_is_refused(w, wrong):
+    program = open_waiting_program(w)
+    with expect_refusal_counts(w, 1):
+        check_request_is_refused(w, wrong(program.right))
     connect(w, program)
     check_data(w, program)
 
 
 for words, function in WRONG.items():
-    add(f"passive: refuses {words}", "", test_wrong_request, wrong=function)
+    add(f"passive: refuses {words}", "", test_wrong_request_is_refused, wrong=function)
 
 
 @case("passive: refuses a plain Request without a message")
-def test_plain_refused(w):
-    program = ready(w)
-    with expect_refusals(w, 2), w.knock() as one, w.knock() as two:
+def test_plain_request_without_message_is_refused(w):
+    program = open_waiting_program(w)
+    with expect_refusal_counts(w,
+                               2), w.connect_to_rdv_port() as one, w.connect_to_rdv_port() as two:
         for peer, data in (one, b""), (two, b"hello"):
-            w.put_plain(peer, data)
+            w.send_plain_request(peer, data)
             same("end, and bytes before it", peer.wait_end(), w.refusal)
     connect(w, program)
     check_data(w, program)
 
 
 @case("passive: refuses another host")
-def test_other_host(w):
-    program = ready(w)
-    with w.second_address():
-        with expect_refusals(w, 1):
-            refuse(w, program.right.pack(), source=NEIGHBOUR)
+def test_other_host_is_refused(w):
+    program = open_waiting_program(w)
+    with w.add_second_address():
+        with expect_refusal_counts(w, 1):
+            check_request_is_refused(w, program.right.pack(), source=NEIGHBOUR)
         connect(w, program)
         check_data(w, program)
 
 
 @contextlib.contextmanager
-def own_second_address():
+def add_own_second_address():
     shell(f"ip addr add {OWN_NEIGHBOUR}/24 dev {SERVER_IF}")
     try:
         yield
@@ -162,76 +164,77 @@ def own_second_address():
 
 
 @case("passive: refuses a Request to another address of its host")
-def test_other_own_address(w):
-    with own_second_address():
-        program, other = ready(w), Program(w, at=OWN_NEIGHBOUR).rtr().rts()
-        with expect_refusals(w, 2):
-            refuse(w, program.right.pack(), at=OWN_NEIGHBOUR)
-            refuse(w, other.right.pack())
+def test_other_address_of_host_is_refused(w):
+    with add_own_second_address():
+        program, other = open_waiting_program(w), Program(w,
+                                                          at=OWN_NEIGHBOUR).enter_rtr().enter_rts()
+        with expect_refusal_counts(w, 2):
+            check_request_is_refused(w, program.right.pack(), at=OWN_NEIGHBOUR)
+            check_request_is_refused(w, other.right.pack())
         connect(w, program)
         check_data(w, program)
         other.destroy()
 
 
 @case("passive: refuses the peer of another QP")
-def test_other_waiting(w):
-    program, other = ready(w), ready(w)
-    with expect_refusals(w, 2):
-        refuse(w, replace(program.right, dest_qpn=other.qpn).pack())
-        refuse(w, replace(program.right, qpn=other.peer_qpn).pack())
+def test_peer_of_other_qp_is_refused(w):
+    program, other = open_waiting_program(w), open_waiting_program(w)
+    with expect_refusal_counts(w, 2):
+        check_request_is_refused(w, replace(program.right, dest_qpn=other.qpn).pack())
+        check_request_is_refused(w, replace(program.right, qpn=other.peer_qpn).pack())
     for each in program, other:
         connect(w, each)
         check_data(w, each)
 
 
 @case("passive: refuses a Request before RTR")
-def test_early(w):
+def test_request_before_rtr_is_refused(w):
     program = Program(w)
     check("no port is open", not is_port_open(w))
-    other = ready(w)        # opens the port
-    with expect_refusals(w, 2):
-        refuse(w, program.right.pack())
-        refuse(w, program.right.pack())
-    program.rtr().rts()
+    other = open_waiting_program(w)        # opens the port
+    with expect_refusal_counts(w, 2):
+        check_request_is_refused(w, program.right.pack())
+        check_request_is_refused(w, program.right.pack())
+    program.enter_rtr().enter_rts()
     connect(w, program)
     check_data(w, program)
     other.destroy()
 
 
 @case("passive: of two right Requests one is accepted")
-def test_two_requests(w):
-    program, other = ready(w), ready(w)
-    with expect_refusals(w, 1, accepts=1):
-        peers = [w.knock() for _ in range(2)]
+def test_one_of_two_requests_is_accepted(w):
+    program, other = open_waiting_program(w), open_waiting_program(w)
+    with expect_refusal_counts(w, 1, accepts=1):
+        peers = [w.connect_to_rdv_port() for _ in range(2)]
         for peer in peers:
-            w.put_request(peer, program.right.pack())
-        accepted = [peer for peer in peers if outcome(w, peer)]
+            w.send_request(peer, program.right.pack())
+        accepted = [peer for peer in peers if is_request_accepted(w, peer)]
         same("number of accepted Requests", len(accepted), 1)
     program.link.peer = accepted[0]
-    accepted[0].put_segment(rdmap.write(0, 0))
+    accepted[0].send_segments(rdmap.make_write(0, 0))
     check_data(w, program)
-    with expect_refusals(w, 1):
-        refuse(w, program.right.pack())
+    with expect_refusal_counts(w, 1):
+        check_request_is_refused(w, program.right.pack())
     check_data(w, program)
     other.destroy()
 
 
 @case("passive: refuses if its QP connects itself, has failed, or is destroyed")
-def test_not_waiting(w):
-    failed, gone, active, other = ready(w), ready(w), Program(w, connects=True).rtr().rts(), ready(w)
+def test_qp_that_does_not_wait_refuses(w):
+    failed, gone, active, other = open_waiting_program(w), open_waiting_program(w), Program(w, connects=True).enter_rtr().enter_rts(), open_waiting_program(w)
     w.server.do("error", failed.conn)
     gone.destroy()
-    with expect_refusals(w, 3):
+    with expect_refusal_counts(w, 3):
         for program in failed, gone, active:
-            refuse(w, program.right.pack())
+            check_request_is_refused(w, program.right.pack())
     connect(w, other)
     check_data(w, other)
 
 
 @case("the port is open while a QP waits")
-def test_port_open(w):
+def test_port_is_open_while_qp_waits(w):
     check("the port is closed at first", not is_port_open(w))
-    first, second, third = Program(w).rtr(), Program(w).rtr(), Program(w).rtr()
+    first, second, third = Program(w).enter_rtr(), Program(w).enter_rtr(), Program(w).enter_rtr()
     first.destroy()
     check("the port is open for the others", is_port_open(w))
     w.server.do("error", second.conn)
@@ -239,25 +242,25 @@ def test_port_open(w):
     connect(w, third)
     wait_closed(w)
     check_data(w, third)
-    program = ready(w)
+    program = open_waiting_program(w)
     check("the port is open again", is_port_open(w))
     program.destroy()
     check("the port is closed after the last QP", not is_port_open(w))
 
 
 @case("the setting rendezvous chooses the port, or forbids")
-def test_setting(w):
-    with w.settings(rendezvous=0):
-        fails(errno.EOPNOTSUPP, Program(w).rtr)
-        fails(errno.EOPNOTSUPP, Program(w, connects=True).rtr)
-    with w.settings(rendezvous=OTHER_PORT):
-        program, active = Program(w).rtr(), Program(w, connects=True).rtr()
+def test_setting_chooses_port(w):
+    with w.change_settings(rendezvous=0):
+        check_fails(errno.EOPNOTSUPP, Program(w).enter_rtr)
+        check_fails(errno.EOPNOTSUPP, Program(w, connects=True).enter_rtr)
+    with w.change_settings(rendezvous=OTHER_PORT):
+        program, active = Program(w).enter_rtr(), Program(w, connects=True).enter_rtr()
         check("the other port is open", is_port_open(w, OTHER_PORT))
         check("the usual port is closed", not is_port_open(w))
-        with w.answering(OTHER_PORT) as sock:
+        with w.listening_on_rdv_port(OTHER_PORT) as sock:
             respond_to_write(w, sock, active)
         check_data(w, active)
-        refuse(w, b"", port=OTHER_PORT)
+        check_request_is_refused(w, b"", port=OTHER_PORT)
         program.destroy()
     check("the other port is closed", not is_port_open(w, OTHER_PORT))
 
@@ -266,9 +269,9 @@ def test_setting(w):
 
 
 @case("active: the Request, and a Write as first message", "MPA2-4 MPA2-9 MPA2-41 MPA2-49")
-def test_active_request(w):
-    program = Program(w, connects=True).rtr().rts()
-    with w.answering() as sock:
+def test_request_is_followed_by_write(w):
+    program = Program(w, connects=True).enter_rtr().enter_rts()
+    with w.listening_on_rdv_port() as sock:
         request = respond_to_write(w, sock, program)
     same("IRD, ORD", (request.ird, request.ord), (IRD, ORD))
     check("peer-to-peer", request.rtr & mpa.A)
@@ -277,87 +280,87 @@ def test_active_request(w):
 
 
 @case("active: a Read as first message", "MPA2-49 MPA2-59")
-def test_active_rtr_read(w):
-    with w.settings(rtr="read"):
-        program = Program(w, connects=True).rtr().rts()
-        with w.answering() as sock:
+def test_first_message_is_read(w):
+    with w.change_settings(rtr="read"):
+        program = Program(w, connects=True).enter_rtr().enter_rts()
+        with w.listening_on_rdv_port() as sock:
             respond(w, sock, program, mpa.A | mpa.D)
-        first = program.link.peer.get_segment()
+        first = program.link.peer.receive_segment()
     read = rdmap.ReadRequest.parse(first.payload)
-    same("opcode, size", (first.ulp, read.size), (rdmap.control(rdmap.READ_REQUEST), 0))
-    program.link.peer.put_segment(rdmap.read_response(read.sink_stag, read.sink_to))
+    same("opcode, size", (first.ulp, read.size), (rdmap.pack_control(rdmap.READ_REQUEST), 0))
+    program.link.peer.send_segments(rdmap.make_read_response(read.sink_stag, read.sink_to))
     check_data(w, program)
 
 
 @case("active: a Write as first message if none is negotiated", "MPA-113")
-def test_active_no_rtr(w):
-    with w.settings(rtr="none"):
-        program = Program(w, connects=True).rtr().rts()
-        with w.answering() as sock:
+def test_first_message_is_write_without_rtr(w):
+    with w.change_settings(rtr="none"):
+        program = Program(w, connects=True).enter_rtr().enter_rts()
+        with w.listening_on_rdv_port() as sock:
             request = respond_to_write(w, sock, program)
     same("ready-to-receive messages in the Request", request.rtr, 0)
     check_data(w, program)
 
 
 @case("active: in RTR it receives, and compares the PSN when it enters RTS")
-def test_active_in_rtr(w):
+def test_active_psn_is_compared_at_rts(w):
     program = Program(w, connects=True)
-    with w.answering() as sock:
-        program.rtr()
+    with w.listening_on_rdv_port() as sock:
+        program.enter_rtr()
         respond_to_write(w, sock, program)
     check_data(w, program)
-    fails(errno.EINVAL, program.rts, OWN_PSN + 1)
-    program.rts()
+    check_fails(errno.EINVAL, program.enter_rts, OWN_PSN + 1)
+    program.enter_rts()
     check_data(w, program)
 
 
 @case("active: posted requests are sent when the stream starts")
-def test_posted_early(w):
-    program = Program(w, connects=True).rtr().rts()
+def test_early_posts_are_sent_at_start(w):
+    program = Program(w, connects=True).enter_rtr().enter_rts()
     for wr in 11, 12, 13:
         program.link.post("send", w.shared(64), wr, wr)
     w.server.expect_no_event_within(WC, conn=program.conn)
-    with w.answering() as sock:
+    with w.listening_on_rdv_port() as sock:
         respond_to_write(w, sock, program)
     for wr in 11, 12, 13:
-        same("length", len(program.link.peer.get_segment().payload), wr)
+        same("length", len(program.link.peer.receive_segment().payload), wr)
         program.link.expect_wc(wr=wr, status=0)
 
 
 @case("active: tries again after each wrong Reply")
-def test_wrong_replies(w):
-    program = Program(w, connects=True).rtr().rts()
-    with w.answering() as sock:
+def test_wrong_reply_is_retried(w):
+    program = Program(w, connects=True).enter_rtr().enter_rts()
+    with w.listening_on_rdv_port() as sock:
         for name, wrong in WRONG.items():
             request, peer = accept_request(w, sock, program)
-            w.answer(peer, request, wrong(program.right))
+            w.send_accept(peer, request, wrong(program.right))
             same(f"end after {name}, and bytes before it", peer.wait_end(), w.refusal)
-            w.drop(peer)
+            w.drop_peer(peer)
         respond_to_write(w, sock, program)
     check_data(w, program)
     w.expect_nothing(Async, conn=program.conn)
 
 
 @case("active: tries again after a rejection")
-def test_rejected(w):
-    program = Program(w, connects=True).rtr().rts()
-    with w.answering() as sock:
+def test_rejection_is_retried(w):
+    program = Program(w, connects=True).enter_rtr().enter_rts()
+    with w.listening_on_rdv_port() as sock:
         for _ in range(3):
             request, peer = accept_request(w, sock, program)
-            w.reject(peer, request, program.right.pack())
+            w.send_reject(peer, request, program.right.pack())
         respond_to_write(w, sock, program)
     check_data(w, program)
 
 
 @case("active: the pauses after a reset grow up to 250 ms")
-def test_pauses(w):
+def test_pauses_grow_up_to_250_ms(w):
     times = []
-    with w.answering() as sock:
-        program = Program(w, connects=True).rtr()
+    with w.listening_on_rdv_port() as sock:
+        program = Program(w, connects=True).enter_rtr()
         for _ in range(len(PAUSES) + 1):
-            _, peer = w.accept(sock)
+            _, peer = w.accept_request(sock)
             times.append(time.monotonic())
-            w.drop(peer)
+            w.drop_peer(peer)
         respond_to_write(w, sock, program)
     took = [1000 * (after - before) for before, after in zip(times, times[1:])]
     for pause, ms in zip(PAUSES, took):
@@ -366,11 +369,11 @@ def test_pauses(w):
 
 
 @case("active: refused while nobody listens, until the peer waits")
-def test_peer_comes_late(w):
-    program = Program(w, connects=True).rtr().rts()
+def test_connects_once_peer_waits(w):
+    program = Program(w, connects=True).enter_rtr().enter_rts()
     time.sleep(0.5)
     same("state of the QP", w.server.do("state", program.conn)[0], "3")
-    with w.answering() as sock:
+    with w.listening_on_rdv_port() as sock:
         respond_to_write(w, sock, program)
     check_data(w, program)
     check("the side that connects does not listen", not is_port_open(w))

@@ -28,11 +28,11 @@ NO_ANSWER = 25
 BACKLOG = 64                # backlog of raw_server's listeners
 
 
-def name(status):
+def get_errno_name(status):
     return errno.errorcode.get(-status, str(status))
 
 
-def call(w, host, port):
+def start_connect(w, host, port):
     """Let raw_server connect. Return the number of the connection in raw_server."""
     conn = int(w.server.do("open", host, port)[0])
     w.add_link(None, conn)
@@ -43,12 +43,12 @@ def call(w, host, port):
 def expect_event(w, conn, event, error, timeout=PATIENCE, data=b""):
     got = w.server.expect_event(CM, timeout, conn=conn)
     same("event, error and data that the program "
-         "gets", (got.event, name(got.status), got.pd),
+         "gets", (got.event, get_errno_name(got.status), got.pd),
          (event, error, data))
     w.expect_nothing(CM, conn=conn)
 
 
-def fails_at_once(w, error, *words):
+def check_fails_at_once(w, error, *words):
     try:
         w.server.do(*words)
     except Refused as why:
@@ -59,7 +59,7 @@ def fails_at_once(w, error, *words):
 
 
 @contextlib.contextmanager
-def neighbour(address):
+def add_static_neighbour(address):
     """Context manager: make address resolution of this address succeed."""
     shell(f"ip neigh replace {address} lladdr {NOBODY} dev {SERVER_IF} "
           "nud permanent")
@@ -77,10 +77,10 @@ class Silent:
 
     def __init__(self, w, host, port):
         self.w, self.began = w, time.monotonic()
-        self.conn = call(w, host, port)
+        self.conn = start_connect(w, host, port)
         w.links.pop()           # so that the end of the case does not close it
 
-    def ends(self, seconds):
+    def check_end_after(self, seconds):
         expect_event(self.w, self.conn, UNREACHABLE, "ETIMEDOUT", 2 * seconds)
         took = time.monotonic() - self.began
         check(f"the timeout is not too early: {took:.1f} s", took > seconds - 2)
@@ -95,7 +95,7 @@ class Ignored:
         self.peer = w.connect_in()
         w.expect_request()
 
-    def ends(self, seconds):
+    def check_end_after(self, seconds):
         """Check that the device ends the connection about this number of seconds after its start:
         at most two seconds earlier and, on a busy machine, at most half as much later."""
         left = self.began + 1.5 * seconds - time.monotonic()
@@ -106,13 +106,13 @@ class Ignored:
 
 
 @case("connections without a reply begin")
-def test_silent_begin(w):
+def test_unanswered_connects_begin(w):
     w.ignored = Ignored(w)
     w.mute = contextlib.ExitStack()
     sock, port = w.mute.enter_context(w.listening())
     w.unanswered = Silent(w, PEER, port)
     w.mute.callback(sock.accept()[0].close)
-    w.mute.enter_context(neighbour(ABSENT))
+    w.mute.enter_context(add_static_neighbour(ABSENT))
     w.dropped = Silent(w, ABSENT, 7)
 
 
@@ -120,22 +120,22 @@ def test_silent_begin(w):
 
 
 @case("no listener: a reset, different from a program's reject", "MPA-132")
-def test_nobody_listens(w):
+def test_no_listener_gives_reset(w):
     with w.expect_counts(end_peer_refused=1):
-        expect_event(w, call(w, PEER, 9), REJECTED, "ECONNRESET")
+        expect_event(w, start_connect(w, PEER, 9), REJECTED, "ECONNRESET")
 
 
 @case("the listener has been closed")
-def test_listener_closed(w):
+def test_closed_listener_gives_reset(w):
     with w.listening() as (_, port):
         pass
-    expect_event(w, call(w, PEER, port), REJECTED, "ECONNRESET")
+    expect_event(w, start_connect(w, PEER, port), REJECTED, "ECONNRESET")
 
 
 @case("the remote program rejects, with its private data", "MPA-116")
-def test_says_no(w):
+def test_reject_has_private_data(w):
     for data in b"", b"not today":
-        conn = call(w, SERVER, w.own_port)
+        conn = start_connect(w, SERVER, w.own_port)
         asked = w.expect_request()
         w.add_link(None, asked.conn)
         w.server.do("reject", asked.conn, data)
@@ -143,7 +143,7 @@ def test_says_no(w):
 
 
 @contextlib.contextmanager
-def another(w, port):
+def run_other_listener(w, port):
     """Context manager: run another program that listens, and stop it at the end."""
     server = RawServer(find_program(w.program), DEVICE)
     try:
@@ -156,21 +156,21 @@ def another(w, port):
 
 
 @case("the remote program exits before it has accepted")
-def test_program_goes(w):
-    with another(w, 7600) as server:
-        conn = call(w, SERVER, 7600)
+def test_exit_before_accept_is_reported(w):
+    with run_other_listener(w, 7600) as server:
+        conn = start_connect(w, SERVER, 7600)
         w.wait_quiet()
         server.process.kill()
         expect_event(w, conn, REJECTED, "ECONNREFUSED")
 
 
 @case("the backlog of the remote program is full")
-def test_backlog_full(w):
-    with another(w, 7601):
-        conns = [call(w, SERVER, 7601) for _ in range(BACKLOG)]
+def test_full_backlog_refuses(w):
+    with run_other_listener(w, 7601):
+        conns = [start_connect(w, SERVER, 7601) for _ in range(BACKLOG)]
         # wait until all of these connections have arrived, before the last one is opened
         w.wait_quiet()
-        expect_event(w, call(w, SERVER, 7601), REJECTED, w.enough)
+        expect_event(w, start_connect(w, SERVER, 7601), REJECTED, w.enough)
         for conn in conns:
             w.server.expect_no_event_within(CM, timeout=0, conn=conn)
 
@@ -178,7 +178,7 @@ def test_backlog_full(w):
 # Network errors -------------------------------------------------------------
 
 
-def checksum(octets):
+def compute_checksum(octets):
     total = sum(struct.unpack(f">{len(octets) // 2}H", octets))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
@@ -189,11 +189,11 @@ def make_icmp_error(packet, code):
     """Return an ICMP error about an IP packet, as a router sends it."""
     head = struct.pack(">BBHI", DEST_UNREACH, code, 0, 0)
     quoted = packet[:128 & ~1]
-    total = checksum(head + quoted)
+    total = compute_checksum(head + quoted)
     return head[:2] + struct.pack(">H", total) + head[4:] + quoted
 
 
-def first_packet(sock, port):
+def receive_first_packet(sock, port):
     """Return the first packet to the absent address, or None if none arrives within a
     second."""
     end = time.monotonic() + 1
@@ -209,21 +209,21 @@ def first_packet(sock, port):
     return None
 
 
-def test_router_reports(w, code, event, error):
+def test_icmp_error_ends_connect(w, code, event, error):
     began = time.monotonic()
-    with w.socket(socket.AF_PACKET, socket.SOCK_RAW,
-                  socket.htons(ETH_P_IP)) as seen, \
-            w.socket(socket.AF_INET, socket.SOCK_RAW,
-                     socket.IPPROTO_ICMP) as router:
+    with w.create_socket(socket.AF_PACKET, socket.SOCK_RAW,
+                         socket.htons(ETH_P_IP)) as seen, \
+            w.create_socket(socket.AF_INET, socket.SOCK_RAW,
+                            socket.IPPROTO_ICMP) as router:
         seen.bind((PEER_IF, ETH_P_IP))
         seen.settimeout(1)
-        conn = call(w, ABSENT, 11)
+        conn = start_connect(w, ABSENT, 11)
         # The kernel drops the ICMP error while the socket is locked, so repeat the error until the
         # event arrives. Once the kernel has processed the error, it sends no more packets, so
-        # first_packet() may return None before the event arrives.
+        # receive_first_packet() may return None before the event arrives.
         event_arrived = False
         while not event_arrived and time.monotonic() < began + NO_ANSWER:
-            packet = first_packet(seen, 11)
+            packet = receive_first_packet(seen, 11)
             if packet:
                 router.sendto(make_icmp_error(packet, code), (SERVER, 0))
             event_arrived = w.server.find_event(CM, 1, conn=conn)
@@ -242,13 +242,13 @@ for words, which, result in (
          (REJECTED, "ECONNRESET")),
         ("a firewall reports a prohibited destination", FORBIDDEN,
          (ERROR, "EHOSTUNREACH"))):
-    case(words, code=which, event=result[0], error=result[1])(test_router_reports)
+    case(words, code=which, event=result[0], error=result[1])(test_icmp_error_ends_connect)
 
 
 @case("no host has that address")
-def test_no_such_host(w):
+def test_unresolved_address_fails_connect(w):
     """Address resolution first succeeds, but fails when raw_server connects."""
-    with neighbour(VANISHED):
+    with add_static_neighbour(VANISHED):
         conn = int(w.server.do("open", VANISHED, 7)[0])
     w.add_link(None, conn)
     w.server.do("connect", conn, 4, 4)
@@ -256,16 +256,16 @@ def test_no_such_host(w):
 
 
 @case("no host has that address, and resolving it fails")
-def test_not_resolved(w):
-    fails_at_once(w, "EHOSTUNREACH", "open", VANISHED, 7)
+def test_unresolved_address_fails_at_once(w):
+    check_fails_at_once(w, "EHOSTUNREACH", "open", VANISHED, 7)
 
 
 @case("there is no route")
-def test_no_route(w):
-    fails_at_once(w, "ENETUNREACH", "open", ELSEWHERE, 7)
+def test_missing_route_fails_at_once(w):
+    check_fails_at_once(w, "ENETUNREACH", "open", ELSEWHERE, 7)
 
 
-def without_route(w):
+def prepare_connect_without_route(w):
     """Prepare a connection and then remove its route. Return its number in raw_server."""
     shell(f"ip route add {ELSEWHERE}/32 via {PEER} dev {SERVER_IF}")
     try:
@@ -280,42 +280,42 @@ def without_route(w):
 
 
 @case("a second listener on the same port")
-def test_address_in_use(w):
-    fails_at_once(w, "EADDRINUSE", "listen", SERVER, w.own_port)
+def test_second_listener_fails(w):
+    check_fails_at_once(w, "EADDRINUSE", "listen", SERVER, w.own_port)
 
 
 @case("a wildcard listener on a port in use by a program without RDMA")
-def test_port_in_use(w):
+def test_listen_on_used_port_fails(w):
     w.server.do("destroy", w.server.do("listen", "0.0.0.0", USED)[0])
     with socket.create_server(("", USED)):
-        fails_at_once(w, "EADDRINUSE", "listen", "0.0.0.0", USED)
+        check_fails_at_once(w, "EADDRINUSE", "listen", "0.0.0.0", USED)
 
 
 @case("a listener on a foreign address")
-def test_no_such_address(w):
-    fails_at_once(w, "EADDRNOTAVAIL", "listen", ELSEWHERE, 7700)
+def test_listen_on_foreign_address_fails(w):
+    check_fails_at_once(w, "EADDRNOTAVAIL", "listen", ELSEWHERE, 7700)
 
 
-def ends():
+def add_last_cases():
     """Register the last cases: the slow ones, and the removal of the device."""
 
     @case("connections without a reply have timed out")
-    def silent_end(w):
-        w.dropped.ends(30)
-        w.unanswered.ends(60)
-        w.ignored.ends(120)
+    def test_unanswered_connects_time_out(w):
+        w.dropped.check_end_after(30)
+        w.unanswered.check_end_after(60)
+        w.ignored.check_end_after(120)
         w.mute.close()
 
     @case("the device is removed")
-    def device_gone(w):
+    def test_device_removal_ends_connects(w):
         with w.listening() as (_, port):
-            conn = call(w, PEER, port)
+            conn = start_connect(w, PEER, port)
             shell(f"rdma link del {DEVICE}")
             got = w.server.expect_event(CM, conn=conn)
             # once rdma_cm knows of the removal, DEVICE_REMOVAL is the only event that it reports
             if got.event != "DEVICE_REMOVAL":
                 same("event and error that the program "
-                     "gets", (got.event, name(got.status)),
+                     "gets", (got.event, get_errno_name(got.status)),
                      (ERROR, "ECONNABORTED"))
                 w.server.expect_event(CM, conn=conn, event="DEVICE_REMOVAL")
         w.links.clear()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Callable
 
 from lib.wire import (ACCESS_ERR, FLUSHED, QPS_ERR, QP_FATAL, Async, connect_as,
-                      in_both_roles, rdmap, same)
+                      add_case_for_both_roles, rdmap, same)
 
 BASE = 0x7FFFFFFFF123       # start of every region, as remote peers address it
 SIZE = 1000
@@ -34,38 +34,38 @@ class Scene:
         return (self.target, self.source, self.local, self.foreign,
                 self.inbox)
 
-    def gone(self, rights="lw"):
+    def deregister_new_region(self, rights="lw"):
         """Return an STag that was valid but is deregistered."""
-        region = self.w.region(SIZE, rights, 0, BASE)
-        region.dereg()
+        region = self.w.register_region(SIZE, rights, 0, BASE)
+        region.deregister()
         return region.rkey
 
-    def write(self, stag=None, to=BASE, length=16, **fields):
+    def make_write(self, stag=None, to=BASE, length=16, **fields):
         stag = self.target.rkey if stag is None else stag
-        return replace(rdmap.write(stag, to, b"w" * length), **fields)
+        return replace(rdmap.make_write(stag, to, b"w" * length), **fields)
 
-    def allowed(self, **fields):
+    def make_valid_segment(self, **fields):
         """Return a valid segment of a Write that is not the last one. It leaves memory
         unchanged."""
-        return self.write(payload=b"\x5A" * 16, last=False, **fields)
+        return self.make_write(payload=b"\x5A" * 16, last=False, **fields)
 
-    def allowed_whole(self):
+    def make_valid_write(self):
         """Return a Write of one segment that leaves memory unchanged."""
-        return replace(self.allowed(), last=True)
+        return replace(self.make_valid_segment(), last=True)
 
-    def read(self, stag=None, to=BASE, size=16, msn=1, extra=b"", cut=None,
+    def make_read(self, stag=None, to=BASE, size=16, msn=1, extra=b"", cut=None,
              **fields):
         stag = self.source.rkey if stag is None else stag
         out = rdmap.ReadRequest(0x1234, 0x5678, size, stag, to).segment(msn)
         return replace(out, payload=(out.payload + extra)[:cut], **fields)
 
-    def send(self, length=16, opcode=rdmap.SEND, **fields):
-        return replace(rdmap.send(1, b"s" * length, opcode), **fields)
+    def make_send(self, length=16, opcode=rdmap.SEND, **fields):
+        return replace(rdmap.make_send(1, b"s" * length, opcode), **fields)
 
-    def allowed_part(self, **fields):
+    def make_valid_send_segment(self, **fields):
         """Return a valid segment of a Send that is not the last one. It leaves memory
         unchanged."""
-        return self.send(payload=b"\x5A" * 16, last=False, **fields)
+        return self.make_send(payload=b"\x5A" * 16, last=False, **fields)
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Row:
 
 
 def make_opcode(opcode, rv=rdmap.RV):
-    return rdmap.control(opcode, rv)
+    return rdmap.pack_control(opcode, rv)
 
 
 def check_terminate(term, row, bad):
@@ -122,9 +122,9 @@ def check_flushed(link, count, first):
         link.expect_wc(wr=number, status=first if number == 1 else FLUSHED)
 
 
-def segments_after(scene):
+def make_later_segments(scene):
     """Return segments to send after the error. The device must ignore all of them."""
-    return [scene.write(), scene.send(), scene.write(0), scene.send(dv=3)]
+    return [scene.make_write(), scene.make_send(), scene.make_write(0), scene.make_send(dv=3)]
 
 
 def run_row(w, role, row, scene_type):
@@ -132,8 +132,8 @@ def run_row(w, role, row, scene_type):
     link = scene.link
     with w.expect_counts(**{"end_" + row.end: 1, "tx_terminates": 1}):
         segments = row.bad(scene)
-        link.peer.put_segment(*segments, *segments_after(scene))
-        check_terminate(link.peer.get_terminate(), row, segments[-1])
+        link.peer.send_segments(*segments, *make_later_segments(scene))
+        check_terminate(link.peer.receive_terminate(), row, segments[-1])
         link.expect_end()
         check_flushed(link, row.flushed, row.status)
     w.server.expect_event(Async, conn=link.conn, event=row.event)
@@ -151,5 +151,5 @@ def run_row(w, role, row, scene_type):
 def add_rows(rows, scene_type=Scene):
     """Add two cases for each row: with the device as responder, and as initiator."""
     for row in rows:
-        in_both_roles(row.name, row.rows, run_row, row=row,
-                      scene_type=scene_type)
+        add_case_for_both_roles(row.name, row.rows, run_row, row=row,
+                                scene_type=scene_type)

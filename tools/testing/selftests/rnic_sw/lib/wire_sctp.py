@@ -36,15 +36,15 @@ class Session(Link):
     def assoc(self):
         return self.peer.assoc
 
-    def answer(self, control):
-        self.peer.put_control(control.code, control.pd)
+    def send_reply(self, control):
+        self.peer.send_control(control.code, control.pd)
 
     def accept(self, request):
         """Accept raw_server's request, and receive the ready-to-receive message."""
-        self.answer(answer(request))
+        self.send_reply(make_accept(request))
         self.expect_cm("ESTABLISHED", status=0)
         if request.rtr & mpa.A:
-            self.peer.get_segment()
+            self.peer.receive_segment()
 
     def expect_end(self, how="terminate"):
         got, before = self.peer.wait_end()
@@ -52,17 +52,17 @@ class Session(Link):
         same("end of the session", got, how)
 
 
-def answer(request, data=b""):
+def make_accept(request, data=b""):
     """Return an Accept of the same kind as the request, with the depths that it requests."""
     if request.enhanced:
-        return enhanced(E_ACCEPT, data, request.ord, request.ird,
-                        request.rtr)
+        return make_enhanced(E_ACCEPT, data, request.ord, request.ird,
+                             request.rtr)
     return Control(ACCEPT, data)
 
 
-def enhanced(code, data=b"", ird=4, ord_=4, flags=0):
+def make_enhanced(code, data=b"", ird=4, ord_=4, flags=0):
     """Return an enhanced control message with that function code."""
-    return Control(code, mpa.word(ird, ord_, flags) + data)
+    return Control(code, mpa.pack_word(ird, ord_, flags) + data)
 
 
 class SctpWire(wire.Wire):
@@ -75,16 +75,16 @@ class SctpWire(wire.Wire):
         self.request = None
 
     def _set_up(self):
-        need()
+        skip_all_without_sctp_modules()
         super()._set_up()
         setting("connect", "sctp")
 
-    def _topology(self):
-        super()._topology()
+    def _create_topology(self):
+        super()._create_topology()
         setting("listen", "both")
 
-    def _veth(self):
-        super()._veth()
+    def _create_veth_pair(self):
+        super()._create_veth_pair()
         for prefix, name in ("", SERVER_IF), (f"ip netns exec {NS} ", PEER_IF):
             shell(f"{prefix}ethtool -K {name} gso off tso off "
                   "tx-sctp-segmentation off", True)
@@ -94,45 +94,45 @@ class SctpWire(wire.Wire):
 
     # sockets -----------------------------------------------------------------
 
-    def sctp_socket(self, **options):
-        sock = self.socket(socket.AF_INET, socket.SOCK_STREAM, sctp.PROTOCOL)
-        return sctp.prepare(sock, **options)
+    def create_sctp_socket(self, **options):
+        sock = self.create_socket(socket.AF_INET, socket.SOCK_STREAM, sctp.PROTOCOL)
+        return sctp.set_socket_options(sock, **options)
 
-    def packet_socket(self):
-        sock = self.socket(socket.AF_PACKET, socket.SOCK_RAW,
-                           socket.htons(ETH_P_ALL))
+    def open_packet_socket(self):
+        sock = self.create_socket(socket.AF_PACKET, socket.SOCK_RAW,
+                                  socket.htons(ETH_P_ALL))
         # a large receive buffer, because packets that the socket drops are not sent again
         sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 4 << 20)
         sock.bind((PEER_IF, ETH_P_ALL))
         return sock
 
     @contextlib.contextmanager
-    def watching(self):
+    def capture_packets(self):
         """Context manager: yields a Sniffer that captures all packets on the wire."""
-        sniffer = sctp_packet.Sniffer(self.packet_socket())
+        sniffer = sctp_packet.Sniffer(self.open_packet_socket())
         try:
             yield sniffer
         finally:
             sniffer.close()
 
-    def ghost(self, port=None, peer_port=PORT, **options):
+    def create_ghost(self, port=None, peer_port=PORT, **options):
         """Return an association of the raw peer's own SCTP, which is not started yet."""
         frame = read_hardware_addr("", SERVER_IF) + read_hardware_addr(NS, PEER_IF)
-        place = sctp_packet.Place(self.packet_socket(), frame, GHOST, SERVER)
+        place = sctp_packet.Place(self.open_packet_socket(), frame, GHOST, SERVER)
         self.closing.callback(place.sock.close)
         return sctp_packet.Association(place, port or next(self.ports),
                                        peer_port, **options)
 
-    def after_case(self):
-        super().after_case()
+    def clean_up_after_case(self):
+        super().clean_up_after_case()
         self.closing.close()
 
     def associate(self, port=PORT, rcvbuf=0, at=SERVER, **options):
         """Set up an association to raw_server's listener, without a session, and return it."""
-        sock = self.sctp_socket(**options)
+        sock = self.create_sctp_socket(**options)
         if rcvbuf:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
-        assoc = sctp.Association.dial(sock, (at, port))
+        assoc = sctp.Association.connect(sock, (at, port))
         self.closing.callback(assoc.close)
         return assoc
 
@@ -141,8 +141,8 @@ class SctpWire(wire.Wire):
         """Context manager: yields a listening socket of the raw peer at that address, and its
         port."""
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        with self.socket(family, socket.SOCK_STREAM, sctp.PROTOCOL) as sock:
-            sctp.prepare(sock, **options)
+        with self.create_socket(family, socket.SOCK_STREAM, sctp.PROTOCOL) as sock:
+            sctp.set_socket_options(sock, **options)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             port = port or next(self.ports)
             sock.bind((address, port))
@@ -165,23 +165,23 @@ class SctpWire(wire.Wire):
         """Let raw_server connect to a ghost. Return the ghost and the link. The Initiate is not
         read yet."""
         port = next(self.ports)
-        ghost = self.ghost(port=port, peer_port=0, **options)
+        ghost = self.create_ghost(port=port, peer_port=0, **options)
         self.closing.callback(ghost.close)
-        link = self.call(port, host=GHOST)
+        link = self.start_connect(port, host=GHOST)
         ghost.accept()
         return ghost, link
 
-    def dial_narrow(self):
+    def connect_with_small_rcvbuf(self):
         return self.associate(rcvbuf=32768).stream(0)
 
     @staticmethod
     def make_request(ird, ord_):
-        return enhanced(E_INITIATE, b"", ird, ord_)
+        return make_enhanced(E_INITIATE, b"", ird, ord_)
 
     @staticmethod
     def make_reply(ird, ord_):
-        return lambda request: enhanced(E_ACCEPT, b"", ird, ord_,
-                                        request.rtr)
+        return lambda request: make_enhanced(E_ACCEPT, b"", ird, ord_,
+                                             request.rtr)
 
     def add_link(self, peer, conn=None):
         link = Session(self, peer, conn)
@@ -191,60 +191,60 @@ class SctpWire(wire.Wire):
     def initiate(self, request=None, accept=(4, 4, b""), recvs=(), wait=True,
                  peer=None, opened=True, listener=None):
         """Let the raw peer connect on a stream and raw_server accept. Return the link."""
-        link = self.calling(request, peer)
+        link = self.request_session(request, peer)
         link.conn = self.expect_request(listener).conn
         for number, (region, length) in enumerate(recvs, 1):
-            link.recv(region, length, number)
+            link.post_recv(region, length, number)
         self.server.do("accept", link.conn, *accept)
-        self.reply = link.peer.get_control()
+        self.reply = link.peer.receive_control()
         if wait:
             link.expect_cm("ESTABLISHED")
         return link
 
-    def calling(self, request=None, peer=None):
+    def request_session(self, request=None, peer=None):
         """Let the raw peer send an Initiate. Return the link."""
         link = self.add_link(peer or self.associate().stream(0))
         request = request or Control(INITIATE)
-        link.peer.put_control(request.code, request.pd)
+        link.peer.send_control(request.code, request.pd)
         return link
 
     def respond(self, reply=None, connect=(4, 4, b""), recvs=(), status=0,
                 rtr=True, **options):
         """Let raw_server connect and the raw peer accept: see Wire.respond()."""
         with self.listening(**options) as (sock, port):
-            link = self.call(port, connect, recvs)
+            link = self.start_connect(port, connect, recvs)
             assoc = self.accept_association(sock)
-        self.request, link.peer = self.first(assoc)
-        link.answer((reply or answer)(self.request))
+        self.request, link.peer = self.wait_first_initiate(assoc)
+        link.send_reply((reply or make_accept)(self.request))
         if status is not None:
             link.expect_cm("ESTABLISHED", status=status)
         if rtr and self.request.enhanced and self.request.rtr & mpa.A:
-            link.peer.get_segment()
+            link.peer.receive_segment()
         return link
 
-    def call(self, port, connect=(4, 4, b""), recvs=(), host=PEER, source=()):
+    def start_connect(self, port, connect=(4, 4, b""), recvs=(), host=PEER, source=()):
         """Let raw_server start to connect. Return the link. source: source address, port and
         TOS."""
         conn = int(self.server.do("open", host, port, *source)[0])
         link = self.add_link(None, conn)
         for number, (region, length) in enumerate(recvs, 1):
-            link.recv(region, length, number)
+            link.post_recv(region, length, number)
         self.server.do("connect", conn, *connect)
         return link
 
     @staticmethod
-    def first(assoc, timeout=PATIENCE):
+    def wait_first_initiate(assoc, timeout=PATIENCE):
         """Wait for the first Initiate on the association. Return it and its stream."""
         def some():
             return next((s for s in assoc.streams.values() if s.came), None)
 
-        assoc.wait(some, timeout)
+        assoc.wait_until(some, timeout)
         stream = some()
-        return stream.get_control(), stream
+        return stream.receive_control(), stream
 
 
 @contextlib.contextmanager
-def requesting_streams(count):
+def set_requested_streams(count):
     """Context manager: let the device request this number of streams."""
     before = setting("streams")
     setting("streams", count)
@@ -254,7 +254,7 @@ def requesting_streams(count):
         setting("streams", before)
 
 
-def packets_of_association(packets, packet):
+def filter_by_association(packets, packet):
     """Return the packets of the same association as packet.
 
     A previous association, with other ports, may still send acknowledgements.
@@ -265,22 +265,22 @@ def packets_of_association(packets, packet):
     return [p for p in packets if ports(p) == ports(packet)]
 
 
-def check_works(link, memory, data=b"on"):
+def check_data_transfer(link, memory, data=b"on"):
     """Check that data is transferred in both directions."""
-    link.peer.put_segment(rdmap.write(memory.rkey, memory.addr, data))
+    link.peer.send_segments(rdmap.make_write(memory.rkey, memory.addr, data))
     link.round_trip()
-    same("written", memory.get(0, len(data)), data)
+    same("written", memory.read_bytes(0, len(data)), data)
 
 
-def need_kernel():
+def skip_all_without_sctp():
     wire.need_module("sctp")
 
 
-def need():
+def skip_all_without_sctp_modules():
     """Load SCTP and iw_sctp_ddp, or skip all cases if that fails."""
-    need_kernel()
+    skip_all_without_sctp()
     wire.need_module("iw_sctp_ddp")
 
 
-def go():
+def run_sctp_cases():
     run(SctpWire)

@@ -18,27 +18,27 @@ accept_pd_failure=(bash -c 'out=$("$@" 2>&1) || status=$?
 		"Failed to deallocate PD - Device or resource busy" ]' -)
 
 # count_connections: print how many connections a's device has made or accepted
-count_connections() { echo $(($(t_counter "$A_DEV" connects) + $(t_counter "$A_DEV" accepts))); }
+count_connections() { echo $(($(t_print_counter "$A_DEV" connects) + $(t_print_counter "$A_DEV" accepts))); }
 
 # run_by_hand PROGRAM ADDRESS_A ADDRESS_B ARGS...: run PROGRAM with the GIDs of these addresses; if
 # they are empty, let it choose the GIDs
 run_by_hand() {
 	local prog=$1 gid_a=() gid_b=() before
-	need_program "$prog" perftest
-	[ -z "$2" ] || gid_a=(-x "$(gid_of a "$2")")
-	[ -z "$3" ] || gid_b=(-x "$(gid_of b "$3")")
+	skip_without_program "$prog" perftest
+	[ -z "$2" ] || gid_a=(-x "$(print_gid_index_of a "$2")")
+	[ -z "$3" ] || gid_b=(-x "$(print_gid_index_of b "$3")")
 	shift 3
-	t_port
+	t_choose_port
 	before=$(count_connections)
-	t_pair "$PORT" "${accept_pd_failure[@]}" "$prog" -F -d "$B_DEV" "${gid_b[@]}" -p "$PORT" "$@" -- \
+	t_run_pair "$PORT" "${accept_pd_failure[@]}" "$prog" -F -d "$B_DEV" "${gid_b[@]}" -p "$PORT" "$@" -- \
 		"${accept_pd_failure[@]}" "$prog" -F -d "$A_DEV" "${gid_a[@]}" -p "$PORT" "$@" "$B4"
 	# in UML perftest sometimes fails to calibrate its clock, and then reports infinite times
 	t_check "the program reports a result" grep -qE '^ *[0-9]+ +[0-9]+ +([0-9.]+|inf)' "$T_CASE/client.log"
 	t_check "the device has connected" [ "$(count_connections)" -gt "$before" ]
 }
 
-# for_all WORDS ADDRESS_A ADDRESS_B ARGS...: one case for each program
-for_all() {
+# define_cases_of_programs WORDS ADDRESS_A ADDRESS_B ARGS...: one case for each program
+define_cases_of_programs() {
 	local words=$1 prog
 	shift
 	for prog in $programs; do
@@ -46,13 +46,13 @@ for_all() {
 	done
 }
 
-n=$(t_iters 500)
-one_device
-for_all "one device" "$A4" "$B4" -n "$n"
-two_hosts
-for_all "two hosts, IPv4" "$A4" "$B4" -n "$n"
-for_all "two hosts, IPv6" "$A6" "$B6" -n "$n"
-for_all "two hosts, GIDs chosen by the program" "" "" -n "$n"
+n=$(t_scale_rounds 500)
+create_one_device
+define_cases_of_programs "one device" "$A4" "$B4" -n "$n"
+create_two_hosts
+define_cases_of_programs "two hosts, IPv4" "$A4" "$B4" -n "$n"
+define_cases_of_programs "two hosts, IPv6" "$A6" "$B6" -n "$n"
+define_cases_of_programs "two hosts, GIDs chosen by the program" "" "" -n "$n"
 t_case "ib_write_bw, 8 queue pairs, both directions" "" run_by_hand ib_write_bw \
 	"$A4" "$B4" -q 8 -b -n "$n"
-t_end
+t_print_summary

@@ -10,10 +10,10 @@
 # transfer method
 run_pingpong() {
 	local size
-	need_program fi_pingpong libfabric-bin
+	skip_without_program fi_pingpong libfabric-bin
 	for size in 1 1000 20000 65536 1000003; do
-		t_port
-		t_both "-$size" "$PORT" fi_pingpong -p "$1" -e "$2" -d "$B_DEV" -c -I 10 -S $size -B "$PORT" -- \
+		t_choose_port
+		t_run_pair_with_tag "-$size" "$PORT" fi_pingpong -p "$1" -e "$2" -d "$B_DEV" -c -I 10 -S $size -B "$PORT" -- \
 			fi_pingpong -p "$1" -e "$2" -d "$A_DEV" -c -I 10 -S $size -P "$PORT" "$B4"
 	done
 	check_nothing_left
@@ -22,11 +22,11 @@ run_pingpong() {
 # Use buffers that together, at both ends, exceed the control group's limit more than twice
 pingpong_exceeds_memory_limit() {
 	local size=16000003
-	need_program fi_pingpong libfabric-bin
-	need_implicit
+	skip_without_program fi_pingpong libfabric-bin
+	set_implicit_or_skip
 	limit_group_memory 24
-	t_port
-	t_both "" "$PORT" \
+	t_choose_port
+	t_run_pair_with_tag "" "$PORT" \
 		"${IN_GROUP[@]}" env LD_PRELOAD="$IMPLICIT" \
 			fi_pingpong -p verbs -e msg -d "$B_DEV" -c -I 2 -S $size -B "$PORT" -- \
 		"${IN_GROUP[@]}" env LD_PRELOAD="$IMPLICIT" \
@@ -38,19 +38,20 @@ pingpong_exceeds_memory_limit() {
 }
 
 fi_info_shows_device() {
-	need_program fi_info libfabric-bin
+	skip_without_program fi_info libfabric-bin
 	fi_info -p verbs -d iw0 | tee "$T_CASE/info"
 	grep -q 'type: FI_EP_MSG' "$T_CASE/info"
 	grep -q 'type: FI_EP_RDM' "$T_CASE/info"
-	t_refused grep 'type: FI_EP_DGRAM' "$T_CASE/info"
+	t_check_fails grep 'type: FI_EP_DGRAM' "$T_CASE/info"
 }
 
-one_device
+create_one_device
 t_case "fi_info: connected and reliable endpoints, no datagrams" "" fi_info_shows_device
-t_case "fi_pingpong: connected, verified" "" check_uses_device run_pingpong verbs msg
-t_case "fi_pingpong: connectionless, verified" "" check_uses_device run_pingpong 'verbs;ofi_rxm' rdm
-t_case "fi_pingpong: connected, implicit ODP" "" check_uses_device with_implicit_odp run_pingpong verbs msg
+t_case "fi_pingpong: connected, verified" "" check_command_uses_device run_pingpong verbs msg
+t_case "fi_pingpong: connectionless, verified" "" check_command_uses_device run_pingpong \
+	'verbs;ofi_rxm' rdm
+t_case "fi_pingpong: connected, implicit ODP" "" check_command_uses_device run_with_implicit_odp run_pingpong verbs msg
 t_case "fi_pingpong: connectionless, implicit ODP" "" \
-	check_uses_device with_implicit_odp run_pingpong 'verbs;ofi_rxm' rdm
-t_case "fi_pingpong: buffers larger than the control group's limit, implicit ODP" "" check_uses_device pingpong_exceeds_memory_limit
-t_end
+	check_command_uses_device run_with_implicit_odp run_pingpong 'verbs;ofi_rxm' rdm
+t_case "fi_pingpong: buffers larger than the control group's limit, implicit ODP" "" check_command_uses_device pingpong_exceeds_memory_limit
+t_print_summary

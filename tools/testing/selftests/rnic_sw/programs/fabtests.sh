@@ -11,7 +11,7 @@
 run_fabtests() {
 	local set=$1 provider=$2 name=${2##*;} status=0
 	local bin=$T_FABTESTS/bin configs=$T_FABTESTS/share/fabtests/test_configs
-	need_built fabtests "$T_FABTESTS" bin/runfabtests.sh
+	skip_without_built_program fabtests "$T_FABTESTS" bin/runfabtests.sh
 	# the runner writes to the current directory
 	cd "$T_CASE" || return
 	"$bin/runfabtests.sh" -v -T "$T_TIME" -t "$set" -p "$bin" -s "$B4" -c "$A4" \
@@ -28,21 +28,22 @@ run_fabtests() {
 # Create completion queues up to the given number: first with a completion channel, until no file
 # descriptors are left, then without one.
 create_many_cqs() {
-	need_built fabtests "${T_FABTESTS:-}" bin/fi_cq_test
+	skip_without_built_program fabtests "${T_FABTESTS:-}" bin/fi_cq_test
 	"$T_FABTESTS/bin/fi_cq_test" -p verbs -d iw0 -L $((T_SLOW ? 500 : 2000)) | tee "$T_CASE/cqs"
 	! grep -q FAIL "$T_CASE/cqs"
 	check_nothing_left
 }
 
 T_FABTESTS=${T_FABTESTS:-}
-need_bed "their runner ends every program whose name begins with fi_"
-one_device
+skip_all_outside_bed "their runner ends every program whose name begins with fi_"
+create_one_device
 # the unit tests do not connect
 t_case "fabtests unit: connected" "" run_fabtests unit verbs
 t_case "fabtests unit: connectionless" "" run_fabtests unit 'verbs;ofi_rxm'
-t_case "fabtests functional: connected" "" check_uses_device run_fabtests functional verbs
+t_case "fabtests functional: connected" "" check_command_uses_device run_fabtests functional verbs
 for set in functional short; do
-	t_case "fabtests $set: connectionless" "" check_uses_device run_fabtests $set 'verbs;ofi_rxm'
+	t_case "fabtests $set: connectionless" "" check_command_uses_device run_fabtests $set \
+		'verbs;ofi_rxm'
 done
 t_case "fabtests: many completion queues" "" create_many_cqs
-t_end
+t_print_summary

@@ -10,8 +10,8 @@
 # message would wait for a time slice.
 run_imb() {
 	local out=$T_CASE/said T_TIME=$((4 * T_TIME))
-	need_program mpirun openmpi-bin
-	need_built imb "${T_IMB:-}" "src_cpp/IMB-$1"
+	skip_without_program mpirun openmpi-bin
+	skip_without_built_program imb "${T_IMB:-}" "src_cpp/IMB-$1"
 	run_ranks 2 "$T_IMB/src_cpp/IMB-$1" -npmin 2 -iter 4 -iter_policy off \
 		-msglog 0:18 "${@:2}" >"$out" 2>&1 ||
 		{ tail -n 15 "$out"; t_fail "$1 failed"; }
@@ -21,11 +21,11 @@ run_imb() {
 	check_nothing_left
 }
 
-one_device
-t_case "Intel's MPI benchmarks, MPI-1" "" check_uses_device run_imb MPI1
+create_one_device
+t_case "Intel's MPI benchmarks, MPI-1" "" check_command_uses_device run_imb MPI1
 # the excluded tests compare rank 1's result with rank 0's, and fail over shared memory as well
-t_case "Intel's MPI benchmarks, nonblocking collectives" "" check_uses_device run_imb NBC \
+t_case "Intel's MPI benchmarks, nonblocking collectives" "" check_command_uses_device run_imb NBC \
 	-exclude Ireduce_scatter,Ireduce_scatter_pure
-t_case "Intel's MPI benchmarks, one-sided" "" check_uses_device run_imb EXT
-t_case "Intel's MPI benchmarks, one-sided of MPI 3" "" check_uses_device run_imb RMA
-t_end
+t_case "Intel's MPI benchmarks, one-sided" "" check_command_uses_device run_imb EXT
+t_case "Intel's MPI benchmarks, one-sided of MPI 3" "" check_command_uses_device run_imb RMA
+t_print_summary

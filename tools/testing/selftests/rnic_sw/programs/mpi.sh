@@ -6,7 +6,7 @@
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
 verify_mpi_data() {
-	need_program mpirun openmpi-bin
+	skip_without_program mpirun openmpi-bin
 	python3 -c 'import mpi4py' ||
 		t_skip "Python module mpi4py not found (package python3-mpi4py)"
 	run_ranks "$1" python3 "$T_DIR/lib/program_mpi.py" >"$T_CASE/said" ||
@@ -17,7 +17,7 @@ verify_mpi_data() {
 	check_nothing_left
 }
 
-one_device
-t_case "Open MPI: two ranks, verified" "" check_uses_device verify_mpi_data 2
-t_case "Open MPI: two ranks, verified, implicit ODP" "" check_uses_device with_implicit_odp verify_mpi_data 2
-t_end
+create_one_device
+t_case "Open MPI: two ranks, verified" "" check_command_uses_device verify_mpi_data 2
+t_case "Open MPI: two ranks, verified, implicit ODP" "" check_command_uses_device run_with_implicit_odp verify_mpi_data 2
+t_print_summary

@@ -7,26 +7,26 @@
 
 QEMU=$T_DIR/lib/program_qemu.py
 
-# start_machine NAME WHERE ARGS...: start a virtual machine in the background, with its monitor at
-# the socket $SOCKETS/NAME. QEMU translates the guest's code, so no /dev/kvm is needed.
-start_machine() {
+# start_virtual_machine NAME WHERE ARGS...: start a virtual machine in the background, with its
+# monitor at the socket $SOCKETS/NAME. QEMU translates the guest's code, so no /dev/kvm is needed.
+start_virtual_machine() {
 	local name=$1 where=$2
 	shift 2
-	t_bg "$name" "$where" qemu-system-x86_64 -accel tcg -machine pc -m 8 -nodefaults -display none \
+	t_start "$name" "$where" qemu-system-x86_64 -accel tcg -machine pc -m 8 -nodefaults -display none \
 		-bios "$T_CASE/bios" -qmp "unix:$SOCKETS/$name,server=on,wait=off" "$@"
 }
 
-# migrate_machine PIN: migrate. PIN on: QEMU registers all memory first; off: it registers and
-# deregisters pieces of 1 MiB
-migrate_machine() {
-	need_program qemu-system-x86_64 qemu-system-x86
+# migrate_virtual_machine PIN: migrate. PIN on: QEMU registers all memory first; off: it registers
+# and deregisters pieces of 1 MiB
+migrate_virtual_machine() {
+	skip_without_program qemu-system-x86_64 qemu-system-x86
 	create_data $((4 << 20))
 	SOCKETS=$(mktemp -d /tmp/rnic-qemu.XXXXXX)
 	t_defer rm -rf "$SOCKETS"
 	python3 "$QEMU" bios "$T_CASE/bios"
-	t_port
-	start_machine source a -device "loader,file=$DATA,addr=0x200000,force-raw=on"
-	start_machine sink b -incoming defer
+	t_choose_port
+	start_virtual_machine source a -device "loader,file=$DATA,addr=0x200000,force-raw=on"
+	start_virtual_machine sink b -incoming defer
 	t_check "the machine runs at its new place, and its memory is as it was" \
 		on a python3 "$QEMU" migrate "$SOCKETS/source" "$SOCKETS/sink" "rdma:$B4:$PORT" "$1" \
 		"$DATA" "$T_CASE"
@@ -35,7 +35,8 @@ migrate_machine() {
 	check_nothing_left
 }
 
-one_device
-t_case "QEMU migrates a machine, memory registered piece by piece" "" check_uses_device migrate_machine off
-t_case "QEMU migrates a machine, all memory pinned" "" check_uses_device migrate_machine on
-t_end
+create_one_device
+t_case "QEMU migrates a machine, memory registered piece by piece" "" check_command_uses_device migrate_virtual_machine off
+t_case "QEMU migrates a machine, all memory pinned" "" check_command_uses_device \
+	migrate_virtual_machine on
+t_print_summary

@@ -6,8 +6,8 @@
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
-# set_over PROGRAM ARGS...: set OVER to the words that run a command with librspreload
-set_over() {
+# set_preload_command PROGRAM ARGS...: set OVER to the words that run a command with librspreload
+set_preload_command() {
 	local lib found=
 	for lib in /usr/lib/*/rsocket/librspreload.so /usr/lib*/rsocket/librspreload.so; do
 		[ ! -e "$lib" ] || found=$lib
@@ -17,12 +17,12 @@ set_over() {
 }
 
 # netcat exits when the other end has closed the connection.
-netcat_sends_file() {
-	need_program nc.traditional netcat-traditional
+netcat_sends_file_unchanged() {
+	skip_without_program nc.traditional netcat-traditional
 	create_data 3000001
-	t_port
-	set_over nc.traditional
-	t_pair "$PORT" bash -c 'exec "${@:2}" >"$1"' - "$T_CASE/got" "${OVER[@]}" -l -s "$B4" -p "$PORT" -- \
+	t_choose_port
+	set_preload_command nc.traditional
+	t_run_pair "$PORT" bash -c 'exec "${@:2}" >"$1"' - "$T_CASE/got" "${OVER[@]}" -l -s "$B4" -p "$PORT" -- \
 		bash -c 'exec "${@:2}" <"$1"' - "$DATA" "${OVER[@]}" -q 3 "$B4" "$PORT"
 	cmp "$DATA" "$T_CASE/got"
 	rm "$T_CASE/got"
@@ -36,16 +36,16 @@ print_http_response() {
 }
 
 curl_gets_page() {
-	need_program nc.traditional netcat-traditional
-	need_program curl curl
+	skip_without_program nc.traditional netcat-traditional
+	skip_without_program curl curl
 	create_data 3000001
 	print_http_response "$DATA" >"$T_CASE/page"
-	t_port
-	set_over nc.traditional
-	t_bg server b bash -c 'exec "${@:2}" <"$1"' - "$T_CASE/page" "${OVER[@]}" -l -s "$B4" -p "$PORT"
-	t_listens b "$PORT"
-	set_over curl
-	t_bg client a "${OVER[@]}" -s -o "$T_CASE/got" "http://$B4:$PORT/"
+	t_choose_port
+	set_preload_command nc.traditional
+	t_start server b bash -c 'exec "${@:2}" <"$1"' - "$T_CASE/page" "${OVER[@]}" -l -s "$B4" -p "$PORT"
+	t_wait_listener b "$PORT"
+	set_preload_command curl
+	t_start client a "${OVER[@]}" -s -o "$T_CASE/got" "http://$B4:$PORT/"
 	t_wait client
 	t_wait server "$T_TIME"
 	cmp "$DATA" "$T_CASE/got"
@@ -58,12 +58,12 @@ curl_gets_page() {
 run_iperf3() {
 	local selects where=$1
 	shift
-	need_program iperf3 iperf3
-	selects=$(t_prog select_by_poll.so)
-	t_port
-	set_over iperf3
+	skip_without_program iperf3 iperf3
+	selects=$(t_find_program select_by_poll.so)
+	t_choose_port
+	set_preload_command iperf3
 	OVER[1]=${OVER[1]/=/=$selects:}
-	t_pair "$PORT" "${OVER[@]}" -s -1 -p "$PORT" -F "$T_CASE/got" ${where:+-B "$where"} -- \
+	t_run_pair "$PORT" "${OVER[@]}" -s -1 -p "$PORT" -F "$T_CASE/got" ${where:+-B "$where"} -- \
 		"${OVER[@]}" -c "$B4" -p "$PORT" "$@"
 }
 
@@ -84,7 +84,7 @@ iperf3_sends_file() {
 
 # The server may stop before the last data arrives, so bytes in the buffers of both ends may be
 # missing.
-iperf3_sends_much() {
+iperf3_sends_20_mib() {
 	run_iperf3 "$B4" -n 20M -l 65536
 	cat "$T_CASE/client.log"
 	t_check "all bytes arrive, except for up to 256 KiB in buffers" \
@@ -93,10 +93,11 @@ iperf3_sends_much() {
 	check_nothing_left
 }
 
-one_device
-t_case "rsockets: netcat sends a file" "" check_uses_device netcat_sends_file
-t_case "rsockets: curl gets a page" "" check_uses_device curl_gets_page
-t_case "rsockets: iperf3 sends a file" "" check_uses_device iperf3_sends_file "$B4"
-t_case "rsockets: iperf3, the server listens at [::]" "" check_uses_device iperf3_sends_file ''
-t_case "rsockets: iperf3 sends 20 MiB" "" check_uses_device iperf3_sends_much
-t_end
+create_one_device
+t_case "rsockets: netcat sends a file" "" check_command_uses_device netcat_sends_file_unchanged
+t_case "rsockets: curl gets a page" "" check_command_uses_device curl_gets_page
+t_case "rsockets: iperf3 sends a file" "" check_command_uses_device iperf3_sends_file "$B4"
+t_case "rsockets: iperf3, the server listens at [::]" "" check_command_uses_device \
+	iperf3_sends_file ''
+t_case "rsockets: iperf3 sends 20 MiB" "" check_command_uses_device iperf3_sends_20_mib
+t_print_summary

@@ -8,12 +8,12 @@
 # so the library late_connect delays the client's connect.
 run_qperf() {
 	local late
-	need_program qperf qperf
-	late=$(t_prog late_connect.so)
-	t_port
-	t_bg server b qperf -lp "$PORT"
-	t_listens b "$PORT"
-	t_bg client a env LD_PRELOAD="$late" qperf -lp "$PORT" -t 1 -cm 1 "$B4" "$@"
+	skip_without_program qperf qperf
+	late=$(t_find_program late_connect.so)
+	t_choose_port
+	t_start server b qperf -lp "$PORT"
+	t_wait_listener b "$PORT"
+	t_start client a env LD_PRELOAD="$late" qperf -lp "$PORT" -t 1 -cm 1 "$B4" "$@"
 	t_wait client
 	cat "$T_CASE/client.log"
 	t_kill server
@@ -24,21 +24,21 @@ run_qperf() {
 # server provides the memory.
 run_fio() {
 	local common
-	need_program fio fio
+	skip_without_program fio fio
 	fio --enghelp | grep -qw rdma || t_skip "fio has no RDMA engine"
-	t_port
+	t_choose_port
 	common=(--ioengine=rdma --bs=64k --size=4m --iodepth=4 "--port=$PORT")
-	t_pair "$PORT" fio --name=server "${common[@]}" --rw=read --verb=send -- \
+	t_run_pair "$PORT" fio --name=server "${common[@]}" --rw=read --verb=send -- \
 		fio --name=client "${common[@]}" "--hostname=$B4" --rw=write "--verb=$1"
 	grep -E 'total=[0-9]+,[0-9]+' "$T_CASE/client.log"
 	t_check "fio reports no errors" grep -qF '(groupid=0, jobs=1): err= 0' "$T_CASE/client.log"
 	check_nothing_left
 }
 
-one_device
-t_case "qperf: bandwidth and latency, Sends, Writes, Reads" "" check_uses_device run_qperf \
+create_one_device
+t_case "qperf: bandwidth and latency, Sends, Writes, Reads" "" check_command_uses_device run_qperf \
 	rc_bw rc_bi_bw rc_lat rc_rdma_write_bw rc_rdma_write_lat rc_rdma_read_bw rc_rdma_read_lat
-t_case "qperf: atomics" "" check_uses_device run_qperf rc_compare_swap_mr rc_fetch_add_mr
-t_case "fio: Writes" "" check_uses_device run_fio write
-t_case "fio: Reads" "" check_uses_device run_fio read
-t_end
+t_case "qperf: atomics" "" check_command_uses_device run_qperf rc_compare_swap_mr rc_fetch_add_mr
+t_case "fio: Writes" "" check_command_uses_device run_fio write
+t_case "fio: Reads" "" check_command_uses_device run_fio read
+t_print_summary

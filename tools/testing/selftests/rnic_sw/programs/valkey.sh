@@ -6,20 +6,20 @@
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
 start_valkey() {
-	need_built valkey "${T_VALKEY:-}" src/valkey-rdma.so
-	t_port
-	t_bg server b "$T_VALKEY/src/valkey-server" --port 0 --save "" --dir "$T_CASE" \
+	skip_without_built_program valkey "${T_VALKEY:-}" src/valkey-rdma.so
+	t_choose_port
+	t_start server b "$T_VALKEY/src/valkey-server" --port 0 --save "" --dir "$T_CASE" \
 		--loadmodule "$T_VALKEY/src/valkey-rdma.so" --rdma-bind "$B4" --rdma-port "$PORT"
-	t_listens b "$PORT"
+	t_wait_listener b "$PORT"
 }
 
-run_cli() { on a timeout "$T_TIME" "$T_VALKEY/src/valkey-cli" --rdma -h "$B4" -p "$PORT" "$@"; }
+run_valkey_cli() { on a timeout "$T_TIME" "$T_VALKEY/src/valkey-cli" --rdma -h "$B4" -p "$PORT" "$@"; }
 
 # store_value KEY FILE: store the contents of FILE as the value of KEY. Retry, because on a busy
 # machine valkey's client sometimes fails because of a bug.
 store_value() {
 	for _ in 1 2 3; do
-		[ "$(run_cli -x SET "$1" <"$2")" != OK ] || return 0
+		[ "$(run_valkey_cli -x SET "$1" <"$2")" != OK ] || return 0
 	done
 	false
 }
@@ -27,7 +27,7 @@ store_value() {
 # check_value KEY BYTES FILE: check that the value of KEY is the file's contents
 check_value() {
 	for _ in 1 2 3; do
-		run_cli --raw GET "$1" | head -c "$2" >"$T_CASE/got" || :
+		run_valkey_cli --raw GET "$1" | head -c "$2" >"$T_CASE/got" || :
 		[ ! -s "$T_CASE/got" ] || break
 	done
 	cmp "$3" "$T_CASE/got"
@@ -35,7 +35,7 @@ check_value() {
 
 # Check that the server still responds, and that it exits when it is killed
 stop_valkey() {
-	t_check "the server responds" test "$(run_cli PING)" = PONG
+	t_check "the server responds" test "$(run_valkey_cli PING)" = PONG
 	t_kill server
 	check_nothing_left
 }
@@ -55,10 +55,10 @@ store_and_fetch_values() {
 }
 
 # Run valkey's own test: several threads store, fetch and compare values, and make the server fork
-run_own_test() {
+run_valkey_rdma_test() {
 	start_valkey
-	need_built valkey "$T_VALKEY" tests/rdma/rdma-test
-	t_bg client a "$T_VALKEY/tests/rdma/rdma-test" -t 4 -h "$B4" -p "$PORT" \
+	skip_without_built_program valkey "$T_VALKEY" tests/rdma/rdma-test
+	t_start client a "$T_VALKEY/tests/rdma/rdma-test" -t 4 -h "$B4" -p "$PORT" \
 		-m 128 -M "$((T_SLOW ? 200 : 1000))"
 	t_wait client
 	cat "$T_CASE/client.log"
@@ -69,7 +69,7 @@ run_own_test() {
 
 run_benchmark() {
 	start_valkey
-	t_bg client a "$T_VALKEY/src/valkey-benchmark" --rdma -h "$B4" -p "$PORT" -c 8 -n "$(t_iters 400)" \
+	t_start client a "$T_VALKEY/src/valkey-benchmark" --rdma -h "$B4" -p "$PORT" -c 8 -n "$(t_scale_rounds 400)" \
 		-d 1000 --csv -t set,get,lpush,incr
 	t_wait client
 	cat "$T_CASE/client.log"
@@ -78,22 +78,23 @@ run_benchmark() {
 	stop_valkey
 }
 
-test_killed_clients() {
+killed_clients_do_not_stop_server() {
 	local i before
 	start_valkey
 	for i in $(seq 10); do
 		before=$(print_connects)
-		t_bg "client$i" a "$T_VALKEY/src/valkey-benchmark" --rdma -h "$B4" -p "$PORT" -c 8 -n 10000000 -d 1000 -t set
-		t_until "$T_TIME" eval "[ \$(print_connects) -gt $before ]"
+		t_start "client$i" a "$T_VALKEY/src/valkey-benchmark" --rdma -h "$B4" -p "$PORT" -c 8 -n 10000000 -d 1000 -t set
+		t_wait_until "$T_TIME" eval "[ \$(print_connects) -gt $before ]"
 		t_kill "client$i" KILL
-		t_check "the server still runs" t_alive server
+		t_check "the server still runs" t_is_alive server
 	done
 	stop_valkey
 }
 
-one_device
-t_case "valkey: values of many sizes" "" check_uses_device store_and_fetch_values
-t_case "valkey: its own RDMA test, four threads" "" check_uses_device run_own_test
-t_case "valkey: valkey-benchmark" "" check_uses_device run_benchmark
-t_case "valkey: clients are killed, the server continues" "" check_uses_device test_killed_clients
-t_end
+create_one_device
+t_case "valkey: values of many sizes" "" check_command_uses_device store_and_fetch_values
+t_case "valkey: its own RDMA test, four threads" "" check_command_uses_device run_valkey_rdma_test
+t_case "valkey: valkey-benchmark" "" check_command_uses_device run_benchmark
+t_case "valkey: clients are killed, the server continues" "" check_command_uses_device \
+	killed_clients_do_not_stop_server
+t_print_summary

@@ -103,7 +103,7 @@ static uint8_t *get_data(const struct area *a)
 	return a->base + GUARD;
 }
 
-static bool make_area(struct area *a)
+static bool create_area(struct area *a)
 {
 	size_t all = a->len + 2 * GUARD;
 
@@ -135,7 +135,7 @@ static bool is_intact(const struct area *a)
 }
 
 /* check: print the names of the areas in which bytes have changed that no peer may write */
-static void do_check(char **w)
+static void run_check_command(char **w)
 {
 	int i;
 
@@ -148,7 +148,7 @@ static void do_check(char **w)
 }
 
 /* areas: print NAME ADDRESS LENGTH KEY of each area */
-static void do_areas(char **w)
+static void run_areas_command(char **w)
 {
 	int i;
 
@@ -163,7 +163,7 @@ static void do_areas(char **w)
 
 /* Connections ------------------------------------------------------------- */
 
-static struct conn *new_conn(struct rdma_cm_id *id, uint8_t actions)
+static struct conn *allocate_conn(struct rdma_cm_id *id, uint8_t actions)
 {
 	struct conn *c = conns;
 
@@ -176,7 +176,7 @@ static struct conn *new_conn(struct rdma_cm_id *id, uint8_t actions)
 	return c;
 }
 
-static void end_conn(struct conn *c)
+static void destroy_conn(struct conn *c)
 {
 	if (c->has_qp)
 		rdma_destroy_qp(c->id);
@@ -203,7 +203,7 @@ static void post_recv(struct conn *c, uint32_t slot)
 	ibv_post_recv(c->id->qp, &wr, &bad);
 }
 
-static bool make_qp(struct conn *c)
+static bool create_qp(struct conn *c)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = cq,
@@ -230,7 +230,7 @@ static bool make_qp(struct conn *c)
 	return true;
 }
 
-static void post(struct conn *c, enum ibv_wr_opcode op, struct ibv_sge sge)
+static void post_request(struct conn *c, enum ibv_wr_opcode op, struct ibv_sge sge)
 {
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = ~0ull,
@@ -255,7 +255,7 @@ static void post(struct conn *c, enum ibv_wr_opcode op, struct ibv_sge sge)
  * Check whether the ORD permits a Read: if the ORD is 0, posting a Read would be an error of this
  * program
  */
-static bool may_read(struct conn *c)
+static bool can_post_reads(struct conn *c)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
@@ -269,23 +269,23 @@ static void post_messages(struct conn *c)
 	uint32_t slot = (c - conns) * READS * SLOT;
 
 	established++;
-	if (c->actions & (ACT_READ | ACT_ATOMIC) && !may_read(c))
+	if (c->actions & (ACT_READ | ACT_ATOMIC) && !can_post_reads(c))
 		c->actions &= ~(ACT_READ | ACT_ATOMIC);
 	if (c->actions & ACT_WRITE)
-		post(c, IBV_WR_RDMA_WRITE, make_sge(SOURCE, 0, 700));
+		post_request(c, IBV_WR_RDMA_WRITE, make_sge(SOURCE, 0, 700));
 	if (c->actions & ACT_SEND)
-		post(c, IBV_WR_SEND, make_sge(SOURCE, 0, 100));
+		post_request(c, IBV_WR_SEND, make_sge(SOURCE, 0, 100));
 	if (c->actions & ACT_READ) {
-		post(c, IBV_WR_RDMA_READ, make_sge(SINK, slot, LEN));
-		post(c, IBV_WR_RDMA_READ, make_sge(SINK, slot + SLOT, 40));
+		post_request(c, IBV_WR_RDMA_READ, make_sge(SINK, slot, LEN));
+		post_request(c, IBV_WR_RDMA_READ, make_sge(SINK, slot + SLOT, 40));
 	}
 	if (c->actions & ACT_ATOMIC)
-		post(c, IBV_WR_ATOMIC_FETCH_AND_ADD,
-		     make_sge(SINK, slot + 2 * SLOT, 8));
+		post_request(c, IBV_WR_ATOMIC_FETCH_AND_ADD,
+			     make_sge(SINK, slot + 2 * SLOT, 8));
 	if (c->actions & ACT_DISCONNECT)
 		rdma_disconnect(c->id);
 	if (c->actions & ACT_DESTROY)
-		end_conn(c);
+		destroy_conn(c);
 }
 
 static struct rdma_conn_param terms = {
@@ -294,9 +294,9 @@ static struct rdma_conn_param terms = {
 	.retry_count = 7,
 };
 
-static void handle_request(struct rdma_cm_id *id, uint8_t actions)
+static void accept_request(struct rdma_cm_id *id, uint8_t actions)
 {
-	struct conn *c = new_conn(id, actions);
+	struct conn *c = allocate_conn(id, actions);
 
 	if (!c) {
 		rdma_destroy_id(id);
@@ -304,9 +304,9 @@ static void handle_request(struct rdma_cm_id *id, uint8_t actions)
 	}
 	if (actions & ACT_REJECT)
 		rdma_reject(id, "no", 2);
-	if (actions & (ACT_REJECT | ACT_IGNORE) || !make_qp(c) ||
+	if (actions & (ACT_REJECT | ACT_IGNORE) || !create_qp(c) ||
 	    rdma_accept(id, &terms))
-		end_conn(c);
+		destroy_conn(c);
 }
 
 static struct sockaddr_storage parse_address(const char *host, const char *port)
@@ -323,7 +323,7 @@ static struct sockaddr_storage parse_address(const char *host, const char *port)
 }
 
 /* listen ADDRESS PORT */
-static void do_listen(char **w)
+static void run_listen_command(char **w)
 {
 	struct sockaddr_storage a = parse_address(w[1], w[2]);
 	struct rdma_cm_id **id = &listeners[nlisteners];
@@ -350,7 +350,7 @@ static void record_private_data(struct conn *c, int actions, int number)
 }
 
 /* call ADDRESS PORT ACTIONS [NUMBER] */
-static void do_call(char **w)
+static void run_call_command(char **w)
 {
 	struct sockaddr_storage a = parse_address(w[1], w[2]);
 	struct rdma_cm_id *id;
@@ -360,7 +360,7 @@ static void do_call(char **w)
 		print_reply(1, "call");
 		return;
 	}
-	c = new_conn(id, atoi(w[3]) & ~(ACT_REJECT | ACT_IGNORE));
+	c = allocate_conn(id, atoi(w[3]) & ~(ACT_REJECT | ACT_IGNORE));
 	if (c)
 		record_private_data(c, atoi(w[3]), w[4] ? atoi(w[4]) : 0);
 	if (!c || rdma_resolve_addr(id, NULL, (struct sockaddr *)&a, 2000)) {
@@ -374,7 +374,7 @@ static void do_call(char **w)
 }
 
 /* stat: print the number of connections, then the counts of events */
-static void do_stat(char **w)
+static void run_stat_command(char **w)
 {
 	int i, live = 0;
 
@@ -387,7 +387,7 @@ static void do_stat(char **w)
 
 /* Events ------------------------------------------------------------------ */
 
-static void handle_completion(const struct ibv_wc *wc)
+static void process_completion(const struct ibv_wc *wc)
 {
 	struct conn *c = conns;
 
@@ -406,7 +406,7 @@ static void handle_completion(const struct ibv_wc *wc)
 		post_recv(c, wc->wr_id);
 }
 
-static void handle_completions(void)
+static void process_completions(void)
 {
 	struct ibv_cq *which;
 	struct ibv_wc wc;
@@ -417,10 +417,10 @@ static void handle_completions(void)
 	ibv_ack_cq_events(which, 1);
 	ibv_req_notify_cq(which, 0);
 	while (ibv_poll_cq(which, 1, &wc) == 1)
-		handle_completion(&wc);
+		process_completion(&wc);
 }
 
-static void handle_async_event(void)
+static void read_async_event(void)
 {
 	struct ibv_async_event ev;
 
@@ -440,13 +440,13 @@ static int start_connect(struct conn *c)
 }
 
 /* Return: true if the connection continues, false if it has ended */
-static bool next_step(struct conn *c, enum rdma_cm_event_type what)
+static bool continue_connect(struct conn *c, enum rdma_cm_event_type what)
 {
 	switch (what) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		return !rdma_resolve_route(c->id, 2000);
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		return make_qp(c) && !start_connect(c);
+		return create_qp(c) && !start_connect(c);
 	case RDMA_CM_EVENT_ESTABLISHED:
 		post_messages(c);
 		return true;
@@ -455,7 +455,7 @@ static bool next_step(struct conn *c, enum rdma_cm_event_type what)
 	}
 }
 
-static void handle_cm_event(void)
+static void process_cm_event(void)
 {
 	enum rdma_cm_event_type what;
 	struct rdma_cm_event *ev;
@@ -472,9 +472,9 @@ static void handle_cm_event(void)
 		actions = *(const uint8_t *)ev->param.conn.private_data;
 	rdma_ack_cm_event(ev);
 	if (what == RDMA_CM_EVENT_CONNECT_REQUEST)
-		handle_request(id, actions);
-	else if (c && c->id && !next_step(c, what))
-		end_conn(c);
+		accept_request(id, actions);
+	else if (c && c->id && !continue_connect(c, what))
+		destroy_conn(c);
 }
 
 /* The loop ---------------------------------------------------------------- */
@@ -484,11 +484,11 @@ static const struct command {
 	int		words;
 	void		(*run)(char **w);
 } commands[] = {
-	{ "listen", 3, do_listen },
-	{ "call", 4, do_call },
-	{ "areas", 1, do_areas },
-	{ "check", 1, do_check },
-	{ "stat", 1, do_stat },
+	{ "listen", 3, run_listen_command },
+	{ "call", 4, run_call_command },
+	{ "areas", 1, run_areas_command },
+	{ "check", 1, run_check_command },
+	{ "stat", 1, run_stat_command },
 	{}
 };
 
@@ -536,11 +536,11 @@ static void run_event_loop(void)
 
 	while (poll(fds, 4, -1) >= 0) {
 		if (fds[2].revents)
-			handle_completions();
+			process_completions();
 		if (fds[3].revents)
-			handle_async_event();
+			read_async_event();
 		if (fds[1].revents)
-			handle_cm_event();
+			process_cm_event();
 		if (fds[0].revents && !read_command())
 			return;
 	}
@@ -564,7 +564,7 @@ static bool set_up(const char *name)
 	if (!chan || !pds[0] || !pds[1] || !cq)
 		return false;
 	for (i = 0; i < AREAS; i++)
-		if (!make_area(&areas[i]))
+		if (!create_area(&areas[i]))
 			return false;
 	return !ibv_req_notify_cq(cq, 0);
 }

@@ -31,7 +31,7 @@ static __attribute__((noreturn)) void die(const char *what)
 	exit(1);
 }
 
-static void *new_buffer(size_t size, struct ibv_mr **mr)
+static void *register_new_buffer(size_t size, struct ibv_mr **mr)
 {
 	void *p = aligned_alloc(4096, size);
 
@@ -77,7 +77,7 @@ static int read_all(void *p, size_t len)
 static void *forward_replies(void *arg)
 {
 	struct ibv_mr *mr;
-	uint8_t *p = new_buffer(SIZE, &mr);
+	uint8_t *p = register_new_buffer(SIZE, &mr);
 	struct ibv_wc wc;
 	uint32_t len;
 
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 	accept_client(argv[1], argv[2]);
 	/* fork before memory is registered, because the child would share that memory */
 	start_command(argv + 3);
-	p = new_buffer((size_t)DEPTH * SIZE, &mr);
+	p = register_new_buffer((size_t)DEPTH * SIZE, &mr);
 	for (i = 0; i < DEPTH; i++)
 		post_recv(mr, p, i);
 	if (rdma_accept(peer, NULL) || pthread_create(&thread, NULL, forward_replies, NULL))

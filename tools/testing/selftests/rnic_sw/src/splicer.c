@@ -59,7 +59,7 @@ static void read_versions(void)
 			places[nplaces++] = i;
 }
 
-static void put_version(unsigned int which)
+static void write_version(unsigned int which)
 {
 	for (unsigned int i = 0; i < nplaces; i++)
 		memory[places[i]] = versions[which * len / 2 + places[i]];
@@ -78,13 +78,13 @@ static void pin_to_cpu(long cpu)
  * Change the bytes again and again, with delays of many lengths, so that the
  * kernel reads between any two writes
  */
-static void *keep_changing(void *unused)
+static void *change_memory_repeatedly(void *unused)
 {
 	unsigned int seed = 1, version = 0;
 
 	pin_to_cpu(cpus - 1);
 	while (!over) {
-		put_version(version ^= 1);
+		write_version(version ^= 1);
 		seed = seed * 1664525 + 1013904223;
 		for (volatile unsigned int i = seed >> 20; i; i--)
 			;
@@ -141,7 +141,7 @@ int main(int argc, char **argv)
 		fail("memory or pipe");
 	for (size_t i = 0; i < len / 2; i++)
 		memory[i] = versions[i];
-	if (pthread_create(&writer, NULL, keep_changing, NULL))
+	if (pthread_create(&writer, NULL, change_memory_repeatedly, NULL))
 		fail("thread");
 	pin_to_cpu(0);
 	end = time(NULL) + atoi(argv[2]);
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 		count++;
 	over = true;
 	pthread_join(writer, NULL);
-	put_version(0);
+	write_version(0);
 	printf("%lu\n", count);
 	return 0;
 }

@@ -116,9 +116,10 @@ struct socket { struct sock *sk; const struct proto_ops *ops; };
 int kernel_sock_shutdown(struct socket *s, int how);
 #define init_net		(*(struct net *)NULL)
 /* A test may define this function, which returns the socket that sock_create_kern() creates */
-struct socket *host_socket(void) __attribute__((weak));
+struct socket *host_create_socket(void) __attribute__((weak));
 #define sock_create_kern(n, f, t, p, s)		\
-	((void)(n), *(s) = host_socket ? host_socket() : NULL, *(s) ? 0 : -EPROTONOSUPPORT)
+	((void)(n), *(s) = host_create_socket ? host_create_socket() : NULL, *(s) ? 0 : \
+	 -EPROTONOSUPPORT)
 
 /* As in the kernel, where CMSG_DATA() is of type void * */
 #undef CMSG_DATA

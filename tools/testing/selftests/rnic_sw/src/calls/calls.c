@@ -45,7 +45,7 @@ static void die_of_timeout(int sig)
 	_exit(2);
 }
 
-void calls_init(struct sockaddr_in *to, char **words, int seconds)
+void calls_parse_args(struct sockaddr_in *to, char **words, int seconds)
 {
 	to->sin_family = AF_INET;
 	to->sin_port = htons(atoi(words[1]));
@@ -80,7 +80,7 @@ struct rdma_cm_id *calls_expect_event(enum rdma_cm_event_type type)
 	return id;
 }
 
-struct ibv_qp *calls_new_qp(struct rdma_cm_id *id)
+struct ibv_qp *calls_create_qp(struct rdma_cm_id *id)
 {
 	struct ibv_qp *qp;
 	struct ibv_qp_init_attr attr = {
@@ -103,7 +103,7 @@ struct ibv_qp *calls_new_qp(struct rdma_cm_id *id)
 	return qp;
 }
 
-struct rdma_cm_id *calls_resolve_new_id(const struct sockaddr_in *to)
+struct rdma_cm_id *calls_create_resolved_id(const struct sockaddr_in *to)
 {
 	struct rdma_cm_id *id;
 
@@ -117,7 +117,7 @@ struct rdma_cm_id *calls_resolve_new_id(const struct sockaddr_in *to)
 	return id;
 }
 
-struct rdma_conn_param calls_conn_param(const struct ibv_qp *qp)
+struct rdma_conn_param calls_make_conn_param(const struct ibv_qp *qp)
 {
 	return (struct rdma_conn_param) {
 		.responder_resources = 1,

@@ -16,16 +16,16 @@ extern struct rdma_event_channel *calls_events;
 _Noreturn void calls_die(const char *what);
 long calls_now_us(void);			/* in microseconds */
 /* Parse ADDRESS and PORT, create the event channel; the program is killed after @seconds */
-void calls_init(struct sockaddr_in *to, char **words, int seconds);
+void calls_parse_args(struct sockaddr_in *to, char **words, int seconds);
 /* Give the calling thread the SCHED_FIFO priority @priority, or SCHED_OTHER if it is 0 */
 void calls_set_priority(int priority);
 
 struct rdma_cm_id *calls_expect_event(enum rdma_cm_event_type type);
-struct rdma_cm_id *calls_resolve_new_id(const struct sockaddr_in *to);
+struct rdma_cm_id *calls_create_resolved_id(const struct sockaddr_in *to);
 /* Create a QP that librdmacm does not know, so that the program can destroy it
  * at any time
  */
-struct ibv_qp *calls_new_qp(struct rdma_cm_id *id);
-struct rdma_conn_param calls_conn_param(const struct ibv_qp *qp);
+struct ibv_qp *calls_create_qp(struct rdma_cm_id *id);
+struct rdma_conn_param calls_make_conn_param(const struct ibv_qp *qp);
 
 #endif

@@ -25,7 +25,7 @@
 
 #define PATIENCE	30	/* in seconds */
 
-static int listen_to_kernel(void)
+static int open_link_notifications(void)
 {
 	struct sockaddr_nl all = { .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK };
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
@@ -46,7 +46,7 @@ static bool has_deletion(struct nlmsghdr *msg, int len, int index)
 	return false;
 }
 
-static void wait_until_gone(int fd, int index)
+static void wait_until_link_deleted(int fd, int index)
 {
 	char buf[32768] __attribute__((aligned(NLMSG_ALIGNTO)));
 	int len;
@@ -81,18 +81,18 @@ int main(int argc, char **argv)
 
 	if (argc != 4)
 		return 2;
-	calls_init(&to, argv + 1, PATIENCE);
-	id = calls_resolve_new_id(&to);
-	param = calls_conn_param(calls_new_qp(id));
+	calls_parse_args(&to, argv + 1, PATIENCE);
+	id = calls_create_resolved_id(&to);
+	param = calls_make_conn_param(calls_create_qp(id));
 	index = if_nametoindex(argv[3]);
-	fd = listen_to_kernel();
+	fd = open_link_notifications();
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	if (sched_setaffinity(0, sizeof(one), &one))
 		calls_die("sched_setaffinity");
 	calls_set_priority(CALLS_FIRST);
 	delete_interface(argv[3]);
-	wait_until_gone(fd, index);
+	wait_until_link_deleted(fd, index);
 	printf("%s\n", rdma_connect(id, &param) ? strerrorname_np(errno) : "OK");
 	wait(NULL);
 	return 0;

@@ -60,7 +60,7 @@ static void open_device(const char *name)
 		die(name);
 }
 
-static struct ibv_qp *new_qp(void)
+static struct ibv_qp *create_qp(void)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC, .send_cq = cq, .recv_cq = cq, .sq_sig_all = 1,
@@ -96,7 +96,7 @@ static void connect_to(struct ibv_qp *qp, uint32_t peer)
 		die("RTS");
 }
 
-static void post(struct ibv_qp *qp)
+static void post_work(struct ibv_qp *qp)
 {
 	struct ibv_sge sge = { (uintptr_t)mem, OCTETS, mr->lkey };
 	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad_recv;
@@ -117,12 +117,12 @@ static void poll_all(void)
 }
 
 /* Sleep for a time whose order of magnitude is random, too */
-static void nap(void)
+static void sleep_random_time(void)
 {
 	usleep((NAP_MOST >> random() % 15) + 1);
 }
 
-static void destroy(struct ibv_qp *qp)
+static void destroy_qp(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
@@ -132,37 +132,37 @@ static void destroy(struct ibv_qp *qp)
 		die("destroy");
 }
 
-static void one_round(void)
+static void run_round(void)
 {
 	struct ibv_qp *qps[QPS];
 	unsigned int first = random() % QPS, i;
 
 	alarm(PATIENCE);
 	for (i = 0; i < QPS; i++)
-		qps[i] = new_qp();
+		qps[i] = create_qp();
 	/* any side may be the first one; some have no peer yet when they are destroyed */
 	for (i = 0; i < QPS; i++) {
 		unsigned int n = i ^ first;
 
 		connect_to(qps[n], qps[n ^ 1]->qp_num);
 		if (random() % 4)
-			post(qps[n]);
+			post_work(qps[n]);
 		if (random() % 4 == 0)
-			nap();
+			sleep_random_time();
 	}
-	nap();
+	sleep_random_time();
 	for (i = 0; i < QPS; i++) {
-		destroy(qps[(i * 3 + first) % QPS]);
+		destroy_qp(qps[(i * 3 + first) % QPS]);
 		if (random() % 4 == 0)
-			nap();
+			sleep_random_time();
 		poll_all();
 	}
 }
 
 /* Connect a pair that is not destroyed */
-static void last_round(void)
+static void check_last_pair(void)
 {
-	struct ibv_qp *one = new_qp(), *other = new_qp();
+	struct ibv_qp *one = create_qp(), *other = create_qp();
 	unsigned long want;
 
 	alarm(PATIENCE);
@@ -171,8 +171,8 @@ static void last_round(void)
 	poll_all();
 	want = good + 4;	/* two sends, two receives */
 	bad = 0;
-	post(one);
-	post(other);
+	post_work(one);
+	post_work(other);
 	while (good < want && !bad) {
 		usleep(1000);
 		poll_all();
@@ -181,8 +181,8 @@ static void last_round(void)
 		errno = EIO;
 		die("the last pair");
 	}
-	destroy(one);
-	destroy(other);
+	destroy_qp(one);
+	destroy_qp(other);
 }
 
 int main(int argc, char **argv)
@@ -196,7 +196,7 @@ int main(int argc, char **argv)
 	srandom(getpid());
 	open_device(argv[1]);
 	for (round = 0; round < rounds; round++)
-		one_round();
+		run_round();
 	poll_all();
 	printf("%d rounds: %lu requests and receives completed, %lu failed\n", rounds, good, bad);
 	fflush(stdout);
@@ -204,6 +204,6 @@ int main(int argc, char **argv)
 		errno = EIO;
 		die("no pair has connected");
 	}
-	last_round();
+	check_last_pair();
 	return 0;
 }

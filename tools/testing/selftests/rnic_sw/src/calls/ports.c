@@ -19,7 +19,7 @@
 #define TRIES		300
 #define BACKLOG		1
 
-static struct rdma_cm_id *new_bound_id(struct sockaddr_in to, int ahead)
+static struct rdma_cm_id *create_bound_id(struct sockaddr_in to, int ahead)
 {
 	struct rdma_cm_id *id;
 
@@ -30,7 +30,7 @@ static struct rdma_cm_id *new_bound_id(struct sockaddr_in to, int ahead)
 	return id;
 }
 
-static long time_listen(struct rdma_cm_id *id)
+static long measure_listen_us(struct rdma_cm_id *id)
 {
 	long began = calls_now_us();
 
@@ -39,15 +39,15 @@ static long time_listen(struct rdma_cm_id *id)
 	return calls_now_us() - began;
 }
 
-static long shortest_listen(const struct sockaddr_in *to)
+static long measure_shortest_listen(const struct sockaddr_in *to)
 {
 	long least = LONG_MAX, took;
 	struct rdma_cm_id *id;
 	int i;
 
 	for (i = 0; i < TRIES; i++) {
-		id = new_bound_id(*to, 0);
-		took = time_listen(id);
+		id = create_bound_id(*to, 0);
+		took = measure_listen_us(id);
 		if (took < least)
 			least = took;
 		rdma_destroy_id(id);
@@ -55,7 +55,7 @@ static long shortest_listen(const struct sockaddr_in *to)
 	return least;
 }
 
-static long shortest_listen_among(const struct sockaddr_in *to, int others)
+static long measure_shortest_listen_among(const struct sockaddr_in *to, int others)
 {
 	struct rdma_cm_id **id = calloc(others, sizeof(*id));
 	long among;
@@ -64,10 +64,10 @@ static long shortest_listen_among(const struct sockaddr_in *to, int others)
 	if (!id)
 		calls_die("calloc");
 	for (i = 0; i < others; i++) {
-		id[i] = new_bound_id(*to, i + 1);
-		time_listen(id[i]);
+		id[i] = create_bound_id(*to, i + 1);
+		measure_listen_us(id[i]);
 	}
-	among = shortest_listen(to);
+	among = measure_shortest_listen(to);
 	for (i = 0; i < others; i++)
 		rdma_destroy_id(id[i]);
 	free(id);
@@ -82,11 +82,11 @@ int main(int argc, char **argv)
 
 	if (others <= 0)
 		return 2;
-	calls_init(&to, argv + 1, PATIENCE);
-	alone = shortest_listen(&to);
-	among = shortest_listen_among(&to, others);
+	calls_parse_args(&to, argv + 1, PATIENCE);
+	alone = measure_shortest_listen(&to);
+	among = measure_shortest_listen_among(&to, others);
 	if (among > 2 * alone)
-		again = shortest_listen(&to);
+		again = measure_shortest_listen(&to);
 	printf("listening takes %ld us, %ld us with %d other listeners, then %ld us\n", alone,
 	       among, others, again);
 	return among > 2 * alone && among > 2 * again;

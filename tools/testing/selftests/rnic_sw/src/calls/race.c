@@ -56,7 +56,7 @@ static long choose_delay(void)
 static void *make_call(void *arg)
 {
 	const struct side *side = arg;
-	struct rdma_conn_param param = calls_conn_param(side->qp);
+	struct rdma_conn_param param = calls_make_conn_param(side->qp);
 	long began;
 
 	calls_set_priority(0);
@@ -68,10 +68,10 @@ static void *make_call(void *arg)
 	return NULL;
 }
 
-static void race(struct rdma_cm_id *id)
+static void race_call_with_destroy(struct rdma_cm_id *id)
 {
 	struct timespec nap = { .tv_nsec = 1000 * choose_delay() };
-	struct side side = { id, calls_new_qp(id) };
+	struct side side = { id, calls_create_qp(id) };
 	pthread_t thread;
 
 	if (pthread_create(&thread, NULL, make_call, &side))
@@ -86,13 +86,13 @@ static void race(struct rdma_cm_id *id)
 
 static void race_accept(void)
 {
-	struct rdma_cm_id *peer = calls_resolve_new_id(&to);
-	struct ibv_qp *qp = calls_new_qp(peer);
-	struct rdma_conn_param param = calls_conn_param(qp);
+	struct rdma_cm_id *peer = calls_create_resolved_id(&to);
+	struct ibv_qp *qp = calls_create_qp(peer);
+	struct rdma_conn_param param = calls_make_conn_param(qp);
 
 	if (rdma_connect(peer, &param))
 		calls_die("rdma_connect");
-	race(calls_expect_event(RDMA_CM_EVENT_CONNECT_REQUEST));
+	race_call_with_destroy(calls_expect_event(RDMA_CM_EVENT_CONNECT_REQUEST));
 	ibv_destroy_qp(qp);
 	rdma_destroy_id(peer);
 }
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	accepting = strcmp(argv[1], "connect");
 	call = accepting ? rdma_accept : rdma_connect;
 	pthread_barrier_init(&start, NULL, 2);
-	calls_init(&to, argv + 2, PATIENCE);
+	calls_parse_args(&to, argv + 2, PATIENCE);
 	quiet = rdma_create_event_channel();
 	/* the requests of connect mode go to the channel quiet, which the program never reads */
 	if (!quiet || rdma_create_id(accepting ? calls_events : quiet, &listener,
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 		if (accepting)
 			race_accept();
 		else
-			race(calls_resolve_new_id(&to));
+			race_call_with_destroy(calls_create_resolved_id(&to));
 	}
 	return 0;
 }

@@ -64,16 +64,16 @@ static void use_next_port(void)
 	to.sin_port = htons(ntohs(to.sin_port) + 1);
 }
 
-static void resolve(struct side *side)
+static void resolve_side(struct side *side)
 {
 	use_next_port();
-	side->id = calls_resolve_new_id(&to);
-	side->qp = calls_new_qp(side->id);
+	side->id = calls_create_resolved_id(&to);
+	side->qp = calls_create_qp(side->id);
 }
 
-static void make_connect(struct side *side)
+static void call_connect(struct side *side)
 {
-	struct rdma_conn_param param = calls_conn_param(side->qp);
+	struct rdma_conn_param param = calls_make_conn_param(side->qp);
 
 	if (rdma_connect(side->id, &param))
 		calls_die("rdma_connect");
@@ -87,7 +87,7 @@ static void bind_side(struct side *side)
 		calls_die("rdma_bind_addr");
 }
 
-static void make_listen(struct side *side)
+static void call_listen(struct side *side)
 {
 	if (rdma_listen(side->id, BACKLOG))
 		calls_die("rdma_listen");
@@ -96,10 +96,10 @@ static void make_listen(struct side *side)
 static void bind_and_listen(struct side *side)
 {
 	bind_side(side);
-	make_listen(side);
+	call_listen(side);
 }
 
-static void make_unlisten(struct side *side)
+static void destroy_listener(struct side *side)
 {
 	rdma_destroy_id(side->id);
 	side->id = NULL;
@@ -115,7 +115,7 @@ static void create_queue_pairs(struct side *side)
 	if (!many.id) {
 		bind_side(&many);
 		for (i = 0; i < COUNTED; i++)
-			calls_new_qp(many.id);
+			calls_create_qp(many.id);
 	}
 	usleep(AGE);
 }
@@ -135,22 +135,22 @@ static void read_counter(struct side *side)
 	fclose(file);
 }
 
-static void make_qp(struct side *side)
+static void create_side_qp(struct side *side)
 {
-	side->qp = calls_new_qp(many.id);
+	side->qp = calls_create_qp(many.id);
 }
 
 static const struct call calls[] = {
-	{ "connect", resolve, make_connect, make_connect },
-	{ "listen", bind_side, make_listen, make_listen },
-	{ "unlisten", bind_and_listen, make_unlisten, make_unlisten },
-	{ "count", create_queue_pairs, read_counter, make_qp },
+	{ "connect", resolve_side, call_connect, call_connect },
+	{ "listen", bind_side, call_listen, call_listen },
+	{ "unlisten", bind_and_listen, destroy_listener, destroy_listener },
+	{ "count", create_queue_pairs, read_counter, create_side_qp },
 	{}
 };
 
 static const struct call *call = calls;
 
-static void end_side(const struct side *side)
+static void destroy_side(const struct side *side)
 {
 	if (side->qp)
 		ibv_destroy_qp(side->qp);
@@ -199,7 +199,7 @@ static bool is_in_our_module(pid_t tid, bool show)
 }
 
 /* Only a wait in this project's modules counts: librdmacm and the RDMA core have global locks */
-static void count_wait(void)
+static void count_waiting_call(void)
 {
 	if (!is_in_our_module(getpid(), false) || waited++)
 		return;
@@ -220,7 +220,7 @@ static void *run_while_second_waits(void *arg)
 		end = calls_now_us() + STOPPED;
 		while (!__atomic_load_n(&returned, __ATOMIC_SEQ_CST))
 			if (calls_now_us() > end) {
-				count_wait();
+				count_waiting_call();
 				break;
 			}
 		sem_post(&stopped);
@@ -228,7 +228,7 @@ static void *run_while_second_waits(void *arg)
 	return arg;
 }
 
-static void one_round(void)
+static void run_round(void)
 {
 	struct side first = {}, second = {};
 	struct timespec nap = { .tv_nsec = 1000 * LONG_NAP };
@@ -250,8 +250,8 @@ static void one_round(void)
 	pthread_join(thread, NULL);
 	if (rounds < TIMED)
 		sum += took;
-	end_side(&first);
-	end_side(&second);
+	destroy_side(&first);
+	destroy_side(&second);
 }
 
 int main(int argc, char **argv)
@@ -272,13 +272,13 @@ int main(int argc, char **argv)
 	CPU_SET(0, &one);
 	if (sched_setaffinity(0, sizeof(one), &one))
 		calls_die("sched_setaffinity");
-	calls_init(&to, argv + 2, PATIENCE);
+	calls_parse_args(&to, argv + 2, PATIENCE);
 	if (pthread_create(&thread, NULL, run_while_second_waits, NULL))
 		calls_die("pthread_create");
 	calls_set_priority(CALLS_FIRST);
 	for (; rounds < atoi(argv[4]); rounds++) {
 		alarm(PATIENCE);
-		one_round();
+		run_round();
 	}
 	printf("the second call waited in %d of %d rounds; a call takes %ld us\n", waited, rounds,
 	       sum / TIMED);

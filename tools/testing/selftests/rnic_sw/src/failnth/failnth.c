@@ -107,7 +107,7 @@ static struct way ways[] = {
 
 #define FAIL_NTH	"/proc/thread-self/fail-nth"
 
-static const char *attr_path(const struct way *w, const char *name)
+static const char *make_attr_path(const struct way *w, const char *name)
 {
 	static char path[128];
 
@@ -125,10 +125,10 @@ static void start_injecting_failures(struct way *w, unsigned long n)
 	 * no failure, the count has not reached the interval yet.
 	 */
 	if (!w->base)
-		w->base = read_number(attr_path(w, "interval"));
-	write_number(attr_path(w, "interval"), w->base + n);
-	write_number(attr_path(w, "times"), 1);
-	write_number(attr_path(w, "probability"), 100);
+		w->base = read_number(make_attr_path(w, "interval"));
+	write_number(make_attr_path(w, "interval"), w->base + n);
+	write_number(make_attr_path(w, "times"), 1);
+	write_number(make_attr_path(w, "probability"), 100);
 }
 
 /*
@@ -144,9 +144,9 @@ static bool stop_injecting_failures(struct way *w)
 		write_number(FAIL_NTH, 0);
 		return fired;
 	}
-	write_number(attr_path(w, "probability"), 0);
-	fired = !read_number(attr_path(w, "times"));
-	w->base = read_number(attr_path(w, "interval"));
+	write_number(make_attr_path(w, "probability"), 0);
+	fired = !read_number(make_attr_path(w, "times"));
+	w->base = read_number(make_attr_path(w, "interval"));
 	w->sure = fired;
 	return fired;
 }
@@ -176,7 +176,7 @@ static bool print_result(const struct scene *s, const struct way *w, unsigned lo
 }
 
 /* Do one round.  Return: true if the scene behaved as expected, false otherwise */
-static bool one_round(const struct scene *s, struct way *w, unsigned long n,
+static bool run_round(const struct scene *s, struct way *w, unsigned long n,
 		      bool *fired)
 {
 	long began = now_ms(), took;
@@ -213,7 +213,7 @@ static bool find_base(const struct scene *s, struct way *w)
 	int n;
 
 	for (n = 0; n < SEARCH_MOST && !w->sure; n++)
-		if (!one_round(s, w, n == SEARCH_LEAP_AT ? w->leap : 1, &fired))
+		if (!run_round(s, w, n == SEARCH_LEAP_AT ? w->leap : 1, &fired))
 			return false;
 	return true;
 }
@@ -223,7 +223,7 @@ static bool find_base(const struct scene *s, struct way *w)
  * may be destroyed before the worker allocates its association.  Therefore the
  * scene is done only when several rounds in succession have no failure.
  */
-static bool all_rounds(const struct scene *s, struct way *w, unsigned long *n)
+static bool run_all_rounds(const struct scene *s, struct way *w, unsigned long *n)
 {
 	int missed = 0;
 	bool fired;
@@ -237,7 +237,7 @@ static bool all_rounds(const struct scene *s, struct way *w, unsigned long *n)
 	if (!w->sure)
 		return true;
 	for (*n = first; *n < ROUNDS_MOST; *n += missed ? 0 : every) {
-		if (!one_round(s, w, *n, &fired))
+		if (!run_round(s, w, *n, &fired))
 			return false;
 		missed = fired ? 0 : missed + 1;
 		if (missed == MISSES)
@@ -253,7 +253,7 @@ static bool run_scene(const struct scene *s, struct way *w)
 {
 	long began = now_ms();
 	unsigned long was = injected, n = 0;
-	bool good = all_rounds(s, w, &n);
+	bool good = run_all_rounds(s, w, &n);
 
 	printf("# %s, %s: %lu allocations made to fail, of about %lu; %ld s\n",
 	       s->name, w->name, injected - was, n, (now_ms() - began) / 1000);
@@ -261,7 +261,7 @@ static bool run_scene(const struct scene *s, struct way *w)
 	return good;
 }
 
-static void print_sum(void)
+static void print_summary(void)
 {
 	int i;
 
@@ -362,6 +362,6 @@ int main(int argc, char **argv)
 			usage();
 		good = run_scene_all_ways(&scenes[i], which);
 	}
-	print_sum();
+	print_summary();
 	return !good;
 }

@@ -52,7 +52,7 @@ static inline int get_errno(void)
 /*
  * failnth_link.c: do the same as the commands rdma link add and rdma link del
  */
-int link_add(const char *dev, const char *netdev);
-int link_del(const char *dev);
+int add_link(const char *dev, const char *netdev);
+int delete_link(const char *dev);
 
 #endif

@@ -60,7 +60,7 @@ static int send_request(const struct request *r, void *answer, size_t size)
 	return err;
 }
 
-int link_add(const char *dev, const char *netdev)
+int add_link(const char *dev, const char *netdev)
 {
 	char answer[1024];
 	struct request r;
@@ -130,7 +130,7 @@ static int find_device_index(const char *dev)
 	return found;
 }
 
-int link_del(const char *dev)
+int delete_link(const char *dev)
 {
 	int index = find_device_index(dev);
 	char answer[1024];

@@ -34,7 +34,7 @@ struct both {
 	struct half		half[2];
 };
 
-static int make_half(struct both *b, struct half *h)
+static int create_half(struct both *b, struct half *h)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC, .sq_sig_all = 1,
@@ -60,15 +60,15 @@ static int make_half(struct both *b, struct half *h)
 				       IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE));
 }
 
-static int make_both(struct both *b)
+static int create_both(struct both *b)
 {
 	int err = MADE(b->ctx = open_device());
 
 	if (!err)
 		err = MADE(b->pd = ibv_alloc_pd(b->ctx));
 	if (!err)
-		err = make_half(b, &b->half[0]);
-	return err ? err : make_half(b, &b->half[1]);
+		err = create_half(b, &b->half[0]);
+	return err ? err : create_half(b, &b->half[1]);
 }
 
 static int enter_init(struct half *h)
@@ -166,7 +166,7 @@ static int connect_both(struct both *b)
 }
 
 /* The Read is answered after the Send, so a good Read means that the Send has arrived */
-static int transfer(struct half *h, struct half *peer)
+static int transfer_messages(struct half *h, struct half *peer)
 {
 	int err = post_receive(peer);
 
@@ -215,13 +215,13 @@ static int destroy_both(struct both *b, int err)
 int scene_modify(void)
 {
 	struct both b = {};
-	int err = make_both(&b);
+	int err = create_both(&b);
 
 	if (!err)
 		err = connect_both(&b);
 	if (!err)
-		err = transfer(&b.half[0], &b.half[1]);
+		err = transfer_messages(&b.half[0], &b.half[1]);
 	if (!err)
-		err = transfer(&b.half[1], &b.half[0]);
+		err = transfer_messages(&b.half[1], &b.half[0]);
 	return destroy_both(&b, err);
 }

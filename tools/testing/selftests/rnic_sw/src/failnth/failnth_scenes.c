@@ -161,7 +161,7 @@ static int wait_until(struct pair *p, bool (*so)(const struct pair *p),
 
 /* Ends -------------------------------------------------------------------- */
 
-static int end_register_memory(struct end *e)
+static int register_end_memory(struct end *e)
 {
 	int err = MADE(e->pd = ibv_alloc_pd(e->id->verbs));
 
@@ -182,7 +182,7 @@ static int end_register_memory(struct end *e)
 				       IBV_ACCESS_REMOTE_WRITE));
 }
 
-static int end_create(struct end *e)
+static int create_end(struct end *e)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
@@ -190,7 +190,7 @@ static int end_create(struct end *e)
 			 .max_send_sge = 2, .max_recv_sge = 2 },
 		.sq_sig_all = 1,
 	};
-	int err = end_register_memory(e);
+	int err = register_end_memory(e);
 
 	if (err)
 		return err;
@@ -200,7 +200,7 @@ static int end_create(struct end *e)
 }
 
 /* Free an end.  Destruction must not fail. */
-static int end_destroy(struct end *e)
+static int destroy_end(struct end *e)
 {
 	int err = 0;
 
@@ -221,7 +221,7 @@ static int end_destroy(struct end *e)
 }
 
 /* Free both ends.  Return: @err, or WRONG if freeing fails */
-static int pair_destroy(struct pair *p, int err)
+static int destroy_pair(struct pair *p, int err)
 {
 	/*
 	 * read the remaining events first, because connection requests that
@@ -229,7 +229,7 @@ static int pair_destroy(struct pair *p, int err)
 	 */
 	while (p->ch && !next_event(p, 0))
 		;
-	if (end_destroy(&p->c) || end_destroy(&p->s))
+	if (destroy_end(&p->c) || destroy_end(&p->s))
 		err = WRONG;
 	if (p->listen && rdma_destroy_id(p->listen))
 		err = report_wrong("cannot destroy a listener");
@@ -304,7 +304,7 @@ static int connect_client(struct pair *p)
 	if (!err)
 		err = resolve_addr(p);
 	if (!err)
-		err = end_create(&p->c);
+		err = create_end(&p->c);
 	if (!err)
 		err = TRY(rdma_connect(p->c.id, &param));
 	if (!err)
@@ -328,7 +328,7 @@ static int post_receive(struct end *e)
 static int close_server(struct pair *p, int err)
 {
 	p->refuse = true;
-	if (end_destroy(&p->s))
+	if (destroy_end(&p->s))
 		return WRONG;
 	return wait_until(p, is_client_over, "the end of the client after a failure of the server")
 	       ? WRONG : err;
@@ -337,7 +337,7 @@ static int close_server(struct pair *p, int err)
 static int accept_request(struct pair *p)
 {
 	struct rdma_conn_param param = make_conn_param();
-	int err = end_create(&p->s);
+	int err = create_end(&p->s);
 
 	if (!err)
 		err = post_receive(&p->s);
@@ -346,7 +346,7 @@ static int accept_request(struct pair *p)
 	return err ? close_server(p, err) : 0;
 }
 
-static int establish(struct pair *p)
+static int establish_pair(struct pair *p)
 {
 	int err = connect_client(p);
 
@@ -421,7 +421,7 @@ static int run_traffic(struct pair *p)
 	       memcmp(p->c.mem, p->s.mem, SMALL) ? report_wrong("wrong data") : 0;
 }
 
-static int disconnect(struct pair *p, int err)
+static int disconnect_pair(struct pair *p, int err)
 {
 	int late = TRY(rdma_disconnect(p->c.id));
 
@@ -433,24 +433,24 @@ static int disconnect(struct pair *p, int err)
 int scene_traffic(void)
 {
 	struct pair p = {};
-	int err = establish(&p);
+	int err = establish_pair(&p);
 
 	if (!err)
-		err = disconnect(&p, run_traffic(&p));
-	return pair_destroy(&p, err);
+		err = disconnect_pair(&p, run_traffic(&p));
+	return destroy_pair(&p, err);
 }
 
 int scene_drop(void)
 {
 	struct pair p = {};
-	int err = establish(&p);
+	int err = establish_pair(&p);
 
 	/* end the client without a disconnect: the server must notice */
-	if (!err && end_destroy(&p.c))
+	if (!err && destroy_end(&p.c))
 		err = WRONG;
 	else if (!err)
 		err = wait_until(&p, is_server_over, "the end of the server");
-	return pair_destroy(&p, err);
+	return destroy_pair(&p, err);
 }
 
 static int reject_request(struct pair *p)
@@ -474,5 +474,5 @@ int scene_reject(void)
 
 	if (!err)
 		err = reject_request(&p);
-	return pair_destroy(&p, err);
+	return destroy_pair(&p, err);
 }

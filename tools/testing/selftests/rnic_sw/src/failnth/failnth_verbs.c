@@ -53,7 +53,7 @@ static int open_objects(struct objects *o)
 	return err;
 }
 
-static int make_qp(struct objects *o, int i, struct ibv_srq *srq, bool long_ones)
+static int create_qp(struct objects *o, int i, struct ibv_srq *srq, bool long_ones)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC, .send_cq = o->cq, .recv_cq = o->cq,
@@ -72,22 +72,22 @@ static int make_qp(struct objects *o, int i, struct ibv_srq *srq, bool long_ones
 	return err ? err : TRY(ibv_modify_qp(o->qp[i], &to, IBV_QP_STATE));
 }
 
-static int make_queues(struct objects *o)
+static int create_queues(struct objects *o)
 {
 	struct ibv_srq_init_attr attr = { .attr = { 100, 4, 0 } };
 	int err = MADE(o->srq = ibv_create_srq(o->pd, &attr)), i;
 
 	if (!err)
-		err = make_qp(o, 0, o->srq, true);
+		err = create_qp(o, 0, o->srq, true);
 	if (!err)
-		err = make_qp(o, 1, NULL, true);
+		err = create_qp(o, 1, NULL, true);
 	/* rings share pages: the third QP's rings do not fit on the page of the first two QPs */
 	for (i = 2; !err && i < QPS; i++)
-		err = make_qp(o, i, NULL, false);
+		err = create_qp(o, i, NULL, false);
 	return err;
 }
 
-static int make_memory(struct objects *o)
+static int create_memory_objects(struct objects *o)
 {
 	int err;
 
@@ -136,9 +136,9 @@ int scene_verbs(void)
 	int err = open_objects(&o);
 
 	if (!err)
-		err = make_queues(&o);
+		err = create_queues(&o);
 	if (!err)
-		err = make_memory(&o);
+		err = create_memory_objects(&o);
 	return close_objects(&o, err);
 }
 
@@ -146,9 +146,9 @@ int scene_verbs(void)
 
 int scene_device(void)
 {
-	int err = link_add("iwf", setting.netdev), gone;
+	int err = add_link("iwf", setting.netdev), gone;
 
-	gone = link_del("iwf");
+	gone = delete_link("iwf");
 	if (err)
 		return gone == ENODEV ? err : report_wrong("not added, but it exists");
 	return gone ? report_wrong("the device cannot be deleted: %s", strerror(gone)) : 0;

@@ -64,7 +64,7 @@ void seed_random(uint64_t seed)
 	state = seed * 0x9e3779b97f4a7c15ull + 1;
 }
 
-uint32_t random_below(uint32_t below)
+uint32_t get_random_below(uint32_t below)
 {
 	state ^= state << 13;
 	state ^= state >> 7;
@@ -72,19 +72,19 @@ uint32_t random_below(uint32_t below)
 	return below ? (state >> 16) % below : 0;
 }
 
-uint32_t random_value(void)
+uint32_t get_random_value(void)
 {
-	switch (random_below(6)) {
+	switch (get_random_below(6)) {
 	case 0:
-		return random_below(20);
+		return get_random_below(20);
 	case 1:
-		return -random_below(20);
+		return -get_random_below(20);
 	case 2:
-		return 1u << random_below(32);
+		return 1u << get_random_below(32);
 	case 3:
-		return (1u << random_below(32)) - 1;
+		return (1u << get_random_below(32)) - 1;
 	default:
-		return random_below(0xffffffff);
+		return get_random_below(0xffffffff);
 	}
 }
 
@@ -106,12 +106,14 @@ static struct rdma_cm_id *create_endpoint(const char *port, int flags)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = {
-			.max_send_wr = 1 << random_below(8), .max_recv_wr = 1 << random_below(8),
-			.max_send_sge = 1 + random_below(8), .max_recv_sge = 1 + random_below(8),
-			.max_inline_data = random_below(257),
+			.max_send_wr = 1 << get_random_below(8),
+			.max_recv_wr = 1 << get_random_below(8),
+			.max_send_sge = 1 + get_random_below(8), .max_recv_sge = 1 +
+			get_random_below(8),
+			.max_inline_data = get_random_below(257),
 		},
 		.qp_type = IBV_QPT_RC,
-		.sq_sig_all = random_below(2),
+		.sq_sig_all = get_random_below(2),
 	};
 	struct rdma_addrinfo *ai = resolve_port(port, flags);
 	struct rdma_cm_id *id = NULL;
@@ -135,10 +137,10 @@ static void *serve_requests(void *arg)
 	return NULL;
 }
 
-static void connect_one(struct conn *c)
+static void connect_endpoints(struct conn *c)
 {
 	struct rdma_conn_param param = {
-		.initiator_depth = 1 + random_below(16), .responder_resources = 1 + random_below(16),
+		.initiator_depth = 1 + get_random_below(16), .responder_resources = 1 + get_random_below(16),
 	};
 	pthread_t th;
 	char port[8];
@@ -168,7 +170,7 @@ static bool set_up(void)
 	size_t i;
 
 	for (i = 0; i < CONNS; i++)
-		connect_one(&conns[i]);
+		connect_endpoints(&conns[i]);
 	mem = mmap(NULL, MEM, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (mem == MAP_FAILED || !conns[0].c || !conns[0].c->verbs)
@@ -181,56 +183,57 @@ static bool set_up(void)
 	is_soft = soft_create(&soft, conns[0].c->pd, RIGHTS & ~IBV_ACCESS_MW_BIND);
 	if (!is_soft && has_odp(conns[0].c->verbs))
 		atomic_fetch_add(&tally->hard, 1);
-	return mr && world.answer && modify_create(conns[0].c->pd, mr);
+	return mr && world.answer && create_qps_to_modify(conns[0].c->pd, mr);
 }
 
 /* Jobs of the threads ------------------------------------------------------ */
 
-static struct ibv_qp *random_qp(void)
+static struct ibv_qp *choose_qp(void)
 {
-	const struct conn *c = &conns[random_below(CONNS)];
-	const struct rdma_cm_id *id = random_below(2) ? c->c : c->s;
+	const struct conn *c = &conns[get_random_below(CONNS)];
+	const struct rdma_cm_id *id = get_random_below(2) ? c->c : c->s;
 
 	return id ? id->qp : NULL;
 }
 
-static struct ibv_sge random_sge(uint32_t most)
+static struct ibv_sge make_random_sge(uint32_t most)
 {
-	if (is_soft && random_below(2))
+	if (is_soft && get_random_below(2))
 		return make_soft_sge(&soft);
 	return (struct ibv_sge){
-		.addr = (uintptr_t)mem + random_below(MEM / 2), .length = random_below(most),
-		.lkey = random_below(50) ? mr->lkey : random_value(),
+		.addr = (uintptr_t)mem + get_random_below(MEM / 2),
+		.length = get_random_below(most),
+		.lkey = get_random_below(50) ? mr->lkey : get_random_value(),
 	};
 }
 
 static void post_send(struct ibv_qp *qp)
 {
-	struct ibv_sge there = random_sge(1);
+	struct ibv_sge there = make_random_sge(1);
 	struct ibv_sge sge[4];
 	struct ibv_send_wr wr = {
-		.opcode = random_below(IBV_WR_BIND_MW + 1), .sg_list = sge,
-		.num_sge = random_below(5), .send_flags = random_below(16), .wr_id = random_below(1000),
+		.opcode = get_random_below(IBV_WR_BIND_MW + 1), .sg_list = sge,
+		.num_sge = get_random_below(5), .send_flags = get_random_below(16), .wr_id = get_random_below(1000),
 		.wr.rdma = { there.addr, there.lkey },
 	}, *bad;
 	int i;
 
 	for (i = 0; i < wr.num_sge; i++)
-		sge[i] = random_sge(random_below(3) ? 200 : MEM / 2);
+		sge[i] = make_random_sge(get_random_below(3) ? 200 : MEM / 2);
 	ibv_post_send(qp, &wr, &bad);
 }
 
 static void post_recv(struct ibv_qp *qp)
 {
-	struct ibv_sge sge = random_sge(MEM / 2);
-	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = random_below(2) }, *bad;
+	struct ibv_sge sge = make_random_sge(MEM / 2);
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = get_random_below(2) }, *bad;
 
 	ibv_post_recv(qp, &wr, &bad);
 }
 
-static void post_random(void)
+static void post_random_work(void)
 {
-	struct ibv_qp *qp = random_qp();
+	struct ibv_qp *qp = choose_qp();
 	struct ibv_wc wc[8];
 
 	if (!qp)
@@ -238,16 +241,16 @@ static void post_random(void)
 	atomic_fetch_add(&tally->posts, 1);
 	post_recv(qp);
 	post_send(qp);
-	ibv_poll_cq(qp->send_cq, random_below(9), wc);
-	ibv_poll_cq(qp->recv_cq, random_below(9), wc);
-	if (!random_below(4))
-		ibv_req_notify_cq(qp->recv_cq, random_below(2));
+	ibv_poll_cq(qp->send_cq, get_random_below(9), wc);
+	ibv_poll_cq(qp->recv_cq, get_random_below(9), wc);
+	if (!get_random_below(4))
+		ibv_req_notify_cq(qp->recv_cq, get_random_below(2));
 }
 
 /* Connect with a guessed QP number: that of another program, or one that is not in use */
 static void connect_with_random_qpn(void)
 {
-	struct rdma_conn_param param = { .qp_num = random_value() & 0xffffff };
+	struct rdma_conn_param param = { .qp_num = get_random_value() & 0xffffff };
 	struct rdma_addrinfo *ai = resolve_port("7", 0);
 	struct rdma_cm_id *id = NULL;
 
@@ -260,67 +263,67 @@ static void connect_with_random_qpn(void)
 
 static void change_random_object(void)
 {
-	struct ibv_qp_attr attr = { .qp_state = random_below(8),
-				    .qp_access_flags = random_value() };
-	struct ibv_qp *qp = random_qp();
+	struct ibv_qp_attr attr = { .qp_state = get_random_below(8),
+				    .qp_access_flags = get_random_value() };
+	struct ibv_qp *qp = choose_qp();
 	struct ibv_mw *mw;
 
 	if (!qp)
 		return;
-	switch (random_below(12)) {
+	switch (get_random_below(12)) {
 	case 0:
-		ibv_resize_cq(random_below(2) ? qp->send_cq : qp->recv_cq,
-			      1 << random_below(16));
+		ibv_resize_cq(get_random_below(2) ? qp->send_cq : qp->recv_cq,
+			      1 << get_random_below(16));
 		break;
 	case 1:
-		ibv_modify_qp(qp, &attr, random_below(3) ? IBV_QP_ACCESS_FLAGS
+		ibv_modify_qp(qp, &attr, get_random_below(3) ? IBV_QP_ACCESS_FLAGS
 						 : IBV_QP_STATE);
 		break;
 	case 2:
 		ibv_dereg_mr(ibv_reg_mr(qp->pd, mem, MEM, RIGHTS) ?: mr);
 		break;
 	case 3:
-		mw = ibv_alloc_mw(qp->pd, 1 + random_below(2));
-		if (mw && random_below(2))
+		mw = ibv_alloc_mw(qp->pd, 1 + get_random_below(2));
+		if (mw && get_random_below(2))
 			ibv_dealloc_mw(mw);
 		break;
 	case 4:
-		if (!random_below(40))
+		if (!get_random_below(40))
 			connect_with_random_qpn();
 		break;
 	case 5:
-		if (!random_below(40))
-			rdma_disconnect(conns[random_below(CONNS)].c);
+		if (!get_random_below(40))
+			rdma_disconnect(conns[get_random_below(CONNS)].c);
 		break;
 	case 6:
-		if (!random_below(20))
-			madvise(mem + random_below(MEM / PAGE) * PAGE, PAGE, MADV_DONTNEED);
+		if (!get_random_below(20))
+			madvise(mem + get_random_below(MEM / PAGE) * PAGE, PAGE, MADV_DONTNEED);
 		break;
 	default:
-		usleep(random_below(2000));
+		usleep(get_random_below(2000));
 	}
 }
 
 static void issue_random_command(void)
 {
-	if (random_below(4)) {
+	if (get_random_below(4)) {
 		atomic_fetch_add(&tally->writes, 1);
-		cmd_write_any(&world);
+		write_random_command(&world);
 	} else {
 		atomic_fetch_add(&tally->ioctls, 1);
-		cmd_ioctl_any(&world);
+		issue_random_ioctl(&world);
 	}
 }
 
-static void scribble_rings(void)
+static void corrupt_rings(void)
 {
-	if (ring_scribble())
+	if (corrupt_random_ring())
 		atomic_fetch_add(&tally->scribbles, 1);
 }
 
 static void connect_by_modify(void)
 {
-	atomic_fetch_add(&tally->modified, modify_any());
+	atomic_fetch_add(&tally->modified, modify_random_qp());
 }
 
 static void change_pages(void)
@@ -331,11 +334,11 @@ static void change_pages(void)
 	}
 	atomic_fetch_add(&tally->soft, 1);
 	soft_change_pages(&soft);
-	usleep(random_below(500));
+	usleep(get_random_below(500));
 }
 
 static void (*const jobs[])(void) = {
-	post_random, post_random, change_random_object, issue_random_command, scribble_rings, change_pages,
+	post_random_work, post_random_work, change_random_object, issue_random_command, corrupt_rings, change_pages,
 	connect_by_modify,
 };
 
@@ -368,7 +371,7 @@ static void *repeat_job(void *arg)
 	return NULL;
 }
 
-static void survive_faults(void)
+static void install_fault_handler(void)
 {
 	struct sigaction sa = { .sa_handler = on_fault, .sa_flags = SA_NODEFER };
 
@@ -389,16 +392,16 @@ static void fork_child(void)
 	atomic_fetch_add(&tally->forks, 1);
 	alarm(2);
 	for (;;)
-		ring_scribble();
+		corrupt_random_ring();
 }
 
 static void end_process(void)
 {
 	size_t i;
 
-	if (!random_below(4))
+	if (!get_random_below(4))
 		fork_child();
-	switch (random_below(3)) {
+	switch (get_random_below(3)) {
 	case 0:
 		kill(getpid(), SIGKILL);
 		break;
@@ -421,13 +424,13 @@ static void run_session(uint64_t seed)
 	seed_random(seed);
 	if (!set_up())
 		_exit(0);
-	survive_faults();
+	install_fault_handler();
 	for (i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
 		th[i] = (struct thread){ jobs[i], seed * 16 + i };
 		if (pthread_create(&id, NULL, repeat_job, &th[i]))
 			_exit(0);
 	}
-	usleep(1000 * (50 + random_below(700)));
+	usleep(1000 * (50 + get_random_below(700)));
 	end_process();
 }
 

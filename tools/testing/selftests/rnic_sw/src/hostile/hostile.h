@@ -14,9 +14,9 @@
 
 /* Random numbers, per thread, from the seed of the session */
 void seed_random(uint64_t seed);
-uint32_t random_below(uint32_t below);
+uint32_t get_random_below(uint32_t below);
 /* Return a random number that may be used as index, length or key */
-uint32_t random_value(void);
+uint32_t get_random_value(void);
 
 /* hostile_cmd.c: commands to a uverbs file that are correct except for a few words */
 struct cmd_target {
@@ -29,16 +29,16 @@ struct cmd_target {
 
 #define CMD_ANSWER	(65536 * 4)
 
-void cmd_write_any(const struct cmd_target *w);
-void cmd_ioctl_any(const struct cmd_target *w);
+void write_random_command(const struct cmd_target *w);
+void issue_random_ioctl(const struct cmd_target *w);
 
 /* hostile_ring.c: mapped rings */
-bool ring_scribble(void);
+bool corrupt_random_ring(void);
 
 /* hostile_modify.c: QPs connected by ibv_modify_qp() */
-bool modify_create(struct ibv_pd *pd, struct ibv_mr *memory);
+bool create_qps_to_modify(struct ibv_pd *pd, struct ibv_mr *memory);
 /* Do a step of one of the QPs. Return the number of successful completions found */
-unsigned int modify_any(void);
+unsigned int modify_random_qp(void);
 
 /* hostile_soft.c: memory of ODP MRs that changes while it is in use */
 struct soft {

@@ -77,26 +77,27 @@ static uint32_t *write_field(uint32_t *at, char field, const struct cmd_target *
 {
 	switch (field) {
 	case SMALL:
-		*at = random_below(HANDLES);
+		*at = get_random_below(HANDLES);
 		break;
 	case BIG:
-		*at = random_below(8) ? 1u << random_below(14) : random_value();
+		*at = get_random_below(8) ? 1u << get_random_below(14) : get_random_value();
 		break;
 	case PTR:
-		return write_u64(at, (uintptr_t)w->mem + random_below(8192));
+		return write_u64(at, (uintptr_t)w->mem + get_random_below(8192));
 	case LEN:
-		return write_u64(at, random_below(8) ? random_below(w->len - 8192) : random_value());
+		return write_u64(at, get_random_below(8) ? get_random_below(w->len - 8192) :
+						   get_random_value());
 	case MINUS:
-		*at = random_below(4) ? ~0u : random_below(16);
+		*at = get_random_below(4) ? ~0u : get_random_below(16);
 		break;
 	case BITS:
-		*at = random_below(2) ? random_below(64) : 1u << random_below(32);
+		*at = get_random_below(2) ? get_random_below(64) : 1u << get_random_below(32);
 		break;
 	case TYPE:
-		*at = random_below(2) | IBV_QPT_RC << 8 | random_below(2) << 16;
+		*at = get_random_below(2) | IBV_QPT_RC << 8 | get_random_below(2) << 16;
 		break;
 	case ANY:
-		*at = random_value();
+		*at = get_random_value();
 		break;
 	default:
 		*at = 0;
@@ -117,47 +118,47 @@ static size_t build_command(uint32_t *cmd, size_t i, const struct cmd_target *w,
 	for (; *field && at < end; field++)
 		at = write_field(at, *field, w);
 	for (; at < end; at++)
-		*at = random_value();
+		*at = get_random_value();
 	return n;
 }
 
 /* Add data for the driver: mostly valid data, which is all zero. Return: the number of words */
 static size_t add_driver_words(uint32_t *at)
 {
-	size_t n = random_below(2) ? 4 : random_below(DRIVER_WORDS), i;
+	size_t n = get_random_below(2) ? 4 : get_random_below(DRIVER_WORDS), i;
 
 	memset(at, 0, n * 4);
-	for (i = random_below(4) ? 0 : random_below(4); i && n; i--)
-		at[random_below(n)] = random_value();
+	for (i = get_random_below(4) ? 0 : get_random_below(4); i && n; i--)
+		at[get_random_below(n)] = get_random_value();
 	return n;
 }
 
 static void corrupt_words(uint32_t *cmd, size_t n)
 {
-	uint32_t times = random_below(3) ? 0 : random_below(4);
+	uint32_t times = get_random_below(3) ? 0 : get_random_below(4);
 
 	while (times-- && n)
-		cmd[random_below(n)] = random_value();
+		cmd[get_random_below(n)] = get_random_value();
 }
 
 /**
- * cmd_write_any - issue a random command with write()
+ * write_random_command - issue a random command with write()
  * @w: the file and memory for the command
  */
-void cmd_write_any(const struct cmd_target *w)
+void write_random_command(const struct cmd_target *w)
 {
 	struct {
 		struct ib_uverbs_cmd_hdr	hdr;
 		uint32_t			words[WORDS];
 	} c = {};
-	size_t i = random_below(ARRAY_SIZE(commands)), n;
+	size_t i = get_random_below(ARRAY_SIZE(commands)), n;
 
 	n = build_command(c.words, i, w, w->answer);
 	corrupt_words(c.words, n);
 	n += add_driver_words(c.words + n);
 	c.hdr.command = commands[i].nr;
-	c.hdr.in_words = random_below(20) ? n + 2 : random_value();
-	c.hdr.out_words = random_below(20) ? 64 : random_value();
+	c.hdr.in_words = get_random_below(20) ? n + 2 : get_random_value();
+	c.hdr.out_words = get_random_below(20) ? 64 : get_random_value();
 	if (write(w->fd, &c, sizeof(c.hdr) + n * 4) < 0)
 		return;
 }
@@ -167,40 +168,40 @@ static void fill_attr(struct ib_uverbs_attr *a, const struct cmd_target *w, bool
 {
 	static const uint16_t driver[] = { UVERBS_ATTR_UHW_IN, UVERBS_ATTR_UHW_OUT };
 
-	a->attr_id = random_below(4) ? random_below(16) : driver[random_below(2)];
+	a->attr_id = get_random_below(4) ? get_random_below(16) : driver[get_random_below(2)];
 	if (own)
-		a->attr_id = OWN | random_below(4);
-	a->len = random_below(3) ? 4u << random_below(6) : random_below(0x10000);
-	if (random_below(3) == 0)
+		a->attr_id = OWN | get_random_below(4);
+	a->len = get_random_below(3) ? 4u << get_random_below(6) : get_random_below(0x10000);
+	if (get_random_below(3) == 0)
 		a->len = 0;
-	a->flags = random_below(2) ? UVERBS_ATTR_F_MANDATORY : random_below(4);
-	if (random_below(2))
-		a->data = random_below(HANDLES);
+	a->flags = get_random_below(2) ? UVERBS_ATTR_F_MANDATORY : get_random_below(4);
+	if (get_random_below(2))
+		a->data = get_random_below(HANDLES);
 	else
-		a->data = (uintptr_t)w->mem + random_below(w->len);
+		a->data = (uintptr_t)w->mem + get_random_below(w->len);
 }
 
 /**
- * cmd_ioctl_any - issue a random command with ioctl()
+ * issue_random_ioctl - issue a random command with ioctl()
  * @w: the file and memory for the command
  */
-void cmd_ioctl_any(const struct cmd_target *w)
+void issue_random_ioctl(const struct cmd_target *w)
 {
 	struct {
 		struct ib_uverbs_ioctl_hdr	hdr;
 		struct ib_uverbs_attr		attrs[16];
 	} c = {};
-	bool own = !random_below(6);
-	unsigned int n = random_below((own ? 4 : ARRAY_SIZE(c.attrs)) + 1), i;
+	bool own = !get_random_below(6);
+	unsigned int n = get_random_below((own ? 4 : ARRAY_SIZE(c.attrs)) + 1), i;
 
 	for (i = 0; i < n; i++)
-		fill_attr(&c.attrs[i], w, own && random_below(8));
+		fill_attr(&c.attrs[i], w, own && get_random_below(8));
 	c.hdr.length = sizeof(c.hdr) + n * sizeof(c.attrs[0]);
-	c.hdr.object_id = random_below(UVERBS_OBJECT_ASYNC_EVENT + 1);
-	c.hdr.method_id = random_below(12);
+	c.hdr.object_id = get_random_below(UVERBS_OBJECT_ASYNC_EVENT + 1);
+	c.hdr.method_id = get_random_below(12);
 	if (own) {
 		c.hdr.object_id = UVERBS_OBJECT_QP;
-		c.hdr.method_id = OWN | random_below(2);
+		c.hdr.method_id = OWN | get_random_below(2);
 	}
 	c.hdr.num_attrs = n;
 	c.hdr.driver_id = w->driver_id;

@@ -18,7 +18,7 @@ static struct ibv_mr *mr;
 static struct ibv_qp *qps[QPS];
 static union ibv_gid gids[GIDS];
 
-bool modify_create(struct ibv_pd *use, struct ibv_mr *memory)
+bool create_qps_to_modify(struct ibv_pd *use, struct ibv_mr *memory)
 {
 	int i;
 
@@ -32,7 +32,7 @@ bool modify_create(struct ibv_pd *use, struct ibv_mr *memory)
 	return cq;
 }
 
-static struct ibv_qp *new_qp(void)
+static struct ibv_qp *create_qp(void)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC, .sq_sig_all = 1,
@@ -45,7 +45,7 @@ static struct ibv_qp *new_qp(void)
 static void enter_init(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
-				    .qp_access_flags = random_below(16) };
+				    .qp_access_flags = get_random_below(16) };
 
 	ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
@@ -54,18 +54,18 @@ static void enter_rtr(struct ibv_qp *qp, uint32_t dest)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = dest,
-		.rq_psn = random_below(20) ? 1 : random_value(),
-		.max_dest_rd_atomic = random_below(8), .min_rnr_timer = random_below(32),
+		.rq_psn = get_random_below(20) ? 1 : get_random_value(),
+		.max_dest_rd_atomic = get_random_below(8), .min_rnr_timer = get_random_below(32),
 		.ah_attr = {
-			.is_global = random_below(50) != 0, .port_num = 1,
-			.grh = { .sgid_index = random_below(20) ? 0 : random_below(GIDS) },
+			.is_global = get_random_below(50) != 0, .port_num = 1,
+			.grh = { .sgid_index = get_random_below(20) ? 0 : get_random_below(GIDS) },
 		},
 	};
 	union ibv_gid *to = &attr.ah_attr.grh.dgid;
 
-	*to = gids[random_below(20) ? 0 : random_below(GIDS)];
-	if (!random_below(20))
-		to->raw[random_below(sizeof(to->raw))] ^= random_value();
+	*to = gids[get_random_below(20) ? 0 : get_random_below(GIDS)];
+	if (!get_random_below(20))
+		to->raw[get_random_below(sizeof(to->raw))] ^= get_random_value();
 	ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 		      IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 }
@@ -73,21 +73,22 @@ static void enter_rtr(struct ibv_qp *qp, uint32_t dest)
 static void enter_rts(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTS, .sq_psn = random_below(20) ? 1 : random_value(),
-		.timeout = random_below(16), .retry_cnt = random_below(8), .rnr_retry = random_below(8),
-		.max_rd_atomic = random_below(8),
+		.qp_state = IBV_QPS_RTS, .sq_psn = get_random_below(20) ? 1 : get_random_value(),
+		.timeout = get_random_below(16), .retry_cnt = get_random_below(8),
+		.rnr_retry = get_random_below(8),
+		.max_rd_atomic = get_random_below(8),
 	};
 
 	ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
 		      IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-static void post(struct ibv_qp *qp)
+static void post_work(struct ibv_qp *qp)
 {
-	struct ibv_sge sge = { (uintptr_t)mr->addr, random_below(4096), mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)mr->addr, get_random_below(4096), mr->lkey };
 	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad_recv;
 	struct ibv_send_wr send = {
-		.opcode = random_below(4) ? IBV_WR_SEND : IBV_WR_RDMA_READ, .sg_list = &sge,
+		.opcode = get_random_below(4) ? IBV_WR_SEND : IBV_WR_RDMA_READ, .sg_list = &sge,
 		.num_sge = 1, .wr.rdma = { (uintptr_t)mr->addr, mr->rkey },
 	}, *bad_send;
 
@@ -100,19 +101,19 @@ static uint32_t choose_dest(unsigned int own)
 {
 	const struct ibv_qp *peer = qps[own ^ 1];
 
-	if (!random_below(20))
-		return random_below(2) ? qps[own]->qp_num : random_value();
-	if (!random_below(20))
-		peer = qps[random_below(QPS)];
+	if (!get_random_below(20))
+		return get_random_below(2) ? qps[own]->qp_num : get_random_value();
+	if (!get_random_below(20))
+		peer = qps[get_random_below(QPS)];
 	return peer ? peer->qp_num : 0;
 }
 
 /* Do the next step of a QP that is to connect, or rarely any step */
-static void step(unsigned int i)
+static void advance_qp(unsigned int i)
 {
 	static unsigned int at[QPS];
-	struct ibv_qp_attr attr = { .qp_state = random_below(8) };
-	unsigned int next = random_below(10) ? at[i]++ : random_below(6);
+	struct ibv_qp_attr attr = { .qp_state = get_random_below(8) };
+	unsigned int next = get_random_below(10) ? at[i]++ : get_random_below(6);
 
 	switch (next) {
 	case 0:
@@ -126,13 +127,13 @@ static void step(unsigned int i)
 		break;
 	case 3:
 	case 4:
-		post(qps[i]);
+		post_work(qps[i]);
 		break;
 	case 5:
 		ibv_modify_qp(qps[i], &attr, IBV_QP_STATE);
 		break;
 	default:
-		if (random_below(8))
+		if (get_random_below(8))
 			break;
 		ibv_destroy_qp(qps[i]);
 		qps[i] = NULL;
@@ -140,18 +141,18 @@ static void step(unsigned int i)
 	}
 }
 
-unsigned int modify_any(void)
+unsigned int modify_random_qp(void)
 {
-	unsigned int i = random_below(QPS), good = 0;
+	unsigned int i = get_random_below(QPS), good = 0;
 	struct ibv_wc wc[8];
 	int n;
 
 	if (!qps[i])
-		qps[i] = new_qp();
+		qps[i] = create_qp();
 	if (qps[i])
-		step(i);
+		advance_qp(i);
 	/* a pair needs some time to connect */
-	usleep(random_below(1000));
+	usleep(get_random_below(1000));
 	for (n = ibv_poll_cq(cq, 8, wc); n > 0; n--)
 		good += wc[n - 1].status == IBV_WC_SUCCESS;
 	return good;

@@ -55,24 +55,25 @@ bool soft_create(struct soft *s, struct ibv_pd *pd, int rights)
 }
 
 /* Return a random offset, mostly in the first 64 KiB of the memory, which most messages use */
-static size_t random_offset(void)
+static size_t choose_offset(void)
 {
-	return random_below(4) ? random_below(64 * 1024) : random_below(LEN);
+	return get_random_below(4) ? get_random_below(64 * 1024) : get_random_below(LEN);
 }
 
 struct ibv_sge make_soft_sge(const struct soft *s)
 {
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)s->at + random_offset(),
-		.length = random_below(3) ? random_below(9000) : random_below(256 * 1024),
+		.addr = (uintptr_t)s->at + choose_offset(),
+		.length = get_random_below(3) ? get_random_below(9000) :
+		get_random_below(256 * 1024),
 		.lkey = s->mr->lkey,
 	};
 
-	if (random_below(3))
+	if (get_random_below(3))
 		return sge;
 	sge.lkey = s->all->lkey;
-	if (!random_below(100))
-		sge.addr = (uint64_t)random_value() << random_below(33);
+	if (!get_random_below(100))
+		sge.addr = (uint64_t)get_random_value() << get_random_below(33);
 	return sge;
 }
 
@@ -82,11 +83,11 @@ static void fork_sharing_child(void)
 	pid_t pid = fork();
 
 	if (!pid) {
-		usleep(random_below(3000));
+		usleep(get_random_below(3000));
 		_exit(0);
 	}
 	if (pid > 0)
-		waitpid(pid, NULL, random_below(2) ? WNOHANG : 0);
+		waitpid(pid, NULL, get_random_below(2) ? WNOHANG : 0);
 }
 
 static void give_random_advice(uint8_t *at, size_t len)
@@ -97,7 +98,7 @@ static void give_random_advice(uint8_t *at, size_t len)
 		MADV_DOFORK, MADV_WILLNEED,
 	};
 
-	madvise(at, len, advice[random_below(sizeof(advice) / sizeof(advice[0]))]);
+	madvise(at, len, advice[get_random_below(sizeof(advice) / sizeof(advice[0]))]);
 }
 
 /*
@@ -106,12 +107,12 @@ static void give_random_advice(uint8_t *at, size_t len)
  */
 static void make_hole(uint8_t *at, size_t len)
 {
-	if (random_below(2))
+	if (get_random_below(2))
 		munmap(at, len);
 	else
-		mprotect(at, len, random_below(2) ? PROT_NONE : PROT_READ);
-	usleep(random_below(300));
-	if (random_below(3))
+		mprotect(at, len, get_random_below(2) ? PROT_NONE : PROT_READ);
+	usleep(get_random_below(300));
+	if (get_random_below(3))
 		mmap(at, len, PROT_READ | PROT_WRITE, ANON | MAP_FIXED, -1, 0);
 	else
 		mprotect(at, len, PROT_READ | PROT_WRITE);
@@ -120,11 +121,11 @@ static void make_hole(uint8_t *at, size_t len)
 /* Map pages of the file, which is sometimes shorter than the mapping */
 static void map_file(const struct soft *s, uint8_t *at, size_t len)
 {
-	if (random_below(3))
+	if (get_random_below(3))
 		mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, s->file,
-		     random_offset() / PAGE * PAGE);
-	if (!random_below(3) && !ftruncate(s->file, random_below(LEN)))
-		usleep(random_below(300));
+		     choose_offset() / PAGE * PAGE);
+	if (!get_random_below(3) && !ftruncate(s->file, get_random_below(LEN)))
+		usleep(get_random_below(300));
 	if (ftruncate(s->file, LEN))
 		abort();
 }
@@ -150,23 +151,24 @@ static void serve_faults(const struct soft *s, uint8_t *at, size_t len)
 	while (read(s->faults, &msg, sizeof(msg)) == sizeof(msg)) {
 		zero = (struct uffdio_zeropage){
 			.range = { msg.arg.pagefault.address & ~(PAGE - 1), PAGE } };
-		if (!random_below(8))
+		if (!get_random_below(8))
 			ioctl(s->faults, UFFDIO_WAKE, &zero.range);
 		else
 			ioctl(s->faults, UFFDIO_ZEROPAGE, &zero);
 	}
-	if (!random_below(4))
+	if (!get_random_below(4))
 		ioctl(s->faults, UFFDIO_UNREGISTER, &range);
 }
 
-static void prefetch(const struct soft *s)
+static void advise_random_ranges(const struct soft *s)
 {
 	struct ibv_sge sge[3];
 	int i;
 
 	for (i = 0; i < 3; i++)
 		sge[i] = make_soft_sge(s);
-	ibv_advise_mr(s->mr->pd, random_below(4), random_below(2), sge, random_below(4));
+	ibv_advise_mr(s->mr->pd, get_random_below(4), get_random_below(2), sge,
+		      get_random_below(4));
 }
 
 /**
@@ -175,12 +177,12 @@ static void prefetch(const struct soft *s)
  */
 void soft_change_pages(const struct soft *s)
 {
-	uint8_t *at = s->at + random_offset() / PAGE * PAGE;
-	size_t rest = s->at + LEN - at, len = (1 + random_below(8)) * PAGE;
+	uint8_t *at = s->at + choose_offset() / PAGE * PAGE;
+	size_t rest = s->at + LEN - at, len = (1 + get_random_below(8)) * PAGE;
 
-	if (!random_below(10) || len > rest)
+	if (!get_random_below(10) || len > rest)
 		len = rest;
-	switch (random_below(28)) {
+	switch (get_random_below(28)) {
 	case 0:
 		make_hole(at, len);
 		break;
@@ -195,10 +197,10 @@ void soft_change_pages(const struct soft *s)
 		break;
 	case 4:
 		ibv_rereg_mr(s->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, s->at,
-			     LEN - random_below(2) * PAGE, 0);
+			     LEN - get_random_below(2) * PAGE, 0);
 		break;
 	case 5: case 6: case 7:
-		prefetch(s);
+		advise_random_ranges(s);
 		break;
 	case 8: case 9:
 		map_file(s, at, len);

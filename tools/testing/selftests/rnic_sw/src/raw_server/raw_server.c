@@ -58,7 +58,7 @@ void print_hex(const void *data, size_t len)
 		printf("%02x", *p++);
 }
 
-size_t read_hex(const char *text, uint8_t *out, size_t max)
+size_t parse_hex(const char *text, uint8_t *out, size_t max)
 {
 	size_t n = 0;
 	unsigned int v;
@@ -90,7 +90,7 @@ struct conn *find_conn(const char *word)
 	return n >= 0 && n < nconns && (conns[n].id || conns[n].qp) ? &conns[n] : NULL;
 }
 
-struct conn *new_conn(void)
+struct conn *add_conn(void)
 {
 	if (nconns == CONNS) {
 		errno = ENOSPC;
@@ -99,7 +99,7 @@ struct conn *new_conn(void)
 	return &conns[nconns++];
 }
 
-int conn_number(const struct conn *c)
+int get_conn_number(const struct conn *c)
 {
 	return c - conns;
 }
@@ -119,7 +119,7 @@ struct ibv_qp_init_attr make_qp_attr(void)
 	};
 }
 
-static int make_qp(struct conn *c)
+static int create_qp(struct conn *c)
 {
 	struct ibv_qp_init_attr attr = make_qp_attr();
 
@@ -130,10 +130,10 @@ static int make_qp(struct conn *c)
 	return 0;
 }
 
-static struct conn *new_id(void)
+static struct conn *create_id(void)
 {
 	struct rdma_event_channel *chan = rdma_create_event_channel();
-	struct conn *c = chan ? new_conn() : NULL;
+	struct conn *c = chan ? add_conn() : NULL;
 
 	if (!c)
 		return NULL;
@@ -144,19 +144,19 @@ static struct conn *new_id(void)
 }
 
 /* listen ADDRESS PORT */
-static void do_listen(char **w)
+static void run_listen_command(char **w)
 {
 	struct sockaddr_storage a = parse_address(w[1], w[2]);
-	struct conn *c = new_id();
+	struct conn *c = create_id();
 
 	if (!c || rdma_bind_addr(c->id, (struct sockaddr *)&a) ||
 	    rdma_listen(c->id, 64))
 		print_error("listen");
 	else
-		printf("ok %d\n", conn_number(c));
+		printf("ok %d\n", get_conn_number(c));
 }
 
-static int await_cm_event(struct conn *c, enum rdma_cm_event_type want)
+static int wait_cm_event(struct conn *c, enum rdma_cm_event_type want)
 {
 	struct rdma_cm_event *ev;
 	int ok;
@@ -192,19 +192,19 @@ static int resolve_from(struct conn *c, char **w)
  * open ADDRESS PORT [FROM PORT TOS]: resolve the address and create the QP, but
  * do not connect
  */
-static void do_open(char **w)
+static void run_open_command(char **w)
 {
 	struct sockaddr_storage a = parse_address(w[1], w[2]);
-	struct conn *c = new_id();
+	struct conn *c = create_id();
 
 	if (!c || resolve_from(c, w + 3) ||
 	    rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&a, PATIENCE) ||
-	    await_cm_event(c, RDMA_CM_EVENT_ADDR_RESOLVED) ||
+	    wait_cm_event(c, RDMA_CM_EVENT_ADDR_RESOLVED) ||
 	    rdma_resolve_route(c->id, PATIENCE) ||
-	    await_cm_event(c, RDMA_CM_EVENT_ROUTE_RESOLVED) || make_qp(c))
+	    wait_cm_event(c, RDMA_CM_EVENT_ROUTE_RESOLVED) || create_qp(c))
 		print_error("open");
 	else
-		printf("ok %d\n", conn_number(c));
+		printf("ok %d\n", get_conn_number(c));
 }
 
 static struct rdma_conn_param parse_conn_param(char **w, uint8_t *pd)
@@ -213,7 +213,7 @@ static struct rdma_conn_param parse_conn_param(char **w, uint8_t *pd)
 		.initiator_depth = atoi(w[2]),
 		.responder_resources = atoi(w[3]),
 		.private_data = pd,
-		.private_data_len = read_hex(w[4] ? w[4] : "", pd, PD_MAX),
+		.private_data_len = parse_hex(w[4] ? w[4] : "", pd, PD_MAX),
 		.retry_count = 7,
 	};
 
@@ -221,7 +221,7 @@ static struct rdma_conn_param parse_conn_param(char **w, uint8_t *pd)
 }
 
 /* connect CONN ORD IRD [HEX] */
-static void do_connect(char **w)
+static void run_connect_command(char **w)
 {
 	struct conn *c = find_conn(w[1]);
 	uint8_t pd[PD_MAX];
@@ -231,7 +231,7 @@ static void do_connect(char **w)
 }
 
 /* accept CONN ORD IRD [HEX] */
-static void do_accept(char **w)
+static void run_accept_command(char **w)
 {
 	struct conn *c = find_conn(w[1]);
 	uint8_t pd[PD_MAX];
@@ -241,21 +241,21 @@ static void do_accept(char **w)
 }
 
 /* reject CONN [HEX] */
-static void do_reject(char **w)
+static void run_reject_command(char **w)
 {
 	struct conn *c = find_conn(w[1]);
 	uint8_t pd[PD_MAX];
-	size_t len = read_hex(w[2] ? w[2] : "", pd, PD_MAX);
+	size_t len = parse_hex(w[2] ? w[2] : "", pd, PD_MAX);
 
 	print_reply(rdma_reject(c->id, pd, len), "reject");
 }
 
-static void do_disconnect(char **w)
+static void run_disconnect_command(char **w)
 {
 	print_reply(rdma_disconnect(find_conn(w[1])->id), "disconnect");
 }
 
-static void do_destroy(char **w)
+static void run_destroy_command(char **w)
 {
 	struct conn *c = find_conn(w[1]);
 
@@ -268,7 +268,7 @@ static void do_destroy(char **w)
 }
 
 /* state CONN: print the state of the QP, its ORD and its IRD */
-static void do_state(char **w)
+static void run_state_command(char **w)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
@@ -281,7 +281,7 @@ static void do_state(char **w)
 }
 
 /* peer CONN: print what the peer has sent at start-up: FLAGS LLP REVISION IRD ORD HEX */
-static void do_peer(char **w)
+static void run_peer_command(char **w)
 {
 	struct dv_conn conn = {};
 	dv_query_conn_fn *query;
@@ -298,7 +298,7 @@ static void do_peer(char **w)
 }
 
 /* rights CONN RIGHTS: set the access that the QP grants to the peer */
-static void do_rights(char **w)
+static void run_rights_command(char **w)
 {
 	struct ibv_qp_attr attr = { .qp_access_flags = parse_rights(w[2]) };
 
@@ -307,14 +307,14 @@ static void do_rights(char **w)
 }
 
 /* solicited 0|1: after the next event, request events for all completions, or for solicited ones */
-static void do_solicited(char **w)
+static void run_solicited_command(char **w)
 {
 	solicited_only = atoi(w[1]);
 	printf("ok\n");
 }
 
 /* sync: reply after all earlier events have been reported, see run_event_loop() */
-static void do_sync(char **w)
+static void run_sync_command(char **w)
 {
 	(void)w;
 	printf("ok\n");
@@ -333,7 +333,7 @@ static int find_conn_by_qpn(uint32_t qpn)
 }
 
 /* wc CONN WRID STATUS OPCODE LENGTH FLAGS IMMEDIATE VENDOR-ERROR */
-static void report_wc(const struct ibv_wc *wc)
+static void report_completion(const struct ibv_wc *wc)
 {
 	bool good = wc->status == IBV_WC_SUCCESS;
 	bool imm = good && wc->wc_flags & IBV_WC_WITH_IMM;
@@ -361,10 +361,10 @@ static void report_completions(void)
 		ibv_req_notify_cq(cq, solicited_only);
 	}
 	while (ibv_poll_cq(cq, 1, &wc) == 1)
-		report_wc(&wc);
+		report_completion(&wc);
 }
 
-static void report_async(void)
+static void report_async_event(void)
 {
 	struct ibv_async_event ev;
 	int conn = -1;
@@ -382,12 +382,12 @@ static void report_async(void)
 
 static struct conn *add_request(struct rdma_cm_event *ev)
 {
-	struct conn *c = new_conn();
+	struct conn *c = add_conn();
 
 	if (!c)
 		return NULL;
 	c->id = ev->id;
-	if (make_qp(c))
+	if (create_qp(c))
 		return NULL;
 	return c;
 }
@@ -403,7 +403,7 @@ static int find_conn_by_id(const struct rdma_cm_id *id)
 }
 
 /* cm CONN EVENT STATUS ORD IRD HEX [LISTENER] */
-static void report_cm(struct rdma_event_channel *chan)
+static void report_cm_event(struct rdma_event_channel *chan)
 {
 	struct rdma_cm_event *ev;
 	struct conn *c;
@@ -415,7 +415,7 @@ static void report_cm(struct rdma_event_channel *chan)
 	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		listener = find_conn_by_id(ev->listen_id);
 		c = add_request(ev);
-		n = c ? conn_number(c) : -1;
+		n = c ? get_conn_number(c) : -1;
 	}
 	printf("cm %d %s %d %d %d ", n,
 	       rdma_event_str(ev->event) + strlen("RDMA_CM_EVENT_"),
@@ -436,37 +436,37 @@ static const struct command {
 	int		region;
 	void		(*run)(char **w);
 } commands[] = {
-	{ "listen", 3, 0, 0, do_listen },
-	{ "open", 3, 0, 0, do_open },
-	{ "connect", 4, 1, 0, do_connect },
-	{ "accept", 4, 1, 0, do_accept },
-	{ "reject", 2, 1, 0, do_reject },
-	{ "disconnect", 2, 1, 0, do_disconnect },
-	{ "destroy", 2, 1, 0, do_destroy },
-	{ "state", 2, 1, 0, do_state },
-	{ "peer", 2, 1, 0, do_peer },
-	{ "rights", 3, 1, 0, do_rights },
-	{ "solicited", 2, 0, 0, do_solicited },
-	{ "open-qp", 2, 0, 0, do_open_qp },
-	{ "rtr", 7, 1, 0, do_rtr },
-	{ "rts", 6, 1, 0, do_rts },
-	{ "error", 2, 1, 0, do_error },
-	{ "sync", 1, 0, 0, do_sync },
-	{ "mr", 5, 0, 0, do_mr },
-	{ "dereg", 2, 0, 1, do_dereg },
-	{ "bind", 5, 1, 2, do_bind },
-	{ "put", 4, 0, 1, do_put },
-	{ "get", 4, 0, 1, do_get },
-	{ "fill", 2, 0, 1, do_fill },
-	{ "hash", 2, 0, 1, do_hash },
-	{ "recv", 6, 1, 2, do_recv },
-	{ "send", 6, 1, 2, do_post },
-	{ "sendinv", 8, 1, 2, do_post },
-	{ "write", 8, 1, 2, do_post },
-	{ "read", 8, 1, 2, do_post },
-	{ "writeimm", 10, 1, 2, do_post },
-	{ "fetchadd", 10, 1, 2, do_post },
-	{ "cmpswap", 11, 1, 2, do_post },
+	{ "listen", 3, 0, 0, run_listen_command },
+	{ "open", 3, 0, 0, run_open_command },
+	{ "connect", 4, 1, 0, run_connect_command },
+	{ "accept", 4, 1, 0, run_accept_command },
+	{ "reject", 2, 1, 0, run_reject_command },
+	{ "disconnect", 2, 1, 0, run_disconnect_command },
+	{ "destroy", 2, 1, 0, run_destroy_command },
+	{ "state", 2, 1, 0, run_state_command },
+	{ "peer", 2, 1, 0, run_peer_command },
+	{ "rights", 3, 1, 0, run_rights_command },
+	{ "solicited", 2, 0, 0, run_solicited_command },
+	{ "open-qp", 2, 0, 0, run_open_qp_command },
+	{ "rtr", 7, 1, 0, run_rtr_command },
+	{ "rts", 6, 1, 0, run_rts_command },
+	{ "error", 2, 1, 0, run_error_command },
+	{ "sync", 1, 0, 0, run_sync_command },
+	{ "mr", 5, 0, 0, run_mr_command },
+	{ "dereg", 2, 0, 1, run_dereg_command },
+	{ "bind", 5, 1, 2, run_bind_command },
+	{ "put", 4, 0, 1, run_put_command },
+	{ "get", 4, 0, 1, run_get_command },
+	{ "fill", 2, 0, 1, run_fill_command },
+	{ "hash", 2, 0, 1, run_hash_command },
+	{ "recv", 6, 1, 2, run_recv_command },
+	{ "send", 6, 1, 2, run_post_command },
+	{ "sendinv", 8, 1, 2, run_post_command },
+	{ "write", 8, 1, 2, run_post_command },
+	{ "read", 8, 1, 2, run_post_command },
+	{ "writeimm", 10, 1, 2, run_post_command },
+	{ "fetchadd", 10, 1, 2, run_post_command },
+	{ "cmpswap", 11, 1, 2, run_post_command },
 	{}
 };
 
@@ -548,10 +548,10 @@ static void run_event_loop(void)
 		if (fds[1].revents)
 			report_completions();
 		if (fds[2].revents)
-			report_async();
+			report_async_event();
 		for (int i = 3; i < n; i++)
 			if (fds[i].revents && conns[i - 3].chan)
-				report_cm(conns[i - 3].chan);
+				report_cm_event(conns[i - 3].chan);
 		if (fds[0].revents && !read_commands())
 			return;
 	}

@@ -22,11 +22,11 @@ extern struct ibv_pd *pds[2];
 void print_error(const char *what);
 void print_reply(int failed, const char *what);
 void print_hex(const void *data, size_t len);
-size_t read_hex(const char *text, uint8_t *out, size_t max);
+size_t parse_hex(const char *text, uint8_t *out, size_t max);
 struct sockaddr_storage parse_address(const char *host, const char *port);
 struct conn *find_conn(const char *word);
-struct conn *new_conn(void);
-int conn_number(const struct conn *c);
+struct conn *add_conn(void);
+int get_conn_number(const struct conn *c);
 struct ibv_qp_init_attr make_qp_attr(void);
 
 /* raw_server_work.c: MRs and work requests, one function per command */
@@ -34,20 +34,20 @@ struct region;
 
 struct region *find_region(const char *word);
 int parse_rights(const char *word);
-void do_mr(char **w);
-void do_dereg(char **w);
-void do_bind(char **w);
-void do_put(char **w);
-void do_get(char **w);
-void do_fill(char **w);
-void do_hash(char **w);
-void do_recv(char **w);
-void do_post(char **w);
+void run_mr_command(char **w);
+void run_dereg_command(char **w);
+void run_bind_command(char **w);
+void run_put_command(char **w);
+void run_get_command(char **w);
+void run_fill_command(char **w);
+void run_hash_command(char **w);
+void run_recv_command(char **w);
+void run_post_command(char **w);
 
 /* raw_server_modify.c: connections without rdma_cm, one function per command */
-void do_open_qp(char **w);
-void do_rtr(char **w);
-void do_rts(char **w);
-void do_error(char **w);
+void run_open_qp_command(char **w);
+void run_rtr_command(char **w);
+void run_rts_command(char **w);
+void run_error_command(char **w);
 
 #endif

@@ -34,10 +34,10 @@ static int enter_init(struct ibv_qp *qp, int rights)
 }
 
 /* open-qp RIGHTS: create a QP and enter INIT; print CONN QPN */
-void do_open_qp(char **w)
+void run_open_qp_command(char **w)
 {
 	struct ibv_qp_init_attr attr = make_qp_attr();
-	struct conn *c = new_conn();
+	struct conn *c = add_conn();
 
 	if (c)
 		c->qp = ibv_create_qp(pds[0], &attr);
@@ -46,11 +46,11 @@ void do_open_qp(char **w)
 		return;
 	}
 	c->qpn = c->qp->qp_num;
-	printf("ok %d %u\n", conn_number(c), c->qpn);
+	printf("ok %d %u\n", get_conn_number(c), c->qpn);
 }
 
 /* rtr CONN SGID-INDEX DESTINATION DEST-QPN RQ-PSN DEPTH: DESTINATION is the peer's address */
-void do_rtr(char **w)
+void run_rtr_command(char **w)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024,
@@ -73,7 +73,7 @@ void do_rtr(char **w)
 }
 
 /* rts CONN SQ-PSN TIMEOUT RETRIES RNR-RETRIES [DEPTH] */
-void do_rts(char **w)
+void run_rts_command(char **w)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTS, .sq_psn = strtoul(w[2], NULL, 0),
@@ -87,7 +87,7 @@ void do_rts(char **w)
 }
 
 /* error CONN: enter the error state */
-void do_error(char **w)
+void run_error_command(char **w)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 

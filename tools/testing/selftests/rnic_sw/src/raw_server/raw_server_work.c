@@ -55,7 +55,7 @@ static bool allocate_region(struct region *r, size_t len, uint64_t iova)
 }
 
 /* mr SIZE RIGHTS PD IOVA: register memory between guard areas, all filled with 0x5a */
-void do_mr(char **w)
+void run_mr_command(char **w)
 {
 	struct region *r = &regions[nregions];
 	uint64_t iova = strtoull(w[4], NULL, 0);
@@ -78,23 +78,23 @@ void do_mr(char **w)
 	       r->mr->rkey, r->mr->lkey);
 }
 
-void do_dereg(char **w)
+void run_dereg_command(char **w)
 {
 	print_reply(ibv_dereg_mr(find_region(w[1])->mr), "dereg");
 }
 
 /* put REGION OFFSET HEX */
-void do_put(char **w)
+void run_put_command(char **w)
 {
 	struct region *r = find_region(w[1]);
 	size_t off = atoi(w[2]);
 
-	read_hex(w[3], r->data + off, r->len - off);
+	parse_hex(w[3], r->data + off, r->len - off);
 	printf("ok\n");
 }
 
 /* get REGION OFFSET LENGTH: print bytes of the region; the range may extend into its guard areas */
-void do_get(char **w)
+void run_get_command(char **w)
 {
 	struct region *r = find_region(w[1]);
 
@@ -104,7 +104,7 @@ void do_get(char **w)
 }
 
 /* fill REGION: fill the memory and its guard areas with 0x5a again */
-void do_fill(char **w)
+void run_fill_command(char **w)
 {
 	struct region *r = find_region(w[1]);
 
@@ -122,7 +122,7 @@ static uint64_t compute_hash(const uint8_t *p, size_t len)
 }
 
 /* hash REGION: print a hash of the memory and its guard areas */
-void do_hash(char **w)
+void run_hash_command(char **w)
 {
 	struct region *r = find_region(w[1]);
 
@@ -145,7 +145,7 @@ static struct ibv_sge parse_sge(char **w)
 }
 
 /* bind CONN REGION RIGHTS WRID: bind a new memory window, which is never freed */
-void do_bind(char **w)
+void run_bind_command(char **w)
 {
 	struct region *r = find_region(w[2]);
 	struct ibv_mw *mw = ibv_alloc_mw(r->mr->pd, IBV_MW_TYPE_2);
@@ -171,7 +171,7 @@ void do_bind(char **w)
 }
 
 /* recv CONN REGION OFFSET LENGTH WRID */
-void do_recv(char **w)
+void run_recv_command(char **w)
 {
 	struct ibv_sge sge = parse_sge(w + 2);
 	struct ibv_recv_wr wr = {
@@ -239,7 +239,7 @@ static void set_opcode_fields(struct ibv_send_wr *wr, char **w)
  * OPCODE is one of the table above.  FLAGS: s solicited, f fence, - none.  VALUE: the value to add
  * or to compare with, or immediate data.
  */
-void do_post(char **w)
+void run_post_command(char **w)
 {
 	struct ibv_sge sge = parse_sge(w + 2);
 	struct ibv_send_wr *bad, wr = {

@@ -106,7 +106,7 @@ bool is_kernel_before(int major, int minor)
 	return m < major || (m == major && n < minor);
 }
 
-static unsigned int time_limit(const struct test *t)
+static unsigned int get_time_limit(const struct test *t)
 {
 	return scale_timeout(t->seconds ? t->seconds : USUAL_SECONDS);
 }
@@ -114,7 +114,7 @@ static unsigned int time_limit(const struct test *t)
 static void run_child(const struct test *t, int fd)
 {
 	reason_fd = fd;
-	alarm(time_limit(t));
+	alarm(get_time_limit(t));
 	t->run();
 	fflush(stdout);
 	_exit(PASS);
@@ -137,7 +137,7 @@ static bool print_result(const struct test *t, int nr, int status, const char *r
 	return code == PASS || code == SKIP;
 }
 
-static bool run_one(const struct test *t, int nr)
+static bool run_case(const struct test *t, int nr)
 {
 	char reason[256] = "";
 	int fds[2], status = 0;
@@ -225,13 +225,13 @@ static void list_cases(int n, const struct test **tests)
 		printf("%-28s %s\n", tests[i]->name, tests[i]->shows);
 }
 
-static int run_all(int n, const struct test **tests)
+static int run_cases(int n, const struct test **tests)
 {
 	int i, bad = 0;
 
 	printf("KTAP version 1\n1..%d\n", n);
 	for (i = 0; i < n; i++)
-		bad += !run_one(tests[i], i + 1);
+		bad += !run_case(tests[i], i + 1);
 	return bad ? FAIL : PASS;
 }
 
@@ -286,5 +286,5 @@ int main(int argc, char **argv)
 	}
 	if (!setting.addr)
 		usage();
-	return run_all(n, tests);
+	return run_cases(n, tests);
 }

@@ -112,7 +112,7 @@ struct buf {
 
 void buf_new(struct buf *b, size_t len);
 void buf_reg(struct buf *b, struct ibv_pd *pd, int access);
-int buf_access(int access);		/* adds on-demand paging if setting.on_demand */
+int make_buf_access(int access);		/* adds on-demand paging if setting.on_demand */
 void buf_free(struct buf *b);
 /* Fill the buffer with a pattern that buf_fill() never writes */
 void buf_clear(struct buf *b);
@@ -123,9 +123,9 @@ void buf_expect_clear(const struct buf *b, size_t off, size_t len);
 /* Like buf_expect(), and check that the rest of the buffer and its guards are unchanged */
 void buf_expect_only(const struct buf *b, size_t off, size_t len, uint32_t seed);
 void buf_check_guards(const struct buf *b);
-size_t page_size(void);
-uint8_t pattern_byte(uint32_t seed, size_t i);
-uint32_t random_below(uint32_t n);		/* pseudo-random; each run gives the same sequence */
+size_t get_page_size(void);
+uint8_t compute_pattern_byte(uint32_t seed, size_t i);
+uint32_t get_random_below(uint32_t n);	/* pseudo-random; each run gives the same sequence */
 
 /* Connections (verbs_pair.c) ---------------------------------------------- */
 
@@ -184,10 +184,10 @@ void pair_prepare(struct pair *p, const struct opts *o);
 void pair_request(struct pair *p);
 void pair_accept(struct pair *p);
 void pair_connect_async(struct pair *p);
-void pair_make_qp(struct pair *p, struct end *e);
+void pair_create_qp(struct pair *p, struct end *e);
 void parse_addr(const char *text, struct sockaddr_storage *sa);
-void pair_event(struct pair *p, struct rdma_event_channel *ch,
-		enum rdma_cm_event_type type);
+void pair_expect_event(struct pair *p, struct rdma_event_channel *ch,
+		       enum rdma_cm_event_type type);
 void pair_disconnect(struct pair *p);	/* waits for the event at both ends */
 void pair_free(struct pair *p);		/* in any state */
 void pair_close(struct pair *p);	/* pair_disconnect(), then pair_free() */
@@ -195,8 +195,8 @@ void pair_close(struct pair *p);	/* pair_disconnect(), then pair_free() */
  * Open a connection, send a message in each direction, and close it. An effect of earlier
  * operations that cannot be observed afterwards will not appear later, however slow the machine is.
  */
-void settle(void);
-int qp_state(const struct end *e);
+void wait_until_idle(void);
+int query_qp_state(const struct end *e);
 void move_to_error(struct end *e);
 
 /* A connection and a buffer at each end, registered with RIGHTS_ALL */
@@ -235,13 +235,13 @@ int try_post_recv(const struct end *e, uint64_t id, const struct buf *b, size_t 
 		  uint32_t len);
 
 /* Wait for the next completion; fail after WC_MS */
-struct ibv_wc next_wc(struct ibv_cq *cq);
-void want_ok(struct ibv_cq *cq, uint64_t id, enum ibv_wc_opcode op);
-void want_recv(struct ibv_cq *cq, uint64_t id, uint32_t len);
-void want_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status);
-void want_none(struct ibv_cq *cq);	/* check: no completion now, none after settle() */
-void want_none_now(struct ibv_cq *cq);	/* check: no completion now */
-void pause_ms(unsigned int ms);
+struct ibv_wc wait_next_wc(struct ibv_cq *cq);
+void expect_success(struct ibv_cq *cq, uint64_t id, enum ibv_wc_opcode op);
+void expect_recv(struct ibv_cq *cq, uint64_t id, uint32_t len);
+void expect_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status);
+void expect_no_completion(struct ibv_cq *cq);	/* check: no completion now, none after settle() */
+void expect_no_completion_now(struct ibv_cq *cq);	/* check: no completion now */
+void sleep_ms(unsigned int ms);
 
 /* Atomics (verbs_atomic.c) ------------------------------------------------- */
 
@@ -267,7 +267,7 @@ struct atom {
 uint64_t *get_word(const struct buf *b, uint32_t n);
 /* Post an atomic operation, with ibv_wr_*() if the QP was created for these functions */
 void post_atomic(const struct end *e, const struct atom *a);
-void want_atomic(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op);
+void expect_atomic(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op);
 
 /*
  * Wait until all earlier Writes and Sends are placed at the server.  The completion of a Send at
@@ -292,12 +292,12 @@ void limit_locked_memory(size_t octets);
 /* Asynchronous events and counters (verbs_async.c) ------------------------ */
 
 /* Expect an asynchronous event of a QP or CQ; each event is matched once */
-void want_async(struct ibv_context *ctx, enum ibv_event_type type,
-		const void *element);
-void want_no_async(struct ibv_context *ctx);
+void expect_async_event(struct ibv_context *ctx, enum ibv_event_type type,
+			const void *element);
+void expect_no_async_event(struct ibv_context *ctx);
 /* Return: the value of a counter of the device of @e; @name: for example end_ddp_tagged_bounds */
 uint64_t read_counter(const struct end *e, const char *name);
-void want_counted(const struct end *e, const char *name, uint64_t was,
-		  uint64_t more);
+void expect_counted(const struct end *e, const char *name, uint64_t was,
+		    uint64_t more);
 
 #endif

@@ -67,13 +67,13 @@ static void try_bad_send(const struct spoil *s)
 				    .flags = SIG });
 	find_slot()[s->at] = s->value;
 	pair_request(&p);
-	pair_make_qp(&p, &p.s);
+	pair_create_qp(&p, &p.s);
 	CHECK(!try_post_recv(&p.s, 1, NULL, 0, 0), "recv");
 	pair_accept(&p);
 	printf("# %s\n", s->what);
-	want_status(p.c.scq, MAGIC, IBV_WC_LOC_QP_OP_ERR);
-	want_status(p.s.rcq, 1, IBV_WC_WR_FLUSH_ERR);
-	CHECK(qp_state(&p.c) == IBV_QPS_ERR, "%d", qp_state(&p.c));
+	expect_status(p.c.scq, MAGIC, IBV_WC_LOC_QP_OP_ERR);
+	expect_status(p.s.rcq, 1, IBV_WC_WR_FLUSH_ERR);
+	CHECK(query_qp_state(&p.c) == IBV_QPS_ERR, "%d", query_qp_state(&p.c));
 	pair_free(&p);
 }
 
@@ -100,13 +100,13 @@ static void try_bad_recv(uint32_t srq, size_t at)
 
 	pair_prepare(&p, &(struct opts){ .srq = srq });
 	pair_request(&p);
-	pair_make_qp(&p, &p.s);
+	pair_create_qp(&p, &p.s);
 	post_marked_recv(&p);
 	find_slot()[at] = 1;
 	pair_accept(&p);
 	CHECK(!try_post_job(&p.c, &(struct job){ .op = IBV_WR_SEND }), "send");
-	want_status(p.s.rcq, MAGIC, IBV_WC_LOC_QP_OP_ERR);
-	CHECK(qp_state(&p.s) == IBV_QPS_ERR, "%d", qp_state(&p.s));
+	expect_status(p.s.rcq, MAGIC, IBV_WC_LOC_QP_OP_ERR);
+	CHECK(query_qp_state(&p.s) == IBV_QPS_ERR, "%d", query_qp_state(&p.s));
 	pair_free(&p);
 }
 
@@ -161,8 +161,8 @@ static int issue_command(int fd, const struct verb *v, const void *own, size_t l
 	return write(fd, words, all) < 0 ? errno : 0;
 }
 
-static void want_errno(int fd, const struct verb *v, const void *own,
-		       size_t len, int want)
+static void expect_errno(int fd, const struct verb *v, const void *own,
+			 size_t len, int want)
 {
 	uint8_t answer[ANSWER];
 	int err;
@@ -186,18 +186,18 @@ static void try_lengths(int fd, const struct verb *v)
 	size_t unit = v->ex ? 8 : 4, len, at;
 
 	for (len = 0; len <= OWN_MOST; len += unit)
-		want_errno(fd, v, none, len, len < v->own ? EINVAL : 0);
+		expect_errno(fd, v, none, len, len < v->own ? EINVAL : 0);
 	/*
 	 * A non-zero word must be refused: the first words are undefined, or comp_mask, of which no
 	 * bit is defined; the last words are undefined.
 	 */
 	for (at = 0; at < OWN_MOST; at += at ? 7 : OWN_MOST - 15) {
 		own[at] = 1;
-		want_errno(fd, v, own, OWN_MOST, EOPNOTSUPP);
+		expect_errno(fd, v, own, OWN_MOST, EOPNOTSUPP);
 		own[at] = 0;
 	}
 	own[OWN_MOST - 1] = 0x80;
-	want_errno(fd, v, own, OWN_MOST, EOPNOTSUPP);
+	expect_errno(fd, v, own, OWN_MOST, EOPNOTSUPP);
 }
 
 #define VERB(name, NAME, ...)						\
@@ -279,7 +279,7 @@ static void test_abi_commands(void)
 
 	pair_prepare(&p, &(struct opts){ .srq = 8 });
 	pair_request(&p);
-	pair_make_qp(&p, &p.s);
+	pair_create_qp(&p, &p.s);
 	try_objects(p.c.id->verbs, &p);
 	try_changes(p.s.id->verbs, &p);
 	/*
@@ -306,7 +306,7 @@ static void try_words(struct pair *p, const struct verb *create, const struct wo
 	for (i = 0; i < n; i++) {
 		memset(own, 0, sizeof(own));
 		own[bad[i].at] = bad[i].value;
-		want_errno(p->c.id->verbs->cmd_fd, create, own, sizeof(own), EOPNOTSUPP);
+		expect_errno(p->c.id->verbs->cmd_fd, create, own, sizeof(own), EOPNOTSUPP);
 	}
 }
 
@@ -439,8 +439,8 @@ static int query_conn(int fd, uint32_t handle, struct query *q)
  * Check that the @len bytes at @got begin with those of @want, and continue with zeros, and that
  * the buffer continues with 0xff
  */
-static void want_output(const uint8_t *got, size_t len, const char *want, size_t want_len,
-			size_t all)
+static void expect_output(const uint8_t *got, size_t len, const char *want, size_t want_len,
+			  size_t all)
 {
 	size_t i;
 
@@ -468,8 +468,8 @@ static void try_query_lengths(int fd, uint32_t handle, struct query *q)
 		err = query_conn(fd, handle, q);
 		CHECK(err == (len < RESP_LEN ? EINVAL : 0), "%u bytes: %s", len, strerror(err));
 		if (!err)
-			want_output(q->resp + RESP_LEN, len - RESP_LEN, "", 0,
-				    sizeof(q->resp) - RESP_LEN);
+			expect_output(q->resp + RESP_LEN, len - RESP_LEN, "", 0,
+				      sizeof(q->resp) - RESP_LEN);
 	}
 	q->resp_len = RESP_LEN;
 	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
@@ -478,7 +478,7 @@ static void try_query_lengths(int fd, uint32_t handle, struct query *q)
 		CHECK(!err, "%u bytes: %s", lengths[i], strerror(err));
 		CHECK(q->resp[RESP_DATA_LEN] == 5, "%u", q->resp[RESP_DATA_LEN]);
 		CHECK(q->resp[RESP_LLP] == (is_over_sctp() ? 2 : 1), "%u", q->resp[RESP_LLP]);
-		want_output(q->data, lengths[i], "hello", 5, sizeof(q->data));
+		expect_output(q->data, lengths[i], "hello", 5, sizeof(q->data));
 	}
 }
 
@@ -516,14 +516,14 @@ static void test_abi_query_conn(void)
 	attr.recv_cq = p.s.scq;
 	idle = ibv_create_qp(p.s.id->pd, &attr);
 	CHECK(idle && query_conn(fd, idle->handle, &q) == ENOTCONN, "%m");
-	want_output(q.resp, 0, "", 0, sizeof(q.resp));
+	expect_output(q.resp, 0, "", 0, sizeof(q.resp));
 	CHECK(!ibv_destroy_qp(idle), "%m");
 	pair_close(&p);
 }
 
 /* Resizing ---------------------------------------------------------------- */
 
-static rlim_t address_space_limit(void)
+static rlim_t compute_address_space_limit(void)
 {
 	unsigned long pages = 0;
 	FILE *f = fopen("/proc/self/statm", "r");
@@ -544,11 +544,11 @@ static void test_resize_unmapped(void)
 	for (i = 0; i < 4; i++) {
 		post_recv(&d.p.s, i, &d.s, 0, 50);
 		post_send(&d.p.c, i, &d.c, 0, 9);
-		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+		expect_success(d.p.c.scq, i, IBV_WC_SEND);
 	}
 	CHECK(!getrlimit(RLIMIT_AS, &was), "%m");
 	tight = was;
-	tight.rlim_cur = address_space_limit() + 0x40000;
+	tight.rlim_cur = compute_address_space_limit() + 0x40000;
 	CHECK(!setrlimit(RLIMIT_AS, &tight), "%m");
 	err = ibv_resize_cq(d.p.s.rcq, 100000);
 	CHECK(!setrlimit(RLIMIT_AS, &was), "%m");
@@ -559,11 +559,11 @@ static void test_resize_unmapped(void)
 		post_send(&d.p.c, i, &d.c, 0, 9);
 	}
 	for (i = 0; i < 7; i++)
-		want_recv(d.p.s.rcq, i, 9);
+		expect_recv(d.p.s.rcq, i, 9);
 	CHECK(!ibv_resize_cq(d.p.s.rcq, 100000), "%m");
 	post_recv(&d.p.s, i, &d.s, 0, 50);
 	post_send(&d.p.c, i, &d.c, 0, 9);
-	want_recv(d.p.s.rcq, i, 9);
+	expect_recv(d.p.s.rcq, i, 9);
 	fixture_close(&d);
 }
 

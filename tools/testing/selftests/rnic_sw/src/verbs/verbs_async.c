@@ -53,8 +53,8 @@ static bool take_kept_event(enum ibv_event_type type, const void *element)
 	return false;
 }
 
-void want_async(struct ibv_context *ctx, enum ibv_event_type type,
-		const void *element)
+void expect_async_event(struct ibv_context *ctx, enum ibv_event_type type,
+			const void *element)
 {
 	struct seen s;
 
@@ -71,11 +71,11 @@ void want_async(struct ibv_context *ctx, enum ibv_event_type type,
 	}
 }
 
-void want_no_async(struct ibv_context *ctx)
+void expect_no_async_event(struct ibv_context *ctx)
 {
 	struct seen s;
 
-	settle();
+	wait_until_idle();
 	CHECK(!nkept, "unexpected async event %s", ibv_event_type_str(kept[0].type));
 	CHECK(!read_event(ctx, 0, &s), "unexpected async event %s",
 	      ibv_event_type_str(s.type));
@@ -110,7 +110,7 @@ uint64_t read_counter(const struct end *e, const char *name)
 	FILE *f;
 
 	/* the RDMA core caches counters for 10 ms */
-	pause_ms(25);
+	sleep_ms(25);
 	snprintf(path, sizeof(path),
 		 "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
 		 ibv_get_device_name(e->id->verbs->device), name);
@@ -125,8 +125,8 @@ uint64_t read_counter(const struct end *e, const char *name)
 	return v;
 }
 
-void want_counted(const struct end *e, const char *name, uint64_t was,
-		  uint64_t more)
+void expect_counted(const struct end *e, const char *name, uint64_t was,
+		    uint64_t more)
 {
 	const uint64_t until = now_ms() + scale_timeout(WC_MS);
 	unsigned long long now = read_counter(e, name);

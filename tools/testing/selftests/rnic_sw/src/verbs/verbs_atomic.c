@@ -57,9 +57,9 @@ void post_atomic(const struct end *e, const struct atom *a)
 	CHECK(!err, "post %llu: %s", (unsigned long long)a->id, strerror(err));
 }
 
-void want_atomic(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op)
+void expect_atomic(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op)
 {
-	struct ibv_wc wc = next_wc(cq);
+	struct ibv_wc wc = wait_next_wc(cq);
 
 	CHECK(wc.wr_id == id && !wc.status, "%llu, not %llu: %s, vendor error %u",
 	      (unsigned long long)wc.wr_id, (unsigned long long)id,
@@ -90,7 +90,7 @@ static void check_one_atomic(struct fixture *d, enum ibv_wr_opcode op, uint64_t 
 	post_atomic(&d->p.c, &(struct atom){
 		.id = 7, .op = op, .flags = SIG, .value = value, .swap = swap,
 		.sink = &d->c, .at = 3, .target = &d->s, .to = 5 });
-	want_atomic(d->p.c.scq, 7, op);
+	expect_atomic(d->p.c.scq, 7, op);
 	CHECK(*get_word(&d->c, 3) == old, "%llx was returned, %llx was the value before",
 	      (unsigned long long)*get_word(&d->c, 3), (unsigned long long)old);
 	CHECK(*get_word(&d->s, 5) == want, "the value is %llx, want %llx",
@@ -118,8 +118,8 @@ static void check_values(uint64_t send_ops)
 	buf_expect_clear(&d.s, (uint8_t *)(at + 1) - d.s.at, 100);
 	buf_expect_clear(&d.c, 0, (uint8_t *)get_word(&d.c, 3) - d.c.at);
 	buf_expect_clear(&d.c, (uint8_t *)get_word(&d.c, 4) - d.c.at, 100);
-	want_none(d.p.s.rcq);
-	want_none(d.p.s.scq);
+	expect_no_completion(d.p.s.rcq);
+	expect_no_completion(d.p.s.scq);
 	fixture_close(&d);
 }
 
@@ -140,8 +140,8 @@ enum { QPS = 6, BURST = 32 };
  * Post a burst of atomics, and mark each value below @n that they return in
  * @seen
  */
-static void add_burst(struct pair *p, const struct atom *a, uint8_t *seen,
-		      uint32_t n)
+static void check_burst_of_adds(struct pair *p, const struct atom *a, uint8_t *seen,
+				uint32_t n)
 {
 	struct atom one = *a;
 	uint64_t found;
@@ -152,7 +152,7 @@ static void add_burst(struct pair *p, const struct atom *a, uint8_t *seen,
 		post_atomic(&p[i % QPS].c, &one);
 	}
 	for (i = 0; i < QPS * BURST; i++)
-		CHECK(!next_wc(p[0].c.scq).status, "%u", i);
+		CHECK(!wait_next_wc(p[0].c.scq).status, "%u", i);
 	for (i = 0; i < QPS * BURST; i++) {
 		found = *get_word(a->sink, i);
 		CHECK(found < n && !seen[found]++, "%llu was returned twice",
@@ -182,7 +182,7 @@ static void test_atomic_distinct(void)
 	a.sink = &c;
 	a.target = &s;
 	for (i = 0; i < turns; i++)
-		add_burst(p, &a, seen, n);
+		check_burst_of_adds(p, &a, seen, n);
 	CHECK(*get_word(&s, 0) == n, "%llu, not %u",
 	      (unsigned long long)*get_word(&s, 0), n);
 	buf_free(&c);
@@ -217,8 +217,8 @@ static void test_atomic_in_line(void)
 		j.op = IBV_WR_RDMA_READ;
 		j.flags = SIG;
 		post_job(&d.p.c, &j);
-		want_atomic(d.p.c.scq, i, ADD);
-		want_ok(d.p.c.scq, i + 1, IBV_WC_RDMA_READ);
+		expect_atomic(d.p.c.scq, i, ADD);
+		expect_success(d.p.c.scq, i + 1, IBV_WC_RDMA_READ);
 		CHECK(*get_word(&d.c, to) == i << 32, "the atomic must see the Write");
 		CHECK(*get_word(&d.c, i & 1 ? 0 : to - 1) == (i << 32) + 5,
 		      "the Read must see the atomic");
@@ -245,8 +245,8 @@ static void test_atomic_after_read(void)
 			.id = 2, .op = CAS, .flags = SIG, .value = i,
 			.swap = i + 1, .sink = &d.c, .at = words,
 			.target = &d.s, .to = words - 1 });
-		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
-		want_atomic(d.p.c.scq, 2, CAS);
+		expect_success(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+		expect_atomic(d.p.c.scq, 2, CAS);
 		CHECK(*get_word(&d.c, words - 1) == i, "the Read returned %llu, not %llu",
 		      (unsigned long long)*get_word(&d.c, words - 1),
 		      (unsigned long long)i);
@@ -273,8 +273,8 @@ static void test_atomic_fence(void)
 			.id = i, .op = IBV_WR_SEND, .b = &d.c, .len = 8,
 			.off = (uint8_t *)get_word(&d.c, 0) - d.c.at,
 			.flags = SIG | IBV_SEND_FENCE });
-		want_ok(d.p.c.scq, i, IBV_WC_SEND);
-		want_recv(d.p.s.rcq, i, 8);
+		expect_success(d.p.c.scq, i, IBV_WC_SEND);
+		expect_recv(d.p.s.rcq, i, 8);
 		CHECK(!memcmp(d.s.at, &i, 8), "round %llu",
 		      (unsigned long long)i);
 	}
@@ -282,14 +282,14 @@ static void test_atomic_fence(void)
 }
 
 /* Return: the value of the word after operation @i, if it was @value before */
-static uint64_t value_after(uint64_t value, uint32_t i)
+static uint64_t compute_value_after(uint64_t value, uint32_t i)
 {
 	if (i % 4 == 0)
 		return value + 1;
 	return i % 8 == 1 ? value + 10 : value;
 }
 
-static void post_mixed(struct fixture *d, uint32_t i, uint64_t value)
+static void post_add_or_read(struct fixture *d, uint32_t i, uint64_t value)
 {
 	struct job j = {
 		.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c,
@@ -327,12 +327,12 @@ static void test_atomic_many(void)
 
 	open_fixture(&d, &(struct opts){ .sq = 128, .rq = 64, .ord = 3, .ird = 3 });
 	*get_word(&d.s, 0) = value = 1;
-	for (i = 0; i < n; value = value_after(value, i++))
-		post_mixed(&d, i, value);
-	for (i = 0, value = 1; i < n; value = value_after(value, i++)) {
-		want_ok(d.p.c.scq, i, wcs[i % 4]);
+	for (i = 0; i < n; value = compute_value_after(value, i++))
+		post_add_or_read(&d, i, value);
+	for (i = 0, value = 1; i < n; value = compute_value_after(value, i++)) {
+		expect_success(d.p.c.scq, i, wcs[i % 4]);
 		if (i % 4 == 3)
-			want_recv(d.p.s.rcq, i, 0);
+			expect_recv(d.p.s.rcq, i, 0);
 		else
 			CHECK(*get_word(&d.c, i) == value, "%u: %llu, not %llu", i,
 			      (unsigned long long)*get_word(&d.c, i),
@@ -365,11 +365,11 @@ static void expect_bad_sges(int num_sge, uint32_t len, enum ibv_wc_status status
 	wr.wr.atomic.compare_add = 1;
 	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "post");
 	post_job(&d.p.c, &(struct job){ .id = 3, .op = IBV_WR_SEND });
-	want_status(d.p.c.scq, 2, status);
-	want_status(d.p.c.scq, 3, IBV_WC_WR_FLUSH_ERR);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_counted(&d.p.c, "tx_terminates", was, 1);
+	expect_status(d.p.c.scq, 2, status);
+	expect_status(d.p.c.scq, 3, IBV_WC_WR_FLUSH_ERR);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_counted(&d.p.c, "tx_terminates", was, 1);
 	buf_expect_clear(&d.c, 0, SIZE);
 	buf_expect_clear(&d.s, 0, SIZE);
 	fixture_free(&d);
@@ -409,10 +409,10 @@ static void test_atomic_wrong_sink(void)
 	post_atomic(&d.p.c, &(struct atom){
 		.id = 1, .op = ADD, .flags = SIG, .value = 1, .sink = &d.c,
 		.target = &d.s });
-	want_status(d.p.c.scq, 1, IBV_WC_LOC_PROT_ERR);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_counted(&d.p.c, "tx_terminates", was, 1);
+	expect_status(d.p.c.scq, 1, IBV_WC_LOC_PROT_ERR);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_counted(&d.p.c, "tx_terminates", was, 1);
 	buf_expect_clear(&d.c, 0, SIZE);
 	buf_expect_clear(&d.s, 0, SIZE);
 	fixture_free(&d);
@@ -444,7 +444,7 @@ static void arrange_access(struct fixture *d, const struct bad_access *bad)
 		      "%m");
 }
 
-static void expect_punished(const struct bad_access *bad, enum ibv_wr_opcode op)
+static void expect_atomic_fails(const struct bad_access *bad, enum ibv_wr_opcode op)
 {
 	struct ibv_mr mr;
 	uint64_t was;
@@ -463,14 +463,14 @@ static void expect_punished(const struct bad_access *bad, enum ibv_wr_opcode op)
 		.id = 1, .op = op, .flags = SIG, .value = 1, .sink = &d.c,
 		.target = &d.s, .to = bad->to, .skew = bad->skew });
 	post_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_RDMA_READ });
-	want_status(d.p.c.scq, 1, bad->status);
-	want_status(d.p.c.scq, 2, IBV_WC_WR_FLUSH_ERR);
-	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
-	want_async(d.p.s.id->verbs, bad->event, d.p.s.qp);
-	want_async(d.p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d.p.c.qp);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_counted(&d.p.s, bad->ends, was, 1);
+	expect_status(d.p.c.scq, 1, bad->status);
+	expect_status(d.p.c.scq, 2, IBV_WC_WR_FLUSH_ERR);
+	expect_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
+	expect_async_event(d.p.s.id->verbs, bad->event, d.p.s.qp);
+	expect_async_event(d.p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d.p.c.qp);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_counted(&d.p.s, bad->ends, was, 1);
 	buf_expect_clear(&d.c, 0, SIZE);
 	buf_expect_clear(&d.s, 0, SIZE);
 	if (bad->dead)
@@ -483,8 +483,8 @@ static void expect_punished(const struct bad_access *bad, enum ibv_wr_opcode op)
 	{								\
 		const struct bad_access bad = { __VA_ARGS__ };		\
 									\
-		expect_punished(&bad, ADD);					\
-		expect_punished(&bad, CAS);					\
+		expect_atomic_fails(&bad, ADD);					\
+		expect_atomic_fails(&bad, CAS);					\
 	}
 
 #define OP_ERR		IBV_WC_REM_OP_ERR, IBV_EVENT_QP_FATAL

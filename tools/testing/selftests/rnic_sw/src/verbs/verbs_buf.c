@@ -11,12 +11,12 @@
 #define CLEAR_SEED	0xc1ea5eed
 #define GUARD_SEED	0x9a5d9a5d
 
-size_t page_size(void)
+size_t get_page_size(void)
 {
 	return sysconf(_SC_PAGESIZE);
 }
 
-uint8_t pattern_byte(uint32_t seed, size_t i)
+uint8_t compute_pattern_byte(uint32_t seed, size_t i)
 {
 	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ull +
 		     seed * 0xd1b54a32d192ed03ull;
@@ -25,7 +25,7 @@ uint8_t pattern_byte(uint32_t seed, size_t i)
 	return (x * 0xbf58476d1ce4e5b9ull) >> 56;
 }
 
-uint32_t random_below(uint32_t n)
+uint32_t get_random_below(uint32_t n)
 {
 	static uint64_t state = 0x2545f4914f6cdd1dull;
 
@@ -40,7 +40,7 @@ static void fill_pattern(uint8_t *p, size_t len, uint32_t seed)
 	size_t i;
 
 	for (i = 0; i < len; i++)
-		p[i] = pattern_byte(seed, i);
+		p[i] = compute_pattern_byte(seed, i);
 }
 
 /* Return: the index of the first byte that differs from the pattern, or @len */
@@ -49,12 +49,12 @@ static size_t find_difference(const uint8_t *p, size_t len, uint32_t seed)
 	size_t i;
 
 	for (i = 0; i < len; i++)
-		if (p[i] != pattern_byte(seed, i))
+		if (p[i] != compute_pattern_byte(seed, i))
 			break;
 	return i;
 }
 
-static size_t tail_len(const struct buf *b)
+static size_t get_tail_len(const struct buf *b)
 {
 	return b->map_len - (b->at + b->len - b->map);
 }
@@ -69,18 +69,18 @@ void buf_new(struct buf *b, size_t len)
 	CHECK(b->map != MAP_FAILED, "%zu bytes", len);
 	b->at = b->map + GUARD + SKEW;
 	fill_pattern(b->map, GUARD + SKEW, GUARD_SEED);
-	fill_pattern(b->at + len, tail_len(b), GUARD_SEED);
+	fill_pattern(b->at + len, get_tail_len(b), GUARD_SEED);
 	buf_clear(b);
 }
 
-int buf_access(int access)
+int make_buf_access(int access)
 {
 	return setting.on_demand ? access | IBV_ACCESS_ON_DEMAND : access;
 }
 
 void buf_reg(struct buf *b, struct ibv_pd *pd, int access)
 {
-	b->mr = ibv_reg_mr(pd, b->at, b->len, buf_access(access));
+	b->mr = ibv_reg_mr(pd, b->at, b->len, make_buf_access(access));
 	CHECK(b->mr, "reg_mr of %zu bytes: %m", b->len);
 }
 
@@ -109,7 +109,7 @@ void buf_expect(const struct buf *b, size_t off, size_t len, uint32_t seed)
 	size_t i = find_difference(b->at + off, len, seed);
 
 	CHECK(i == len, "byte %zu of %zu (at %zu) is 0x%02x, not 0x%02x",
-	      i, len, off, b->at[off + i], pattern_byte(seed, i));
+	      i, len, off, b->at[off + i], compute_pattern_byte(seed, i));
 }
 
 /* Compare byte by byte, because the pattern is counted from the start of the buffer */
@@ -118,7 +118,7 @@ void buf_expect_clear(const struct buf *b, size_t off, size_t len)
 	size_t i;
 
 	for (i = off; i < off + len; i++)
-		CHECK(b->at[i] == pattern_byte(CLEAR_SEED, i),
+		CHECK(b->at[i] == compute_pattern_byte(CLEAR_SEED, i),
 		      "byte %zu of the buffer was written", i);
 }
 
@@ -136,8 +136,8 @@ void buf_check_guards(const struct buf *b)
 
 	CHECK(i == GUARD + SKEW, "the last %zu bytes before the buffer were written",
 	      GUARD + SKEW - i);
-	i = find_difference(b->at + b->len, tail_len(b), GUARD_SEED);
-	CHECK(i == tail_len(b), "byte %zu after the buffer was written", i);
+	i = find_difference(b->at + b->len, get_tail_len(b), GUARD_SEED);
+	CHECK(i == get_tail_len(b), "byte %zu after the buffer was written", i);
 }
 
 /* The comparison functions must detect a difference */

@@ -34,13 +34,13 @@ static unsigned long read_charge(void)
 /* Wait before reading: charges are batched per CPU, and the sum is updated every 2 s */
 static unsigned long read_settled_charge(void)
 {
-	pause_ms(2500);
+	sleep_ms(2500);
 	return read_charge();
 }
 
 /* Check that the charge has grown by at least @kib since @before */
-static void want_charged(const char *what, unsigned long before,
-			 unsigned long kib)
+static void expect_charged(const char *what, unsigned long before,
+			   unsigned long kib)
 {
 	unsigned long grown = 0;
 	int i;
@@ -49,7 +49,7 @@ static void want_charged(const char *what, unsigned long before,
 		grown = read_charge() - before;
 		if ((long)grown >= (long)kib)
 			break;
-		pause_ms(100);
+		sleep_ms(100);
 	}
 	printf("# %s: %ld KiB, of at least %lu\n", what, (long)grown, kib);
 	CHECK((long)grown >= (long)kib, "%s", what);
@@ -75,10 +75,10 @@ static void charge_rings(void)
 
 	pair_prepare(&p, &o);
 	pair_request(&p);
-	pair_make_qp(&p, &p.s);
-	want_charged("rings", before, count_ring_kib());
+	pair_create_qp(&p, &p.s);
+	expect_charged("rings", before, count_ring_kib());
 	rdma_reject(p.s.id, NULL, 0);
-	pair_event(&p, p.c.ch, RDMA_CM_EVENT_REJECTED);
+	pair_expect_event(&p, p.c.ch, RDMA_CM_EVENT_REJECTED);
 	pair_free(&p);
 }
 
@@ -98,7 +98,7 @@ static void charge_windows(void)
 		mw[i] = ibv_alloc_mw(p.c.pd, IBV_MW_TYPE_2);
 		CHECK(mw[i], "%m");
 	}
-	want_charged("windows", before, n * 128 / 1024);
+	expect_charged("windows", before, n * 128 / 1024);
 	for (i = 0; i < n; i++)
 		CHECK(!ibv_dealloc_mw(mw[i]), "%m");
 	free(mw);
@@ -108,7 +108,7 @@ static void charge_windows(void)
 /* The page lists of MRs must be charged */
 static void charge_regions(void)
 {
-	const size_t page = page_size(), len = 16 * MIB, each = len / page * 8;
+	const size_t page = get_page_size(), len = 16 * MIB, each = len / page * 8;
 	struct ibv_mr *mr[16];
 	struct pair p = {};
 	unsigned long before;
@@ -125,7 +125,7 @@ static void charge_regions(void)
 		mr[i] = ibv_reg_mr(p.c.pd, mem, len, RIGHTS_ALL);
 		CHECK(mr[i], "%m");
 	}
-	want_charged("regions", before, ARRAY_SIZE(mr) * each / 1024);
+	expect_charged("regions", before, ARRAY_SIZE(mr) * each / 1024);
 	for (i = 0; i < ARRAY_SIZE(mr); i++)
 		CHECK(!ibv_dereg_mr(mr[i]), "%m");
 	free(mem);
@@ -146,8 +146,8 @@ static int open_silent_listener(struct sockaddr_in *at)
 	return fd;
 }
 
-static void want_event(struct rdma_event_channel *ch,
-		       enum rdma_cm_event_type type)
+static void expect_cm_event(struct rdma_event_channel *ch,
+			    enum rdma_cm_event_type type)
 {
 	struct rdma_cm_event *ev;
 
@@ -178,15 +178,15 @@ static void charge_connects(void)
 		CHECK(!rdma_create_id(ch, &id[i], NULL, RDMA_PS_TCP), "%m");
 		CHECK(!rdma_resolve_addr(id[i], NULL, (struct sockaddr *)&to,
 					 2000), "%m");
-		want_event(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
+		expect_cm_event(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
 		CHECK(!rdma_resolve_route(id[i], 2000), "%m");
-		want_event(ch, RDMA_CM_EVENT_ROUTE_RESOLVED);
+		expect_cm_event(ch, RDMA_CM_EVENT_ROUTE_RESOLVED);
 		CHECK(!rdma_create_qp(id[i], p.c.pd, &attr), "%m");
 	}
 	before = read_settled_charge();
 	for (i = 0; i < CALLERS; i++)
 		CHECK(!rdma_connect(id[i], &param), "%m");
-	want_charged("connections", before, CALLERS * 6);
+	expect_charged("connections", before, CALLERS * 6);
 	for (i = 0; i < CALLERS; i++) {
 		rdma_destroy_qp(id[i]);
 		CHECK(!rdma_destroy_id(id[i]), "%m");
@@ -210,16 +210,16 @@ static void charge_brought(void)
 
 	odp_fixture_open_private(&d, apart * n);
 	madvise(d.s.at, d.s.len, MADV_NOHUGEPAGE);
-	memset(d.c.at, 1, page_size());
+	memset(d.c.at, 1, get_page_size());
 	before = read_settled_charge();
 	for (i = 0; i < n; i++) {
 		post_job(&d.p.c, &(struct job){ .id = i, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
 			.b = &d.c, .len = 8, .rkey = d.s.mr->rkey,
-			.raddr = (uintptr_t)d.s.at + i * apart * page_size() });
-		want_ok(d.p.c.scq, i, IBV_WC_RDMA_WRITE);
+			.raddr = (uintptr_t)d.s.at + i * apart * get_page_size() });
+		expect_success(d.p.c.scq, i, IBV_WC_RDMA_WRITE);
 	}
 	wait_all_placed(&d);
-	want_charged("page tables", before, n * 2 * page_size() / 1024);
+	expect_charged("page tables", before, n * 2 * get_page_size() / 1024);
 	odp_fixture_close(&d);
 }
 

@@ -51,7 +51,7 @@ static void test_coalesce_bursts(void)
 	open_words(&d);
 	was = read_counter(&d.p.c, "tx_coalesced");
 	for (n = 1; n < scale_rounds(2000); n++) {
-		uint32_t last = random_below(DEPTH);
+		uint32_t last = get_random_below(DEPTH);
 
 		buf_fill(&d.c, 0, DEPTH * 8, n);
 		buf_clear(&d.s);
@@ -59,7 +59,7 @@ static void test_coalesce_bursts(void)
 			write_word(&d, i, 0);
 		write_word(&d, last, SIG);
 		wait_word(&d, last);
-		want_ok(d.p.c.scq, last, IBV_WC_RDMA_WRITE);
+		expect_success(d.p.c.scq, last, IBV_WC_RDMA_WRITE);
 		buf_expect_only(&d.s, 0, (last + 1) * 8, n);
 	}
 	printf("# coalesced %llu times\n",
@@ -77,20 +77,20 @@ static void test_coalesce_stream(void)
 	open_words(&d);
 	for (i = 0; i < n; i++) {
 		if (i - done == DEPTH) {
-			want_ok(d.p.c.scq, done + 15, IBV_WC_RDMA_WRITE);
+			expect_success(d.p.c.scq, done + 15, IBV_WC_RDMA_WRITE);
 			done += 16;
 		}
 		buf_fill(&d.c, i % DEPTH * 8, 8, i);
 		write_word(&d, i, i % 16 == 15 ? SIG : 0);
 	}
 	while (done + 16 <= n) {
-		want_ok(d.p.c.scq, done + 15, IBV_WC_RDMA_WRITE);
+		expect_success(d.p.c.scq, done + 15, IBV_WC_RDMA_WRITE);
 		done += 16;
 	}
 	wait_word(&d, n - 1);
 	for (i = n - DEPTH; i < n; i++)
 		buf_expect(&d.s, i % DEPTH * 8, 8, i);
-	want_none(d.p.c.scq);
+	expect_no_completion(d.p.c.scq);
 	fixture_close(&d);
 }
 
@@ -104,7 +104,7 @@ struct poster {
 
 static void count_completion(struct poster *p)
 {
-	struct ibv_wc wc = next_wc(p->d->p.c.scq);
+	struct ibv_wc wc = wait_next_wc(p->d->p.c.scq);
 
 	CHECK(wc.wr_id == p->done, "%u of %llu", p->done, (unsigned long long)wc.wr_id);
 	CHECK(!wc.status ? !p->flushed : wc.status == IBV_WC_WR_FLUSH_ERR, "%u: %s",
@@ -145,7 +145,7 @@ static void test_coalesce_error(void)
 		open_words(&d);
 		p.d = &d;
 		CHECK(!pthread_create(&thread, NULL, keep_posting, &p), "%m");
-		pause_ms(random_below(20));
+		sleep_ms(get_random_below(20));
 		move_to_error(&d.p.c);
 		CHECK(!pthread_join(thread, NULL), "%m");
 		fixture_free(&d);

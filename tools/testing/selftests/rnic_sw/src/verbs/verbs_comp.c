@@ -20,12 +20,12 @@ static void count_each_operation(struct counted *n, const struct end *e)
 	}
 }
 
-static void want_counted_values(const struct counted *n, int entry, const uint64_t want[OPS])
+static void expect_counted_values(const struct counted *n, int entry, const uint64_t want[OPS])
 {
 	int i;
 
 	for (i = 0; i < OPS; i++)
-		want_comp(n->ctx, n->of[i], entry, want[i]);
+		expect_comp_value(n->ctx, n->of[i], entry, want[i]);
 }
 
 static void destroy_counters(const struct counted *n)
@@ -45,9 +45,9 @@ static void open_counted(struct fixture *d, const struct opts *o, struct counted
 			 struct counted *s)
 {
 	pair_prepare(&d->p, o);
-	need_comp(d->p.c.id->verbs);
+	skip_without_comp_counters(d->p.c.id->verbs);
 	pair_request(&d->p);
-	pair_make_qp(&d->p, &d->p.s);
+	pair_create_qp(&d->p, &d->p.s);
 	count_each_operation(c, &d->p.c);
 	count_each_operation(s, &d->p.s);
 	pair_accept(&d->p);
@@ -83,7 +83,7 @@ static void test_comp_operations(void)
 	int i;
 
 	open_counted(&d, &(struct opts){}, &c, &s);
-	want_counted_values(&c, ENTRY_COMP, nothing);
+	expect_counted_values(&c, ENTRY_COMP, nothing);
 	post_many_recvs(&d.p.s, &d.s, 8);
 	post_many(&d, IBV_WR_SEND, 3, SIG);
 	post_many(&d, IBV_WR_SEND, 2, 0);
@@ -95,17 +95,17 @@ static void test_comp_operations(void)
 	post_many(&d, IBV_WR_RDMA_READ, 3, 0);
 	post_many(&d, IBV_WR_RDMA_READ, 1, SIG);
 	for (i = 0; i < 6; i++)
-		CHECK(!next_wc(d.p.c.scq).status, "%d", i);
+		CHECK(!wait_next_wc(d.p.c.scq).status, "%d", i);
 	for (i = 0; i < 8; i++)
-		CHECK(!next_wc(d.p.s.rcq).status, "%d", i);
-	want_counted_values(&c, ENTRY_COMP, sent);
-	want_counted_values(&s, ENTRY_COMP, received);
+		CHECK(!wait_next_wc(d.p.s.rcq).status, "%d", i);
+	expect_counted_values(&c, ENTRY_COMP, sent);
+	expect_counted_values(&s, ENTRY_COMP, received);
 	/* nothing is counted later */
-	settle();
-	want_counted_values(&c, ENTRY_COMP, sent);
-	want_counted_values(&s, ENTRY_COMP, received);
-	want_counted_values(&c, ENTRY_ERR, nothing);
-	want_counted_values(&s, ENTRY_ERR, nothing);
+	wait_until_idle();
+	expect_counted_values(&c, ENTRY_COMP, sent);
+	expect_counted_values(&s, ENTRY_COMP, received);
+	expect_counted_values(&c, ENTRY_ERR, nothing);
+	expect_counted_values(&s, ENTRY_ERR, nothing);
 	fixture_close(&d);
 	destroy_counters(&c);
 	destroy_counters(&s);
@@ -122,10 +122,10 @@ static void test_comp_before_cqe(void)
 	for (i = 1; i <= scale_rounds(1000); i++) {
 		post_recv(&d.p.s, i, &d.s, 0, 100);
 		post_send(&d.p.c, i, &d.c, 0, 100);
-		want_recv(d.p.s.rcq, i, 100);
+		expect_recv(d.p.s.rcq, i, 100);
 		n = comp_read(s.ctx, s.of[1], ENTRY_COMP);
 		CHECK(n == i, "%llu, not %llu", (unsigned long long)n, (unsigned long long)i);
-		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+		expect_success(d.p.c.scq, i, IBV_WC_SEND);
 		n = comp_read(c.ctx, c.of[0], ENTRY_COMP);
 		CHECK(n == i, "%llu, not %llu", (unsigned long long)n, (unsigned long long)i);
 	}
@@ -143,7 +143,7 @@ static void test_comp_errors(void)
 	open_counted(&d, &(struct opts){}, &c, &s);
 	post_recv(&d.p.s, 1, &d.s, 0, 100);
 	post_send(&d.p.c, 1, &d.c, 0, 100);
-	want_ok(d.p.c.scq, 1, IBV_WC_SEND);
+	expect_success(d.p.c.scq, 1, IBV_WC_SEND);
 	move_to_error(&d.p.c);
 	post_many_recvs(&d.p.c, &d.c, 4);
 	/* a flush also writes the CQEs of unsignaled requests */
@@ -151,12 +151,12 @@ static void test_comp_errors(void)
 	post_many(&d, IBV_WR_RDMA_WRITE, 3, SIG);
 	post_many(&d, IBV_WR_RDMA_READ, 2, 0);
 	for (i = 0; i < 10; i++)
-		want_status(d.p.c.scq, 0, IBV_WC_WR_FLUSH_ERR);
+		expect_status(d.p.c.scq, 0, IBV_WC_WR_FLUSH_ERR);
 	for (i = 0; i < 4; i++)
-		want_status(d.p.c.rcq, 0, IBV_WC_WR_FLUSH_ERR);
-	want_counted_values(&c, ENTRY_ERR, failed);
-	want_counted_values(&c, ENTRY_COMP, done);
-	want_counted_values(&s, ENTRY_ERR, nothing);
+		expect_status(d.p.c.rcq, 0, IBV_WC_WR_FLUSH_ERR);
+	expect_counted_values(&c, ENTRY_ERR, failed);
+	expect_counted_values(&c, ENTRY_COMP, done);
+	expect_counted_values(&s, ENTRY_ERR, nothing);
 	fixture_free(&d);
 	destroy_counters(&c);
 	destroy_counters(&s);
@@ -172,8 +172,8 @@ static void test_comp_destroyed(void)
 	post_many_recvs(&d.p.c, &d.c, 10);
 	rdma_destroy_qp(d.p.c.id);
 	d.p.c.qp = NULL;
-	want_counted_values(&c, ENTRY_ERR, nothing);
-	want_counted_values(&c, ENTRY_COMP, nothing);
+	expect_counted_values(&c, ENTRY_ERR, nothing);
+	expect_counted_values(&c, ENTRY_COMP, nothing);
 	fixture_free(&d);
 	destroy_counters(&c);
 	destroy_counters(&s);
@@ -190,11 +190,11 @@ static void test_comp_refused_read(void)
 	post_job(&d.p.c, &(struct job){ .id = 7, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 					.len = 8, .raddr = (uintptr_t)d.s.at,
 					.rkey = d.s.mr->rkey ^ 0x55 });
-	want_status(d.p.c.scq, 7, IBV_WC_REM_ACCESS_ERR);
-	want_counted_values(&c, ENTRY_ERR, failed);
-	want_counted_values(&c, ENTRY_COMP, nothing);
-	want_counted_values(&s, ENTRY_COMP, nothing);
-	want_counted_values(&s, ENTRY_ERR, nothing);
+	expect_status(d.p.c.scq, 7, IBV_WC_REM_ACCESS_ERR);
+	expect_counted_values(&c, ENTRY_ERR, failed);
+	expect_counted_values(&c, ENTRY_COMP, nothing);
+	expect_counted_values(&s, ENTRY_COMP, nothing);
+	expect_counted_values(&s, ENTRY_ERR, nothing);
 	fixture_free(&d);
 }
 
@@ -217,7 +217,7 @@ static void test_comp_shared(void)
 
 	fixture_open(&d, &(struct opts){ .srq = 16 }, 4096);
 	ctx = d.p.s.id->verbs;
-	need_comp(ctx);
+	skip_without_comp_counters(ctx);
 	pair_open_like(&other, &d.p);
 	cntr = comp_create(ctx);
 	CHECK(!comp_attach(&d.p.s, cntr, OF_RECV) && !comp_attach(&d.p.s, cntr, OF_ALL & ~OF_RECV), "%m");
@@ -227,12 +227,12 @@ static void test_comp_shared(void)
 
 		post_srq_recv(&d.p.s, i, &d.s, 100);
 		post_send(from, i, &d.c, 0, 100);
-		want_recv(d.p.s.rcq, i, 100);
+		expect_recv(d.p.s.rcq, i, 100);
 	}
-	want_comp(ctx, cntr, ENTRY_COMP, 7);
+	expect_comp_value(ctx, cntr, ENTRY_COMP, 7);
 	post_many(&d, IBV_WR_RDMA_WRITE, 2, 0);
 	post_many(&d, IBV_WR_RDMA_READ, 2, 0);
-	want_comp(ctx, cntr, ENTRY_COMP, 11);
+	expect_comp_value(ctx, cntr, ENTRY_COMP, 11);
 	pair_close(&other);
 	CHECK(comp_destroy(ctx, cntr) == EBUSY, "still attached to one QP");
 	fixture_close(&d);
@@ -248,15 +248,15 @@ static void test_comp_modify(void)
 	CHECK(!comp_set(c.ctx, c.of[0], ENTRY_COMP, OP_SET, 40), "%m");
 	post_recv(&d.p.s, 1, &d.s, 0, 100);
 	post_send(&d.p.c, 1, &d.c, 0, 100);
-	want_ok(d.p.c.scq, 1, IBV_WC_SEND);
+	expect_success(d.p.c.scq, 1, IBV_WC_SEND);
 	CHECK(!comp_set(c.ctx, c.of[0], ENTRY_COMP, OP_INC, 2), "%m");
-	want_comp(c.ctx, c.of[0], ENTRY_COMP, 43);
-	want_comp(c.ctx, c.of[0], ENTRY_ERR, 0);
+	expect_comp_value(c.ctx, c.of[0], ENTRY_COMP, 43);
+	expect_comp_value(c.ctx, c.of[0], ENTRY_ERR, 0);
 	CHECK(!comp_set(c.ctx, c.of[0], ENTRY_ERR, OP_SET, UINT64_MAX), "%m");
-	want_comp(c.ctx, c.of[0], ENTRY_ERR, UINT64_MAX);
+	expect_comp_value(c.ctx, c.of[0], ENTRY_ERR, UINT64_MAX);
 	CHECK(!comp_set(c.ctx, c.of[0], ENTRY_ERR, OP_INC, 3), "%m");
-	want_comp(c.ctx, c.of[0], ENTRY_ERR, 2);
-	want_comp(c.ctx, c.of[0], ENTRY_COMP, 43);
+	expect_comp_value(c.ctx, c.of[0], ENTRY_ERR, 2);
+	expect_comp_value(c.ctx, c.of[0], ENTRY_COMP, 43);
 	fixture_close(&d);
 }
 
@@ -272,7 +272,7 @@ static void test_comp_refused(void)
 
 	fixture_open(&d, &(struct opts){}, 100);
 	ctx = d.p.c.id->verbs;
-	need_comp(ctx);
+	skip_without_comp_counters(ctx);
 	cntr = comp_create(ctx);
 	second = comp_create(ctx);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -312,7 +312,7 @@ static void test_comp_limit(void)
 	int err = 0;
 
 	pair_prepare(&p, &(struct opts){});
-	need_comp(p.c.id->verbs);
+	skip_without_comp_counters(p.c.id->verbs);
 	CHECK(!comp_query(p.c.id->verbs, &caps), "%m");
 	made = calloc(caps.max + 1, sizeof(*made));
 	CHECK(made, "%m");

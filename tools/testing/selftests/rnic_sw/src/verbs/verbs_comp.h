@@ -27,10 +27,10 @@ int comp_try_read(const struct ibv_context *ctx, uint32_t cntr, uint64_t entry, 
 int comp_attach(const struct end *e, uint32_t cntr, uint64_t mask);
 
 /* Skip the case if the RDMA core has no counters; fail if only the driver has none */
-void need_comp(const struct ibv_context *ctx);
+void skip_without_comp_counters(const struct ibv_context *ctx);
 uint32_t comp_create(const struct ibv_context *ctx);
 uint64_t comp_read(const struct ibv_context *ctx, uint32_t cntr, int entry);
 /* Wait until an entry has a value, which it must not exceed */
-void want_comp(const struct ibv_context *ctx, uint32_t cntr, int entry, uint64_t want);
+void expect_comp_value(const struct ibv_context *ctx, uint32_t cntr, int entry, uint64_t want);
 
 #endif

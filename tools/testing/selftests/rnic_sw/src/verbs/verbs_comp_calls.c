@@ -14,13 +14,13 @@ int comp_query(const struct ibv_context *ctx, struct comp_caps *caps)
 	struct call c;
 
 	call_begin(&c, NEW_DEVICE, QUERY_CAPS);
-	call_at(&c, CAPS_MAX_COUNTERS, 4, &caps->max);
-	call_at(&c, CAPS_MAX_VALUE, 8, &caps->max_value);
-	call_at(&c, CAPS_OPS, 4, &caps->ops);
+	call_add_pointer(&c, CAPS_MAX_COUNTERS, 4, &caps->max);
+	call_add_pointer(&c, CAPS_MAX_VALUE, 8, &caps->max_value);
+	call_add_pointer(&c, CAPS_OPS, 4, &caps->ops);
 	return call_issue(&c, ctx);
 }
 
-void need_comp(const struct ibv_context *ctx)
+void skip_without_comp_counters(const struct ibv_context *ctx)
 {
 	struct comp_caps caps = {};
 	int err = comp_query(ctx, &caps);
@@ -38,7 +38,7 @@ int comp_try_create(const struct ibv_context *ctx, uint32_t *cntr)
 	int err;
 
 	call_begin(&c, NEW_COMP_CNTR, CREATE);
-	call_value(&c, AT_HANDLE, 0, 0);
+	call_add_value(&c, AT_HANDLE, 0, 0);
 	err = call_issue(&c, ctx);
 	*cntr = c.attrs[0].data;
 	return err;
@@ -58,7 +58,7 @@ int comp_destroy(const struct ibv_context *ctx, uint32_t cntr)
 	struct call c;
 
 	call_begin(&c, NEW_COMP_CNTR, DESTROY);
-	call_value(&c, AT_HANDLE, 0, cntr);
+	call_add_value(&c, AT_HANDLE, 0, cntr);
 	return call_issue(&c, ctx);
 }
 
@@ -68,10 +68,10 @@ int comp_set(const struct ibv_context *ctx, uint32_t cntr, uint64_t entry, uint6
 	struct call c;
 
 	call_begin(&c, NEW_COMP_CNTR, MODIFY);
-	call_value(&c, AT_HANDLE, 0, cntr);
-	call_value(&c, AT_ENTRY, 8, entry);
-	call_value(&c, MODIFY_OP, 8, op);
-	call_value(&c, MODIFY_VALUE, 8, value);
+	call_add_value(&c, AT_HANDLE, 0, cntr);
+	call_add_value(&c, AT_ENTRY, 8, entry);
+	call_add_value(&c, MODIFY_OP, 8, op);
+	call_add_value(&c, MODIFY_VALUE, 8, value);
 	return call_issue(&c, ctx);
 }
 
@@ -80,9 +80,9 @@ int comp_try_read(const struct ibv_context *ctx, uint32_t cntr, uint64_t entry, 
 	struct call c;
 
 	call_begin(&c, NEW_COMP_CNTR, READ);
-	call_value(&c, AT_HANDLE, 0, cntr);
-	call_value(&c, AT_ENTRY, 8, entry);
-	call_at(&c, READ_VALUE, 8, value);
+	call_add_value(&c, AT_HANDLE, 0, cntr);
+	call_add_value(&c, AT_ENTRY, 8, entry);
+	call_add_pointer(&c, READ_VALUE, 8, value);
 	return call_issue(&c, ctx);
 }
 
@@ -100,13 +100,13 @@ int comp_attach(const struct end *e, uint32_t cntr, uint64_t mask)
 	struct call c;
 
 	call_begin(&c, NEW_QP, QP_ATTACH);
-	call_value(&c, ATTACH_QP, 0, e->qp->handle);
-	call_value(&c, ATTACH_CNTR, 0, cntr);
-	call_value(&c, ATTACH_MASK, 8, mask);
+	call_add_value(&c, ATTACH_QP, 0, e->qp->handle);
+	call_add_value(&c, ATTACH_CNTR, 0, cntr);
+	call_add_value(&c, ATTACH_MASK, 8, mask);
 	return call_issue(&c, e->qp->context);
 }
 
-void want_comp(const struct ibv_context *ctx, uint32_t cntr, int entry, uint64_t want)
+void expect_comp_value(const struct ibv_context *ctx, uint32_t cntr, int entry, uint64_t want)
 {
 	uint64_t end = now_ms() + scale_timeout(WC_MS), value;
 
@@ -114,7 +114,7 @@ void want_comp(const struct ibv_context *ctx, uint32_t cntr, int entry, uint64_t
 		value = comp_read(ctx, cntr, entry);
 		if (value >= want)
 			break;
-		pause_ms(1);
+		sleep_ms(1);
 	} while (now_ms() < end);
 	CHECK(value == want, "entry %d of counter %u is %llu, not %llu", entry, cntr,
 	      (unsigned long long)value, (unsigned long long)want);

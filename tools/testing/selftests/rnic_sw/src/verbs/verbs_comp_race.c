@@ -20,7 +20,7 @@ static void *write_many(void *arg)
 		post_job(&w->d->p.c, &(struct job){
 			.id = w->done, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &w->d->c,
 			.len = 8, .raddr = (uintptr_t)w->d->s.at, .rkey = w->d->s.mr->rkey });
-		want_ok(w->d->p.c.scq, w->done, IBV_WC_RDMA_WRITE);
+		expect_success(w->d->p.c.scq, w->done, IBV_WC_RDMA_WRITE);
 	}
 	return NULL;
 }
@@ -44,7 +44,7 @@ static void test_comp_two_cpus(void)
 		fixture_open(&d[i], &(struct opts){}, 100);
 	ctx = d[0].p.c.id->verbs;
 	peer = d[0].p.s.id->verbs;
-	need_comp(ctx);
+	skip_without_comp_counters(ctx);
 	cntr = comp_create(ctx);
 	theirs = comp_create(peer);
 	for (i = 0; i < WRITERS; i++) {
@@ -57,8 +57,8 @@ static void test_comp_two_cpus(void)
 		CHECK(!comp_set(ctx, cntr, ENTRY_COMP, OP_INC, 1), "%m");
 	for (i = 0; i < WRITERS; i++)
 		CHECK(!pthread_join(th[i], NULL), "%m");
-	want_comp(ctx, cntr, ENTRY_COMP, WRITERS * each + added);
-	want_comp(peer, theirs, ENTRY_COMP, WRITERS * each);
+	expect_comp_value(ctx, cntr, ENTRY_COMP, WRITERS * each + added);
+	expect_comp_value(peer, theirs, ENTRY_COMP, WRITERS * each);
 	for (i = 0; i < WRITERS; i++)
 		fixture_close(&d[i]);
 	CHECK(!comp_destroy(ctx, cntr) && !comp_destroy(peer, theirs), "%m");
@@ -93,17 +93,17 @@ static void test_comp_race(void)
 		fixture_open(&d, &(struct opts){}, 100);
 		ctx = d.p.c.id->verbs;
 		peer = d.p.s.id->verbs;
-		need_comp(ctx);
+		skip_without_comp_counters(ctx);
 		cntr = comp_create(ctx);
 		theirs = comp_create(peer);
 		w.d = &d;
 		CHECK(!pthread_create(&th, NULL, write_many, &w), "%m");
-		pause_ms(round % 4);
+		sleep_ms(round % 4);
 		attach_busy(&d.p.s, theirs, OF_ALL);
 		attach_busy(&d.p.c, cntr, OF_WRITE);
-		pause_ms(2);
+		sleep_ms(2);
 		CHECK(!comp_set(ctx, cntr, ENTRY_COMP, OP_SET, 0), "%m");
-		pause_ms(1);
+		sleep_ms(1);
 		n = comp_read(ctx, cntr, ENTRY_COMP);
 		w.stop = true;
 		CHECK(!pthread_join(th, NULL), "%m");
@@ -135,7 +135,7 @@ static void end_with_counters(void)
 
 	pair_prepare(&d.p, &(struct opts){});
 	ctx = d.p.c.id->verbs;
-	need_comp(ctx);
+	skip_without_comp_counters(ctx);
 	older = comp_create(ctx);
 	pair_free(&d.p);
 	fixture_open(&d, &(struct opts){}, 100);
@@ -145,7 +145,7 @@ static void end_with_counters(void)
 	CHECK(!comp_attach(&d.p.s, comp_create(d.p.s.id->verbs), OF_PEER_WRITE), "%m");
 	w.d = &d;
 	CHECK(!pthread_create(&th, NULL, write_many, &w), "%m");
-	pause_ms(20);
+	sleep_ms(20);
 	_exit(0);
 }
 

@@ -11,8 +11,8 @@ static void fill_words(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(words); i++) {
-		words[i] = pattern_byte(1, i);
-		answer[i] = pattern_byte(2, i);
+		words[i] = compute_pattern_byte(1, i);
+		answer[i] = compute_pattern_byte(2, i);
 	}
 }
 
@@ -41,7 +41,7 @@ static void test_private_data(void)
 		check_private_data(&p, words, lens[i]);
 		CHECK(p.ev.param.conn.private_data_len == lens[i], "%u of %u",
 		      p.ev.param.conn.private_data_len, lens[i]);
-		pair_make_qp(&p, &p.s);
+		pair_create_qp(&p, &p.s);
 		pair_accept(&p);
 		check_private_data(&p, answer, back);
 		pair_close(&p);
@@ -62,7 +62,7 @@ static void test_reject(void)
 		pair_request(&p);
 		check_private_data(&p, words, 20);
 		CHECK(!rdma_reject(p.s.id, answer, lens[i]), "%m");
-		pair_event(&p, p.c.ch, RDMA_CM_EVENT_REJECTED);
+		pair_expect_event(&p, p.c.ch, RDMA_CM_EVENT_REJECTED);
 		CHECK(p.ev.status == -ECONNREFUSED, "%d", p.ev.status);
 		check_private_data(&p, answer, lens[i]);
 		pair_free(&p);
@@ -77,7 +77,7 @@ static void test_nobody_listens(void)
 	CHECK(!rdma_destroy_id(p.listen), "%m");
 	p.listen = NULL;
 	pair_connect_async(&p);
-	pair_event(&p, p.c.ch, RDMA_CM_EVENT_REJECTED);
+	pair_expect_event(&p, p.c.ch, RDMA_CM_EVENT_REJECTED);
 	CHECK(p.ev.status == -ECONNRESET, "%s", strerror(-p.ev.status));
 	rdma_destroy_qp(p.c.id);
 	CHECK(!rdma_destroy_id(p.c.id), "%m");
@@ -103,17 +103,17 @@ static void check_disconnect_sends_all(uint32_t n, uint32_t len)
 	 */
 	post_send(&d.p.c, n, &d.c, 0, 1);
 	for (i = 0; i < n; i++)
-		want_recv(d.p.s.rcq, i, len);
+		expect_recv(d.p.s.rcq, i, len);
 	for (i = 0; i < n; i++)
-		want_ok(d.p.c.scq, i, IBV_WC_SEND);
-	want_status(d.p.c.scq, n, IBV_WC_WR_FLUSH_ERR);
-	want_status(d.p.s.rcq, n, IBV_WC_WR_FLUSH_ERR);
+		expect_success(d.p.c.scq, i, IBV_WC_SEND);
+	expect_status(d.p.c.scq, n, IBV_WC_WR_FLUSH_ERR);
+	expect_status(d.p.s.rcq, n, IBV_WC_WR_FLUSH_ERR);
 	buf_expect_only(&d.s, 0, n * len, len);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	/* a request that is posted after the end of the connection must be flushed */
 	post_send(&d.p.c, 500, &d.c, 0, 1);
-	want_status(d.p.c.scq, 500, IBV_WC_WR_FLUSH_ERR);
+	expect_status(d.p.c.scq, 500, IBV_WC_WR_FLUSH_ERR);
 	fixture_free(&d);
 }
 
@@ -137,10 +137,10 @@ static void test_server_goodbye(void)
 		post_send(&d.p.s, i, &d.s, i * 1000, 1000);
 	CHECK(!rdma_disconnect(d.p.s.id), "%m");
 	for (i = 0; i < 100; i++)
-		want_recv(d.p.c.rcq, i, 1000);
+		expect_recv(d.p.c.rcq, i, 1000);
 	buf_expect_only(&d.c, 0, 100000, 9);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	fixture_free(&d);
 }
 
@@ -158,11 +158,11 @@ static void test_both_goodbye(void)
 		CHECK(!rdma_disconnect(d.p.s.id), "%m");
 		/* this end may already have got the disconnect of the other end */
 		rdma_disconnect(d.p.c.id);
-		pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-		pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-		CHECK(next_wc(d.p.c.rcq).wr_id == 1, "receive");
-		CHECK(next_wc(d.p.s.rcq).wr_id == 1, "receive");
-		want_none(d.p.c.rcq);
+		pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+		pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+		CHECK(wait_next_wc(d.p.c.rcq).wr_id == 1, "receive");
+		CHECK(wait_next_wc(d.p.s.rcq).wr_id == 1, "receive");
+		expect_no_completion(d.p.c.rcq);
 		fixture_free(&d);
 	}
 }
@@ -176,8 +176,8 @@ static void test_destroyed_without_disconnect(void)
 	post_recv(&d.p.s, 4, &d.s, 0, 100);
 	rdma_destroy_qp(d.p.c.id);
 	d.p.c.qp = NULL;
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_status(d.p.s.rcq, 4, IBV_WC_WR_FLUSH_ERR);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_status(d.p.s.rcq, 4, IBV_WC_WR_FLUSH_ERR);
 	fixture_free(&d);
 }
 
@@ -191,8 +191,8 @@ static void test_ipv6(void)
 	buf_fill(&d.c, 0, 60001, 6);
 	post_recv(&d.p.s, 1, &d.s, 3, 65000);
 	post_send(&d.p.c, 2, &d.c, 0, 60001);
-	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
-	want_recv(d.p.s.rcq, 1, 60001);
+	expect_success(d.p.c.scq, 2, IBV_WC_SEND);
+	expect_recv(d.p.s.rcq, 1, 60001);
 	buf_expect_only(&d.s, 3, 60001, 6);
 	CHECK(rdma_get_peer_addr(d.p.c.id)->sa_family == AF_INET6, "family");
 	fixture_close(&d);
@@ -232,7 +232,7 @@ static void test_any_v6_address(void)
 
 	pair_prepare(&p, &(struct opts){ .at = "::", .v6only = true });
 	pair_connect_async(&p);
-	pair_event(&p, p.c.ch, RDMA_CM_EVENT_REJECTED);
+	pair_expect_event(&p, p.c.ch, RDMA_CM_EVENT_REJECTED);
 	CHECK(p.ev.status == -ECONNRESET, "status %d", p.ev.status);
 	pair_free(&p);
 }
@@ -266,7 +266,7 @@ static void test_depths(void)
 		.ird = 9, .ord = 5, .s_ird = 3, .s_ord = 7 });
 	pair_request(&p);
 	check_server_depths(&p, 5, 9);
-	pair_make_qp(&p, &p.s);
+	pair_create_qp(&p, &p.s);
 	pair_accept(&p);
 	CHECK(query_ird(&p.c) <= 3 && query_ird(&p.c) >= 1, "client: %u",
 	      query_ird(&p.c));
@@ -298,8 +298,8 @@ static void test_depths_unlike(void)
 		post_job(&d.p.s, &j);
 	}
 	for (i = 0; i < 20; i++) {
-		want_ok(d.p.c.scq, i, IBV_WC_RDMA_READ);
-		want_ok(d.p.s.scq, i, IBV_WC_RDMA_READ);
+		expect_success(d.p.c.scq, i, IBV_WC_RDMA_READ);
+		expect_success(d.p.s.scq, i, IBV_WC_RDMA_READ);
 	}
 	buf_expect_only(&d.c, 10000, 10000, 1);
 	CHECK(query_ird(&d.p.c) <= 2 && query_ird(&d.p.s) <= 2, "%u, %u",
@@ -387,7 +387,7 @@ static void test_bounded(void)
 	CHECK(query_ird(&p.c) == 3, "not connected: %u", query_ird(&p.c));
 	pair_request(&p);
 	check_server_depths(&p, 3, 2);
-	pair_make_qp(&p, &p.s);
+	pair_create_qp(&p, &p.s);
 	pair_accept(&p);
 	CHECK(query_ird(&p.c) <= 3, "client: %u", query_ird(&p.c));
 	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 100 },

@@ -19,7 +19,7 @@ struct looks {
 };
 
 /* CLOCK_MONOTONIC, because User-Mode Linux counts a thread's CPU time in ticks */
-static uint64_t clock_ns(void)
+static uint64_t read_clock_ns(void)
 {
 	struct timespec t;
 
@@ -27,7 +27,7 @@ static uint64_t clock_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-static struct ibv_cq *new_cq(struct ibv_context *ctx)
+static struct ibv_cq *create_cq(struct ibv_context *ctx)
 {
 	struct ibv_cq *cq = ibv_create_cq(ctx, 1, NULL, NULL, 0);
 
@@ -37,13 +37,13 @@ static struct ibv_cq *new_cq(struct ibv_context *ctx)
 
 static void measure_cq(struct looks *l, int i)
 {
-	uint64_t begun = clock_ns(), made;
-	struct ibv_cq *cq = new_cq(l->ctx);
+	uint64_t begun = read_clock_ns(), made;
+	struct ibv_cq *cq = create_cq(l->ctx);
 
-	made = clock_ns();
+	made = read_clock_ns();
 	CHECK(!ibv_destroy_cq(cq), "%m");
 	l->make[i] = made - begun;
-	l->destroy[i] = clock_ns() - made;
+	l->destroy[i] = read_clock_ns() - made;
 }
 
 static int compare_values(const void *a, const void *b)
@@ -72,7 +72,7 @@ static void check_same_cost(const char *what, uint64_t *many, uint64_t *none)
 	CHECK(a * 2 < b * 3, "%s must not cost more with many", what);
 }
 
-static struct ibv_context *open_named(const char *name)
+static struct ibv_context *open_device(const char *name)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_context *ctx = NULL;
@@ -86,16 +86,16 @@ static struct ibv_context *open_named(const char *name)
 	return ctx;
 }
 
-static void cost_cqs(void)
+static void cq_cost_is_independent_of_count(void)
 {
 	static struct ibv_cq *made[MANY];
 	static struct looks many, none;
 	int i;
 
-	many.ctx = open_named(getenv("T_MANY"));
-	none.ctx = open_named(getenv("T_NONE"));
+	many.ctx = open_device(getenv("T_MANY"));
+	none.ctx = open_device(getenv("T_NONE"));
 	for (i = 0; i < MANY; i++)
-		made[i] = new_cq(many.ctx);
+		made[i] = create_cq(many.ctx);
 	for (i = 0; i < LOOKS; i++) {
 		measure_cq(&many, i);
 		measure_cq(&none, i);
@@ -108,7 +108,7 @@ static void cost_cqs(void)
 }
 
 const struct test cost_tests[] = {
-	{ .name = "cost_cqs", .run = cost_cqs, .seconds = 300, .shows = "",
+	{ .name = "cost_cqs", .run = cq_cost_is_independent_of_count, .seconds = 300, .shows = "",
 	  .asked = true },
 	{}
 };

@@ -27,7 +27,7 @@ void wait_all_placed(const struct fixture *d)
 		.id = 77, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c,
 		.len = 1, .raddr = (uintptr_t)d->s.at,
 		.rkey = d->s.mr->rkey });
-	want_ok(d->p.c.scq, 77, IBV_WC_RDMA_READ);
+	expect_success(d->p.c.scq, 77, IBV_WC_RDMA_READ);
 }
 
 static void send_one(struct fixture *d, uint64_t id, unsigned int flags)
@@ -36,7 +36,7 @@ static void send_one(struct fixture *d, uint64_t id, unsigned int flags)
 	post_job(&d->p.c, &(struct job){
 		.id = id, .op = IBV_WR_SEND, .flags = SIG | flags,
 		.b = &d->c, .len = 9 });
-	want_ok(d->p.c.scq, id, IBV_WC_SEND);
+	expect_success(d->p.c.scq, id, IBV_WC_SEND);
 }
 
 static void test_events(void)
@@ -48,7 +48,7 @@ static void test_events(void)
 	for (i = 0; i < 20; i++) {
 		/* there must be one event for each time that the CQ is armed, and no other event */
 		send_one(&d, 1, 0);
-		want_recv(d.p.s.rcq, 1, 9);
+		expect_recv(d.p.s.rcq, 1, 9);
 		wait_all_placed(&d);
 		CHECK(!has_event_within(&d.p.s, 0), "no event may arrive unless the CQ is armed");
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
@@ -57,8 +57,8 @@ static void test_events(void)
 		CHECK(has_event_within(&d.p.s, scale_timeout(WC_MS)), "an event must arrive");
 		wait_all_placed(&d);
 		CHECK(!has_event_within(&d.p.s, 0), "only one event may arrive");
-		want_recv(d.p.s.rcq, 2, 9);
-		want_recv(d.p.s.rcq, 3, 9);
+		expect_recv(d.p.s.rcq, 2, 9);
+		expect_recv(d.p.s.rcq, 3, 9);
 	}
 	CHECK(!has_event_within(&d.p.c, 0), "no event may arrive at the sender");
 	fixture_close(&d);
@@ -77,14 +77,14 @@ static void test_events_solicited(void)
 		CHECK(!has_event_within(&d.p.s, 0), "no event without the flag");
 		send_one(&d, 2, IBV_SEND_SOLICITED);
 		CHECK(has_event_within(&d.p.s, scale_timeout(WC_MS)), "an event must arrive");
-		want_recv(d.p.s.rcq, 1, 9);
-		want_recv(d.p.s.rcq, 2, 9);
+		expect_recv(d.p.s.rcq, 1, 9);
+		expect_recv(d.p.s.rcq, 2, 9);
 		/* a request for all completions overrides one for solicited completions */
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 		send_one(&d, 3, 0);
 		CHECK(has_event_within(&d.p.s, scale_timeout(WC_MS)), "an event must arrive");
-		want_recv(d.p.s.rcq, 3, 9);
+		expect_recv(d.p.s.rcq, 3, 9);
 	}
 	fixture_close(&d);
 }
@@ -99,7 +99,7 @@ static void test_events_failed(void)
 	CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 	pair_disconnect(&d.p);
 	CHECK(has_event_within(&d.p.s, scale_timeout(WC_MS)), "an event must arrive");
-	want_status(d.p.s.rcq, 1, IBV_WC_WR_FLUSH_ERR);
+	expect_status(d.p.s.rcq, 1, IBV_WC_WR_FLUSH_ERR);
 	fixture_free(&d);
 }
 
@@ -137,7 +137,7 @@ static void *echo_messages(void *arg)
 		post_job(&d->p.s, &(struct job){
 			.id = i, .op = IBV_WR_SEND, .flags = i % 8 ? 0 : SIG });
 		if (i % 8 == 0)
-			want_ok(d->p.s.scq, i, IBV_WC_SEND);
+			expect_success(d->p.s.scq, i, IBV_WC_SEND);
 	}
 	return NULL;
 }
@@ -155,7 +155,7 @@ static void test_events_ping_pong(void)
 	for (i = 0; i < turns; i++) {
 		post_recv(&d.p.c, i, NULL, 0, 0);
 		post_send(&d.p.c, i, &d.c, 0, 8);
-		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+		expect_success(d.p.c.scq, i, IBV_WC_SEND);
 		wait_recv(&d.p.c, i);
 	}
 	CHECK(!pthread_join(other, NULL), "%m");
@@ -180,8 +180,8 @@ static void test_resize(void)
 		CHECK(d.p.s.rcq->cqe >= sizes[i], "%d", d.p.s.rcq->cqe);
 		CHECK(ibv_resize_cq(d.p.s.rcq, 4), "8 completions do not fit in 4 entries");
 		for (k = 0; k < 8; k++)
-			want_recv(d.p.s.rcq, i * 10 + k, 9);
-		want_none(d.p.s.rcq);
+			expect_recv(d.p.s.rcq, i * 10 + k, 9);
+		expect_no_completion(d.p.s.rcq);
 	}
 	fixture_close(&d);
 }
@@ -190,9 +190,9 @@ static void test_resize(void)
  * Post one more receive to the server's QP, which is in the error state. The kernel then flushes
  * the receive queue, so when the call returns, all receives posted before have completed.
  */
-static void flush_all(struct fixture *d, uint64_t first, uint64_t last)
+static void flush_all_recvs(struct fixture *d, uint64_t first, uint64_t last)
 {
-	want_status(d->p.s.rcq, first, IBV_WC_WR_FLUSH_ERR);
+	expect_status(d->p.s.rcq, first, IBV_WC_WR_FLUSH_ERR);
 	post_recv(&d->p.s, last, NULL, 0, 0);
 }
 
@@ -208,21 +208,21 @@ static void test_resize_many(void)
 	for (k = 0; k < 1000; k++)
 		post_recv(&d.p.s, k, NULL, 0, 0);
 	move_to_error(&d.p.s);
-	flush_all(&d, 1001, 1000);
+	flush_all_recvs(&d, 1001, 1000);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		/* poll some, so that the remaining ones start at another entry of the ring */
 		for (k = 0; k < 100; k++)
-			want_status(d.p.s.rcq, i * 100 + k,
-				    IBV_WC_WR_FLUSH_ERR);
+			expect_status(d.p.s.rcq, i * 100 + k,
+				      IBV_WC_WR_FLUSH_ERR);
 		CHECK(!ibv_resize_cq(d.p.s.rcq, sizes[i]), "to %d: %m",
 		      sizes[i]);
 		CHECK(ibv_resize_cq(d.p.s.rcq, 200), "a size too small must be refused");
 	}
 	for (k = 400; k <= 1000; k++)
-		want_status(d.p.s.rcq, k, IBV_WC_WR_FLUSH_ERR);
-	want_none(d.p.s.rcq);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+		expect_status(d.p.s.rcq, k, IBV_WC_WR_FLUSH_ERR);
+	expect_no_completion(d.p.s.rcq);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	fixture_free(&d);
 }
 
@@ -248,13 +248,13 @@ static void test_resize_in_use(void)
 		for (k = 0; k < 40; k++)
 			send_one(&d, k, 0);
 		for (k = 0; k < 40; k++)
-			want_recv(d.p.s.rcq, k, 9);
+			expect_recv(d.p.s.rcq, k, 9);
 	}
 	CHECK(!pthread_join(other, NULL), "%m");
 	fixture_close(&d);
 }
 
-static uint64_t clock_ns(void)
+static uint64_t read_clock_ns(void)
 {
 	struct timespec t;
 
@@ -278,7 +278,7 @@ static uint32_t poll_all_ex(struct ibv_cq_ex *ex, uint32_t next, uint64_t begun,
 		CHECK(ibv_wc_read_byte_len(ex) == 9, "length");
 		CHECK(ibv_wc_read_completion_ts(ex) >= *when, "time");
 		*when = ibv_wc_read_completion_ts(ex);
-		CHECK(*when >= begun && *when <= clock_ns(), "the timestamp must be in range");
+		CHECK(*when >= begun && *when <= read_clock_ns(), "the timestamp must be in range");
 		next++;
 	}
 	CHECK(err == ENOENT, "%s", strerror(err));
@@ -289,7 +289,7 @@ static uint32_t poll_all_ex(struct ibv_cq_ex *ex, uint32_t next, uint64_t begun,
 /* Poll often, so that the CQ does not overrun on a slow host */
 static void test_poll_ex(void)
 {
-	uint64_t begun = clock_ns(), when = 0;
+	uint64_t begun = read_clock_ns(), when = 0;
 	uint64_t until = now_ms() + scale_timeout(WC_MS);
 	struct ibv_cq_ex *ex;
 	uint32_t i, got = 0;
@@ -307,7 +307,7 @@ static void test_poll_ex(void)
 	}
 	while (got < 200 && now_ms() < until) {
 		got = poll_all_ex(ex, got, begun, &when);
-		pause_ms(1);
+		sleep_ms(1);
 	}
 	CHECK(got == 200, "%u", got);
 	fixture_close(&d);
@@ -360,21 +360,21 @@ static void test_overrun(void)
 		post_recv(&d.p.s, i, &d.s, 0, 50);
 		post_send(&d.p.c, i, &d.c, 0, 9);
 		if (i < room)
-			want_recv(d.p.s.rcq, i, 9);
+			expect_recv(d.p.s.rcq, i, 9);
 	}
-	want_async(d.p.c.id->verbs, IBV_EVENT_CQ_ERR, d.p.c.scq);
-	want_async(d.p.c.id->verbs, IBV_EVENT_QP_FATAL, d.p.c.qp);
-	want_async(d.p.s.id->verbs, IBV_EVENT_QP_REQ_ERR, d.p.s.qp);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	CHECK(qp_state(&d.p.c) == IBV_QPS_ERR, "%d", qp_state(&d.p.c));
-	want_counted(&d.p.c, "end_local_cq_overrun", was, 1);
-	want_counted(&d.p.c, "tx_terminates", sent, 1);
-	want_counted(&d.p.s, "end_peer_terminate", peer, 1);
+	expect_async_event(d.p.c.id->verbs, IBV_EVENT_CQ_ERR, d.p.c.scq);
+	expect_async_event(d.p.c.id->verbs, IBV_EVENT_QP_FATAL, d.p.c.qp);
+	expect_async_event(d.p.s.id->verbs, IBV_EVENT_QP_REQ_ERR, d.p.s.qp);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	CHECK(query_qp_state(&d.p.c) == IBV_QPS_ERR, "%d", query_qp_state(&d.p.c));
+	expect_counted(&d.p.c, "end_local_cq_overrun", was, 1);
+	expect_counted(&d.p.c, "tx_terminates", sent, 1);
+	expect_counted(&d.p.s, "end_peer_terminate", peer, 1);
 	for (i = 0; i < room; i++)
-		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+		expect_success(d.p.c.scq, i, IBV_WC_SEND);
 	send_one(&other, 5, 0);
-	want_recv(other.p.s.rcq, 5, 9);
+	expect_recv(other.p.s.rcq, 5, 9);
 	fixture_free(&d);
 	fixture_close(&other);
 }

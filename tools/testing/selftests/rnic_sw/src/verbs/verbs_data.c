@@ -16,8 +16,8 @@ static void check_send(struct fixture *d, uint32_t len, uint32_t seed)
 	buf_fill(&d->c, from, len, seed);
 	post_recv(&d->p.s, seed, &d->s, to, d->s.len - to);
 	post_send(&d->p.c, seed, &d->c, from, len);
-	want_ok(d->p.c.scq, seed, IBV_WC_SEND);
-	want_recv(d->p.s.rcq, seed, len);
+	expect_success(d->p.c.scq, seed, IBV_WC_SEND);
+	expect_recv(d->p.s.rcq, seed, len);
 	buf_expect_only(&d->s, to, len, seed);
 	buf_clear(&d->s);
 }
@@ -66,14 +66,14 @@ static void wait_progress(const struct fixture *d, size_t to, uint32_t len)
 	}
 }
 
-static void huge_send(struct fixture *d, uint32_t len)
+static void send_huge_message(struct fixture *d, uint32_t len)
 {
 	buf_fill(&d->c, 0, len, 3);
 	post_recv(&d->p.s, 3, &d->s, 1, d->s.len - 1);
 	post_send(&d->p.c, 3, &d->c, 0, len);
 	wait_progress(d, 1, len);
-	want_ok(d->p.c.scq, 3, IBV_WC_SEND);
-	want_recv(d->p.s.rcq, 3, len);
+	expect_success(d->p.c.scq, 3, IBV_WC_SEND);
+	expect_recv(d->p.s.rcq, 3, len);
 	buf_expect_only(&d->s, 1, len, 3);
 }
 
@@ -84,7 +84,7 @@ static void test_send_large(void)
 	fixture_open(&d, &(struct opts){}, 64 * MIB + 16);
 	check_send(&d, MIB, 1);
 	check_send(&d, MIB - 1, 2);
-	huge_send(&d, 64 * MIB - 3);
+	send_huge_message(&d, 64 * MIB - 3);
 	fixture_close(&d);
 }
 
@@ -93,7 +93,7 @@ static void test_send_large(void)
  * and again, so that little memory is needed. The case checks the bytes that
  * arrive last.
  */
-static struct ibv_mr *map_huge(struct ibv_pd *pd, uint8_t *page, uint32_t seed)
+static struct ibv_mr *map_huge_region(struct ibv_pd *pd, uint8_t *page, uint32_t seed)
 {
 	const size_t len = 2048ull * MIB;
 	struct ibv_mr *mr;
@@ -109,14 +109,14 @@ static struct ibv_mr *map_huge(struct ibv_pd *pd, uint8_t *page, uint32_t seed)
 		CHECK(mmap(at + i, MIB, PROT_READ | PROT_WRITE, MAP_SHARED |
 			   MAP_FIXED, fd, 0) == at + i, "%m");
 	for (i = 0; page && i < MIB; i++)
-		at[i] = pattern_byte(seed, i);
+		at[i] = compute_pattern_byte(seed, i);
 	close(fd);
 	mr = ibv_reg_mr(pd, at, len - 1, IBV_ACCESS_LOCAL_WRITE);
 	CHECK(mr, "%m");
 	return mr;
 }
 
-static void send_2g(void)
+static void message_of_2_gib_is_sent(void)
 {
 	struct buf from = {}, to = {};
 	uint8_t mark = 1;
@@ -125,8 +125,8 @@ static void send_2g(void)
 	size_t i;
 
 	pair_open(&p, &(struct opts){});
-	from.mr = map_huge(p.c.pd, &mark, 77);
-	to.mr = map_huge(p.s.pd, NULL, 0);
+	from.mr = map_huge_region(p.c.pd, &mark, 77);
+	to.mr = map_huge_region(p.s.pd, NULL, 0);
 	from.at = from.mr->addr;
 	to.at = to.mr->addr;
 	post_recv(&p.s, 1, &to, 0, 0x7fffffff);
@@ -143,9 +143,9 @@ static void send_2g(void)
 		sleep(1);
 	}
 	CHECK(i < most, "no completion");
-	want_ok(p.c.scq, 1, IBV_WC_SEND);
+	expect_success(p.c.scq, 1, IBV_WC_SEND);
 	for (i = 0; i < MIB - 1; i++)
-		CHECK(to.at[i] == pattern_byte(77, i), "byte %zu", i);
+		CHECK(to.at[i] == compute_pattern_byte(77, i), "byte %zu", i);
 	CHECK(!ibv_dereg_mr(from.mr) && !ibv_dereg_mr(to.mr), "%m");
 	pair_close(&p);
 }
@@ -179,7 +179,7 @@ static void fill_sges(const struct ibv_sge *sge, int n, uint32_t seed)
 	for (i = 0; i < n; i++)
 		for (j = 0; j < sge[i].length; j++)
 			*(uint8_t *)(uintptr_t)(sge[i].addr + j) =
-				pattern_byte(seed, at++);
+				compute_pattern_byte(seed, at++);
 }
 
 /* Check that the SGEs contain @len bytes of the pattern, and that the other
@@ -202,7 +202,7 @@ static void check_sges(struct buf *b, const struct ibv_sge *sge, int n,
 			part = len - at;
 		for (uint32_t j = 0; j < part; j++)
 			want.at[sge[i].addr - (uintptr_t)b->at + j] =
-				pattern_byte(n, at + j);
+				compute_pattern_byte(n, at + j);
 		at += part;
 	}
 	for (at = 0; at < b->len; at++)
@@ -235,8 +235,8 @@ static void check_gather_scatter(struct fixture *d, int from, int to)
 	fill_sges(ss, from, to);
 	CHECK(!ibv_post_recv(d->p.s.qp, &rwr, &rbad), "recv");
 	CHECK(!ibv_post_send(d->p.c.qp, &swr, &sbad), "send");
-	want_ok(d->p.c.scq, 1, IBV_WC_SEND);
-	want_recv(d->p.s.rcq, 2, len);
+	expect_success(d->p.c.scq, 1, IBV_WC_SEND);
+	expect_recv(d->p.s.rcq, 2, len);
 	check_sges(&d->s, rs, to, len);
 	buf_clear(&d->s);
 }
@@ -274,9 +274,9 @@ static void test_sge_write(void)
 		CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "write");
 		post_recv(&d.p.s, 9, NULL, 0, 0);
 		post_send(&d.p.c, 9, NULL, 0, 0);
-		want_ok(d.p.c.scq, 3, IBV_WC_RDMA_WRITE);
-		want_ok(d.p.c.scq, 9, IBV_WC_SEND);
-		want_recv(d.p.s.rcq, 9, 0);
+		expect_success(d.p.c.scq, 3, IBV_WC_RDMA_WRITE);
+		expect_success(d.p.c.scq, 9, IBV_WC_SEND);
+		expect_recv(d.p.s.rcq, 9, 0);
 		buf_expect_only(&d.s, n, len, n);
 		buf_clear(&d.s);
 	}
@@ -305,8 +305,8 @@ static void test_inline_sizes(void)
 			.off = 5, .len = len, .flags = SIG | IBV_SEND_INLINE });
 		/* the data was copied when the request was posted */
 		buf_clear(&d.c);
-		want_ok(d.p.c.scq, len, IBV_WC_SEND);
-		want_recv(d.p.s.rcq, len, len);
+		expect_success(d.p.c.scq, len, IBV_WC_SEND);
+		expect_recv(d.p.s.rcq, len, len);
 		buf_expect_only(&d.s, 1, len, len);
 		buf_clear(&d.s);
 	}
@@ -326,7 +326,7 @@ static void send_inline_pieces(struct fixture *d, uint32_t n, bool by_wr)
 	uint32_t i, len, all = 0;
 
 	for (i = 0; i < n; i++) {
-		len = random_below(50);
+		len = get_random_below(50);
 		piece[i] = (struct ibv_data_buf){ .addr = d->c.at + all, .length = len };
 		sge[i].addr = (uintptr_t)piece[i].addr;
 		sge[i].length = len;
@@ -345,8 +345,8 @@ static void send_inline_pieces(struct fixture *d, uint32_t n, bool by_wr)
 		CHECK(!ibv_post_send(d->p.c.qp, &wr, &bad), "post");
 	}
 	buf_clear(&d->c);
-	want_ok(d->p.c.scq, n, IBV_WC_SEND);
-	want_recv(d->p.s.rcq, n, all);
+	expect_success(d->p.c.scq, n, IBV_WC_SEND);
+	expect_recv(d->p.s.rcq, n, all);
 	buf_expect_only(&d->s, 0, all, n);
 	buf_clear(&d->s);
 }
@@ -379,12 +379,12 @@ static void test_zero_length(void)
 			.raddr = ~0ull - i, .rkey = 0xdead0000 + i });
 		post_recv(&d.p.s, 3, &d.s, 0, i);
 		post_send(&d.p.c, 3, i & 1 ? &d.c : NULL, 0, 0);
-		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-		want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
-		want_ok(d.p.c.scq, 3, IBV_WC_SEND);
-		want_recv(d.p.s.rcq, 3, 0);
+		expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+		expect_success(d.p.c.scq, 2, IBV_WC_RDMA_READ);
+		expect_success(d.p.c.scq, 3, IBV_WC_SEND);
+		expect_recv(d.p.s.rcq, 3, 0);
 	}
-	want_none(d.p.s.rcq);
+	expect_no_completion(d.p.s.rcq);
 	buf_expect_clear(&d.s, 0, d.s.len);
 	fixture_close(&d);
 }
@@ -402,9 +402,9 @@ static void check_write(struct fixture *d, uint32_t off, uint32_t len, uint32_t 
 		.off = from, .len = len, .rkey = d->s.mr->rkey,
 		.raddr = (uintptr_t)(d->s.at + off) });
 	post_send(&d->p.c, 2, NULL, 0, 0);
-	want_ok(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
-	want_ok(d->p.c.scq, 2, IBV_WC_SEND);
-	want_recv(d->p.s.rcq, 2, 0);
+	expect_success(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	expect_success(d->p.c.scq, 2, IBV_WC_SEND);
+	expect_recv(d->p.s.rcq, 2, 0);
 	buf_expect_only(&d->s, off, len, off + len);
 	buf_clear(&d->s);
 }
@@ -424,15 +424,15 @@ static void check_read(struct fixture *d, uint32_t off, uint32_t len, uint32_t t
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c,
 		.off = to, .len = len, .rkey = d->s.mr->rkey,
 		.raddr = (uintptr_t)(d->s.at + off) });
-	wc = next_wc(d->p.c.scq);
+	wc = wait_next_wc(d->p.c.scq);
 	CHECK(wc.wr_id == 1 && !wc.status && wc.opcode == IBV_WC_RDMA_READ,
 	      "%s", ibv_wc_status_str(wc.status));
 	CHECK(wc.byte_len == len, "%u bytes read of %u", wc.byte_len, len);
 	buf_expect_only(&d->c, to, len, off + len);
 	buf_clear(&d->c);
 	post_send(&d->p.c, 2, &d->c, 0, 1);
-	want_ok(d->p.c.scq, 2, IBV_WC_SEND);
-	want_recv(d->p.s.rcq, 2, 1);
+	expect_success(d->p.c.scq, 2, IBV_WC_SEND);
+	expect_recv(d->p.s.rcq, 2, 1);
 }
 
 static void check_offsets(void (*one)(struct fixture *d, uint32_t off, uint32_t len,
@@ -448,8 +448,8 @@ static void check_offsets(void (*one)(struct fixture *d, uint32_t off, uint32_t 
 	/* the whole buffer, and its last byte */
 	one(&d, 0, d.s.len, 0);
 	one(&d, d.s.len - 1, 1, d.s.len - 1);
-	want_none(d.p.s.rcq);
-	want_none_now(d.p.s.scq);
+	expect_no_completion(d.p.s.rcq);
+	expect_no_completion_now(d.p.s.scq);
 	fixture_close(&d);
 }
 
@@ -473,8 +473,8 @@ static void test_read_large(void)
 	asked = read_counter(&d.p.c, "tx_read_requests");
 	got = read_counter(&d.p.s, "rx_read_requests");
 	check_read(&d, 5, 16 * MIB - 9, 1);
-	want_counted(&d.p.c, "tx_read_requests", asked, 1);
-	want_counted(&d.p.s, "rx_read_requests", got, 1);
+	expect_counted(&d.p.c, "tx_read_requests", asked, 1);
+	expect_counted(&d.p.s, "rx_read_requests", got, 1);
 	buf_clear(&d.s);
 	check_write(&d, 7, 16 * MIB - 7, 0);
 	fixture_close(&d);
@@ -486,7 +486,7 @@ const struct test data_tests[] = {
 	CASE("send_around_segments", test_send_around_segments, 0,
 	  "DDP-47 DDP-49 DDP-50 DDP-51"),
 	CASE("send_large", test_send_large, 120, "DDP-49 DDP-50"),
-	{ .name = "send_2g", .run = send_2g, .seconds = 120, .asked = true,
+	{ .name = "send_2g", .run = message_of_2_gib_is_sent, .seconds = 120, .asked = true,
 	  .shows = "" },
 	CASE("sge_odd", test_sge_odd, 0, "DDP-50 RDMAP-91"),
 	CASE("sge_write", test_sge_write, 0, "DDP-53 RDMAP-59"),

@@ -24,7 +24,7 @@ static int get_exporter_fd(void)
 	return fd;
 }
 
-int buffer_new(size_t pages, uint32_t flags)
+int buffer_create(size_t pages, uint32_t flags)
 {
 	struct exporter_new arg = { .pages = pages, .flags = flags };
 	int fd = ioctl(get_exporter_fd(), EXPORTER_NEW, &arg);
@@ -59,7 +59,7 @@ void buffer_hold(int fd, enum exporter_hold how)
 	CHECK(!ioctl(get_exporter_fd(), EXPORTER_HOLD, &arg), "%m");
 }
 
-struct exporter_info buffer_info(int fd)
+struct exporter_info buffer_get_info(int fd)
 {
 	struct exporter_info info = { .fd = fd };
 
@@ -71,9 +71,9 @@ void buffer_wait_blocked(int fd)
 {
 	const uint64_t until = now_ms() + scale_timeout(WC_MS);
 
-	while (!buffer_info(fd).waiting) {
+	while (!buffer_get_info(fd).waiting) {
 		CHECK(now_ms() < until, "the exporter must block a caller");
-		pause_ms(1);
+		sleep_ms(1);
 	}
 }
 
@@ -82,11 +82,11 @@ static void wait_unused(int fd, bool attached)
 	const uint64_t until = now_ms() + scale_timeout(WC_MS);
 	struct exporter_info i;
 
-	while (i = buffer_info(fd),
+	while (i = buffer_get_info(fd),
 	       i.mapped || i.begun || i.pinned || (attached && i.attached)) {
 		CHECK(now_ms() < until, "attached %u, mapped %u, begun %u, pinned %u",
 		      i.attached, i.mapped, i.begun, i.pinned);
-		pause_ms(10);
+		sleep_ms(10);
 	}
 }
 
@@ -102,7 +102,7 @@ void buffer_wait_detached(int fd)
 
 /* Regions --------------------------------------------------------------------- */
 
-void shared_map(struct buf *b, int fd, size_t off, size_t len)
+void map_shared_buf(struct buf *b, int fd, size_t off, size_t len)
 {
 	memset(b, 0, sizeof(*b));
 	b->len = b->map_len = len;
@@ -125,18 +125,18 @@ static bool can_follow_moves(void)
  * Otherwise the importer has to pin the buffer. Kernels with the function that is checked for
  * follow this rule, because the function was added later than the rule.
  */
-static bool keeps_mapped_buffers(void)
+static bool must_exporters_keep_buffers(void)
 {
 	return has_kernel_function("dma_buf_invalidate_mappings");
 }
 
-static void need_pins(void)
+static void skip_without_pins(void)
 {
-	if (keeps_mapped_buffers())
+	if (must_exporters_keep_buffers())
 		skip("this kernel's exporters keep mapped buffers in place");
 }
 
-void shared_reg(struct buf *b, struct ibv_pd *pd, int fd, size_t off, int access)
+void register_shared_buf(struct buf *b, struct ibv_pd *pd, int fd, size_t off, int access)
 {
 	b->mr = ibv_reg_dmabuf_mr(pd, off, b->len, (uintptr_t)b->at, fd, access);
 	if (!b->mr && errno == EOPNOTSUPP && !can_follow_moves())
@@ -156,23 +156,23 @@ int get_shared_fd(const struct fixture *d, const struct buf *b)
 	return b == &d->c ? files.c : files.s;
 }
 
-void shared_move(struct buf *b)
+void move_shared_buf(struct buf *b)
 {
 	buffer_move(b == files.client ? files.c : files.s);
 }
 
 void shared_fixture_open(struct fixture *d, size_t pages, uint32_t flags)
 {
-	const size_t len = pages * page_size();
+	const size_t len = pages * get_page_size();
 
 	pair_open(&d->p, &(struct opts){});
 	files.client = &d->c;
-	files.c = buffer_new(pages, flags);
-	files.s = buffer_new(pages, flags);
-	shared_map(&d->c, files.c, 0, len);
-	shared_map(&d->s, files.s, 0, len);
-	shared_reg(&d->c, d->p.c.pd, files.c, 0, RIGHTS_SHARED);
-	shared_reg(&d->s, d->p.s.pd, files.s, 0, RIGHTS_SHARED);
+	files.c = buffer_create(pages, flags);
+	files.s = buffer_create(pages, flags);
+	map_shared_buf(&d->c, files.c, 0, len);
+	map_shared_buf(&d->s, files.s, 0, len);
+	register_shared_buf(&d->c, d->p.c.pd, files.c, 0, RIGHTS_SHARED);
+	register_shared_buf(&d->s, d->p.s.pd, files.s, 0, RIGHTS_SHARED);
 }
 
 void shared_fixture_close(struct fixture *d)
@@ -201,18 +201,18 @@ static void test_moved(void)
 
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
 	was = read_counter(&d.p.s, "dmabuf_moves");
-	exchange_all(&d, d.s.len, 1, shared_move);
+	exchange_all(&d, d.s.len, 1, move_shared_buf);
 	CHECK(read_counter(&d.p.s, "dmabuf_moves") > was, "the device must be notified of the move");
-	exchange_during(&d, d.s.len, scale_rounds(TIMES) ?: 1, shared_move);
+	exchange_during(&d, d.s.len, scale_rounds(TIMES) ?: 1, move_shared_buf);
 	shared_fixture_close(&d);
 }
 
-static void transfer(struct fixture *d, enum ibv_wr_opcode op)
+static void transfer_pages(struct fixture *d, enum ibv_wr_opcode op)
 {
 	post_job(&d->p.c, &(struct job){
 		.id = 1, .op = op, .flags = SIG, .b = &d->c, .len = d->s.len,
 		.raddr = (uintptr_t)d->s.at, .rkey = d->s.mr->rkey });
-	want_ok(d->p.c.scq, 1, op == IBV_WR_RDMA_READ ? IBV_WC_RDMA_READ :
+	expect_success(d->p.c.scq, 1, op == IBV_WR_RDMA_READ ? IBV_WC_RDMA_READ :
 							IBV_WC_RDMA_WRITE);
 }
 
@@ -225,17 +225,17 @@ static void test_silent(void)
 	struct fixture d;
 	int i, err;
 
-	need_pins();
+	skip_without_pins();
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES | EXPORTER_SILENT);
 	for (i = 0; i < 8; i++) {
 		buf_fill(&d.c, 0, d.c.len, i);
-		transfer(&d, IBV_WR_RDMA_WRITE);
+		transfer_pages(&d, IBV_WR_RDMA_WRITE);
 		/* when the Read completes, the Write is placed */
-		transfer(&d, IBV_WR_RDMA_READ);
+		transfer_pages(&d, IBV_WR_RDMA_READ);
 		err = buffer_try(EXPORTER_MOVE, files.s);
-		CHECK(err == EBUSY || !buffer_info(files.s).mapped,
+		CHECK(err == EBUSY || !buffer_get_info(files.s).mapped,
 		      "a mapped buffer must not move: %s", strerror(err));
-		transfer(&d, IBV_WR_RDMA_READ);
+		transfer_pages(&d, IBV_WR_RDMA_READ);
 		buf_expect(&d.c, 0, d.c.len, i);
 		buffer_wait_unused(files.s);
 		buffer_move(files.s);
@@ -250,10 +250,10 @@ static void test_pin_moves(void)
 {
 	struct fixture d;
 
-	need_pins();
+	skip_without_pins();
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES | EXPORTER_PIN_MOVES);
-	CHECK(buffer_info(files.s).moves == 1, "the buffer must be pinned, which moves it");
-	CHECK(buffer_info(files.s).begins == 2, "access must begin again after the move");
+	CHECK(buffer_get_info(files.s).moves == 1, "the buffer must be pinned, which moves it");
+	CHECK(buffer_get_info(files.s).begins == 2, "access must begin again after the move");
 	exchange_all(&d, d.s.len, 1, NULL);
 	shared_fixture_close(&d);
 }
@@ -261,18 +261,18 @@ static void test_pin_moves(void)
 /* Register two MRs of one buffer: after a move, both must use the new location */
 static void test_two_regions(void)
 {
-	const size_t len = PAGES * page_size();
+	const size_t len = PAGES * get_page_size();
 	struct fixture d;
 
 	pair_open(&d.p, &(struct opts){});
 	files.client = NULL;
-	files.s = files.c = buffer_new(2 * PAGES, EXPORTER_MOVES);
-	shared_map(&d.c, files.c, 0, len);
-	shared_map(&d.s, files.c, len, len);
-	shared_reg(&d.c, d.p.c.pd, files.c, 0, RIGHTS_SHARED);
-	shared_reg(&d.s, d.p.s.pd, files.c, len, RIGHTS_SHARED);
-	exchange_all(&d, len, 1, shared_move);
-	exchange_during(&d, len, scale_rounds(TIMES) ?: 1, shared_move);
+	files.s = files.c = buffer_create(2 * PAGES, EXPORTER_MOVES);
+	map_shared_buf(&d.c, files.c, 0, len);
+	map_shared_buf(&d.s, files.c, len, len);
+	register_shared_buf(&d.c, d.p.c.pd, files.c, 0, RIGHTS_SHARED);
+	register_shared_buf(&d.s, d.p.s.pd, files.c, len, RIGHTS_SHARED);
+	exchange_all(&d, len, 1, move_shared_buf);
+	exchange_during(&d, len, scale_rounds(TIMES) ?: 1, move_shared_buf);
 	odp_fixture_close(&d);
 	buffer_wait_detached(files.c);
 }
@@ -282,7 +282,7 @@ static void test_two_regions(void)
  */
 static void test_part(void)
 {
-	const size_t page = page_size(), off = 3 * page + 100;
+	const size_t page = get_page_size(), off = 3 * page + 100;
 	struct fixture d;
 
 	shared_fixture_open(&d, PAGES, 0);
@@ -295,11 +295,11 @@ static void test_part(void)
 	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c, .len = 5000,
 		.raddr = 0x70000000 + 100, .rkey = d.s.mr->rkey });
-	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	post_job(&d.p.c, &(struct job){
 		.id = 2, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .off = 6000,
 		.len = 5000, .raddr = 0x70000000 + 100, .rkey = d.s.mr->rkey });
-	want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
+	expect_success(d.p.c.scq, 2, IBV_WC_RDMA_READ);
 	CHECK(!memcmp(d.c.at, d.c.at + 6000, 5000), "the data read back must be the same");
 	CHECK(!memcmp(d.c.at, d.s.at + off, 5000), "elsewhere");
 	CHECK(d.s.at[off - 1] == 0x5a && d.s.at[off + 5000] == 0x5a, "no other byte may change");
@@ -307,7 +307,7 @@ static void test_part(void)
 	post_job(&d.p.c, &(struct job){
 		.id = 3, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = 5000,
 		.raddr = 0x70000000 + 101, .rkey = d.s.mr->rkey });
-	want_status(d.p.c.scq, 3, IBV_WC_REM_ACCESS_ERR);
+	expect_status(d.p.c.scq, 3, IBV_WC_REM_ACCESS_ERR);
 }
 
 /*
@@ -322,20 +322,20 @@ static void test_seen_by_others(void)
 	shared_fixture_open(&d, PAGES, EXPORTER_SHADOW);
 	buffer_wait_unused(files.c);
 	buf_fill(&d.c, 0, d.c.len, 1);
-	transfer(&d, IBV_WR_RDMA_WRITE);
+	transfer_pages(&d, IBV_WR_RDMA_WRITE);
 	wait_all_placed(&d);
 	buffer_wait_unused(files.s);
 	buf_expect(&d.s, 0, d.s.len, 1);
 	buf_fill(&d.s, 0, d.s.len, 2);
-	transfer(&d, IBV_WR_RDMA_READ);
-	CHECK(buffer_info(files.c).begins > 1, "access must begin again");
+	transfer_pages(&d, IBV_WR_RDMA_READ);
+	CHECK(buffer_get_info(files.c).begins > 1, "access must begin again");
 	buffer_wait_unused(files.c);
 	buf_expect(&d.c, 0, d.c.len, 2);
-	transfer(&d, IBV_WR_RDMA_WRITE);
+	transfer_pages(&d, IBV_WR_RDMA_WRITE);
 	wait_all_placed(&d);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	d.s.mr = NULL;
-	CHECK(!buffer_info(files.s).begun, "access must have ended");
+	CHECK(!buffer_get_info(files.s).begun, "access must have ended");
 	CHECK(!memcmp(d.s.at + 1, d.c.at + 1, d.s.len - 1), "the buffer must have what was sent");
 	shared_fixture_close(&d);
 }
@@ -352,15 +352,15 @@ static void test_file_closed(void)
 	CHECK(!munmap(d.s.map, d.s.map_len) && !close(files.s), "%m");
 	d.s.map = NULL;
 	buf_fill(&d.c, 0, d.c.len, 3);
-	transfer(&d, IBV_WR_RDMA_WRITE);
+	transfer_pages(&d, IBV_WR_RDMA_WRITE);
 	buf_clear(&d.c);
-	transfer(&d, IBV_WR_RDMA_READ);
+	transfer_pages(&d, IBV_WR_RDMA_READ);
 	buf_expect(&d.c, 0, d.c.len, 3);
 	CHECK(read_number_in(refs, "") == was, "the module must stay referenced: %ld, not %ld",
 	      read_number_in(refs, ""), was);
 	odp_fixture_close(&d);
 	while (read_number_in(refs, "") >= was)
-		pause_ms(10);
+		sleep_ms(10);
 }
 
 /* Objects --------------------------------------------------------------------- */
@@ -378,12 +378,12 @@ static void expect_reg_fails(struct ibv_pd *pd, int want, uint64_t off, size_t l
 
 static void test_refusals(void)
 {
-	const size_t page = page_size(), len = 2 * page;
+	const size_t page = get_page_size(), len = 2 * page;
 	struct ibv_mr *mr;
 	struct pair p;
 	int fd;
 
-	fd = buffer_new(2, 0);
+	fd = buffer_create(2, 0);
 	pair_open(&p, &(struct opts){});
 	REFUSED(EINVAL, 0, 0, fd, RIGHTS_ALL);
 	REFUSED(EINVAL, 0, len + 1, fd, RIGHTS_ALL);
@@ -394,23 +394,23 @@ static void test_refusals(void)
 	REFUSED(EINVAL, 0, len, fd, RIGHTS_ALL | IBV_ACCESS_ON_DEMAND);
 	REFUSED(EINVAL, 0, len, fd, RIGHTS_ALL | IBV_ACCESS_MW_BIND);
 	REFUSED(EBADF, 0, len, 999, RIGHTS_ALL);
-	REFUSED(EINVAL, 0, len, new_file(2), RIGHTS_ALL);
-	CHECK(!buffer_info(fd).attached, "no attachment may be left");
-	fd = buffer_new(2, EXPORTER_NOT_MAPPED);
+	REFUSED(EINVAL, 0, len, create_file(2), RIGHTS_ALL);
+	CHECK(!buffer_get_info(fd).attached, "no attachment may be left");
+	fd = buffer_create(2, EXPORTER_NOT_MAPPED);
 	REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
-	fd = buffer_new(2, EXPORTER_IOMEM);
+	fd = buffer_create(2, EXPORTER_IOMEM);
 	REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
-	CHECK(!buffer_info(fd).attached && !buffer_info(fd).mapped &&
-	      !buffer_info(fd).begun, "nothing may be left");
-	fd = buffer_new(2, EXPORTER_MOVES | EXPORTER_IOMEM);
+	CHECK(!buffer_get_info(fd).attached && !buffer_get_info(fd).mapped &&
+	      !buffer_get_info(fd).begun, "nothing may be left");
+	fd = buffer_create(2, EXPORTER_MOVES | EXPORTER_IOMEM);
 	REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
 	buffer_wait_detached(fd);
-	if (!keeps_mapped_buffers()) {
-		fd = buffer_new(2, EXPORTER_MOVES | EXPORTER_NO_PIN);
+	if (!must_exporters_keep_buffers()) {
+		fd = buffer_create(2, EXPORTER_MOVES | EXPORTER_NO_PIN);
 		REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
 		buffer_wait_detached(fd);
 	}
-	fd = buffer_new(2, EXPORTER_READ_ONLY);
+	fd = buffer_create(2, EXPORTER_READ_ONLY);
 	REFUSED(EACCES, 0, len, fd, IBV_ACCESS_LOCAL_WRITE);
 	REFUSED(EACCES, 0, len, fd, RIGHTS_ALL);
 	mr = ibv_reg_dmabuf_mr(p.c.pd, 0, len, 0, fd, IBV_ACCESS_REMOTE_READ);
@@ -447,18 +447,18 @@ static void test_changed(void)
 	shared_fixture_open(&d, 2, 0);
 	buf_fill(&d.s, 0, d.s.len, 6);
 	CHECK(!rereg_by_command(&d.s, rights, d.s.at, read), "%m");
-	transfer(&d, IBV_WR_RDMA_READ);
+	transfer_pages(&d, IBV_WR_RDMA_READ);
 	buf_expect(&d.c, 0, d.c.len, 6);
 	CHECK(!rereg_by_command(&d.s, rights, d.s.at, RIGHTS_SHARED), "%m");
 	exchange_all(&d, d.s.len, 1, NULL);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
-	shared_reg(&d.s, d.p.s.pd, files.s, 0, read);
+	register_shared_buf(&d.s, d.p.s.pd, files.s, 0, read);
 	err = rereg_by_command(&d.s, rights, d.s.at, RIGHTS_SHARED);
 	CHECK(err == EOPNOTSUPP, "%s", strerror(err));
 	err = rereg_by_command(&d.s, rights, d.s.at, read | IBV_ACCESS_ON_DEMAND);
 	CHECK(err == EOPNOTSUPP, "%s", strerror(err));
 	buf_fill(&d.s, 0, d.s.len, 7);
-	transfer(&d, IBV_WR_RDMA_READ);
+	transfer_pages(&d, IBV_WR_RDMA_READ);
 	buf_expect(&d.c, 0, d.c.len, 7);
 	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1,
@@ -467,7 +467,7 @@ static void test_changed(void)
 }
 
 /* Create a dma-buf from a memfd with the kernel's udmabuf driver */
-static int new_udmabuf(int file, size_t len)
+static int create_udmabuf(int file, size_t len)
 {
 	struct udmabuf_create arg = { .memfd = file, .size = len };
 	int dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), fd;
@@ -483,14 +483,14 @@ static int new_udmabuf(int file, size_t len)
 /* Neither closing nor changing the memfd may affect the MR */
 static void register_udmabuf(struct buf *b, struct ibv_pd *pd)
 {
-	const size_t len = PAGES * page_size();
+	const size_t len = PAGES * get_page_size();
 	int file, fd;
 
 	file = memfd_create("rnic_sw-verbs", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	CHECK(file >= 0 && !ftruncate(file, len), "%m");
-	fd = new_udmabuf(file, len);
-	shared_map(b, file, 0, len);
-	shared_reg(b, pd, fd, 0, RIGHTS_SHARED);
+	fd = create_udmabuf(file, len);
+	map_shared_buf(b, file, 0, len);
+	register_shared_buf(b, pd, fd, 0, RIGHTS_SHARED);
 	CHECK(!close(fd) && ftruncate(file, len / 2), "the file must not be truncated");
 	CHECK(!fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1), "%m");
 	CHECK(!close(file), "%m");

@@ -13,13 +13,13 @@
 /* Create a buffer and return its file descriptor; skip the case if the module
  * is not loaded
  */
-int buffer_new(size_t pages, uint32_t flags);
+int buffer_create(size_t pages, uint32_t flags);
 int buffer_try(unsigned long request, int fd);
 void buffer_move(int fd);
 void buffer_revoke(int fd);
 void buffer_hold(int fd, enum exporter_hold how);
 void buffer_wait_blocked(int fd);	/* wait until a caller of the exporter is blocked */
-struct exporter_info buffer_info(int fd);
+struct exporter_info buffer_get_info(int fd);
 /*
  * buffer_wait_unused() waits until the buffer has no mapping, no CPU access in
  * progress and no pin; buffer_wait_detached() waits until it also has no
@@ -29,14 +29,14 @@ void buffer_wait_unused(int fd);
 void buffer_wait_detached(int fd);
 
 /* Map and register bytes [off, off + len) of the buffer */
-void shared_map(struct buf *b, int fd, size_t off, size_t len);
-void shared_reg(struct buf *b, struct ibv_pd *pd, int fd, size_t off, int access);
+void map_shared_buf(struct buf *b, int fd, size_t off, size_t len);
+void register_shared_buf(struct buf *b, struct ibv_pd *pd, int fd, size_t off, int access);
 
 /* Open a fixture whose buffers are dma-bufs of @pages pages; get the file descriptor of a buffer */
 void shared_fixture_open(struct fixture *d, size_t pages, uint32_t flags);
 int get_shared_fd(const struct fixture *d, const struct buf *b);
 void shared_fixture_close(struct fixture *d);
 /* Move a buffer of the fixture that was opened last */
-void shared_move(struct buf *b);
+void move_shared_buf(struct buf *b);
 
 #endif

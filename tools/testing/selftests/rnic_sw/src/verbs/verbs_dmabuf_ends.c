@@ -20,7 +20,7 @@
 
 /* Revoked buffers --------------------------------------------------------------- */
 
-static void start_op(struct fixture *d, enum ibv_wr_opcode op)
+static void post_operation(struct fixture *d, enum ibv_wr_opcode op)
 {
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD)
 		post_atomic(&d->p.c, &(struct atom){
@@ -44,12 +44,12 @@ static void expect_remote_access_fails(enum ibv_wr_opcode op, const char *ends)
 	was = read_counts(&d, ends);
 	buffer_revoke(get_shared_fd(&d, &d.s));
 	post_recv(&d.p.s, 7, NULL, 0, 0);
-	start_op(&d, op);
-	wc = next_wc(d.p.c.scq);
+	post_operation(&d, op);
+	wc = wait_next_wc(d.p.c.scq);
 	/* a Write may have completed before the Terminate arrives */
 	CHECK(op == IBV_WR_RDMA_WRITE || wc.status == IBV_WC_REM_ACCESS_ERR, "%s",
 	      ibv_wc_status_str(wc.status));
-	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
+	expect_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
 	check_both_down(&d);
 	check_counts(&d, ends, &was);
 	odp_fixture_free(&d);
@@ -78,8 +78,8 @@ static void test_revoked_send(void)
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
 	buffer_revoke(get_shared_fd(&d, &d.c));
 	post_send(&d.p.c, 1, &d.c, 5, 5000);
-	want_status(d.p.c.scq, 1, IBV_WC_LOC_PROT_ERR);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_status(d.p.c.scq, 1, IBV_WC_LOC_PROT_ERR);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	odp_fixture_free(&d);
 }
 
@@ -91,20 +91,20 @@ static void test_revoked_recv(void)
 	buffer_revoke(get_shared_fd(&d, &d.s));
 	post_recv(&d.p.s, 1, &d.s, 5, 5000);
 	post_send(&d.p.c, 2, &d.c, 5, 5000);
-	want_status(d.p.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_status(d.p.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	odp_fixture_free(&d);
 }
 
-static void *revoke_soon(void *fd)
+static void *revoke_after_delay(void *fd)
 {
-	pause_ms(20);
+	sleep_ms(20);
 	buffer_revoke(*(int *)fd);
 	return NULL;
 }
 
 /* Revoke a buffer while many messages use it */
-static void revoke_during(enum ibv_wr_opcode op, const char *ends)
+static void check_revoke_during(enum ibv_wr_opcode op, const char *ends)
 {
 	struct counts was;
 	pthread_t thread;
@@ -115,7 +115,7 @@ static void revoke_during(enum ibv_wr_opcode op, const char *ends)
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
 	was = read_counts(&d, ends);
 	fd = get_shared_fd(&d, &d.s);
-	CHECK(!pthread_create(&thread, NULL, revoke_soon, &fd), "%m");
+	CHECK(!pthread_create(&thread, NULL, revoke_after_delay, &fd), "%m");
 	do {
 		struct job j = { .id = 1, .op = op, .flags = SIG, .b = &d.c,
 				 .len = d.s.len, .rkey = d.s.mr->rkey,
@@ -123,7 +123,7 @@ static void revoke_during(enum ibv_wr_opcode op, const char *ends)
 
 		if (try_post_job(&d.p.c, &j))
 			break;
-		wc = next_wc(d.p.c.scq);
+		wc = wait_next_wc(d.p.c.scq);
 	} while (!wc.status);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	check_both_down(&d);
@@ -133,24 +133,24 @@ static void revoke_during(enum ibv_wr_opcode op, const char *ends)
 
 static void test_revoked_amid_writes(void)
 {
-	revoke_during(IBV_WR_RDMA_WRITE, "end_ddp_tagged_stag");
+	check_revoke_during(IBV_WR_RDMA_WRITE, "end_ddp_tagged_stag");
 }
 
 static void test_revoked_amid_reads(void)
 {
-	revoke_during(IBV_WR_RDMA_READ, "end_rdmap_stag");
+	check_revoke_during(IBV_WR_RDMA_READ, "end_rdmap_stag");
 }
 
 /* A revoked buffer must not be registered */
 static void test_revoked_before(void)
 {
-	int fd = buffer_new(2, 0);
+	int fd = buffer_create(2, 0);
 	struct ibv_mr *mr;
 	struct pair p;
 
 	buffer_revoke(fd);
 	pair_open(&p, &(struct opts){});
-	mr = ibv_reg_dmabuf_mr(p.c.pd, 0, page_size(), 0, fd, RIGHTS_SHARED);
+	mr = ibv_reg_dmabuf_mr(p.c.pd, 0, get_page_size(), 0, fd, RIGHTS_SHARED);
 	CHECK(!mr && errno == ENODEV, "%m");
 	buffer_wait_detached(fd);
 	pair_close(&p);
@@ -171,7 +171,7 @@ static void start_held_write(struct held *h, enum exporter_hold how, uint32_t fl
 	buffer_wait_unused(h->fd);
 	buffer_hold(h->fd, how);
 	buf_fill(&h->d.c, 0, h->d.c.len, 1);
-	start_op(&h->d, IBV_WR_RDMA_WRITE);
+	post_operation(&h->d, IBV_WR_RDMA_WRITE);
 	buffer_wait_blocked(h->fd);
 }
 
@@ -188,11 +188,11 @@ static void check_others_run(enum exporter_hold how)
 	pair_open(&q, &(struct opts){});
 	post_recv(&q.s, 1, NULL, 0, 0);
 	post_job(&q.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = SIG });
-	want_recv(q.s.rcq, 1, 0);
-	want_ok(q.c.scq, 2, IBV_WC_SEND);
+	expect_recv(q.s.rcq, 1, 0);
+	expect_success(q.c.scq, 2, IBV_WC_SEND);
 	pair_close(&q);
 	buffer_hold(h.fd, EXPORTER_FREE);
-	want_ok(h.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	expect_success(h.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	wait_all_placed(&h.d);
 	CHECK(!memcmp(h.d.c.at + 1, h.d.s.at + 1, h.d.s.len - 1), "must be what was sent");
 	shared_fixture_close(&h.d);
@@ -224,7 +224,7 @@ static void deregister_held(enum exporter_hold how)
 	h.d.s.mr = NULL;
 	check_both_down(&h.d);
 	check_counts(&h.d, "end_ddp_tagged_stag", &was);
-	CHECK(buffer_info(h.fd).attached, "the blocked call must still be in the exporter");
+	CHECK(buffer_get_info(h.fd).attached, "the blocked call must still be in the exporter");
 	buffer_hold(h.fd, EXPORTER_FREE);
 	buffer_wait_detached(h.fd);
 	odp_fixture_free(&h.d);
@@ -244,9 +244,9 @@ static void test_held_map_goes(void)
 
 static void block_one_exporter(struct fixture *d, struct pair *q, struct buf *b, int *fd)
 {
-	*fd = buffer_new(2, 0);
-	shared_map(b, *fd, 0, 2 * page_size());
-	shared_reg(b, d->p.s.pd, *fd, 0, RIGHTS_SHARED);
+	*fd = buffer_create(2, 0);
+	map_shared_buf(b, *fd, 0, 2 * get_page_size());
+	register_shared_buf(b, d->p.s.pd, *fd, 0, RIGHTS_SHARED);
 	buffer_wait_unused(*fd);
 	buffer_hold(*fd, EXPORTER_HOLD_BEGIN);
 	pair_open_like(q, &d->p);
@@ -285,11 +285,12 @@ static void test_held_many(void)
 			buffer_wait_blocked(fd[i]);
 	}
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
-	shared_reg(&d.s, d.p.s.pd, get_shared_fd(&d, &d.s), 0, RIGHTS_SHARED);
+	register_shared_buf(&d.s, d.p.s.pd, get_shared_fd(&d, &d.s), 0, RIGHTS_SHARED);
 	buffer_wait_unused(get_shared_fd(&d, &d.s));
-	shared_reg(&d.s, d.p.s.pd, get_shared_fd(&d, &d.s), 0, RIGHTS_SHARED);
+	register_shared_buf(&d.s, d.p.s.pd, get_shared_fd(&d, &d.s), 0, RIGHTS_SHARED);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
-	CHECK(!buffer_info(get_shared_fd(&d, &d.s)).mapped, "the buffer must be released at once");
+	CHECK(!buffer_get_info(get_shared_fd(&d, &d.s)).mapped,
+	      "the buffer must be released at once");
 	expect_dereg_fast(mr, MANY);
 	for (i = 0; i < MANY; i++) {
 		buffer_hold(fd[i], EXPORTER_FREE);
@@ -313,7 +314,7 @@ static void test_held_destroyed(void)
 /* The program may be killed while another process uses the buffer, too */
 static void test_held_killed(void)
 {
-	int fd = buffer_new(PAGES, 0), status;
+	int fd = buffer_create(PAGES, 0), status;
 	struct fixture d;
 	pid_t pid;
 
@@ -323,10 +324,10 @@ static void test_held_killed(void)
 	if (!pid) {
 		shared_fixture_open(&d, PAGES, 0);
 		CHECK(!ibv_dereg_mr(d.s.mr), "%m");
-		shared_reg(&d.s, d.p.s.pd, fd, 0, RIGHTS_SHARED);
+		register_shared_buf(&d.s, d.p.s.pd, fd, 0, RIGHTS_SHARED);
 		buffer_wait_unused(fd);
 		buffer_hold(fd, EXPORTER_HOLD_BEGIN);
-		start_op(&d, IBV_WR_RDMA_WRITE);
+		post_operation(&d, IBV_WR_RDMA_WRITE);
 		buffer_wait_blocked(fd);
 		raise(SIGKILL);
 	}
@@ -348,7 +349,7 @@ static void *keep_moving(void *fd)
 }
 
 /* Notify the script, which then deletes the device */
-static void notify_script(void)
+static void print_ready(void)
 {
 	printf("# under way\n");
 	fflush(stdout);
@@ -356,7 +357,7 @@ static void notify_script(void)
 
 static void wait_device_removed(struct fixture *d)
 {
-	want_async(d->p.c.id->verbs, IBV_EVENT_DEVICE_FATAL, NULL);
+	expect_async_event(d->p.c.id->verbs, IBV_EVENT_DEVICE_FATAL, NULL);
 	buffer_wait_detached(get_shared_fd(d, &d->c));
 	buffer_wait_detached(get_shared_fd(d, &d->s));
 }
@@ -364,7 +365,7 @@ static void wait_device_removed(struct fixture *d)
 /* Check whether a message succeeds. A message that is posted after the removal of the QP never
  * completes, but there is an event for the end of the QP.
  */
-static bool message_succeeds(struct fixture *d)
+static bool can_send_message(struct fixture *d)
 {
 	struct pollfd pfd = { .fd = d->p.c.id->verbs->async_fd, .events = POLLIN };
 	const uint64_t until = now_ms() + scale_timeout(SOON_MS);
@@ -392,10 +393,10 @@ static void device_goes(void)
 	fd = get_shared_fd(&d, &d.s);
 	CHECK(!pthread_create(&thread, NULL, keep_moving, &fd), "%m");
 	for (n = 0;; n++) {
-		start_op(&d, IBV_WR_RDMA_WRITE);
+		post_operation(&d, IBV_WR_RDMA_WRITE);
 		if (n == 10)
-			notify_script();
-		if (!message_succeeds(&d))
+			print_ready();
+		if (!can_send_message(&d))
 			break;
 	}
 	wait_device_removed(&d);
@@ -412,7 +413,7 @@ static void wait_device_deleted(const struct fixture *d)
 		 ibv_get_device_name(d->p.c.id->verbs->device));
 	while (!access(path, F_OK)) {
 		CHECK(now_ms() < until, "the device must go");
-		pause_ms(20);
+		sleep_ms(20);
 	}
 }
 
@@ -422,9 +423,9 @@ static void device_goes_held(void)
 	struct held h;
 
 	start_held_write(&h, EXPORTER_HOLD_BEGIN, EXPORTER_MOVES);
-	notify_script();
+	print_ready();
 	wait_device_deleted(&h.d);
-	CHECK(buffer_info(h.fd).attached, "the blocked call must still be in the exporter");
+	CHECK(buffer_get_info(h.fd).attached, "the blocked call must still be in the exporter");
 	buffer_hold(h.fd, EXPORTER_FREE);
 	buffer_wait_detached(h.fd);
 }

@@ -26,7 +26,7 @@ static int alloc_file(const struct ibv_context *ctx, int *fd)
 	int err;
 
 	call_begin(&c, OWN_DOORBELL, OWN_DOORBELL);
-	call_value(&c, OWN_DOORBELL, 0, 0);
+	call_add_value(&c, OWN_DOORBELL, 0, 0);
 	err = call_issue(&c, ctx);
 	*fd = err ? -1 : (int)c.attrs[0].data;
 	return err;
@@ -151,8 +151,8 @@ static void test_doorbell_closed(void)
 	for (i = 0; i < 3; i++) {
 		post_recv(&d.p.s, i, &d.s, 0, 64);
 		post_send(&d.p.c, i, &d.c, 0, 64);
-		want_ok(d.p.c.scq, i, IBV_WC_SEND);
-		want_recv(d.p.s.rcq, i, 64);
+		expect_success(d.p.c.scq, i, IBV_WC_SEND);
+		expect_recv(d.p.s.rcq, i, 64);
 	}
 	fixture_close(&d);
 }

@@ -7,8 +7,8 @@
 
 static void wait_both_disconnected(struct pair *p)
 {
-	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
 /* Check for @n completions in order: first successful ones, then only flushed ones */
@@ -18,7 +18,7 @@ static void check_flushed_in_order(struct ibv_cq *cq, uint64_t n)
 	uint64_t i;
 
 	for (i = 0; i < n; i++) {
-		struct ibv_wc wc = next_wc(cq);
+		struct ibv_wc wc = wait_next_wc(cq);
 
 		CHECK(wc.wr_id == i, "%llu, want %llu",
 		      (unsigned long long)wc.wr_id, (unsigned long long)i);
@@ -29,7 +29,7 @@ static void check_flushed_in_order(struct ibv_cq *cq, uint64_t n)
 			      ibv_wc_status_str(wc.status));
 		flushing = wc.status;
 	}
-	want_none(cq);
+	expect_no_completion(cq);
 }
 
 static void test_flush_posted(void)
@@ -71,8 +71,8 @@ static void test_flush_late(void)
 		post_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_SEND, .b = &d.c, .len = 10 });
 		post_recv(&d.p.c, i, &d.c, 0, 10);
-		want_status(d.p.c.scq, i, IBV_WC_WR_FLUSH_ERR);
-		want_status(d.p.c.rcq, i, IBV_WC_WR_FLUSH_ERR);
+		expect_status(d.p.c.scq, i, IBV_WC_WR_FLUSH_ERR);
+		expect_status(d.p.c.rcq, i, IBV_WC_WR_FLUSH_ERR);
 	}
 	wait_both_disconnected(&d.p);
 	fixture_free(&d);
@@ -89,7 +89,7 @@ static void test_flush_unconnected(void)
 		CHECK(!try_post_recv(&p.c, i, NULL, 0, 0), "recv");
 	move_to_error(&p.c);
 	check_flushed_in_order(p.c.rcq, 20);
-	CHECK(qp_state(&p.c) == IBV_QPS_ERR, "%d", qp_state(&p.c));
+	CHECK(query_qp_state(&p.c) == IBV_QPS_ERR, "%d", query_qp_state(&p.c));
 	pair_free(&p);
 }
 
@@ -102,12 +102,12 @@ static void *post_sends(void *arg)
 		while (try_post_job(&d->p.c, &(struct job){
 				.id = i, .op = IBV_WR_SEND, .b = &d->c,
 				.len = 10, .flags = SIG })) {
-			CHECK(next_wc(d->p.c.scq).wr_id == done, "order");
+			CHECK(wait_next_wc(d->p.c.scq).wr_id == done, "order");
 			done++;
 		}
 	}
 	while (done < 1000) {
-		CHECK(next_wc(d->p.c.scq).wr_id == done, "order");
+		CHECK(wait_next_wc(d->p.c.scq).wr_id == done, "order");
 		done++;
 	}
 	return NULL;
@@ -128,10 +128,10 @@ static void test_flush_race(void)
 		for (i = 0; i < 1000; i++)
 			post_recv(&d.p.s, i, &d.s, 0, 10);
 		CHECK(!pthread_create(&poster, NULL, post_sends, &d), "%m");
-		usleep(random_below(3000));
+		usleep(get_random_below(3000));
 		move_to_error(k & 1 ? &d.p.s : &d.p.c);
 		CHECK(!pthread_join(poster, NULL), "%m");
-		want_none(d.p.c.scq);
+		expect_no_completion(d.p.c.scq);
 		check_flushed_in_order(d.p.s.rcq, 1000);
 		wait_both_disconnected(&d.p);
 		fixture_free(&d);
@@ -153,10 +153,10 @@ static void test_destroy_unpolled(void)
 		post_recv(&b.s, i, &buf, 0, 10);
 	pair_disconnect(&b);
 	pair_free(&b);
-	want_none(a.s.rcq);
+	expect_no_completion(a.s.rcq);
 	post_recv(&a.s, 77, &buf, 0, 10);
 	post_job(&a.c, &(struct job){ .op = IBV_WR_SEND });
-	want_recv(a.s.rcq, 77, 0);
+	expect_recv(a.s.rcq, 77, 0);
 	buf_free(&buf);
 	pair_close(&a);
 }
@@ -181,9 +181,9 @@ static void test_destroy_full(void)
 		.id = 78, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.len = 1, .raddr = (uintptr_t)d.s.at,
 		.rkey = d.s.mr->rkey });
-	want_ok(d.p.c.scq, 78, IBV_WC_RDMA_READ);
-	want_recv(d.p.s.rcq, 77, 0);
-	want_no_async(d.p.s.id->verbs);
+	expect_success(d.p.c.scq, 78, IBV_WC_RDMA_READ);
+	expect_recv(d.p.s.rcq, 77, 0);
+	expect_no_async_event(d.p.s.id->verbs);
 	fixture_close(&d);
 }
 

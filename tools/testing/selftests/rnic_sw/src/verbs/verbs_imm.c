@@ -17,8 +17,8 @@ struct imm {
 	uint32_t	imm;
 };
 
-static void post_ex(const struct fixture *d, struct ibv_qp_ex *ex,
-		    const struct imm *m)
+static void post_imm_ex(const struct fixture *d, struct ibv_qp_ex *ex,
+			const struct imm *m)
 {
 	ibv_wr_start(ex);
 	ex->wr_id = m->id;
@@ -34,7 +34,7 @@ static void post_ex(const struct fixture *d, struct ibv_qp_ex *ex,
 }
 
 /* Post with ibv_post_send().  If the length is 0, there is no SGE. */
-static void post_classic(const struct fixture *d, const struct imm *m)
+static void post_imm_classic(const struct fixture *d, const struct imm *m)
 {
 	struct ibv_sge sge = {
 		(uintptr_t)d->c.at + m->off, m->len, d->c.mr->lkey,
@@ -58,9 +58,9 @@ static void post_imm(const struct fixture *d, const struct imm *m)
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(d->p.c.qp);
 
 	if (ex)
-		post_ex(d, ex, m);
+		post_imm_ex(d, ex, m);
 	else
-		post_classic(d, m);
+		post_imm_classic(d, m);
 }
 
 /* Post a receive without an SGE, which is sufficient for immediate data */
@@ -69,9 +69,9 @@ static void post_recv_without_sge(struct fixture *d, uint64_t id)
 	post_recv(&d->p.s, id, NULL, 0, 0);
 }
 
-static void want_imm(struct fixture *d, uint64_t id, const struct imm *m)
+static void expect_imm(struct fixture *d, uint64_t id, const struct imm *m)
 {
-	struct ibv_wc wc = next_wc(d->p.s.rcq);
+	struct ibv_wc wc = wait_next_wc(d->p.s.rcq);
 
 	CHECK(wc.wr_id == id && !wc.status, "%llu: %s, vendor error %u",
 	      (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status),
@@ -90,9 +90,9 @@ static void check_imm_write(struct fixture *d, const struct imm *m)
 	buf_fill(&d->c, m->off, m->len, m->imm);
 	post_recv_without_sge(d, m->id + 100);
 	post_imm(d, m);
-	want_imm(d, m->id + 100, m);
+	expect_imm(d, m->id + 100, m);
 	buf_expect_only(&d->s, m->off, m->len, m->imm);
-	want_ok(d->p.c.scq, m->id, IBV_WC_RDMA_WRITE);
+	expect_success(d->p.c.scq, m->id, IBV_WC_RDMA_WRITE);
 }
 
 static void check_imm_writes(uint64_t send_ops)
@@ -113,8 +113,8 @@ static void check_imm_writes(uint64_t send_ops)
 		if (m.len <= 60)
 			check_imm_write(&d, &m);
 	}
-	want_none(d.p.s.rcq);
-	want_none(d.p.c.scq);
+	expect_no_completion(d.p.s.rcq);
+	expect_no_completion(d.p.c.scq);
 	fixture_close(&d);
 }
 
@@ -142,7 +142,7 @@ static void test_imm_cq_ex(void)
 	post_imm(&d, &m);
 	for (tries = 0; ibv_start_poll(cq, &attr); tries++) {
 		CHECK(tries < 5000, "no completion");
-		pause_ms(1);
+		sleep_ms(1);
 	}
 	CHECK(cq->wr_id == 5 && !cq->status, "%s",
 	      ibv_wc_status_str(cq->status));
@@ -168,15 +168,15 @@ static void test_imm_solicited(void)
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 		m.flags = SIG;
 		post_imm(&d, &m);
-		want_ok(d.p.c.scq, 0, IBV_WC_RDMA_WRITE);
+		expect_success(d.p.c.scq, 0, IBV_WC_RDMA_WRITE);
 		wait_all_placed(&d);
 		CHECK(!has_event_within(&d.p.s, 0), "no event without the flag");
 		m.flags |= IBV_SEND_SOLICITED;
 		post_imm(&d, &m);
-		want_ok(d.p.c.scq, 0, IBV_WC_RDMA_WRITE);
+		expect_success(d.p.c.scq, 0, IBV_WC_RDMA_WRITE);
 		CHECK(has_event_within(&d.p.s, scale_timeout(WC_MS)), "an event must arrive");
-		want_imm(&d, 1, &m);
-		want_imm(&d, 2, &m);
+		expect_imm(&d, 1, &m);
+		expect_imm(&d, 2, &m);
 	}
 	fixture_close(&d);
 }
@@ -195,7 +195,7 @@ static void test_imm_stream(void)
 		for (k = 0; k < AT_ONCE; k++) {
 			m[k] = (struct imm){
 				.id = k, .flags = SIG, .off = k * AREA,
-				.len = random_below(AREA), .imm = i + k,
+				.len = get_random_below(AREA), .imm = i + k,
 			};
 			buf_fill(&d.c, m[k].off, m[k].len, i + k);
 			post_recv_without_sge(&d, k);
@@ -203,11 +203,11 @@ static void test_imm_stream(void)
 		for (k = 0; k < AT_ONCE; k++)
 			post_imm(&d, &m[k]);
 		for (k = 0; k < AT_ONCE; k++) {
-			want_imm(&d, k, &m[k]);
+			expect_imm(&d, k, &m[k]);
 			buf_expect(&d.s, m[k].off, m[k].len, i + k);
 		}
 		for (k = 0; k < AT_ONCE; k++)
-			want_ok(d.p.c.scq, k, IBV_WC_RDMA_WRITE);
+			expect_success(d.p.c.scq, k, IBV_WC_RDMA_WRITE);
 	}
 	fixture_close(&d);
 }
@@ -234,10 +234,10 @@ static void test_imm_order(void)
 		m.imm = i;
 		m.len = i % 2 ? 3000 : 0;
 		if (i % 3)
-			want_imm(&d, i, &m);
+			expect_imm(&d, i, &m);
 		else
-			want_recv(d.p.s.rcq, i, 33);
-		want_ok(d.p.c.scq, i, i % 3 ? IBV_WC_RDMA_WRITE : IBV_WC_SEND);
+			expect_recv(d.p.s.rcq, i, 33);
+		expect_success(d.p.c.scq, i, i % 3 ? IBV_WC_RDMA_WRITE : IBV_WC_SEND);
 	}
 	fixture_close(&d);
 }
@@ -259,23 +259,23 @@ static void test_imm_unsignalled(void)
 		post_recv_without_sge(&d, i);
 		post_imm(&d, &m);
 		if (i % 4 == 0)
-			want_ok(d.p.c.scq, i, IBV_WC_RDMA_WRITE);
-		want_imm(&d, i, &m);
+			expect_success(d.p.c.scq, i, IBV_WC_RDMA_WRITE);
+		expect_imm(&d, i, &m);
 	}
-	want_none(d.p.c.scq);
+	expect_no_completion(d.p.c.scq);
 	fixture_close(&d);
 }
 
 static void expect_both_end(struct fixture *d, enum ibv_event_type at_s)
 {
-	struct ibv_wc wc = next_wc(d->p.c.scq);
+	struct ibv_wc wc = wait_next_wc(d->p.c.scq);
 
 	CHECK(!wc.status || wc.status == IBV_WC_WR_FLUSH_ERR, "%s",
 	      ibv_wc_status_str(wc.status));
-	want_async(d->p.s.id->verbs, at_s, d->p.s.qp);
-	want_async(d->p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d->p.c.qp);
-	pair_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_async_event(d->p.s.id->verbs, at_s, d->p.s.qp);
+	expect_async_event(d->p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d->p.c.qp);
+	pair_expect_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
 /*
@@ -293,8 +293,8 @@ static void test_imm_no_receive(void)
 	buf_fill(&d.c, 0, 5000, 4);
 	post_imm(&d, &m);
 	expect_both_end(&d, IBV_EVENT_QP_FATAL);
-	want_counted(&d.p.s, "end_ddp_untagged_no_buffer", was, 1);
-	want_none(d.p.s.rcq);
+	expect_counted(&d.p.s, "end_ddp_untagged_no_buffer", was, 1);
+	expect_no_completion(d.p.s.rcq);
 	buf_expect_only(&d.s, 0, 5000, 4);
 	fixture_free(&d);
 }
@@ -311,7 +311,7 @@ static void test_imm_no_right(void)
 	post_recv_without_sge(&d, 2);
 	post_imm(&d, &m);
 	expect_both_end(&d, IBV_EVENT_QP_ACCESS_ERR);
-	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
+	expect_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
 	buf_expect_clear(&d.s, 0, SIZE);
 	fixture_free(&d);
 }

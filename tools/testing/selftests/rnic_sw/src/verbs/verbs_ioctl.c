@@ -20,12 +20,12 @@ static void add_attr(struct call *c, uint16_t attr, uint16_t len, uint64_t data)
 	};
 }
 
-void call_value(struct call *c, uint16_t attr, uint16_t len, uint64_t value)
+void call_add_value(struct call *c, uint16_t attr, uint16_t len, uint64_t value)
 {
 	add_attr(c, attr, len, value);
 }
 
-void call_at(struct call *c, uint16_t attr, uint16_t len, const void *at)
+void call_add_pointer(struct call *c, uint16_t attr, uint16_t len, const void *at)
 {
 	add_attr(c, attr, len, (uintptr_t)at);
 }

@@ -25,9 +25,9 @@ enum { NEW_DEVICE = 0, NEW_CQ = 3, NEW_QP = 4, NEW_SRQ = 5, NEW_MR = 7, NEW_COMP
 
 void call_begin(struct call *c, uint16_t object, uint16_t method);
 /* Add an attribute whose value is in the command itself: an input of up to 8 bytes, or a handle */
-void call_value(struct call *c, uint16_t attr, uint16_t len, uint64_t value);
+void call_add_value(struct call *c, uint16_t attr, uint16_t len, uint64_t value);
 /* Add an attribute whose value is at an address: an output, or a longer input */
-void call_at(struct call *c, uint16_t attr, uint16_t len, const void *at);
+void call_add_pointer(struct call *c, uint16_t attr, uint16_t len, const void *at);
 /* Return: 0 or an errno */
 int call_issue(struct call *c, const struct ibv_context *ctx);
 

@@ -140,17 +140,17 @@ static void test_limit_pds(void)
 	check_limit_of(&pds);
 }
 
-static void limit_srqs(void)
+static void srqs_are_limited(void)
 {
 	check_limit_of(&srqs);
 }
 
-static void limit_mrs(void)
+static void mrs_are_limited(void)
 {
 	check_limit_of(&mrs);
 }
 
-static void limit_mws(void)
+static void mws_are_limited(void)
 {
 	check_limit_of(&mws);
 }
@@ -172,7 +172,7 @@ static void set_group_limit(const struct ibv_context *ctx, const char *n)
 }
 
 /* The kernel creates all kinds of objects, and so must enforce the group's limit for each */
-static void limit_objects(void)
+static void objects_are_limited(void)
 {
 	static const struct kind *const kinds[] = {
 		&pds, &cqs, &qps, &srqs, &mrs, &mws,
@@ -255,7 +255,7 @@ static int count_held(int from, int *refused)
 }
 
 /* The device must provide as many CQs as it reports, and no more */
-static void limit_cqs(void)
+static void cqs_are_limited(void)
 {
 	int tell[2], wait_for[2], i, n, status, refused = 0;
 	struct ibv_device_attr dev;
@@ -330,7 +330,7 @@ static void test_pair_pages(void)
 		each = (read_kernel_pages_kib() - before) / (PAIRS - 1);
 		if (each < PAIR_PAGES)
 			break;
-		pause_ms(100);
+		sleep_ms(100);
 	}
 	printf("# %ld KiB for each connection\n", each);
 	CHECK(each < PAIR_PAGES, "%ld KiB for each connection", each);
@@ -341,15 +341,15 @@ static void test_pair_pages(void)
 const struct test limit_tests[] = {
 	CASE("pair_pages", test_pair_pages, 60, ""),
 	CASE("limit_pds", test_limit_pds, 60, "RDMAP-185 SEC-24"),
-	{ .name = "limit_srqs", .run = limit_srqs, .seconds = 300,
+	{ .name = "limit_srqs", .run = srqs_are_limited, .seconds = 300,
 	  .shows = "RDMAP-185 SEC-24", .asked = true },
-	{ .name = "limit_mrs", .run = limit_mrs, .seconds = 600,
+	{ .name = "limit_mrs", .run = mrs_are_limited, .seconds = 600,
 	  .shows = "RDMAP-185 SEC-24", .asked = true },
-	{ .name = "limit_mws", .run = limit_mws, .seconds = 600,
+	{ .name = "limit_mws", .run = mws_are_limited, .seconds = 600,
 	  .shows = "RDMAP-185 SEC-24", .asked = true },
-	{ .name = "limit_cqs", .run = limit_cqs, .seconds = 300,
+	{ .name = "limit_cqs", .run = cqs_are_limited, .seconds = 300,
 	  .shows = "RDMAP-185 SEC-24", .asked = true },
-	{ .name = "limit_objects", .run = limit_objects,
+	{ .name = "limit_objects", .run = objects_are_limited,
 	  .shows = "DDP-121 DDP-131 RDMAP-185 SEC-5 SEC-24 SEC-30", .asked = true },
 	{}
 };

@@ -14,23 +14,23 @@ static void expect_local_error(const struct job *wrong, struct fixture *d)
 
 	post_recv(&d->p.s, 1, &d->s, 0, 10);
 	post_job(&d->p.c, &good);
-	want_ok(d->p.c.scq, 1, IBV_WC_SEND);
-	want_recv(d->p.s.rcq, 1, 9);
+	expect_success(d->p.c.scq, 1, IBV_WC_SEND);
+	expect_recv(d->p.s.rcq, 1, 9);
 	post_recv(&d->p.s, 2, &d->s, 0, d->s.len);
 	post_recv(&d->p.s, 3, &d->s, 0, d->s.len);
 	post_job(&d->p.c, wrong);
 	good.id = 3;
 	good.flags = 0;		/* unsignaled, but a failure must be reported */
 	post_job(&d->p.c, &good);
-	want_status(d->p.c.scq, 2, IBV_WC_LOC_PROT_ERR);
-	wc = next_wc(d->p.c.scq);
+	expect_status(d->p.c.scq, 2, IBV_WC_LOC_PROT_ERR);
+	wc = wait_next_wc(d->p.c.scq);
 	CHECK(wc.wr_id == 3 && wc.status == IBV_WC_WR_FLUSH_ERR, "%llu: %s",
 	      (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status));
-	pair_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	CHECK(qp_state(&d->p.c) == IBV_QPS_ERR, "%d", qp_state(&d->p.c));
-	want_status(d->p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
-	want_status(d->p.s.rcq, 3, IBV_WC_WR_FLUSH_ERR);
+	pair_expect_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	CHECK(query_qp_state(&d->p.c) == IBV_QPS_ERR, "%d", query_qp_state(&d->p.c));
+	expect_status(d->p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
+	expect_status(d->p.s.rcq, 3, IBV_WC_WR_FLUSH_ERR);
 }
 
 enum spoilt { UNKNOWN, DEAD, BOUNDS, OTHER_PD, READ_ONLY };
@@ -105,9 +105,9 @@ static void check_recv_key(enum spoilt how)
 	post_recv(&d.p.s, 2, NULL, 0, 0);
 	post_job(&d.p.c, &(struct job){
 		.op = IBV_WR_SEND, .b = &d.c, .len = 100 });
-	want_status(d.p.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
-	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_status(d.p.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
+	expect_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	buf_expect_clear(&d.s, 0, 200);
 	buf_check_guards(&d.s);
 }
@@ -237,7 +237,7 @@ static void check_odp_reg(const struct end *e, const struct buf *b)
 static void test_mr_arguments(void)
 {
 	const int lw = IBV_ACCESS_LOCAL_WRITE, rw = IBV_ACCESS_REMOTE_WRITE;
-	const size_t page = page_size();
+	const size_t page = get_page_size();
 	uint8_t *ro, *hole;
 	struct ibv_mr *mr;
 	struct pair p;
@@ -286,16 +286,16 @@ static void test_bind_other_pd(void)
 	CHECK(other, "%m");
 	wr.bind_mw.mw = ibv_alloc_mw(d.p.c.pd, IBV_MW_TYPE_2);
 	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){
-		.mr = ibv_reg_mr(other, d.c.at, 100, buf_access(IBV_ACCESS_MW_BIND)),
+		.mr = ibv_reg_mr(other, d.c.at, 100, make_buf_access(IBV_ACCESS_MW_BIND)),
 		.addr = (uintptr_t)d.c.at, .length = 100,
 		.mw_access_flags = IBV_ACCESS_REMOTE_READ,
 	};
 	CHECK(wr.bind_mw.mw && wr.bind_mw.bind_info.mr, "%m");
 	wr.bind_mw.rkey = ibv_inc_rkey(wr.bind_mw.mw->rkey);
 	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "post");
-	want_status(d.p.c.scq, 2, IBV_WC_MW_BIND_ERR);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_status(d.p.c.scq, 2, IBV_WC_MW_BIND_ERR);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	CHECK(!ibv_dealloc_mw(wr.bind_mw.mw), "%m");
 	CHECK(!ibv_dereg_mr(wr.bind_mw.bind_info.mr), "%m");
 	CHECK(!ibv_dealloc_pd(other), "%m");
@@ -325,11 +325,11 @@ static void expect_too_long_fails(enum ibv_wr_opcode op, uint32_t one, uint32_t 
 	wr.wr.rdma.remote_addr = (uintptr_t)d.s.at;
 	wr.wr.rdma.rkey = d.s.mr->rkey;
 	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "post");
-	want_status(d.p.c.scq, 2, IBV_WC_LOC_LEN_ERR);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_status(d.p.s.rcq, 1, IBV_WC_WR_FLUSH_ERR);
-	want_counted(&d.p.c, "tx_sends", was, 0);
+	expect_status(d.p.c.scq, 2, IBV_WC_LOC_LEN_ERR);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_status(d.p.s.rcq, 1, IBV_WC_WR_FLUSH_ERR);
+	expect_counted(&d.p.c, "tx_sends", was, 0);
 	buf_expect_only(&d.s, 0, 0, 1);
 	fixture_free(&d);
 }
@@ -359,8 +359,8 @@ static void test_recv_too_long(void)
 	CHECK(!ibv_post_recv(d.p.s.qp, &wr, &bad), "post");
 	buf_fill(&d.c, 0, 1000, 1);
 	post_send(&d.p.c, 2, &d.c, 0, 1000);
-	want_recv(d.p.s.rcq, 1, 1000);
-	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
+	expect_recv(d.p.s.rcq, 1, 1000);
+	expect_success(d.p.c.scq, 2, IBV_WC_SEND);
 	buf_expect_only(&d.s, 0, 1000, 1);
 	fixture_close(&d);
 }
@@ -393,8 +393,8 @@ static void test_post_arguments(void)
 	CHECK(!ibv_modify_qp(d.p.c.qp, &attr, IBV_QP_STATE), "RTS to RTS must be accepted");
 	post_recv(&d.p.s, 1, &d.s, 0, 100);
 	post_send(&d.p.c, 1, &d.c, 0, 50);
-	want_ok(d.p.c.scq, 1, IBV_WC_SEND);
-	want_recv(d.p.s.rcq, 1, 50);
+	expect_success(d.p.c.scq, 1, IBV_WC_SEND);
+	expect_recv(d.p.s.rcq, 1, 50);
 	fixture_close(&d);
 }
 
@@ -425,7 +425,7 @@ static void test_modify_reset(void)
 	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to RESET must be accepted");
 	post_recv(&p.c, 1, NULL, 0, 0);
 	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to RESET with a receive");
-	want_none_now(p.c.rcq);
+	expect_no_completion_now(p.c.rcq);
 	attr.qp_state = IBV_QPS_INIT;
 	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to INIT must be accepted");
 	attr.qp_state = IBV_QPS_ERR;
@@ -433,7 +433,7 @@ static void test_modify_reset(void)
 	post_recv(&p.c, 2, NULL, 0, 0);
 	attr.qp_state = IBV_QPS_RESET;
 	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to RESET in the error state");
-	want_none_now(p.c.rcq);
+	expect_no_completion_now(p.c.rcq);
 	attr.qp_state = IBV_QPS_INIT;
 	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "back to INIT");
 	pair_free(&p);
@@ -468,8 +468,8 @@ static void test_opcodes_not_offered(void)
 	CHECK(errno == EOPNOTSUPP, "%m");
 	/* the refused call had no effect */
 	post_send(&d.p.c, 2, &d.c, 0, 50);
-	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
-	want_recv(d.p.s.rcq, 1, 50);
+	expect_success(d.p.c.scq, 2, IBV_WC_SEND);
+	expect_recv(d.p.s.rcq, 1, 50);
 	fixture_close(&d);
 }
 

@@ -39,14 +39,14 @@ static void test_iova(void)
 		post_recv(&d.p.c, 2, &d.c, 3, 8000);
 		post_recv(&d.p.s, 3, NULL, 0, 0);
 		post_send(&d.p.c, 3, NULL, 0, 0);
-		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-		want_ok(d.p.c.scq, 3, IBV_WC_SEND);
-		want_recv(d.p.s.rcq, 3, 0);
+		expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+		expect_success(d.p.c.scq, 3, IBV_WC_SEND);
+		expect_recv(d.p.s.rcq, 3, 0);
 		buf_expect_only(&d.s, 33, 5000, i);
 		view.at = (uint8_t *)(uintptr_t)base;
 		post_send(&d.p.s, 4, &view, 33, 5000);
-		want_ok(d.p.s.scq, 4, IBV_WC_SEND);
-		want_recv(d.p.c.rcq, 2, 5000);
+		expect_success(d.p.s.scq, 4, IBV_WC_SEND);
+		expect_recv(d.p.c.rcq, 2, 5000);
 		buf_expect(&d.c, 3, 5000, i);
 		buf_clear(&d.s);
 		CHECK(!ibv_dereg_mr(view.mr), "%m");
@@ -119,9 +119,9 @@ static bool dereg_during_writes(uint32_t round)
 	post_job(&d.p.c, &(struct job){
 		.id = FLOOD, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1,
 		.rkey = f.key, .raddr = f.at });
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	CHECK(!memcmp(after, flood.at, MIB), "no byte may be written after dereg_mr");
-	want_counted(&d.p.s, "end_ddp_tagged_stag", was, 1);
+	expect_counted(&d.p.s, "end_ddp_tagged_stag", was, 1);
 	during = after[0] == d.c.at[0] &&
 	       memcmp(after + FLOOD - 1, d.c.at, MIB - FLOOD + 1);
 	buf_free(&flood);
@@ -166,17 +166,17 @@ static bool dereg_source_once(void)
 		enum ibv_wc_status want = failed ? IBV_WC_WR_FLUSH_ERR :
 						   IBV_WC_REM_ACCESS_ERR;
 
-		wc = next_wc(d.p.c.scq);
+		wc = wait_next_wc(d.p.c.scq);
 		CHECK(wc.wr_id == i, "%llu", (unsigned long long)wc.wr_id);
 		CHECK(wc.status == want || (!failed && !wc.status),
 		      "%u: %s, vendor error %u", i,
 		      ibv_wc_status_str(wc.status), wc.vendor_err);
 		failed = wc.status;
 	}
-	want_counted(&d.p.s, "end_rdmap_stag", was, failed);
+	expect_counted(&d.p.s, "end_rdmap_stag", was, failed);
 	if (failed) {
-		want_async(d.p.s.id->verbs, IBV_EVENT_QP_ACCESS_ERR, d.p.s.qp);
-		pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+		expect_async_event(d.p.s.id->verbs, IBV_EVENT_QP_ACCESS_ERR, d.p.s.qp);
+		pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	}
 	fixture_free(&d);
 	return failed;
@@ -201,18 +201,18 @@ static bool dereg_sink_once(void)
 			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG,
 			.b = &d.c, .len = MIB - i, .off = i,
 			.rkey = d.s.mr->rkey, .raddr = (uintptr_t)d.s.at });
-	want_ok(d.p.c.scq, 0, IBV_WC_RDMA_READ);
+	expect_success(d.p.c.scq, 0, IBV_WC_RDMA_READ);
 	CHECK(!ibv_dereg_mr(d.c.mr), "%m");
 	memcpy(after, d.c.at, MIB);
 	d.c.mr = NULL;
 	for (i = 1; i < 60; i++) {
-		wc = next_wc(d.p.c.scq);
+		wc = wait_next_wc(d.p.c.scq);
 		CHECK(wc.wr_id == i && !(failed && !wc.status), "%u: %s", i,
 		      ibv_wc_status_str(wc.status));
 		failed = wc.status;
 	}
 	if (failed)
-		pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+		pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	CHECK(!memcmp(after, d.c.at, MIB), "no byte may be written after dereg_mr");
 	fixture_free(&d);
 	return failed;
@@ -250,9 +250,9 @@ static void check_old_address(struct fixture *d)
 	post_job(&d->p.c, &(struct job){
 		.op = IBV_WR_RDMA_WRITE, .b = &d->c, .len = 1,
 		.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at });
-	pair_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_counted(&d->p.s, "end_ddp_tagged_bounds", was, 1);
+	pair_expect_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_counted(&d->p.s, "end_ddp_tagged_bounds", was, 1);
 	buf_expect_clear(&d->s, 0, 1000);
 }
 
@@ -274,9 +274,9 @@ static void test_rereg(void)
 		.raddr = (uintptr_t)other.at + 2100 });
 	post_recv(&d.p.s, 2, NULL, 0, 0);
 	post_send(&d.p.c, 2, NULL, 0, 0);
-	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
-	want_recv(d.p.s.rcq, 2, 0);
+	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	expect_success(d.p.c.scq, 2, IBV_WC_SEND);
+	expect_recv(d.p.s.rcq, 2, 0);
 	buf_expect_only(&other, 2100, 900, 3);
 	check_old_address(&d);
 	buf_expect_only(&other, 2100, 900, 3);
@@ -307,7 +307,7 @@ static void test_rereg_rights(void)
 	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.len = 1000, .rkey = rkey, .raddr = (uintptr_t)d.s.at });
-	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	buf_expect_only(&d.c, 0, 1000, 5);
 	set_mr_access(&d, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	CHECK(d.s.mr->rkey == rkey, "%#x became %#x", rkey, d.s.mr->rkey);
@@ -330,9 +330,9 @@ static void test_rereg_base(void)
 		.len = 1000, .rkey = d.s.mr->rkey, .raddr = (uintptr_t)d.s.at });
 	post_recv(&d.p.s, 2, NULL, 0, 0);
 	post_send(&d.p.c, 2, NULL, 0, 0);
-	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
-	want_recv(d.p.s.rcq, 2, 0);
+	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	expect_success(d.p.c.scq, 2, IBV_WC_SEND);
+	expect_recv(d.p.s.rcq, 2, 0);
 	buf_expect_only(&d.s, 0, 1000, 6);
 	fixture_free(&d);
 }
@@ -357,7 +357,7 @@ static void *bind_soon(void *arg)
 
 	usleep(2000);
 	CHECK(!ibv_bind_mw(b->d->p.s.qp, b->mw, &bind), "%m");
-	if (!next_wc(b->d->p.s.scq).status)
+	if (!wait_next_wc(b->d->p.s.scq).status)
 		__atomic_store_n(&b->bound, true, __ATOMIC_RELEASE);
 	return NULL;
 }
@@ -436,7 +436,7 @@ static void check_keys_spread(const uint32_t *key, uint32_t n)
 		      "%u of %u keys in sixteenth %u", part[k], n, k);
 }
 
-static int by_value(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 
@@ -457,7 +457,7 @@ static void check_keys_unpredictable(const uint32_t *key, uint32_t n, int depth)
 		step[i] = (key[i + 1] - key[i]) & ((1u << INDEX_BITS) - 1);
 	if (depth)
 		check_keys_unpredictable(step, n - 1, depth - 1);
-	qsort(step, n - 1, sizeof(*step), by_value);
+	qsort(step, n - 1, sizeof(*step), compare_keys);
 	for (i = 1; i + 1 < n; i++)
 		twice += step[i] == step[i - 1];
 	CHECK(twice < 5, "%u differences of %u are repeated", twice, n);
@@ -512,16 +512,16 @@ static void test_overlap(void)
 		.id = 2, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.off = 500, .len = 200, .rkey = again->rkey,
 		.raddr = (uintptr_t)d.s.at + 100 });
-	want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
+	expect_success(d.p.c.scq, 2, IBV_WC_RDMA_READ);
 	CHECK(!memcmp(d.c.at + 500, d.s.at + 100, 200), "data");
 	/* the rights of the other MR must not extend this one */
 	post_job(&d.p.c, &(struct job){
 		.id = 3, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.off = 500, .len = 201, .rkey = again->rkey,
 		.raddr = (uintptr_t)d.s.at + 100 });
-	want_status(d.p.c.scq, 3, IBV_WC_REM_ACCESS_ERR);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_status(d.p.c.scq, 3, IBV_WC_REM_ACCESS_ERR);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	CHECK(!ibv_dereg_mr(again), "%m");
 	fixture_free(&d);
 }
@@ -570,7 +570,7 @@ static void test_memlock(void)
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 		.len = 1000, .rkey = d.s.mr->rkey,
 		.raddr = (uintptr_t)d.s.at });
-	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	CHECK(!ibv_dereg_mr(mr), "%m");
 	more = ibv_reg_mr(d.p.c.pd, b.at + MIB, MIB, RIGHTS_ALL);
 	CHECK(more, "%m");

@@ -67,7 +67,7 @@ static void bind_type2(struct fixture *d, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
 {
 	CHECK(!post_bind_type2(&d->p.s, mw, rkey, info), "post");
-	want_ok(d->p.s.scq, 31, IBV_WC_BIND_MW);
+	expect_success(d->p.s.scq, 31, IBV_WC_BIND_MW);
 }
 
 static struct job make_job_at(const struct fixture *d, enum ibv_wr_opcode op,
@@ -88,11 +88,11 @@ static void check_access_by(struct fixture *d, const struct pair *p, uint32_t rk
 	buf_clear(&d->s);
 	buf_fill(&d->c, off, len, 1);
 	post_job(&p->c, &j);
-	want_ok(p->c.scq, 5, IBV_WC_RDMA_WRITE);
+	expect_success(p->c.scq, 5, IBV_WC_RDMA_WRITE);
 	j.op = IBV_WR_RDMA_READ;
 	buf_clear(&d->c);
 	post_job(&p->c, &j);
-	want_ok(p->c.scq, 5, IBV_WC_RDMA_READ);
+	expect_success(p->c.scq, 5, IBV_WC_RDMA_READ);
 	buf_expect_only(&d->s, off, len, 1);
 	buf_expect_only(&d->c, off, len, 1);
 }
@@ -103,17 +103,17 @@ static void check_access(struct fixture *d, uint32_t rkey, uint32_t off, uint32_
 }
 
 /* Check that a request ends the connection for the reason @ends, and changes no byte of memory */
-static void expect_denied(struct fixture *d, struct pair *p, const struct job *j,
-			  const char *ends)
+static void expect_access_denied(struct fixture *d, struct pair *p, const struct job *j,
+				 const char *ends)
 {
 	uint64_t was = read_counter(&p->s, ends);
 
 	buf_clear(&d->s);
 	post_job(&p->c, j);
-	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_counted(&p->s, ends, was, 1);
-	next_wc(p->c.scq);
+	pair_expect_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_counted(&p->s, ends, was, 1);
+	wait_next_wc(p->c.scq);
 	buf_expect_clear(&d->s, 0, SIZE);
 }
 
@@ -122,7 +122,7 @@ static void expect_write_denied(struct fixture *d, uint32_t rkey, uint32_t off,
 {
 	struct job j = make_job_at(d, IBV_WR_RDMA_WRITE, rkey, off, len);
 
-	expect_denied(d, &d->p, &j, ends);
+	expect_access_denied(d, &d->p, &j, ends);
 }
 
 static void free_window_and_fixture(struct fixture *d, struct ibv_mw *mw)
@@ -142,7 +142,7 @@ static void test_type1(void)
 	mw = new_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, WR | RD);
 	bind_type1(&d, mw, &info);
-	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	check_access(&d, mw->rkey, AT, WIDE);
 	check_access(&d, mw->rkey, AT + WIDE - 1, 1);
 	expect_write_denied(&d, mw->rkey, AT + WIDE - 1, 2, "end_ddp_tagged_bounds");
@@ -159,7 +159,7 @@ static void test_type1_before(void)
 	mw = new_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, WR | RD);
 	bind_type1(&d, mw, &info);
-	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	expect_write_denied(&d, mw->rkey, AT - 1, 2, "end_ddp_tagged_bounds");
 	free_window_and_fixture(&d, mw);
 }
@@ -176,11 +176,11 @@ static void test_type1_again(void)
 	mw = new_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, WR | RD);
 	bind_type1(&d, mw, &info);
-	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	old = mw->rkey;
 	info.addr += WIDE;
 	bind_type1(&d, mw, &info);
-	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	CHECK(mw->rkey != old, "the rkey must change");
 	check_access(&d, mw->rkey, AT + WIDE, WIDE);
 	expect_write_denied(&d, old, AT + WIDE, 1, "end_ddp_tagged_stag");
@@ -197,10 +197,10 @@ static void test_type1_shut(void)
 	mw = new_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, WR | RD);
 	bind_type1(&d, mw, &info);
-	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "an MR with a bound window must not be deregistered");
 	bind_type1(&d, mw, &none);
-	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	expect_write_denied(&d, mw->rkey, AT, 1, "end_ddp_tagged_stag");
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	d.s.mr = NULL;
@@ -219,9 +219,9 @@ static void test_rights_write(void)
 	mw = new_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, WR);
 	bind_type1(&d, mw, &info);
-	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	j = make_job_at(&d, IBV_WR_RDMA_READ, mw->rkey, AT, 10);
-	expect_denied(&d, &d.p, &j, "end_rdmap_access");
+	expect_access_denied(&d, &d.p, &j, "end_rdmap_access");
 	free_window_and_fixture(&d, mw);
 }
 
@@ -235,7 +235,7 @@ static void test_rights_read(void)
 	mw = new_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, RD);
 	bind_type1(&d, mw, &info);
-	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	expect_write_denied(&d, mw->rkey, AT, 10, "end_ddp_tagged_stag");
 	free_window_and_fixture(&d, mw);
 }
@@ -252,7 +252,7 @@ static void test_zero_based(void)
 	mw = new_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, WR | IBV_ACCESS_ZERO_BASED);
 	bind_type1(&d, mw, &info);
-	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	buf_clear(&d.s);
 	buf_fill(&d.c, AT, WIDE, 1);
 	j = make_job_at(&d, IBV_WR_RDMA_WRITE, mw->rkey, AT, WIDE);
@@ -260,9 +260,9 @@ static void test_zero_based(void)
 	post_recv(&d.p.s, 6, NULL, 0, 0);
 	post_job(&d.p.c, &j);
 	post_send(&d.p.c, 6, NULL, 0, 0);
-	want_ok(d.p.c.scq, 5, IBV_WC_RDMA_WRITE);
-	want_ok(d.p.c.scq, 6, IBV_WC_SEND);
-	want_recv(d.p.s.rcq, 6, 0);
+	expect_success(d.p.c.scq, 5, IBV_WC_RDMA_WRITE);
+	expect_success(d.p.c.scq, 6, IBV_WC_SEND);
+	expect_recv(d.p.s.rcq, 6, 0);
 	buf_expect_only(&d.s, AT, WIDE, 1);
 	pair_disconnect(&d.p);
 	free_window_and_fixture(&d, mw);
@@ -279,7 +279,7 @@ static struct ibv_mw *open_two_with_window(struct fixture *d, struct pair *q)
 	mw = new_mw(d, IBV_MW_TYPE_1);
 	info = make_bind_info(d, WR | RD);
 	bind_type1(d, mw, &info);
-	want_ok(d->p.s.scq, 30, IBV_WC_BIND_MW);
+	expect_success(d->p.s.scq, 30, IBV_WC_BIND_MW);
 	return mw;
 }
 
@@ -315,7 +315,7 @@ static void test_type2_stream(void)
 	bind_type2(&d, mw, rkey, &info);
 	check_access(&d, rkey, AT, WIDE);
 	j = make_job_at(&d, IBV_WR_RDMA_WRITE, rkey, AT, 10);
-	expect_denied(&d, &q, &j, "end_ddp_tagged_assoc");
+	expect_access_denied(&d, &q, &j, "end_ddp_tagged_assoc");
 	check_access(&d, rkey, AT, 10);
 	pair_free(&q);
 	pair_disconnect(&d.p);
@@ -330,7 +330,7 @@ static void invalidate_type2(struct fixture *d, uint32_t rkey)
 	};
 
 	CHECK(!ibv_post_send(d->p.s.qp, &wr, &bad), "post");
-	want_ok(d->p.s.scq, 32, IBV_WC_LOCAL_INV);
+	expect_success(d->p.s.scq, 32, IBV_WC_LOCAL_INV);
 }
 
 /* Unbind a window with Local Invalidate, then bind it again with another key */
@@ -387,10 +387,10 @@ static void test_type2_remote_inv(void)
 	post_recv(&d.p.s, 9, NULL, 0, 0);
 	wr.invalidate_rkey = mw->rkey + 1;
 	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "%m");
-	wc = next_wc(d.p.s.rcq);
+	wc = wait_next_wc(d.p.s.rcq);
 	CHECK(wc.status == IBV_WC_SUCCESS && wc.wc_flags & IBV_WC_WITH_INV &&
 	      wc.invalidated_rkey == mw->rkey + 1, "%x", wc.invalidated_rkey);
-	want_ok(d.p.c.scq, 6, IBV_WC_SEND);
+	expect_success(d.p.c.scq, 6, IBV_WC_SEND);
 	expect_write_denied(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	d.s.mr = NULL;
@@ -410,10 +410,10 @@ static void expect_invalidate_refused(struct pair *p, uint32_t rkey, const char 
 
 	post_recv(&p->s, 9, NULL, 0, 0);
 	CHECK(!ibv_post_send(p->c.qp, &wr, &bad), "%m");
-	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_counted(&p->s, ends, was, 1);
-	CHECK(next_wc(p->c.scq).wr_id == 6, "send");
+	pair_expect_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_counted(&p->s, ends, was, 1);
+	CHECK(wait_next_wc(p->c.scq).wr_id == 6, "send");
 }
 
 /* A peer must not invalidate a window of type 1 (N-5) */
@@ -465,9 +465,9 @@ static void expect_bind_fails(int mr_access, struct ibv_mw_bind_info *change,
 	info.length += change->length;
 	CHECK(!post_bind_type2(&d.p.s, mw, (mw->rkey + 1) ^ rkey_xor, &info),
 	      "post");
-	want_status(d.p.s.scq, 31, IBV_WC_MW_BIND_ERR);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_status(d.p.s.scq, 31, IBV_WC_MW_BIND_ERR);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	free_window_and_fixture(&d, mw);
 }
 
@@ -498,7 +498,7 @@ static void test_bound_twice(void)
 	      "a posted bind of a type 1 window must fail");
 	bind_type2(&d, mw, mw->rkey + 1, &info);
 	CHECK(!post_bind_type2(&d.p.s, mw, mw->rkey + 2, &info), "post");
-	want_status(d.p.s.scq, 31, IBV_WC_MW_BIND_ERR);
+	expect_status(d.p.s.scq, 31, IBV_WC_MW_BIND_ERR);
 }
 
 /* The STag of a window must not be accepted as an lkey */
@@ -514,12 +514,12 @@ static void test_no_lkey(void)
 	mw = new_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, WR | RD);
 	bind_type1(&d, mw, &info);
-	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	b = d.s;
 	as_mr.lkey = mw->rkey;
 	b.mr = &as_mr;
 	post_send(&d.p.s, 12, &b, AT, 10);
-	want_status(d.p.s.scq, 12, IBV_WC_LOC_PROT_ERR);
+	expect_status(d.p.s.scq, 12, IBV_WC_LOC_PROT_ERR);
 }
 
 #define MANY	150u
@@ -563,7 +563,7 @@ static void test_left_open(void)
 	open_fixture(&d, BINDABLE);
 	info = make_bind_info(&d, WR | RD);
 	bind_type1(&d, new_mw(&d, IBV_MW_TYPE_1), &info);
-	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	mw = new_mw(&d, IBV_MW_TYPE_2);
 	bind_type2(&d, mw, mw->rkey, &info);
 }

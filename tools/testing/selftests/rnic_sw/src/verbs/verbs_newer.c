@@ -34,13 +34,13 @@ static int query_speed(const struct ibv_context *ctx, uint32_t port, uint64_t *s
 	struct call c;
 
 	call_begin(&c, NEW_DEVICE, QUERY_SPEED);
-	call_value(&c, SPEED_PORT, 8, port);
-	call_at(&c, SPEED_RESP, 8, speed);
+	call_add_value(&c, SPEED_PORT, 8, port);
+	call_add_pointer(&c, SPEED_RESP, 8, speed);
 	return call_issue(&c, ctx);
 }
 
 /* Return: the speed of a port in 100 Mbit/s, by the older attributes */
-static uint64_t old_speed(const struct ibv_port_attr *port)
+static uint64_t compute_old_speed(const struct ibv_port_attr *port)
 {
 	static const struct { uint8_t speed, rate; } lanes[] = {
 		{ 1, 25 }, { 2, 50 }, { 4, 100 }, { 32, 250 },
@@ -67,8 +67,8 @@ static void test_newer_port_speed(void)
 		skip("the RDMA core of this kernel has no query of the port speed");
 	CHECK(!err, "%s", strerror(err));
 	CHECK(!ibv_query_port(p.c.id->verbs, 1, &port), "%m");
-	CHECK(speed == old_speed(&port), "%llu, not %llu", (unsigned long long)speed,
-	      (unsigned long long)old_speed(&port));
+	CHECK(speed == compute_old_speed(&port), "%llu, not %llu", (unsigned long long)speed,
+	      (unsigned long long)compute_old_speed(&port));
 	CHECK(query_speed(p.c.id->verbs, 0, &speed) == EINVAL, "port 0: %m");
 	CHECK(query_speed(p.c.id->verbs, 2, &speed) == EINVAL, "port 2: %m");
 	pair_free(&p);
@@ -84,21 +84,21 @@ static void begin_reg(struct call *c, struct reg *r, const struct ibv_pd *pd, ui
 		      uint64_t len, uint32_t access)
 {
 	call_begin(c, NEW_MR, REG_MR);
-	call_value(c, MR_HANDLE, 0, 0);
-	call_value(c, MR_PD, 0, pd->handle);
-	call_value(c, MR_IOVA, 8, iova);
-	call_value(c, MR_LENGTH, 8, len);
-	call_value(c, MR_ACCESS, 4, access);
-	call_at(c, MR_LKEY, 4, &r->lkey);
-	call_at(c, MR_RKEY, 4, &r->rkey);
+	call_add_value(c, MR_HANDLE, 0, 0);
+	call_add_value(c, MR_PD, 0, pd->handle);
+	call_add_value(c, MR_IOVA, 8, iova);
+	call_add_value(c, MR_LENGTH, 8, len);
+	call_add_value(c, MR_ACCESS, 4, access);
+	call_add_pointer(c, MR_LKEY, 4, &r->lkey);
+	call_add_pointer(c, MR_RKEY, 4, &r->rkey);
 }
 
-static int dereg(const struct ibv_context *ctx, uint32_t handle)
+static int deregister_mr(const struct ibv_context *ctx, uint32_t handle)
 {
 	struct call c;
 
 	call_begin(&c, NEW_MR, MR_DESTROY);
-	call_value(&c, MR_HANDLE, 0, handle);
+	call_add_value(&c, MR_HANDLE, 0, handle);
 	return call_issue(&c, ctx);
 }
 
@@ -113,17 +113,17 @@ static void check_refused_regs(const struct fixture *d)
 	begin_reg(&c, &r, pd, at, d->s.len, RIGHTS_ALL);
 	CHECK(call_issue(&c, pd->context) == EINVAL, "neither address nor file: %m");
 	begin_reg(&c, &r, pd, at + 1, d->s.len, RIGHTS_ALL);
-	call_value(&c, MR_ADDR, 8, at);
+	call_add_value(&c, MR_ADDR, 8, at);
 	CHECK(call_issue(&c, pd->context) == EINVAL, "another offset in the page: %m");
 	begin_reg(&c, &r, pd, at, d->s.len, IBV_ACCESS_REMOTE_WRITE);
-	call_value(&c, MR_ADDR, 8, at);
+	call_add_value(&c, MR_ADDR, 8, at);
 	CHECK(call_issue(&c, pd->context) == EINVAL, "remote without local write: %m");
 	begin_reg(&c, &r, pd, at, d->s.len, 0x40000000);
-	call_value(&c, MR_ADDR, 8, at);
+	call_add_value(&c, MR_ADDR, 8, at);
 	CHECK(call_issue(&c, pd->context) == EINVAL, "an unknown flag: %m");
 	begin_reg(&c, &r, pd, at, d->s.len, RIGHTS_ALL);
-	call_value(&c, MR_ADDR, 8, at);
-	call_value(&c, MR_DMA_HANDLE, 0, 1);
+	call_add_value(&c, MR_ADDR, 8, at);
+	call_add_value(&c, MR_DMA_HANDLE, 0, 1);
 	CHECK(call_issue(&c, pd->context), "DMA hints are refused");
 }
 
@@ -138,9 +138,9 @@ static void test_newer_reg_mr(void)
 
 	fixture_open(&d, &(struct opts){}, 5000);
 	at = (uintptr_t)d.s.at;
-	iova = (0x5ull << 40) + at % page_size();
+	iova = (0x5ull << 40) + at % get_page_size();
 	begin_reg(&c, &r, d.p.s.pd, iova, d.s.len, RIGHTS_ALL);
-	call_value(&c, MR_ADDR, 8, at);
+	call_add_value(&c, MR_ADDR, 8, at);
 	err = call_issue(&c, d.p.s.pd->context);
 	if (err == EPROTONOSUPPORT)
 		skip("the RDMA core of this kernel has no registration by attributes");
@@ -150,11 +150,11 @@ static void test_newer_reg_mr(void)
 	buf_clear(&d.s);
 	post_job(&d.p.c, &(struct job){ .id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 					.off = 7, .len = 4000, .raddr = iova + 7, .rkey = r.rkey });
-	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	wait_all_placed(&d);
 	buf_expect_only(&d.s, 7, 4000, 3);
 	check_refused_regs(&d);
-	CHECK(!dereg(d.p.s.pd->context, r.handle), "%m");
+	CHECK(!deregister_mr(d.p.s.pd->context, r.handle), "%m");
 	fixture_close(&d);
 }
 
@@ -172,28 +172,28 @@ static struct {
 static void begin_cq(struct call *c)
 {
 	call_begin(c, NEW_CQ, CREATE);
-	call_value(c, CQ_HANDLE, 0, 0);
-	call_value(c, CQ_CQE, 4, 16);
-	call_value(c, CQ_USER, 8, 0);
-	call_value(c, CQ_VECTOR, 4, 0);
-	call_at(c, CQ_RESP_CQE, 4, resp);
-	call_at(c, UHW_IN, 16, no_driver_data);
+	call_add_value(c, CQ_HANDLE, 0, 0);
+	call_add_value(c, CQ_CQE, 4, 16);
+	call_add_value(c, CQ_USER, 8, 0);
+	call_add_value(c, CQ_VECTOR, 4, 0);
+	call_add_pointer(c, CQ_RESP_CQE, 4, resp);
+	call_add_pointer(c, UHW_IN, 16, no_driver_data);
 }
 
 static void begin_srq(struct call *c, const struct end *e)
 {
 	call_begin(c, NEW_SRQ, CREATE);
-	call_value(c, SRQ_HANDLE, 0, 0);
-	call_value(c, SRQ_PD, 0, e->pd->handle);
-	call_value(c, SRQ_USER, 8, 0);
-	call_value(c, SRQ_MAX_WR, 4, 4);
-	call_value(c, SRQ_MAX_SGE, 4, 1);
-	call_value(c, SRQ_LIMIT, 4, 0);
-	call_value(c, SRQ_TYPE, 8, 0);
-	call_at(c, SRQ_RESP_WR, 4, resp);
-	call_at(c, SRQ_RESP_SGE, 4, resp + 1);
+	call_add_value(c, SRQ_HANDLE, 0, 0);
+	call_add_value(c, SRQ_PD, 0, e->pd->handle);
+	call_add_value(c, SRQ_USER, 8, 0);
+	call_add_value(c, SRQ_MAX_WR, 4, 4);
+	call_add_value(c, SRQ_MAX_SGE, 4, 1);
+	call_add_value(c, SRQ_LIMIT, 4, 0);
+	call_add_value(c, SRQ_TYPE, 8, 0);
+	call_add_pointer(c, SRQ_RESP_WR, 4, resp);
+	call_add_pointer(c, SRQ_RESP_SGE, 4, resp + 1);
 	/* driver data of 8 bytes are in the attribute itself */
-	call_value(c, UHW_IN, 8, 0);
+	call_add_value(c, UHW_IN, 8, 0);
 }
 
 static void begin_qp(struct call *c, const struct end *e)
@@ -201,16 +201,16 @@ static void begin_qp(struct call *c, const struct end *e)
 	static const uint32_t cap[5] = { 4, 4, 1, 1, 0 };
 
 	call_begin(c, NEW_QP, CREATE);
-	call_value(c, QP_HANDLE, 0, 0);
-	call_value(c, QP_PD, 0, e->pd->handle);
-	call_value(c, QP_SEND_CQ, 0, e->scq->handle);
-	call_value(c, QP_RECV_CQ, 0, e->rcq->handle);
-	call_value(c, QP_USER, 8, 0);
-	call_at(c, QP_CAP, 20, cap);
-	call_value(c, QP_TYPE, 8, IBV_QPT_RC);
-	call_at(c, QP_RESP_CAP, 20, resp);
-	call_at(c, QP_RESP_NUM, 4, resp + 5);
-	call_at(c, UHW_IN, 16, no_driver_data);
+	call_add_value(c, QP_HANDLE, 0, 0);
+	call_add_value(c, QP_PD, 0, e->pd->handle);
+	call_add_value(c, QP_SEND_CQ, 0, e->scq->handle);
+	call_add_value(c, QP_RECV_CQ, 0, e->rcq->handle);
+	call_add_value(c, QP_USER, 8, 0);
+	call_add_pointer(c, QP_CAP, 20, cap);
+	call_add_value(c, QP_TYPE, 8, IBV_QPT_RC);
+	call_add_pointer(c, QP_RESP_CAP, 20, resp);
+	call_add_pointer(c, QP_RESP_NUM, 4, resp + 5);
+	call_add_pointer(c, UHW_IN, 16, no_driver_data);
 }
 
 /*
@@ -226,29 +226,29 @@ static void test_newer_own_rings(void)
 	int err;
 
 	pair_prepare(&p, &(struct opts){});
-	mem = aligned_alloc(page_size(), 16 * page_size());
+	mem = aligned_alloc(get_page_size(), 16 * get_page_size());
 	CHECK(mem, "%m");
 	own_memory.type = 1;
 	own_memory.addr = (uintptr_t)mem;
-	own_memory.length = 16 * page_size();
+	own_memory.length = 16 * get_page_size();
 	begin_cq(&c);
-	call_value(&c, CQ_BUF_VA, 8, (uintptr_t)mem);
-	call_value(&c, CQ_BUF_LENGTH, 8, own_memory.length);
+	call_add_value(&c, CQ_BUF_VA, 8, (uintptr_t)mem);
+	call_add_value(&c, CQ_BUF_LENGTH, 8, own_memory.length);
 	err = call_issue(&c, p.c.id->verbs);
 	if (err == EPROTONOSUPPORT)
 		skip("the RDMA core of this kernel has no rings in memory of the program");
 	CHECK(err == EOPNOTSUPP, "CQ, address: %s", strerror(err));
 	begin_cq(&c);
-	call_at(&c, CQ_UMEM, sizeof(own_memory), &own_memory);
+	call_add_pointer(&c, CQ_UMEM, sizeof(own_memory), &own_memory);
 	err = call_issue(&c, p.c.id->verbs);
 	CHECK(err == EOPNOTSUPP, "CQ: %s", strerror(err));
 	begin_srq(&c, &p.c);
-	call_at(&c, SRQ_UMEM, sizeof(own_memory), &own_memory);
+	call_add_pointer(&c, SRQ_UMEM, sizeof(own_memory), &own_memory);
 	err = call_issue(&c, p.c.id->verbs);
 	CHECK(err == EOPNOTSUPP, "SRQ: %s", strerror(err));
 	for (attr = QP_UMEM; attr <= QP_SQ_UMEM; attr++) {
 		begin_qp(&c, &p.c);
-		call_at(&c, attr, sizeof(own_memory), &own_memory);
+		call_add_pointer(&c, attr, sizeof(own_memory), &own_memory);
 		err = call_issue(&c, p.c.id->verbs);
 		CHECK(err == EOPNOTSUPP, "QP, attribute %u: %s", attr, strerror(err));
 	}

@@ -36,13 +36,13 @@ void odp_pair_open(struct pair *p, const struct opts *o)
 static void map_buf(struct buf *b, size_t pages, int flags, int fd)
 {
 	memset(b, 0, sizeof(*b));
-	b->len = b->map_len = pages * page_size();
+	b->len = b->map_len = pages * get_page_size();
 	b->map = mmap(NULL, b->map_len, PROT_READ | PROT_WRITE, flags, fd, 0);
 	CHECK(b->map != MAP_FAILED, "%zu pages: %m", pages);
 	b->at = b->map;
 }
 
-void pages_new(struct buf *b, size_t pages)
+void pages_create(struct buf *b, size_t pages)
 {
 	map_buf(b, pages, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 }
@@ -52,11 +52,11 @@ void pages_map(struct buf *b, size_t pages, int fd)
 	map_buf(b, pages, MAP_SHARED, fd);
 }
 
-int new_file(size_t pages)
+int create_file(size_t pages)
 {
 	int fd = memfd_create("rnic_sw-verbs", MFD_CLOEXEC);
 
-	CHECK(fd >= 0 && !ftruncate(fd, pages * page_size()), "%m");
+	CHECK(fd >= 0 && !ftruncate(fd, pages * get_page_size()), "%m");
 	return fd;
 }
 
@@ -77,7 +77,7 @@ static void register_both(struct fixture *d)
 
 static void map_file(struct buf *b, size_t pages)
 {
-	int fd = new_file(pages);
+	int fd = create_file(pages);
 
 	pages_map(b, pages, fd);
 	CHECK(!close(fd), "%m");
@@ -94,8 +94,8 @@ void odp_fixture_open(struct fixture *d, size_t pages)
 void odp_fixture_open_private(struct fixture *d, size_t pages)
 {
 	odp_pair_open(&d->p, &(struct opts){});
-	pages_new(&d->c, pages);
-	pages_new(&d->s, pages);
+	pages_create(&d->c, pages);
+	pages_create(&d->s, pages);
 	register_both(d);
 }
 
@@ -114,7 +114,7 @@ void odp_fixture_close(struct fixture *d)
 
 bool is_present(const void *at)
 {
-	const off_t where = (uintptr_t)at / page_size() * sizeof(uint64_t);
+	const off_t where = (uintptr_t)at / get_page_size() * sizeof(uint64_t);
 	static int fd = -1;
 	uint64_t entry;
 
@@ -126,7 +126,7 @@ bool is_present(const void *at)
 	return entry >> 63;
 }
 
-void need_file(const char *path, const char *config)
+void skip_without_file(const char *path, const char *config)
 {
 	if (access(path, F_OK))
 		skip("no %s: %s", path, config);
@@ -176,8 +176,8 @@ static void send_one(struct fixture *d, bool back, size_t off, size_t len, uint3
 	fill_source_and_sink(source, sink, off, len, seed, away);
 	post_recv(to, 1, sink, off, len);
 	post_send(from, 2, source, off, len);
-	want_recv(to->rcq, 1, len);
-	want_ok(from->scq, 2, IBV_WC_SEND);
+	expect_recv(to->rcq, 1, len);
+	expect_success(from->scq, 2, IBV_WC_SEND);
 	buf_expect(sink, off, len, seed);
 }
 
@@ -201,7 +201,7 @@ void exchange_write(struct fixture *d, size_t off, size_t len, uint32_t seed, aw
 
 	fill_source_and_sink(&d->c, &d->s, off, len, seed, away);
 	post_job(&d->p.c, &j);
-	want_ok(d->p.c.scq, 3, IBV_WC_RDMA_WRITE);
+	expect_success(d->p.c.scq, 3, IBV_WC_RDMA_WRITE);
 	wait_all_placed(d);
 	buf_expect(&d->s, off, len, seed);
 }
@@ -212,7 +212,7 @@ void exchange_read(struct fixture *d, size_t off, size_t len, uint32_t seed, awa
 
 	fill_source_and_sink(&d->s, &d->c, off, len, seed, away);
 	post_job(&d->p.c, &j);
-	want_ok(d->p.c.scq, 3, IBV_WC_RDMA_READ);
+	expect_success(d->p.c.scq, 3, IBV_WC_RDMA_READ);
 	buf_expect(&d->c, off, len, seed);
 }
 
@@ -229,7 +229,7 @@ void exchange_add(struct fixture *d, uint32_t at, uint64_t value, away_fn *away)
 	post_atomic(&d->p.c, &(struct atom){
 		.id = 4, .op = IBV_WR_ATOMIC_FETCH_AND_ADD, .flags = SIG,
 		.value = value, .sink = &d->c, .at = at, .target = &d->s, .to = at });
-	want_atomic(d->p.c.scq, 4, IBV_WR_ATOMIC_FETCH_AND_ADD);
+	expect_atomic(d->p.c.scq, 4, IBV_WR_ATOMIC_FETCH_AND_ADD);
 	CHECK(*get_word(&d->c, at) == old, "%llx was returned, %llx was the value before",
 	      (unsigned long long)*get_word(&d->c, at), (unsigned long long)old);
 	CHECK(*get_word(&d->s, at) == old + value, "the sum is %llx, want %llx",
@@ -238,7 +238,7 @@ void exchange_add(struct fixture *d, uint32_t at, uint64_t value, away_fn *away)
 
 void exchange_all(struct fixture *d, size_t len, uint32_t seed, away_fn *away)
 {
-	const size_t page = page_size();
+	const size_t page = get_page_size();
 	const struct { size_t off, len; } at[] = {
 		{ 0, len }, { 13, len - 13 }, { page - 1, 2 }, { len - page / 2, 100 },
 	};

@@ -14,9 +14,9 @@ bool has_kernel_function(const char *function);
 void odp_pair_open(struct pair *p, const struct opts *o);
 
 /* Allocate or map whole pages of which none is present: private memory, or memory of file @fd */
-void pages_new(struct buf *b, size_t pages);
+void pages_create(struct buf *b, size_t pages);
 void pages_map(struct buf *b, size_t pages, int fd);
-int new_file(size_t pages);		/* creates a memfd */
+int create_file(size_t pages);		/* creates a memfd */
 void pages_free(struct buf *b);		/* deregisters the MR first, if there is one */
 
 /* Open a fixture whose buffers are @pages pages of files, registered with RIGHTS_ODP */
@@ -29,7 +29,7 @@ void odp_fixture_close(struct fixture *d);
 /* Check whether the page is present in the page table of this process */
 bool is_present(const void *at);
 /* Skip the case if there is no file @path; @config: the missing kernel option */
-void need_file(const char *path, const char *config);
+void skip_without_file(const char *path, const char *config);
 void write_file(const char *path, const char *text);
 /* Return: the number after @word at the start of a line of the file; -1 if there is none */
 long read_number_in(const char *path, const char *word);
@@ -73,7 +73,7 @@ struct stall {
 };
 
 /* Open a userfaultfd, or skip the case */
-int uffd_open(void);
+int open_userfaultfd(void);
 /* Start a message that waits for an unserved page; check that @q is not delayed */
 void stall_start(struct stall *s, bool at_client, enum ibv_wr_opcode op);
 

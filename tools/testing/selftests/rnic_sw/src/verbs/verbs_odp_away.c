@@ -42,7 +42,7 @@ static void test_dontneed(void)
 	check_file_buffers(unmap_pages);
 }
 
-static void protect_otherwise(struct buf *b)
+static void change_protection_briefly(struct buf *b)
 {
 	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE | PROT_EXEC), "%m");
 	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE), "%m");
@@ -50,7 +50,7 @@ static void protect_otherwise(struct buf *b)
 
 static void test_protect(void)
 {
-	check_file_buffers(protect_otherwise);
+	check_file_buffers(change_protection_briefly);
 }
 
 /* Forbid access for a moment, while no message is in flight */
@@ -104,7 +104,7 @@ static void test_replaced(void)
 	for (i = 0; i < 20; i++) {
 		at = i % 2 ? &d.c : &d.s;
 		exchange_all(&d, d.s.len, i, NULL);
-		pages_new(&other, PAGES);
+		pages_create(&other, PAGES);
 		buf_fill(&other, 0, other.len, 100 + i);
 		CHECK(mremap(other.at, other.len, other.len, MREMAP_MAYMOVE |
 			     MREMAP_FIXED, at->at) == at->at, "%m");
@@ -112,12 +112,13 @@ static void test_replaced(void)
 			.id = 1, .flags = SIG, .b = &d.c, .len = d.c.len,
 			.op = i % 2 ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
 			.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
-		want_ok(d.p.c.scq, 1, i % 2 ? IBV_WC_RDMA_WRITE : IBV_WC_RDMA_READ);
+		expect_success(d.p.c.scq, 1, i % 2 ? IBV_WC_RDMA_WRITE : IBV_WC_RDMA_READ);
 		if (i % 2)
 			wait_all_placed(&d);
 		/* compare all bytes except the first one, which wait_all_placed() has used */
 		CHECK(!memcmp(d.c.at + 1, d.s.at + 1, d.c.len - 1), "both buffers must be equal");
-		CHECK(at->at[5] == pattern_byte(100 + i, 5), "the memory must have the new content");
+		CHECK(at->at[5] == compute_pattern_byte(100 + i, 5),
+		      "the memory must have the new content");
 	}
 	odp_fixture_close(&d);
 }
@@ -143,8 +144,8 @@ static void test_mapped_again(void)
 
 	odp_pair_open(&d.p, &(struct opts){});
 	first = &d.c;
-	fd_of[0] = new_file(PAGES);
-	fd_of[1] = new_file(PAGES);
+	fd_of[0] = create_file(PAGES);
+	fd_of[1] = create_file(PAGES);
 	pages_map(&d.c, PAGES, fd_of[0]);
 	pages_map(&d.s, PAGES, fd_of[1]);
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
@@ -190,7 +191,7 @@ static void share_with_child(struct buf *b)
  * Like share_with_child(), but limit the number of children: first wait for a previous child, and
  * check its result
  */
-static void share_with_few(struct buf *b)
+static void share_with_few_children(struct buf *b)
 {
 	static int children;
 	int status;
@@ -208,7 +209,7 @@ static void test_forked(void)
 	int status;
 
 	odp_fixture_open_private(&d, PAGES);
-	check_exchange_with(&d, d.s.len, share_with_few);
+	check_exchange_with(&d, d.s.len, share_with_few_children);
 	while (wait(&status) > 0)
 		CHECK(!status, "the child's memory must not change: %x", status);
 	odp_fixture_close(&d);
@@ -250,7 +251,7 @@ static void test_given_up(void)
 			.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 			.len = d.c.len, .raddr = (uintptr_t)d.s.at,
 			.rkey = d.s.mr->rkey });
-		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+		expect_success(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 		for (k = 0; k < d.c.len; k++)
 			CHECK(!d.c.at[k], "byte %zu is %x", k, d.c.at[k]);
 	}
@@ -275,7 +276,7 @@ static void test_freed(void)
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 			.len = d.c.len, .raddr = (uintptr_t)d.s.at,
 			.rkey = d.s.mr->rkey });
-		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+		expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 		/* the Writes are placed before reclaim, and then must survive it */
 		wait_all_placed(&d);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_PAGEOUT), "%m");
@@ -301,8 +302,8 @@ static void test_truncated(void)
 
 	odp_pair_open(&d.p, &(struct opts){});
 	first = &d.c;
-	fd_of[0] = new_file(2 * PAGES);
-	fd_of[1] = new_file(2 * PAGES);
+	fd_of[0] = create_file(2 * PAGES);
+	fd_of[1] = create_file(2 * PAGES);
 	pages_map(&d.c, 2 * PAGES, fd_of[0]);
 	pages_map(&d.s, 2 * PAGES, fd_of[1]);
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
@@ -315,7 +316,7 @@ static void test_truncated(void)
 	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = 100,
 		.raddr = (uintptr_t)d.s.at + d.s.len / 2, .rkey = d.s.mr->rkey });
-	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	CHECK(!d.c.at[0] && !memcmp(d.c.at, d.c.at + 1, 99), "new pages must be zero");
 	odp_fixture_close(&d);
 }
@@ -330,8 +331,8 @@ static void test_file_written(void)
 	uint32_t i;
 
 	odp_pair_open(&d.p, &(struct opts){});
-	CHECK(fd >= 0 && !unlink(name) && !ftruncate(fd, PAGES * page_size()), "%m");
-	pages_new(&d.c, PAGES);
+	CHECK(fd >= 0 && !unlink(name) && !ftruncate(fd, PAGES * get_page_size()), "%m");
+	pages_create(&d.c, PAGES);
 	pages_map(&d.s, PAGES, fd);
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
@@ -373,7 +374,7 @@ static void test_migrated(void)
 	struct fixture d;
 	long before, moved;
 
-	need_file("/proc/sys/vm/compact_memory", "CONFIG_COMPACTION");
+	skip_without_file("/proc/sys/vm/compact_memory", "CONFIG_COMPACTION");
 	before = count_migrated_pages();
 	odp_fixture_open_private(&d, PAGES);
 	exchange_all(&d, d.s.len, 1, compact_memory);
@@ -385,33 +386,33 @@ static void test_migrated(void)
 	printf("# %ld pages were migrated\n", moved);
 }
 
-static void page_out(struct buf *b)
+static void page_out_buf(struct buf *b)
 {
 	CHECK(!madvise(b->at, b->len, MADV_PAGEOUT), "%m");
 }
 
-static void need_swap(void)
+static void skip_without_swap(void)
 {
-	need_file("/proc/swaps", "CONFIG_SWAP");
+	skip_without_file("/proc/swaps", "CONFIG_SWAP");
 	if (read_number_in("/proc/meminfo", "SwapTotal:") <= 0)
 		skip("no swap space: CONFIG_ZRAM, or a loop device");
 }
 
 /* Swap out private memory and memfds; messages must swap it in */
-static void swapped(void)
+static void pages_can_be_swapped_out(void)
 {
 	const char *where = "/proc/vmstat";
 	struct fixture d;
 	long out, in;
 
-	need_swap();
+	skip_without_swap();
 	out = read_number_in(where, "pswpout ");
 	in = read_number_in(where, "pswpin ");
 	odp_fixture_open_private(&d, PAGES);
-	check_exchange_with(&d, d.s.len, page_out);
+	check_exchange_with(&d, d.s.len, page_out_buf);
 	odp_fixture_close(&d);
 	odp_fixture_open(&d, PAGES);
-	check_exchange_with(&d, d.s.len, page_out);
+	check_exchange_with(&d, d.s.len, page_out_buf);
 	odp_fixture_close(&d);
 	printf("# %ld pages out, %ld in\n", read_number_in(where, "pswpout ") - out,
 	       read_number_in(where, "pswpin ") - in);
@@ -419,11 +420,11 @@ static void swapped(void)
 }
 
 /* Create an aligned buffer of two huge pages */
-static void huge_buf(struct buf *b)
+static void create_huge_buf(struct buf *b)
 {
 	uint8_t *at;
 
-	pages_new(b, 3 * HUGE / page_size());
+	pages_create(b, 3 * HUGE / get_page_size());
 	at = (uint8_t *)(((uintptr_t)b->map + HUGE - 1) & ~(HUGE - 1));
 	b->at = at;
 	b->len = 2 * HUGE;
@@ -435,7 +436,7 @@ static long read_huge_kib(void)
 }
 
 /* Collapse the pages to huge pages, if any are available */
-static void collapse(struct buf *b)
+static void collapse_to_huge_pages(struct buf *b)
 {
 	if (madvise(b->at, b->len, MADV_COLLAPSE))
 		CHECK(errno == EAGAIN || errno == ENOMEM || errno == EINVAL || errno == EBUSY,
@@ -444,10 +445,10 @@ static void collapse(struct buf *b)
 
 static void split_huge_page(struct buf *b)
 {
-	uint8_t *last = b->at + b->len - page_size();
+	uint8_t *last = b->at + b->len - get_page_size();
 
-	CHECK(!mprotect(last, page_size(), PROT_READ), "%m");
-	CHECK(!mprotect(last, page_size(), PROT_READ | PROT_WRITE), "%m");
+	CHECK(!mprotect(last, get_page_size(), PROT_READ), "%m");
+	CHECK(!mprotect(last, get_page_size(), PROT_READ | PROT_WRITE), "%m");
 }
 
 /* Collapse and split alternately */
@@ -458,7 +459,7 @@ static void collapse_or_split(struct buf *b)
 	if (turn++ & 2)
 		split_huge_page(b);
 	else
-		collapse(b);
+		collapse_to_huge_pages(b);
 }
 
 static void test_huge(void)
@@ -466,11 +467,11 @@ static void test_huge(void)
 	const char *knob = "/sys/kernel/mm/transparent_hugepage/enabled";
 	struct fixture d;
 
-	need_file(knob, "CONFIG_TRANSPARENT_HUGEPAGE");
+	skip_without_file(knob, "CONFIG_TRANSPARENT_HUGEPAGE");
 	write_file(knob, "madvise");
 	odp_pair_open(&d.p, &(struct opts){});
-	huge_buf(&d.c);
-	huge_buf(&d.s);
+	create_huge_buf(&d.c);
+	create_huge_buf(&d.s);
 	CHECK(!madvise(d.c.at, d.c.len, MADV_HUGEPAGE), "%m");
 	CHECK(!madvise(d.s.at, d.s.len, MADV_HUGEPAGE), "%m");
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
@@ -478,8 +479,8 @@ static void test_huge(void)
 	/* a message must fault in a huge page */
 	exchange_write(&d, 0, HUGE, 1, NULL);
 	CHECK(read_huge_kib() > 0, "there must be a huge page");
-	exchange_all(&d, 64 * page_size(), 1, split_huge_page);
-	exchange_all(&d, 64 * page_size(), 2, collapse);
+	exchange_all(&d, 64 * get_page_size(), 1, split_huge_page);
+	exchange_all(&d, 64 * get_page_size(), 2, collapse_to_huge_pages);
 	/* no message uses the last page, because split_huge_page() protects it for a moment */
 	exchange_during(&d, HUGE / 16, scale_rounds(TIMES) ?: 1, collapse_or_split);
 	odp_fixture_close(&d);
@@ -494,13 +495,13 @@ static void fill_and_wait_merged(struct buf *c, struct buf *s, uint32_t seed)
 	size_t i;
 
 	for (i = 0; i < PAGES; i++) {
-		buf_fill(c, i * page_size(), page_size(), seed);
-		buf_fill(s, i * page_size(), page_size(), seed);
+		buf_fill(c, i * get_page_size(), get_page_size(), seed);
+		buf_fill(s, i * get_page_size(), get_page_size(), seed);
 	}
 	while (read_number_in(KSM "pages_sharing", "") < (long)PAGES) {
 		if (now_ms() > until)
 			skip("pages are not merged here");
-		pause_ms(20);
+		sleep_ms(20);
 	}
 }
 
@@ -510,7 +511,7 @@ static void test_merged(void)
 	struct fixture d;
 	uint32_t i;
 
-	need_file(KSM "run", "CONFIG_KSM");
+	skip_without_file(KSM "run", "CONFIG_KSM");
 	odp_fixture_open_private(&d, PAGES);
 	CHECK(!madvise(d.c.at, d.c.len, MADV_MERGEABLE), "%m");
 	CHECK(!madvise(d.s.at, d.s.len, MADV_MERGEABLE), "%m");
@@ -523,13 +524,13 @@ static void test_merged(void)
 		post_job(&d.p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 			.off = 7, .len = 5, .rkey = d.s.mr->rkey,
-			.raddr = (uintptr_t)d.s.at + 2 * page_size() });
-		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+			.raddr = (uintptr_t)d.s.at + 2 * get_page_size() });
+		expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 		wait_all_placed(&d);
-		CHECK(!memcmp(d.s.at + 2 * page_size(), d.c.at + 7, 5), "must be written");
-		buf_expect(&d.s, 0, page_size(), i);
-		buf_expect(&d.s, 3 * page_size(), page_size(), i);
-		buf_expect(&d.c, 4 * page_size(), page_size(), i);
+		CHECK(!memcmp(d.s.at + 2 * get_page_size(), d.c.at + 7, 5), "must be written");
+		buf_expect(&d.s, 0, get_page_size(), i);
+		buf_expect(&d.s, 3 * get_page_size(), get_page_size(), i);
+		buf_expect(&d.c, 4 * get_page_size(), get_page_size(), i);
 		exchange_all(&d, d.s.len, 1, NULL);
 	}
 	write_file(KSM "run", "2");
@@ -552,6 +553,7 @@ const struct test odp_away_tests[] = {
 	CASE("odp_migrated", test_migrated, 120, ""),
 	CASE("odp_huge", test_huge, 120, ""),
 	CASE("odp_merged", test_merged, 120, ""),
-	{ .name = "odp_swapped", .run = swapped, .seconds = 120, .shows = "", .asked = true },
+	{ .name = "odp_swapped", .run = pages_can_be_swapped_out, .seconds = 120, .shows = "",
+	 .asked = true },
 	{}
 };

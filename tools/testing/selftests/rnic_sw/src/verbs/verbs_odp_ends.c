@@ -49,7 +49,7 @@ static int receive_fd(int over)
 }
 
 /* Check for ODP in a child: once a process uses the library, it fails in later children */
-static void odp_or_skip(void)
+static void skip_without_odp(void)
 {
 	struct pair p;
 	int status;
@@ -67,10 +67,10 @@ static void odp_or_skip(void)
 		_exit(WEXITSTATUS(status));
 }
 
-static void stuck_or_skip(void)
+static void skip_without_userfaultfd(void)
 {
-	odp_or_skip();
-	close(uffd_open());
+	skip_without_odp();
+	close(open_userfaultfd());
 }
 
 /* Open both ends in one process, start a message that waits for a page, and wait to be killed */
@@ -103,7 +103,7 @@ static void kill_during_fault(enum ibv_wr_opcode op, bool at_client)
 	until = now_ms() + scale_timeout(WC_MS);
 	while (waitpid(pid, NULL, WNOHANG) != pid) {
 		CHECK(now_ms() < until, "a killed process must end");
-		pause_ms(10);
+		sleep_ms(10);
 	}
 	close(fd);
 	close(over[0]);
@@ -111,13 +111,13 @@ static void kill_during_fault(enum ibv_wr_opcode op, bool at_client)
 
 static void test_stuck_killed(void)
 {
-	stuck_or_skip();
+	skip_without_userfaultfd();
 	kill_during_fault(IBV_WR_RDMA_WRITE, false);
 	kill_during_fault(IBV_WR_RDMA_READ, false);
 	kill_during_fault(IBV_WR_SEND, true);
 	kill_during_fault(IBV_WR_RDMA_READ, true);
 	/* the device must still work */
-	settle();
+	wait_until_idle();
 }
 
 /* Many unserved pages of one program must not delay another program ------------- */
@@ -135,7 +135,7 @@ static void create_stuck_conns(int fd)
 	struct buf all, page, from;
 	uint32_t i;
 
-	pages_new(&all, CROWD);
+	pages_create(&all, CROWD);
 	buf_new(&from, 100);
 	reg.range = (struct uffdio_range){ (uintptr_t)all.at, all.len };
 	CHECK(!ioctl(fd, UFFDIO_REGISTER, &reg), "%m");
@@ -144,7 +144,7 @@ static void create_stuck_conns(int fd)
 	for (i = 1; i < CROWD; i++)
 		pair_open_like(&p[i], &p[0]);
 	for (i = 0; i < CROWD; i++) {
-		page = (struct buf){ .at = all.at + i * page_size(), .len = page_size() };
+		page = (struct buf){ .at = all.at + i * get_page_size(), .len = get_page_size() };
 		buf_reg(&page, p[0].s.pd, RIGHTS_ODP);
 		post_job(&p[i].c, &(struct job){
 			.op = IBV_WR_RDMA_WRITE, .b = &from, .len = 100,
@@ -155,7 +155,7 @@ static void create_stuck_conns(int fd)
 
 static void run_unserved_process(int ready)
 {
-	int fd = uffd_open();
+	int fd = open_userfaultfd();
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	create_stuck_conns(fd);
@@ -171,7 +171,7 @@ static void test_stuck_crowd(void)
 	char c;
 	pid_t pid;
 
-	stuck_or_skip();
+	skip_without_userfaultfd();
 	CHECK(!pipe(ready), "%m");
 	fflush(stdout);
 	pid = fork();
@@ -196,7 +196,7 @@ static void exit_before_child(void)
 	exchange_all(&d, d.s.len, 1, NULL);
 	fflush(stdout);
 	if (!fork()) {
-		pause_ms(500);
+		sleep_ms(500);
 		_exit(PASS);
 	}
 	/* now this process exits: then the pages that these messages use no longer exist */
@@ -227,7 +227,7 @@ static void test_outlived(void)
 		/* wait for the grandchild, which this process has adopted */
 		CHECK(wait(&status) > 0 && !status, "%x", status);
 	}
-	settle();
+	wait_until_idle();
 }
 
 #define NOBODY	65534u
@@ -267,14 +267,14 @@ static int start_owner(struct ibv_device *dev, uid_t uid, int tell[2], int wait_
 }
 
 /* The processes of one user must not use up the capacity for other users */
-static void limit_owners(void)
+static void owners_are_limited(void)
 {
 	int tell[2], wait_for[2], i, error, status;
 	struct ibv_device **devs;
 
 	if (getuid())
 		skip("needs root, to change the user");
-	odp_or_skip();
+	skip_without_odp();
 	devs = ibv_get_device_list(NULL);
 	CHECK(devs && devs[0] && !pipe(tell) && !pipe(wait_for), "%m");
 	for (i = 0; i < OF_A_USER; i++) {
@@ -288,14 +288,14 @@ static void limit_owners(void)
 	close(wait_for[1]);
 	for (i = 0; i < OF_A_USER + 3; i++)
 		CHECK(wait(&status) > 0 && !status, "%x", status);
-	settle();
+	wait_until_idle();
 }
 
 const struct test odp_ends_tests[] = {
 	CASE("odp_stuck_killed", test_stuck_killed, 120, ""),
 	CASE("odp_stuck_crowd", test_stuck_crowd, 120, ""),
 	CASE("odp_outlived", test_outlived, 60, ""),
-	{ .name = "limit_owners", .run = limit_owners, .seconds = 600,
+	{ .name = "limit_owners", .run = owners_are_limited, .seconds = 600,
 	  .shows = "SEC-24", .asked = true },
 	{}
 };

@@ -35,23 +35,23 @@ static void test_untouched(void)
 	size_t i;
 
 	odp_fixture_open_private(&d, PAGES);
-	memset(d.c.at, 0xaa, page_size());
-	CHECK(!is_present(d.s.at + page_size()), "the page must not be present yet");
+	memset(d.c.at, 0xaa, get_page_size());
+	CHECK(!is_present(d.s.at + get_page_size()), "the page must not be present yet");
 	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
-		.len = 3000, .raddr = (uintptr_t)d.s.at + page_size() * 5 - 1500,
+		.len = 3000, .raddr = (uintptr_t)d.s.at + get_page_size() * 5 - 1500,
 		.rkey = d.s.mr->rkey });
-	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	for (i = 0; i < 3000; i++)
 		CHECK(!d.c.at[i], "byte %zu is %x", i, d.c.at[i]);
-	buf_fill(&d.c, 0, page_size() * 3, 8);
+	buf_fill(&d.c, 0, get_page_size() * 3, 8);
 	post_job(&d.p.c, &(struct job){
 		.id = 2, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
-		.len = page_size() * 3, .raddr = (uintptr_t)d.s.at + page_size(),
+		.len = get_page_size() * 3, .raddr = (uintptr_t)d.s.at + get_page_size(),
 		.rkey = d.s.mr->rkey });
-	want_ok(d.p.c.scq, 2, IBV_WC_RDMA_WRITE);
+	expect_success(d.p.c.scq, 2, IBV_WC_RDMA_WRITE);
 	wait_all_placed(&d);
-	buf_expect(&d.s, page_size(), page_size() * 3, 8);
+	buf_expect(&d.s, get_page_size(), get_page_size() * 3, 8);
 	exchange_all(&d, d.s.len, 1, NULL);
 	odp_fixture_close(&d);
 }
@@ -75,14 +75,14 @@ static void test_beside_pinned(void)
 /* A receive of an SRQ is placed into non-present pages */
 static void test_srq(void)
 {
-	struct ibv_sge sge = { .length = 3 * page_size() };
+	struct ibv_sge sge = { .length = 3 * get_page_size() };
 	struct ibv_recv_wr *bad, wr = { .wr_id = 5, .sg_list = &sge, .num_sge = 1 };
 	struct fixture d;
 	int i;
 
 	odp_pair_open(&d.p, &(struct opts){ .srq = 16 });
-	pages_new(&d.c, PAGES);
-	pages_new(&d.s, PAGES);
+	pages_create(&d.c, PAGES);
+	pages_create(&d.s, PAGES);
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	sge.addr = (uintptr_t)d.s.at + 100;
@@ -92,8 +92,8 @@ static void test_srq(void)
 		buf_fill(&d.c, 7, sge.length, i);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_DONTNEED), "%m");
 		post_send(&d.p.c, 6, &d.c, 7, sge.length);
-		want_recv(d.p.s.rcq, 5, sge.length);
-		want_ok(d.p.c.scq, 6, IBV_WC_SEND);
+		expect_recv(d.p.s.rcq, 5, sge.length);
+		expect_success(d.p.c.scq, 6, IBV_WC_SEND);
 		buf_expect(&d.s, 100, sge.length, i);
 	}
 	odp_fixture_close(&d);
@@ -106,13 +106,13 @@ static void test_lists(void)
 	struct ibv_send_wr *bad, wr = { .wr_id = 1, .sg_list = from, .num_sge = 4,
 					.opcode = IBV_WR_SEND, .send_flags = SIG };
 	struct ibv_recv_wr *bad_recv, recv = { .wr_id = 2, .sg_list = to, .num_sge = 4 };
-	const size_t page = page_size();
+	const size_t page = get_page_size();
 	struct fixture d;
 	int i;
 
 	odp_pair_open(&d.p, &(struct opts){ .ssge = 4, .rsge = 4 });
-	pages_new(&d.c, PAGES);
-	pages_new(&d.s, PAGES);
+	pages_create(&d.c, PAGES);
+	pages_create(&d.s, PAGES);
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	for (i = 0; i < 4; i++) {
@@ -124,8 +124,8 @@ static void test_lists(void)
 	}
 	CHECK(!ibv_post_recv(d.p.s.qp, &recv, &bad_recv), "%m");
 	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "%m");
-	want_recv(d.p.s.rcq, 2, 4 * page);
-	want_ok(d.p.c.scq, 1, IBV_WC_SEND);
+	expect_recv(d.p.s.rcq, 2, 4 * page);
+	expect_success(d.p.c.scq, 1, IBV_WC_SEND);
 	for (i = 0; i < 4; i++)
 		buf_expect(&d.s, 2 * (3 - i) * page + 77, page, i);
 	odp_fixture_close(&d);
@@ -137,7 +137,7 @@ static void test_lists(void)
  */
 static void test_unpinned(void)
 {
-	const size_t pages = (sizeof(long) == 8 ? 4096 : 256) * MIB / page_size();
+	const size_t pages = (sizeof(long) == 8 ? 4096 : 256) * MIB / get_page_size();
 	struct ibv_mr *pinned;
 	struct fixture d;
 
@@ -147,7 +147,7 @@ static void test_unpinned(void)
 	pinned = ibv_reg_mr(d.p.c.pd, d.c.at, d.c.len, RIGHTS_ALL);
 	CHECK(!pinned && (errno == ENOMEM || errno == EPERM), "a pinned MR must be refused: %m");
 	pages_free(&d.s);
-	pages_new(&d.s, pages);
+	pages_create(&d.s, pages);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	exchange_all(&d, d.c.len, 3, NULL);
 	CHECK(!read_number_in("/proc/self/status", "VmPin:"), "no memory must be pinned");
@@ -168,8 +168,8 @@ static struct ibv_mr *reg_whole_space(struct ibv_pd *pd)
 static void implicit_fixture_open(struct fixture *d)
 {
 	odp_pair_open(&d->p, &(struct opts){});
-	pages_new(&d->c, PAGES);
-	pages_new(&d->s, PAGES);
+	pages_create(&d->c, PAGES);
+	pages_create(&d->s, PAGES);
 	d->c.mr = reg_whole_space(d->p.c.pd);
 	d->s.mr = reg_whole_space(d->p.s.pd);
 }
@@ -186,7 +186,7 @@ static void test_implicit(void)
 		exchange_all(&d, d.c.len, i, NULL);
 		mr = d.s.mr;
 		CHECK(!munmap(d.s.map, d.s.map_len), "%m");
-		pages_new(&d.s, PAGES + i * 100);
+		pages_create(&d.s, PAGES + i * 100);
 		d.s.mr = mr;
 		/* replace the client's memory at the same address */
 		CHECK(mmap(d.c.at, d.c.len, PROT_READ | PROT_WRITE, MAP_FIXED |
@@ -225,9 +225,10 @@ static void test_implicit_arguments(void)
 
 	odp_pair_open(&p, &(struct opts){});
 	CHECK(!ibv_reg_mr(p.c.pd, NULL, SIZE_MAX, RIGHTS_ALL), "pinned");
-	CHECK(!ibv_reg_mr(p.c.pd, (void *)page_size(), SIZE_MAX, RIGHTS_ODP), "an address above 0");
+	CHECK(!ibv_reg_mr(p.c.pd, (void *)get_page_size(), SIZE_MAX, RIGHTS_ODP),
+	      "an address above 0");
 	CHECK(!ibv_reg_mr(p.c.pd, NULL, 0, RIGHTS_ODP), "nothing");
-	CHECK(!ibv_reg_mr(p.c.pd, NULL, page_size(),
+	CHECK(!ibv_reg_mr(p.c.pd, NULL, get_page_size(),
 			  IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_ON_DEMAND),
 	      "remote write without local write");
 	pair_close(&p);
@@ -254,14 +255,14 @@ static void wait_present(const void *at)
 
 	while (!is_present(at)) {
 		CHECK(now_ms() < until, "the page must be faulted in");
-		pause_ms(5);
+		sleep_ms(5);
 	}
 }
 
 /* Advice must fault pages in: with the flag FLUSH before the call returns, else later */
 static void test_advice(void)
 {
-	const size_t page = page_size();
+	const size_t page = get_page_size();
 	struct fixture d;
 
 	odp_fixture_open_private(&d, PAGES);
@@ -294,7 +295,7 @@ static struct seen read_fault_counts(const struct fixture *d)
 }
 
 /* Check that there was no page fault since @was, unless the kernel has invalidated pages since */
-static void want_no_faults(const struct fixture *d, struct seen was)
+static void expect_no_faults(const struct fixture *d, struct seen was)
 {
 	const struct seen now = read_fault_counts(d);
 
@@ -313,7 +314,7 @@ static void test_advice_taken(void)
 	CHECK(!try_advise(d.p.c.pd, FETCH_WRITE, FLUSH, &d.c, 0, d.c.len), "%m");
 	was = read_fault_counts(&d);
 	exchange_all(&d, d.s.len, 1, NULL);
-	want_no_faults(&d, was);
+	expect_no_faults(&d, was);
 	odp_fixture_close(&d);
 	odp_fixture_open_private(&d, PAGES);
 	buf_fill(&d.s, 0, d.s.len, 2);
@@ -323,8 +324,8 @@ static void test_advice_taken(void)
 	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = d.c.len,
 		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
-	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
-	want_no_faults(&d, was);
+	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	expect_no_faults(&d, was);
 	buf_expect(&d.c, 0, d.c.len, 2);
 	odp_fixture_close(&d);
 }
@@ -340,7 +341,7 @@ static void check_error(int got, int want, int line)
 static void test_advice_refused(void)
 {
 	struct buf pinned, hole, dead, odd;
-	const size_t page = page_size();
+	const size_t page = get_page_size();
 	struct ibv_mr wrong;
 	struct ibv_pd *pd;
 	struct fixture d;
@@ -364,18 +365,18 @@ static void test_advice_refused(void)
 	CHECK(try_advise(pd, FETCH, FLUSH, &d.s, 1, d.s.len), "past the end");
 	CHECK(try_advise(pd, FETCH, FLUSH, &d.s, -page, page), "before the start");
 	/* a pinned MR has no pages to fault in */
-	pages_new(&pinned, 2);
+	pages_create(&pinned, 2);
 	buf_reg(&pinned, pd, RIGHTS_ALL);
 	CHECK(try_advise(pd, FETCH, FLUSH, &pinned, 0, page), "pinned");
 	pages_free(&pinned);
 	/* an MR without write access cannot be prefetched for writing */
-	pages_new(&dead, 2);
+	pages_create(&dead, 2);
 	buf_reg(&dead, pd, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
 	REFUSED(EPERM, pd, FETCH_WRITE, FLUSH, &dead, 0, page);
 	REFUSED(0, pd, FETCH, FLUSH, &dead, 0, page);
 	pages_free(&dead);
 	/* for a page that is not mapped, the error is returned only with FLUSH */
-	pages_new(&hole, 2);
+	pages_create(&hole, 2);
 	buf_reg(&hole, pd, RIGHTS_ODP);
 	CHECK(!munmap(hole.at + page, page), "%m");
 	REFUSED(EFAULT, pd, FETCH, FLUSH, &hole, 0, 2 * page);
@@ -391,9 +392,9 @@ static void test_advice_refused(void)
 #define TAG	((uintptr_t)(0x15ull << 57))
 
 /* MRs that are in, or extend to, addresses of the kernel must be refused */
-static void refuse_kernel_ranges(struct ibv_pd *pd, uint8_t *at)
+static void check_kernel_ranges_are_refused(struct ibv_pd *pd, uint8_t *at)
 {
-	const size_t page = page_size();
+	const size_t page = get_page_size();
 	struct ibv_mr *mr = ibv_reg_mr(pd, (void *)-page, page / 2, RIGHTS_ODP);
 
 	CHECK(!mr && errno == EINVAL, "an address of the kernel must be refused: %m");
@@ -408,11 +409,11 @@ static void exchange_tagged(struct fixture *d, const struct buf *odd)
 	post_job(&d->p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d->c,
 		.len = d->c.len, .raddr = (uintptr_t)odd->at, .rkey = odd->mr->rkey });
-	want_ok(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	expect_success(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	post_recv(&d->p.c, 2, &d->c, 0, d->c.len);
 	post_send(&d->p.s, 3, odd, 0, odd->len);
-	want_ok(d->p.s.scq, 3, IBV_WC_SEND);
-	want_recv(d->p.c.rcq, 2, odd->len);
+	expect_success(d->p.s.scq, 3, IBV_WC_SEND);
+	expect_recv(d->p.c.rcq, 2, odd->len);
 	buf_expect(&d->s, 0, d->s.len, 3);
 	buf_expect(&d->c, 0, d->c.len, 3);
 	REFUSED(0, d->p.s.pd, FETCH_WRITE, FLUSH, odd, 0, odd->len);
@@ -431,7 +432,7 @@ static void test_tagged(void)
 	if (sizeof(void *) < 8)
 		skip("addresses have 32 bits");
 	odp_fixture_open_private(&d, PAGES);
-	refuse_kernel_ranges(d.p.s.pd, d.s.at);
+	check_kernel_ranges_are_refused(d.p.s.pd, d.s.at);
 	odd = d.s;
 	odd.at = (uint8_t *)((uintptr_t)d.s.at | TAG);
 	all = odd;
@@ -476,7 +477,7 @@ static void test_rereg(void)
 	struct fixture d;
 
 	odp_fixture_open_private(&d, PAGES);
-	pages_new(&other, PAGES);
+	pages_create(&other, PAGES);
 	exchange_all(&d, d.s.len, 1, NULL);
 	rereg_to(&d, &other, 0);
 	exchange_all(&d, d.s.len, 2, NULL);
@@ -502,13 +503,13 @@ static void test_rereg_rights(void)
 	exchange_all(&d, d.s.len, 1, NULL);
 	CHECK(!ibv_rereg_mr(d.s.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 			    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND), "%m");
-	exchange_read(&d, 5, 2 * page_size(), 2, NULL);
+	exchange_read(&d, 5, 2 * get_page_size(), 2, NULL);
 	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 10,
 		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_counted(&d.p.s, "end_ddp_tagged_stag", was, 1);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_counted(&d.p.s, "end_ddp_tagged_stag", was, 1);
 	odp_fixture_free(&d);
 }
 

@@ -8,20 +8,20 @@
 #include "verbs_odp.h"
 
 /* Change a random range of a file mapping in a way that keeps its content */
-static void disturb(const struct buf *b, int fd)
+static void disturb_pages(const struct buf *b, int fd)
 {
-	const size_t pages = b->len / page_size(), from = random_below(pages);
-	const size_t n = 1 + random_below(pages - from), len = n * page_size();
-	uint8_t *at = b->at + from * page_size();
+	const size_t pages = b->len / get_page_size(), from = get_random_below(pages);
+	const size_t n = 1 + get_random_below(pages - from), len = n * get_page_size();
+	uint8_t *at = b->at + from * get_page_size();
 
-	switch (random_below(6)) {
+	switch (get_random_below(6)) {
 	case 0:
 		CHECK(!mprotect(at, len, PROT_READ | PROT_WRITE | PROT_EXEC), "%m");
 		CHECK(!mprotect(at, len, PROT_READ | PROT_WRITE), "%m");
 		break;
 	case 1:
 		CHECK(mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-			   from * page_size()) == at, "%m");
+			   from * get_page_size()) == at, "%m");
 		break;
 	case 2:
 		CHECK(!madvise(at, len, MADV_COLD), "%m");
@@ -50,20 +50,20 @@ static void *disturb_all(void *arg)
 	struct storm *st = arg;
 
 	while (!__atomic_load_n(&st->stop, __ATOMIC_ACQUIRE)) {
-		disturb(&st->s, st->fd[1]);
-		disturb(&st->c, st->fd[0]);
-		disturb(&st->back, st->fd[2]);
+		disturb_pages(&st->s, st->fd[1]);
+		disturb_pages(&st->c, st->fd[0]);
+		disturb_pages(&st->back, st->fd[2]);
 		st->times++;
 		sched_yield();
 	}
 	return NULL;
 }
 
-static void storm_buf(struct storm *st, int which, struct buf *b, const struct end *e)
+static void storm_create_buf(struct storm *st, int which, struct buf *b, const struct end *e)
 {
-	const size_t pages = QPS * SLICES * SLICE / page_size() + 1;
+	const size_t pages = QPS * SLICES * SLICE / get_page_size() + 1;
 
-	st->fd[which] = new_file(pages);
+	st->fd[which] = create_file(pages);
 	pages_map(b, pages, st->fd[which]);
 	buf_reg(b, e->pd, RIGHTS_ODP);
 }
@@ -76,9 +76,9 @@ static void storm_open(struct storm *st)
 	odp_pair_open(&st->p[0], &(struct opts){});
 	for (i = 1; i < QPS; i++)
 		pair_open_like(&st->p[i], &st->p[0]);
-	storm_buf(st, 0, &st->c, &st->p[0].c);
-	storm_buf(st, 1, &st->s, &st->p[0].s);
-	storm_buf(st, 2, &st->back, &st->p[0].c);
+	storm_create_buf(st, 0, &st->c, &st->p[0].c);
+	storm_create_buf(st, 1, &st->s, &st->p[0].s);
+	storm_create_buf(st, 2, &st->back, &st->p[0].c);
 }
 
 static void storm_close(struct storm *st)
@@ -115,16 +115,16 @@ static void post_slices(struct storm *st, size_t base)
 	}
 }
 
-static void one_round(struct storm *st, uint32_t seed)
+static void run_round(struct storm *st, uint32_t seed)
 {
-	const size_t base = random_below(100), len = QPS * SLICES * (size_t)SLICE;
+	const size_t base = get_random_below(100), len = QPS * SLICES * (size_t)SLICE;
 	struct ibv_wc wc;
 	int i;
 
 	buf_fill(&st->c, base, len, seed);
 	post_slices(st, base);
 	for (i = 0; i < QPS * SLICES; i++) {
-		wc = next_wc(st->p[0].c.scq);
+		wc = wait_next_wc(st->p[0].c.scq);
 		CHECK(!wc.status, "%s, vendor error %u", ibv_wc_status_str(wc.status),
 		      wc.vendor_err);
 	}
@@ -146,7 +146,7 @@ static void test_storm(void)
 	storm_open(&st);
 	CHECK(!pthread_create(&thread, NULL, disturb_all, &st), "%m");
 	for (; n < 20 || now_ms() < until; n++)
-		one_round(&st, n);
+		run_round(&st, n);
 	__atomic_store_n(&st.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	printf("# %u rounds, disturbed %u times\n", n, st.times);
@@ -176,7 +176,7 @@ static void *write_continuously(void *arg)
 				.rkey = f->d.s.mr->rkey,
 				.raddr = (uintptr_t)f->d.s.at });
 		for (i = 0; i < 8; i++)
-			want_ok(f->d.p.c.scq, i, IBV_WC_RDMA_WRITE);
+			expect_success(f->d.p.c.scq, i, IBV_WC_RDMA_WRITE);
 		f->writes += 8;
 	}
 	return NULL;
@@ -189,7 +189,7 @@ static void reuse_pages(struct flood *f, uint32_t seed)
 	int i;
 
 	CHECK(!madvise(f->d.s.at, f->d.s.len, MADV_DONTNEED), "%m");
-	pages_new(&b, f->d.s.len / page_size());
+	pages_create(&b, f->d.s.len / get_page_size());
 	buf_fill(&b, 0, b.len, seed);
 	for (i = 0; i < 3; i++) {
 		sched_yield();
@@ -231,7 +231,7 @@ static bool poll_until_ended(struct fixture *d, uint32_t posted)
 	uint32_t i;
 
 	for (i = 0; i < posted; i++) {
-		wc = next_wc(d->p.c.scq);
+		wc = wait_next_wc(d->p.c.scq);
 		CHECK(wc.wr_id == i && !(failed && !wc.status), "%u: %s", i,
 		      ibv_wc_status_str(wc.status));
 		failed = wc.status;
@@ -241,7 +241,7 @@ static bool poll_until_ended(struct fixture *d, uint32_t posted)
 
 static bool exchange_with_hole(struct buf *s, struct buf *c, uint32_t round)
 {
-	const size_t at = random_below(s->len / page_size()) * page_size();
+	const size_t at = get_random_below(s->len / get_page_size()) * get_page_size();
 	struct fixture d = {};
 	uint32_t i;
 	bool ended;
@@ -254,11 +254,11 @@ static bool exchange_with_hole(struct buf *s, struct buf *c, uint32_t round)
 			.id = i, .flags = SIG, .b = c, .len = c->len,
 			.op = i % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
 			.rkey = s->mr->rkey, .raddr = (uintptr_t)s->at });
-	usleep(random_below(3000));
-	CHECK(!munmap((round % 2 ? s : c)->at + at, page_size()), "%m");
+	usleep(get_random_below(3000));
+	CHECK(!munmap((round % 2 ? s : c)->at + at, get_page_size()), "%m");
 	ended = poll_until_ended(&d, 16);
 	/* map a new page there for later rounds */
-	CHECK(mmap((round % 2 ? s : c)->at + at, page_size(), PROT_READ | PROT_WRITE,
+	CHECK(mmap((round % 2 ? s : c)->at + at, get_page_size(), PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED, "%m");
 	CHECK(!ibv_dereg_mr(s->mr) && !ibv_dereg_mr(c->mr), "%m");
 	s->mr = c->mr = NULL;
@@ -272,8 +272,8 @@ static void test_holes(void)
 	uint32_t i, ended = 0;
 	struct buf s, c;
 
-	pages_new(&s, 32);
-	pages_new(&c, 32);
+	pages_create(&s, 32);
+	pages_create(&c, 32);
 	for (i = 0; i < n; i++)
 		ended += exchange_with_hole(&s, &c, i);
 	printf("# %u of %u met the hole\n", ended, n);
@@ -287,7 +287,7 @@ static void test_holes(void)
 /* Write each page and read it back, @times times */
 static void write_and_read_all(struct fixture *d, uint32_t times)
 {
-	const size_t piece = 64 * page_size();
+	const size_t piece = 64 * get_page_size();
 	uint32_t turn;
 	size_t at;
 
@@ -299,7 +299,7 @@ static void write_and_read_all(struct fixture *d, uint32_t times)
 				.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
 				.b = &d->c, .off = at, .len = piece,
 				.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at + at });
-			want_ok(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
+			expect_success(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
 		}
 		memset(d->c.at, 0, d->c.len);
 		for (at = 0; at < d->s.len; at += piece) {
@@ -307,7 +307,7 @@ static void write_and_read_all(struct fixture *d, uint32_t times)
 				.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG,
 				.b = &d->c, .off = at, .len = piece,
 				.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at + at });
-			want_ok(d->p.c.scq, 1, IBV_WC_RDMA_READ);
+			expect_success(d->p.c.scq, 1, IBV_WC_RDMA_READ);
 		}
 		for (at = 0; at < d->s.len; at += piece)
 			buf_expect(&d->c, at, piece, turn + at);
@@ -315,10 +315,10 @@ static void write_and_read_all(struct fixture *d, uint32_t times)
 }
 
 /* The memory limit of the control group is far below the size of the two MRs */
-static void squeezed(void)
+static void transfers_survive_memory_pressure(void)
 {
 	const char *mib = getenv("T_GROUP_MIB");
-	size_t pages = (mib ? atol(mib) : 0) * 2 * (1ul << 20) / page_size();
+	size_t pages = (mib ? atol(mib) : 0) * 2 * (1ul << 20) / get_page_size();
 	struct fixture d;
 
 	if (!pages)
@@ -335,6 +335,7 @@ const struct test odp_storm_tests[] = {
 	CASE("odp_storm", test_storm, 120, ""),
 	CASE("odp_not_touched", test_not_touched, 120, ""),
 	CASE("odp_holes", test_holes, 240, ""),
-	{ .name = "odp_squeezed", .run = squeezed, .seconds = 300, .shows = "", .asked = true },
+	{ .name = "odp_squeezed", .run = transfers_survive_memory_pressure, .seconds = 300,
+	 .shows = "", .asked = true },
 	{}
 };

@@ -18,7 +18,7 @@
 #define STUCK	3u		/* index of the first unserved page */
 
 /* Open a userfaultfd */
-int uffd_open(void)
+int open_userfaultfd(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
@@ -31,14 +31,14 @@ int uffd_open(void)
 
 static uint8_t *get_stuck_address(const struct buf *b)
 {
-	return b->at + STUCK * page_size();
+	return b->at + STUCK * get_page_size();
 }
 
 /* Make pages from @STUCK on absent until they are served */
 static void withhold_pages(int fd, struct buf *b)
 {
 	struct uffdio_register reg = {
-		.range = { (uintptr_t)get_stuck_address(b), b->len - STUCK * page_size() },
+		.range = { (uintptr_t)get_stuck_address(b), b->len - STUCK * get_page_size() },
 		.mode = UFFDIO_REGISTER_MODE_MISSING,
 	};
 
@@ -56,14 +56,14 @@ static void wait_fault(int fd, const struct buf *b)
 	CHECK(poll(&pfd, 1, scale_timeout(WC_MS)) == 1, "the page must be faulted");
 	CHECK(read(fd, &msg, sizeof(msg)) == sizeof(msg), "%m");
 	CHECK(msg.event == UFFD_EVENT_PAGEFAULT, "event %x", msg.event);
-	at = msg.arg.pagefault.address & ~(page_size() - 1);
+	at = msg.arg.pagefault.address & ~(get_page_size() - 1);
 	CHECK(at == (uintptr_t)get_stuck_address(b), "fault at %llx", (unsigned long long)at);
 }
 
 /* Serve all absent pages, with the pattern of @seed counted from the buffer's start */
 static void serve_pages(int fd, struct buf *b, uint32_t seed)
 {
-	const size_t from = STUCK * page_size(), len = b->len - from;
+	const size_t from = STUCK * get_page_size(), len = b->len - from;
 	uint8_t *page = malloc(len);
 	struct uffdio_copy copy = {
 		.dst = (uintptr_t)get_stuck_address(b), .src = (uintptr_t)page, .len = len,
@@ -72,7 +72,7 @@ static void serve_pages(int fd, struct buf *b, uint32_t seed)
 
 	CHECK(page, "%m");
 	for (i = 0; i < len; i++)
-		page[i] = pattern_byte(seed, from + i);
+		page[i] = compute_pattern_byte(seed, from + i);
 	CHECK(!ioctl(fd, UFFDIO_COPY, &copy), "%m");
 	free(page);
 }
@@ -83,7 +83,7 @@ static void check_pattern(const struct buf *b, size_t off, size_t len, uint32_t 
 	size_t i;
 
 	for (i = off; i < off + len; i++)
-		CHECK(b->at[i] == pattern_byte(seed, i), "byte %zu is %x", i, b->at[i]);
+		CHECK(b->at[i] == compute_pattern_byte(seed, i), "byte %zu is %x", i, b->at[i]);
 }
 
 static struct buf *get_stalled_buf(struct stall *s)
@@ -96,7 +96,7 @@ static void stall_open(struct stall *s, bool at_client)
 	memset(s, 0, sizeof(*s));
 	s->at_client = at_client;
 	odp_fixture_open_private(&s->d, PAGES);
-	s->fd = uffd_open();
+	s->fd = open_userfaultfd();
 	pair_open(&s->q, &(struct opts){});
 	buf_new(&s->own, 20000);
 	buf_reg(&s->own, s->q.c.pd, RIGHTS_ALL);
@@ -118,8 +118,8 @@ static void check_others_run(struct stall *s)
 		buf_fill(&s->own, 0, 20000, i);
 		post_recv(&s->q.s, 1, &to, 0, 20000);
 		post_send(&s->q.c, 2, &s->own, 0, 20000);
-		want_recv(s->q.s.rcq, 1, 20000);
-		want_ok(s->q.c.scq, 2, IBV_WC_SEND);
+		expect_recv(s->q.s.rcq, 1, 20000);
+		expect_success(s->q.c.scq, 2, IBV_WC_SEND);
 		buf_expect(&to, 0, 20000, i);
 	}
 	buf_free(&to);
@@ -135,7 +135,7 @@ static void stall_close(struct stall *s)
 
 static struct job make_stalled_job(struct stall *s, enum ibv_wr_opcode op)
 {
-	const size_t page = page_size();
+	const size_t page = get_page_size();
 
 	return (struct job){
 		.id = 1, .op = op, .flags = SIG, .b = &s->d.c, .off = page,
@@ -151,13 +151,13 @@ void stall_start(struct stall *s, bool at_client, enum ibv_wr_opcode op)
 	stall_open(s, at_client);
 	j = make_stalled_job(s, op);
 	if (op == IBV_WR_SEND)
-		post_recv(&s->d.p.s, 3, &s->d.s, page_size(), s->d.s.len - page_size());
+		post_recv(&s->d.p.s, 3, &s->d.s, get_page_size(), s->d.s.len - get_page_size());
 	post_job(&s->d.p.c, &j);
 	wait_fault(s->fd, get_stalled_buf(s));
 	check_others_run(s);
 	if (op == IBV_WR_RDMA_READ || at_client)
-		want_none_now(s->d.p.c.scq);
-	want_none_now(s->d.p.s.rcq);
+		expect_no_completion_now(s->d.p.c.scq);
+	expect_no_completion_now(s->d.p.s.rcq);
 }
 
 /*
@@ -166,14 +166,14 @@ void stall_start(struct stall *s, bool at_client, enum ibv_wr_opcode op)
  */
 static void check_served_later(bool at_client, enum ibv_wr_opcode op)
 {
-	const size_t page = page_size(), len = (PAGES - 1) * page;
+	const size_t page = get_page_size(), len = (PAGES - 1) * page;
 	struct stall s;
 
 	stall_start(&s, at_client, op);
 	serve_pages(s.fd, at_client ? &s.d.c : &s.d.s, at_client ? 1 : 9);
 	if (op == IBV_WR_SEND)
-		want_recv(s.d.p.s.rcq, 3, len);
-	want_ok(s.d.p.c.scq, 1, op == IBV_WR_SEND ? IBV_WC_SEND : IBV_WC_RDMA_WRITE);
+		expect_recv(s.d.p.s.rcq, 3, len);
+	expect_success(s.d.p.c.scq, 1, op == IBV_WR_SEND ? IBV_WC_SEND : IBV_WC_RDMA_WRITE);
 	wait_all_placed(&s.d);
 	CHECK(!memcmp(s.d.s.at + page, s.d.c.at + page, len), "what was sent must have arrived");
 	if (at_client)
@@ -203,12 +203,12 @@ static void test_stuck_write_source(void)
 
 static void check_read_served_later(bool at_client)
 {
-	const size_t page = page_size(), len = (PAGES - 1) * page;
+	const size_t page = get_page_size(), len = (PAGES - 1) * page;
 	struct stall s;
 
 	stall_start(&s, at_client, IBV_WR_RDMA_READ);
 	serve_pages(s.fd, get_stalled_buf(&s), 7);
-	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	expect_success(s.d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	CHECK(!memcmp(s.d.c.at + page, s.d.s.at + page, len), "must be what the server has");
 	stall_close(&s);
 }
@@ -225,7 +225,7 @@ static void test_stuck_read_sink(void)
 
 static void test_stuck_atomic(void)
 {
-	const uint32_t at = STUCK * page_size() / sizeof(uint64_t);
+	const uint32_t at = STUCK * get_page_size() / sizeof(uint64_t);
 	struct stall s;
 	uint64_t was;
 
@@ -235,9 +235,9 @@ static void test_stuck_atomic(void)
 		.sink = &s.d.c, .target = &s.d.s, .to = at });
 	wait_fault(s.fd, &s.d.s);
 	check_others_run(&s);
-	want_none_now(s.d.p.c.scq);
+	expect_no_completion_now(s.d.p.c.scq);
 	serve_pages(s.fd, &s.d.s, 3);
-	want_atomic(s.d.p.c.scq, 1, IBV_WR_ATOMIC_FETCH_AND_ADD);
+	expect_atomic(s.d.p.c.scq, 1, IBV_WR_ATOMIC_FETCH_AND_ADD);
 	was = *get_word(&s.d.c, 0);
 	CHECK(*get_word(&s.d.s, at) == was + 5, "the value must have been added");
 	stall_close(&s);
@@ -249,7 +249,7 @@ static void test_stuck_atomic(void)
  */
 static void test_stuck_behind(void)
 {
-	const size_t page = page_size();
+	const size_t page = get_page_size();
 	struct stall s;
 	uint32_t i;
 
@@ -264,12 +264,12 @@ static void test_stuck_behind(void)
 		post_send(&s.d.p.c, i, &s.d.c, 0, page - i);
 	wait_fault(s.fd, &s.d.s);
 	check_others_run(&s);
-	want_none_now(s.d.p.s.rcq);
+	expect_no_completion_now(s.d.p.s.rcq);
 	serve_pages(s.fd, &s.d.s, 3);
 	for (i = 0; i < 40; i++)
-		want_recv(s.d.p.s.rcq, i, page - i);
+		expect_recv(s.d.p.s.rcq, i, page - i);
 	for (i = 0; i < 40; i++)
-		want_ok(s.d.p.c.scq, i, IBV_WC_SEND);
+		expect_success(s.d.p.c.scq, i, IBV_WC_SEND);
 	stall_close(&s);
 }
 
@@ -293,14 +293,14 @@ static void test_stuck_flood(void)
 	buf_reg(&to, s.d.p.s.pd, RIGHTS_ALL);
 	buf_fill(&from, 0, len, 4);
 	post_job(&s.d.p.c, &(struct job){
-		.id = 100, .op = IBV_WR_RDMA_WRITE, .b = &s.d.c, .len = page_size(),
+		.id = 100, .op = IBV_WR_RDMA_WRITE, .b = &s.d.c, .len = get_page_size(),
 		.rkey = s.d.s.mr->rkey, .raddr = (uintptr_t)get_stuck_address(&s.d.s) });
 	for (i = 0; i < n; i++)
 		post_recv(&s.d.p.s, i, &to, i * len, len);
 	for (i = 0; i < n; i++)
 		post_send(&s.d.p.c, i, &from, 0, len);
 	wait_fault(s.fd, &s.d.s);
-	pause_ms(100);
+	sleep_ms(100);
 	buf_expect_clear(&to, 0, to.len);
 	/* the socket's buffers may contain some of the data, but not all */
 	for (i = 0; i < n && ibv_poll_cq(s.d.p.c.scq, 1, &wc) == 1; i++)
@@ -308,9 +308,9 @@ static void test_stuck_flood(void)
 	CHECK(i < n, "the sender must not be able to send all");
 	serve_pages(s.fd, &s.d.s, 3);
 	for (; i < n; i++)
-		want_ok(s.d.p.c.scq, i, IBV_WC_SEND);
+		expect_success(s.d.p.c.scq, i, IBV_WC_SEND);
 	for (i = 0; i < n; i++) {
-		want_recv(s.d.p.s.rcq, i, len);
+		expect_recv(s.d.p.s.rcq, i, len);
 		buf_expect(&to, i * len, len, 4);
 	}
 	check_others_run(&s);
@@ -324,7 +324,7 @@ static void test_stuck_flood(void)
 static void protect_pages(int fd, struct buf *b, bool shut)
 {
 	struct uffdio_writeprotect p = {
-		.range = { (uintptr_t)get_stuck_address(b), b->len - STUCK * page_size() },
+		.range = { (uintptr_t)get_stuck_address(b), b->len - STUCK * get_page_size() },
 		.mode = shut ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
 	};
 
@@ -334,7 +334,7 @@ static void protect_pages(int fd, struct buf *b, bool shut)
 static void write_protect_and_check(int fd, struct buf *b)
 {
 	struct uffdio_register reg = {
-		.range = { (uintptr_t)get_stuck_address(b), b->len - STUCK * page_size() },
+		.range = { (uintptr_t)get_stuck_address(b), b->len - STUCK * get_page_size() },
 		.mode = UFFDIO_REGISTER_MODE_WP,
 	};
 
@@ -347,7 +347,7 @@ static void write_protect_and_check(int fd, struct buf *b)
 
 static void test_stuck_protected(void)
 {
-	const size_t page = page_size(), len = (PAGES - 1) * page;
+	const size_t page = get_page_size(), len = (PAGES - 1) * page;
 	struct uffdio_range range;
 	struct stall s;
 	struct job j;
@@ -361,7 +361,7 @@ static void test_stuck_protected(void)
 	exchange_read(&s.d, 0, STUCK * page, 2, NULL);
 	j = make_stalled_job(&s, IBV_WR_RDMA_READ);
 	post_job(&s.d.p.c, &j);
-	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	expect_success(s.d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	CHECK(!memcmp(s.d.c.at + page, s.d.s.at + page, len), "must be what the server has");
 	buf_fill(&s.d.c, 0, s.d.c.len, 5);
 	j = make_stalled_job(&s, IBV_WR_RDMA_WRITE);
@@ -371,7 +371,7 @@ static void test_stuck_protected(void)
 	CHECK(memcmp(get_stuck_address(&s.d.s), s.d.c.at + STUCK * page, page),
 	      "must be unchanged");
 	protect_pages(s.fd, &s.d.s, false);
-	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	expect_success(s.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	wait_all_placed(&s.d);
 	CHECK(!memcmp(s.d.s.at + page, s.d.c.at + page, len), "what was sent must have arrived");
 	stall_close(&s);
@@ -388,12 +388,13 @@ static void test_stuck_unregistered(void)
 
 	stall_start(&s, false, IBV_WR_RDMA_WRITE);
 	range = (struct uffdio_range){ (uintptr_t)get_stuck_address(&s.d.s),
-				       (PAGES - STUCK) * page_size() };
+				       (PAGES - STUCK) * get_page_size() };
 	CHECK(!ioctl(s.fd, UFFDIO_UNREGISTER, &range), "%m");
 	CHECK(!ioctl(s.fd, UFFDIO_WAKE, &range), "%m");
-	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	expect_success(s.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	wait_all_placed(&s.d);
-	CHECK(!memcmp(s.d.s.at + page_size(), s.d.c.at + page_size(), 5 * page_size()), "data");
+	CHECK(!memcmp(s.d.s.at + get_page_size(), s.d.c.at + get_page_size(), 5 * get_page_size()),
+	      "data");
 	stall_close(&s);
 }
 
@@ -407,12 +408,12 @@ static void test_stuck_unmapped(void)
 	stall_start(&s, false, IBV_WR_RDMA_WRITE);
 	was = read_counter(&s.d.p.s, "end_ddp_tagged_stag");
 	range = (struct uffdio_range){ (uintptr_t)get_stuck_address(&s.d.s),
-				       (PAGES - STUCK) * page_size() };
+				       (PAGES - STUCK) * get_page_size() };
 	CHECK(!munmap(get_stuck_address(&s.d.s), range.len), "%m");
 	CHECK(!ioctl(s.fd, UFFDIO_WAKE, &range), "%m");
-	pair_event(&s.d.p, s.d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&s.d.p, s.d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_counted(&s.d.p.s, "end_ddp_tagged_stag", was, 1);
+	pair_expect_event(&s.d.p, s.d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&s.d.p, s.d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_counted(&s.d.p.s, "end_ddp_tagged_stag", was, 1);
 	check_others_run(&s);
 }
 
@@ -423,7 +424,7 @@ struct ender {
 	bool		done;
 };
 
-static void *dereg(void *arg)
+static void *deregister_stalled_mr(void *arg)
 {
 	struct ender *e = arg;
 
@@ -432,7 +433,7 @@ static void *dereg(void *arg)
 	return NULL;
 }
 
-static void *destroy(void *arg)
+static void *destroy_stalled_qp(void *arg)
 {
 	struct ender *e = arg;
 
@@ -451,7 +452,7 @@ static void expect_returns(struct stall *s, void *(*run)(void *))
 	CHECK(!pthread_create(&thread, NULL, run, &e), "%m");
 	while (!__atomic_load_n(&e.done, __ATOMIC_ACQUIRE)) {
 		CHECK(now_ms() < until, "the call must not wait for the page");
-		pause_ms(5);
+		sleep_ms(5);
 	}
 	CHECK(!pthread_join(thread, NULL), "%m");
 }
@@ -464,11 +465,11 @@ static void test_stuck_dereg(void)
 
 	stall_start(&s, false, IBV_WR_RDMA_WRITE);
 	was = read_counter(&s.d.p.s, "end_ddp_tagged_stag");
-	expect_returns(&s, dereg);
+	expect_returns(&s, deregister_stalled_mr);
 	serve_pages(s.fd, &s.d.s, 5);
-	pair_event(&s.d.p, s.d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	want_counted(&s.d.p.s, "end_ddp_tagged_stag", was, 1);
-	check_pattern(&s.d.s, STUCK * page_size(), page_size(), 5);
+	pair_expect_event(&s.d.p, s.d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_counted(&s.d.p.s, "end_ddp_tagged_stag", was, 1);
+	check_pattern(&s.d.s, STUCK * get_page_size(), get_page_size(), 5);
 	check_others_run(&s);
 }
 
@@ -477,10 +478,10 @@ static void test_stuck_destroy(void)
 	struct stall s;
 
 	stall_start(&s, false, IBV_WR_RDMA_WRITE);
-	expect_returns(&s, destroy);
+	expect_returns(&s, destroy_stalled_qp);
 	check_others_run(&s);
 	serve_pages(s.fd, &s.d.s, 5);
-	check_pattern(&s.d.s, STUCK * page_size(), page_size(), 5);
+	check_pattern(&s.d.s, STUCK * get_page_size(), get_page_size(), 5);
 }
 
 static void test_stuck_destroy_reader(void)
@@ -488,7 +489,7 @@ static void test_stuck_destroy_reader(void)
 	struct stall s;
 
 	stall_start(&s, false, IBV_WR_RDMA_READ);
-	expect_returns(&s, destroy);
+	expect_returns(&s, destroy_stalled_qp);
 	check_others_run(&s);
 	serve_pages(s.fd, &s.d.s, 5);
 }

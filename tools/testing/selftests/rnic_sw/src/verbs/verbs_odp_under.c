@@ -30,7 +30,7 @@ static void replace_by_moved_pages(struct buf *b)
 {
 	struct buf other;
 
-	pages_new(&other, b->len / page_size());
+	pages_create(&other, b->len / get_page_size());
 	buf_fill(&other, 0, other.len, SAME);
 	CHECK(mremap(other.at, other.len, other.len, MREMAP_MAYMOVE | MREMAP_FIXED, b->at) ==
 	      b->at, "%m");
@@ -55,13 +55,13 @@ static void read_and_receive(struct fixture *d)
 	post_job(&d->p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c, .len = d->c.len,
 		.raddr = (uintptr_t)d->s.at, .rkey = d->s.mr->rkey });
-	want_ok(d->p.c.scq, 1, IBV_WC_RDMA_READ);
+	expect_success(d->p.c.scq, 1, IBV_WC_RDMA_READ);
 	buf_expect(&d->c, 0, d->c.len, SAME);
 	buf_clear(&d->c);
 	post_recv(&d->p.c, 2, &d->c, 0, d->c.len);
 	post_send(&d->p.s, 3, &d->s, 0, d->s.len);
-	want_recv(d->p.c.rcq, 2, d->c.len);
-	want_ok(d->p.s.scq, 3, IBV_WC_SEND);
+	expect_recv(d->p.c.rcq, 2, d->c.len);
+	expect_success(d->p.s.scq, 3, IBV_WC_SEND);
 	buf_expect(&d->c, 0, d->c.len, SAME);
 }
 
@@ -143,7 +143,7 @@ static void test_freed_under(void)
 		post_job(&d.p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 			.len = d.c.len, .raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
-		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+		expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 		wait_all_placed(&d);
 		check_written_or_zero(&d);
 	}
@@ -174,7 +174,7 @@ static void start_merging(struct fixture *d)
 /* Use few different contents, so that KSM merges pages that a message has just written */
 static void exchange_pages(struct fixture *d, uint32_t seed)
 {
-	const size_t page = page_size();
+	const size_t page = get_page_size();
 	size_t at;
 
 	for (at = 0; at < d->s.len; at += page) {
@@ -197,7 +197,7 @@ static void test_merged_under(void)
 	long before;
 	uint32_t i;
 
-	need_file(KSM "run", "CONFIG_KSM");
+	skip_without_file(KSM "run", "CONFIG_KSM");
 	before = count_unshared_pages();
 	if (before < 0)
 		skip("no cow_ksm in /proc/vmstat");
@@ -222,12 +222,12 @@ static long read_huge_page_size(void)
 	return read_number_in("/proc/meminfo", "Hugepagesize:") * 1024;
 }
 
-static void huge_file(struct buf *b, size_t len)
+static void map_huge_file(struct buf *b, size_t len)
 {
 	int fd = memfd_create("rnic_sw-verbs", MFD_CLOEXEC | MFD_HUGETLB);
 
 	CHECK(fd >= 0 && !ftruncate(fd, len), "%m");
-	pages_map(b, len / page_size(), fd);
+	pages_map(b, len / get_page_size(), fd);
 	CHECK(!close(fd), "%m");
 }
 
@@ -241,20 +241,20 @@ static void unmap_pages(struct buf *b)
 
 static void test_hugetlb(void)
 {
-	const size_t some = 64 * page_size();
+	const size_t some = 64 * get_page_size();
 	char before[32];
 	struct fixture d;
 	long had;
 
-	need_file(SET_ASIDE, "CONFIG_HUGETLBFS");
+	skip_without_file(SET_ASIDE, "CONFIG_HUGETLBFS");
 	had = read_number_in(SET_ASIDE, "");
 	snprintf(before, sizeof(before), "%ld", had);
 	odp_pair_open(&d.p, &(struct opts){});
 	write_file(SET_ASIDE, "4");
 	if (read_number_in("/proc/meminfo", "HugePages_Free:") < 2)
 		skip("there is no room for huge pages");
-	huge_file(&d.c, read_huge_page_size());
-	huge_file(&d.s, read_huge_page_size());
+	map_huge_file(&d.c, read_huge_page_size());
+	map_huge_file(&d.s, read_huge_page_size());
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	exchange_write(&d, 0, d.s.len, 1, unmap_pages);

@@ -21,8 +21,8 @@ enum lack {
 
 static void remove_pages(struct buf *b, enum lack lack, int fd)
 {
-	uint8_t *at = b->at + 2 * page_size();
-	size_t len = b->len - 2 * page_size();
+	uint8_t *at = b->at + 2 * get_page_size();
+	size_t len = b->len - 2 * get_page_size();
 
 	if (lack == HOLE)
 		CHECK(!munmap(at, len), "%m");
@@ -31,7 +31,7 @@ static void remove_pages(struct buf *b, enum lack lack, int fd)
 	if (lack == NO_WRITE)
 		CHECK(!mprotect(at, len, PROT_READ), "%m");
 	if (lack == CUT)
-		CHECK(!ftruncate(fd, 2 * page_size()), "%m");
+		CHECK(!ftruncate(fd, 2 * get_page_size()), "%m");
 }
 
 /*
@@ -40,11 +40,11 @@ static void remove_pages(struct buf *b, enum lack lack, int fd)
  */
 static void fixture_open_without_pages(struct fixture *d, struct buf *b, enum lack lack, struct pair *q)
 {
-	int fd = new_file(PAGES);
+	int fd = create_file(PAGES);
 
 	odp_pair_open(&d->p, &(struct opts){});
-	pages_map(&d->c, PAGES, b == &d->c ? fd : new_file(PAGES));
-	pages_map(&d->s, PAGES, b == &d->s ? fd : new_file(PAGES));
+	pages_map(&d->c, PAGES, b == &d->c ? fd : create_file(PAGES));
+	pages_map(&d->s, PAGES, b == &d->s ? fd : create_file(PAGES));
 	buf_reg(&d->c, d->p.c.pd, RIGHTS_ODP);
 	buf_reg(&d->s, d->p.s.pd, RIGHTS_ODP);
 	exchange_all(d, d->s.len, lack, NULL);
@@ -52,7 +52,7 @@ static void fixture_open_without_pages(struct fixture *d, struct buf *b, enum la
 		pair_open_like(q, &d->p);
 	remove_pages(b, lack, fd);
 	/* the pages before the hole must still work */
-	exchange_all(d, 2 * page_size(), lack + 1, NULL);
+	exchange_all(d, 2 * get_page_size(), lack + 1, NULL);
 	CHECK(!close(fd), "%m");
 }
 
@@ -75,19 +75,19 @@ struct counts read_counts(const struct fixture *d, const char *ends)
 
 void check_counts(const struct fixture *d, const char *ends, const struct counts *was)
 {
-	want_counted(&d->p.s, ends, was->end, 1);
-	want_counted(&d->p.s, "tx_terminates", was->sent, 1);
-	want_counted(&d->p.c, "rx_terminates", was->got, 1);
+	expect_counted(&d->p.s, ends, was->end, 1);
+	expect_counted(&d->p.s, "tx_terminates", was->sent, 1);
+	expect_counted(&d->p.c, "rx_terminates", was->got, 1);
 }
 
 void check_both_down(struct fixture *d)
 {
-	want_async(d->p.s.id->verbs, IBV_EVENT_QP_ACCESS_ERR, d->p.s.qp);
-	want_async(d->p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d->p.c.qp);
-	pair_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	CHECK(qp_state(&d->p.c) == IBV_QPS_ERR, "%d", qp_state(&d->p.c));
-	CHECK(qp_state(&d->p.s) == IBV_QPS_ERR, "%d", qp_state(&d->p.s));
+	expect_async_event(d->p.s.id->verbs, IBV_EVENT_QP_ACCESS_ERR, d->p.s.qp);
+	expect_async_event(d->p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d->p.c.qp);
+	pair_expect_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	CHECK(query_qp_state(&d->p.c) == IBV_QPS_ERR, "%d", query_qp_state(&d->p.c));
+	CHECK(query_qp_state(&d->p.s) == IBV_QPS_ERR, "%d", query_qp_state(&d->p.s));
 }
 
 /* Access the second and the third page; an atomic accesses only the third */
@@ -96,12 +96,12 @@ static void access_pages(struct fixture *d, enum ibv_wr_opcode op)
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD)
 		post_atomic(&d->p.c, &(struct atom){
 			.id = 1, .op = op, .flags = SIG, .value = 1, .sink = &d->c,
-			.target = &d->s, .to = 2 * page_size() / sizeof(uint64_t) });
+			.target = &d->s, .to = 2 * get_page_size() / sizeof(uint64_t) });
 	else
 		post_job(&d->p.c, &(struct job){
 			.id = 1, .op = op, .flags = SIG, .b = &d->c, .off = 3,
-			.len = page_size(), .rkey = d->s.mr->rkey,
-			.raddr = (uintptr_t)d->s.at + page_size() + 5 });
+			.len = get_page_size(), .rkey = d->s.mr->rkey,
+			.raddr = (uintptr_t)d->s.at + get_page_size() + 5 });
 }
 
 static void expect_peer_access_fails(const struct remote *r)
@@ -115,19 +115,19 @@ static void expect_peer_access_fails(const struct remote *r)
 	was = read_counts(&d, r->ends);
 	post_recv(&d.p.s, 7, NULL, 0, 0);
 	access_pages(&d, r->op);
-	wc = next_wc(d.p.c.scq);
+	wc = wait_next_wc(d.p.c.scq);
 	CHECK(wc.wr_id == 1, "%llu", (unsigned long long)wc.wr_id);
 	/* a Write may have completed before the Terminate arrives */
 	if (r->op != IBV_WR_RDMA_WRITE)
 		CHECK(wc.status == IBV_WC_REM_ACCESS_ERR, "%s", ibv_wc_status_str(wc.status));
-	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
+	expect_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
 	check_both_down(&d);
 	check_counts(&d, r->ends, &was);
 	/* another connection must still be able to use the MR */
 	d.p.c.qp = q.c.qp;
 	d.p.s.qp = q.s.qp;
-	exchange_write(&d, 0, 2 * page_size(), 4, NULL);
-	exchange_read(&d, 0, 2 * page_size(), 4, NULL);
+	exchange_write(&d, 0, 2 * get_page_size(), 4, NULL);
+	exchange_read(&d, 0, 2 * get_page_size(), 4, NULL);
 }
 
 #define REMOTE(name, ...)						\
@@ -157,7 +157,7 @@ static void test_read_no_write(void)
 
 	fixture_open_without_pages(&d, &d.s, NO_WRITE, NULL);
 	access_pages(&d, R);
-	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	odp_fixture_close(&d);
 }
 
@@ -173,24 +173,24 @@ static void expect_own_request_fails(enum lack lack, enum ibv_wr_opcode op)
 	was = read_counter(&d.p.c, "end_ddp_tagged_stag");
 	post_recv(&d.p.s, 7, &d.s, 0, d.s.len);
 	post_job(&d.p.c, &(struct job){
-		.id = 1, .op = op, .flags = SIG, .b = &d.c, .off = page_size() + 9,
-		.len = page_size(), .raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
+		.id = 1, .op = op, .flags = SIG, .b = &d.c, .off = get_page_size() + 9,
+		.len = get_page_size(), .raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 	/* the fence makes the Send wait for the Read */
 	post_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = IBV_SEND_FENCE });
-	wc = next_wc(d.p.c.scq);
+	wc = wait_next_wc(d.p.c.scq);
 	/* an unusable sink is detected when the response arrives; this ends the stream */
 	CHECK(wc.wr_id == 1 && wc.status == (op == R ? IBV_WC_WR_FLUSH_ERR :
 						       IBV_WC_LOC_PROT_ERR),
 	      "%s", ibv_wc_status_str(wc.status));
 	if (op == R)
-		want_counted(&d.p.c, "end_ddp_tagged_stag", was, 1);
-	wc = next_wc(d.p.c.scq);
+		expect_counted(&d.p.c, "end_ddp_tagged_stag", was, 1);
+	wc = wait_next_wc(d.p.c.scq);
 	CHECK(wc.wr_id == 2 && wc.status == IBV_WC_WR_FLUSH_ERR, "%llu: %s",
 	      (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status));
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
-	CHECK(qp_state(&d.p.c) == IBV_QPS_ERR, "%d", qp_state(&d.p.c));
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
+	CHECK(query_qp_state(&d.p.c) == IBV_QPS_ERR, "%d", query_qp_state(&d.p.c));
 }
 
 static void expect_recv_fails(enum lack lack)
@@ -198,13 +198,13 @@ static void expect_recv_fails(enum lack lack)
 	struct fixture d;
 
 	fixture_open_without_pages(&d, &d.s, lack, NULL);
-	post_recv(&d.p.s, 1, &d.s, page_size() + 9, page_size());
+	post_recv(&d.p.s, 1, &d.s, get_page_size() + 9, get_page_size());
 	post_recv(&d.p.s, 2, NULL, 0, 0);
 	post_job(&d.p.c, &(struct job){
-		.op = IBV_WR_SEND, .b = &d.c, .len = page_size() });
-	want_status(d.p.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
-	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+		.op = IBV_WR_SEND, .b = &d.c, .len = get_page_size() });
+	expect_status(d.p.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
+	expect_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
 #define OWN(name, ...)	static void test_##name(void) { expect_own_request_fails(__VA_ARGS__); }
@@ -234,18 +234,18 @@ static void test_implicit_kernel(void)
 
 	for (i = 0; i < ARRAY_SIZE(at); i++) {
 		odp_pair_open(&d.p, &(struct opts){});
-		pages_new(&d.c, 1);
+		pages_create(&d.c, 1);
 		buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 		all = ibv_reg_mr(d.p.s.pd, NULL, SIZE_MAX, RIGHTS_ODP);
 		CHECK(all, "%m");
 		post_job(&d.p.c, &(struct job){
 			.id = 1, .op = R, .flags = SIG, .b = &d.c, .len = 64,
 			.raddr = at[i], .rkey = all->rkey });
-		wc = next_wc(d.p.c.scq);
+		wc = wait_next_wc(d.p.c.scq);
 		CHECK(wc.status == IBV_WC_REM_ACCESS_ERR, "at %llx: %s",
 		      (unsigned long long)at[i], ibv_wc_status_str(wc.status));
-		pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-		pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+		pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+		pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 		CHECK(!ibv_dereg_mr(all), "%m");
 		memset(&d.s, 0, sizeof(d.s));
 		odp_fixture_free(&d);
@@ -281,14 +281,14 @@ static void test_implicit_stack(void)
 
 	CHECK(log >= 0 && lseek(log, 0, SEEK_END) >= 0, "/dev/kmsg: %m");
 	odp_pair_open(&d.p, &(struct opts){});
-	pages_new(&d.c, 1);
+	pages_create(&d.c, 1);
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	all = ibv_reg_mr(d.p.s.pd, NULL, SIZE_MAX, RIGHTS_ODP);
 	CHECK(all, "%m");
 	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = R, .flags = SIG, .b = &d.c, .len = 64,
 		.raddr = read_stack_start() - 64, .rkey = all->rkey });
-	want_status(d.p.c.scq, 1, IBV_WC_REM_ACCESS_ERR);
+	expect_status(d.p.c.scq, 1, IBV_WC_REM_ACCESS_ERR);
 	while ((n = read(log, line, sizeof(line) - 1)) > 0) {
 		line[n] = 0;
 		CHECK(!strstr(line, "grows the stack"), "%s", line);

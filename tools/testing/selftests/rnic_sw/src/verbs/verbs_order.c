@@ -22,7 +22,7 @@ static void test_reads_many(void)
 			.rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)(d.s.at + i * PIECE) });
 	for (i = 0; i < n; i++) {
-		struct ibv_wc wc = next_wc(d.p.c.scq);
+		struct ibv_wc wc = wait_next_wc(d.p.c.scq);
 
 		CHECK(wc.wr_id == i && !wc.status && wc.byte_len == PIECE - i,
 		      "%u: %llu, %s, %u bytes", i,
@@ -60,8 +60,8 @@ static void test_reads_both_ways(void)
 			.raddr = (uintptr_t)(d.c.at + i * PIECE) });
 	}
 	for (i = 0; i < n; i++) {
-		want_ok(d.p.c.scq, i, IBV_WC_RDMA_READ);
-		want_ok(d.p.s.scq, i, IBV_WC_RDMA_READ);
+		expect_success(d.p.c.scq, i, IBV_WC_RDMA_READ);
+		expect_success(d.p.s.scq, i, IBV_WC_RDMA_READ);
 	}
 	buf_expect(&d.c, n * PIECE, n * PIECE, 1);
 	buf_expect(&d.s, n * PIECE, n * PIECE, 2);
@@ -88,9 +88,9 @@ static void fence_round(struct fixture *d, uint32_t seed, enum ibv_wr_opcode op)
 		.raddr = (uintptr_t)(d->s.at + len) });
 	if (op != IBV_WR_SEND)
 		post_job(&d->p.c, &(struct job){ .id = 3, .op = IBV_WR_SEND });
-	want_ok(d->p.c.scq, 2, op == IBV_WR_SEND ? IBV_WC_SEND :
+	expect_success(d->p.c.scq, 2, op == IBV_WR_SEND ? IBV_WC_SEND :
 						   IBV_WC_RDMA_WRITE);
-	want_recv(d->p.s.rcq, 2, op == IBV_WR_SEND ? len : 0);
+	expect_recv(d->p.s.rcq, 2, op == IBV_WR_SEND ? len : 0);
 	buf_expect(&d->s, len, len, seed);
 }
 
@@ -124,7 +124,7 @@ static void test_write_then_read(void)
 			.b = &d.c, .off = 10000, .len = len,
 			.rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)d.s.at + i });
-		want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
+		expect_success(d.p.c.scq, 2, IBV_WC_RDMA_READ);
 		buf_expect(&d.c, 10000, len, i);
 	}
 	fixture_close(&d);
@@ -139,7 +139,7 @@ static enum ibv_wc_opcode post_any(struct fixture *d, uint32_t i, uint32_t len)
 	static const enum ibv_wc_opcode wcs[] = {
 		IBV_WC_SEND, IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ,
 	};
-	uint32_t what = random_below(3);
+	uint32_t what = get_random_below(3);
 	uint32_t half = d->c.len / 2;
 
 	if (ops[what] == IBV_WR_SEND)
@@ -159,21 +159,22 @@ static void test_mixed_order(void)
 
 	fixture_open(&d, &(struct opts){ .cqe = 64, .ord = 5, .ird = 5 }, 60000);
 	for (i = 0; i < 40; i++) {
-		uint32_t n = 1 + random_below(64);
+		uint32_t n = 1 + get_random_below(64);
 
 		for (j = 0; j < n; j++) {
-			len[j] = random_below(4) ? random_below(300) : random_below(30000);
+			len[j] = get_random_below(4) ? get_random_below(300) :
+			get_random_below(30000);
 			wcs[j] = post_any(&d, j, len[j]);
 		}
 		for (j = 0; j < n; j++)
-			want_ok(d.p.c.scq, j, wcs[j]);
+			expect_success(d.p.c.scq, j, wcs[j]);
 		/* receives must complete in the order of the Sends, each with the right data */
 		for (k = 0; k < n; k++)
 			if (wcs[k] == IBV_WC_SEND)
-				want_recv(d.p.s.rcq, k, len[k]);
+				expect_recv(d.p.s.rcq, k, len[k]);
 	}
-	want_none(d.p.c.scq);
-	want_none(d.p.s.rcq);
+	expect_no_completion(d.p.c.scq);
+	expect_no_completion(d.p.s.rcq);
 	fixture_close(&d);
 }
 
@@ -194,7 +195,7 @@ static void test_empty_read_after_long(void)
 			.len = i % 2 ? 0 : d.c.len, .rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)d.s.at });
 	for (i = 0; i < n; i++)
-		want_ok(d.p.c.scq, i, IBV_WC_RDMA_READ);
+		expect_success(d.p.c.scq, i, IBV_WC_RDMA_READ);
 	fixture_close(&d);
 }
 
@@ -214,11 +215,11 @@ static void test_sends_in_order(void)
 		for (i = 0; i < n; i++)
 			post_send(&d.p.c, i, &d.c, i * PIECE, PIECE - i);
 		for (i = 0; i < n; i++) {
-			want_recv(d.p.s.rcq, i, PIECE - i);
+			expect_recv(d.p.s.rcq, i, PIECE - i);
 			buf_expect(&d.s, i * PIECE, PIECE - i, round + i);
 		}
 		for (i = 0; i < n; i++)
-			want_ok(d.p.c.scq, i, IBV_WC_SEND);
+			expect_success(d.p.c.scq, i, IBV_WC_SEND);
 	}
 	fixture_close(&d);
 }
@@ -236,7 +237,7 @@ static void fill_cqs(struct pair *p, int qps, int n)
 	}
 	while (find_rings_with(n, &any) < 2) {
 		CHECK(now_ms() < until, "both completion queues become full");
-		pause_ms(1);
+		sleep_ms(1);
 	}
 }
 
@@ -257,16 +258,16 @@ static void test_shared_cq(void)
 	places = p[0].s.rcq->cqe;
 	CHECK(places == p[0].c.scq->cqe && places <= 64 * QPS, "%d", places);
 	fill_cqs(p, QPS, places);
-	want_no_async(p[0].s.id->verbs);
+	expect_no_async_event(p[0].s.id->verbs);
 	for (k = 0; k < places; k++) {
-		struct ibv_wc wc = next_wc(p[0].s.rcq);
+		struct ibv_wc wc = wait_next_wc(p[0].s.rcq);
 
 		for (i = 0; p[i].s.qp->qp_num != wc.qp_num; i++)
 			CHECK(i < QPS - 1, "queue pair %u must be one of the test", wc.qp_num);
 		CHECK(!wc.status && wc.wr_id == next[i]++, "%s, %llu",
 		      ibv_wc_status_str(wc.status),
 		      (unsigned long long)wc.wr_id);
-		CHECK(!next_wc(p[0].c.scq).status, "send");
+		CHECK(!wait_next_wc(p[0].c.scq).status, "send");
 	}
 	for (i = QPS - 1; i >= 0; i--)
 		pair_close(&p[i]);

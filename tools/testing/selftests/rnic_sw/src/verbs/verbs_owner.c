@@ -62,7 +62,7 @@ static void test_owner_numbers(void)
 
 /* Connecting -------------------------------------------------------------- */
 
-static int next_event(struct rdma_event_channel *ch)
+static int wait_next_event(struct rdma_event_channel *ch)
 {
 	struct pollfd pfd = { .fd = ch->fd, .events = POLLIN };
 	struct rdma_cm_event *ev;
@@ -84,21 +84,21 @@ static struct rdma_cm_id *new_resolved_id(const struct pair *p)
 
 	CHECK(ch && !rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), "%m");
 	CHECK(!rdma_resolve_addr(id, NULL, to, 2000), "%m");
-	CHECK(next_event(ch) == RDMA_CM_EVENT_ADDR_RESOLVED, "address");
+	CHECK(wait_next_event(ch) == RDMA_CM_EVENT_ADDR_RESOLVED, "address");
 	CHECK(!rdma_resolve_route(id, 2000), "%m");
-	CHECK(next_event(ch) == RDMA_CM_EVENT_ROUTE_RESOLVED, "route");
+	CHECK(wait_next_event(ch) == RDMA_CM_EVENT_ROUTE_RESOLVED, "route");
 	return id;
 }
 
 /* Connect with the QP number @qpn.  Return: 0 or an errno */
-static int connect_number(struct rdma_cm_id *id, uint32_t qpn)
+static int connect_with_qpn(struct rdma_cm_id *id, uint32_t qpn)
 {
 	struct rdma_conn_param param = { .qp_num = qpn };
 
 	return rdma_connect(id, &param) ? errno : 0;
 }
 
-static int wait_status(pid_t pid)
+static int wait_exit_status(pid_t pid)
 {
 	int status;
 
@@ -127,7 +127,7 @@ static void enter_pid_ns(void)
 	if (pid < 0)
 		_exit(255);
 	if (pid)
-		_exit(wait_status(pid));
+		_exit(wait_exit_status(pid));
 }
 
 /* Change the user or the PID namespace of this child process to that of the actor */
@@ -159,12 +159,12 @@ static pid_t start_child(int (*act)(const struct pair *p, uint32_t qpn),
 static int run_in_child(int (*act)(const struct pair *p, uint32_t qpn),
 			const struct pair *p, uint32_t qpn, enum actor who)
 {
-	return wait_status(start_child(act, p, qpn, who));
+	return wait_exit_status(start_child(act, p, qpn, who));
 }
 
-static int act_connect(const struct pair *p, uint32_t qpn)
+static int connect_as_actor(const struct pair *p, uint32_t qpn)
 {
-	return connect_number(new_resolved_id(p), qpn);
+	return connect_with_qpn(new_resolved_id(p), qpn);
 }
 
 /* The QP of another user or container cannot be used, nor can a number that is not in use */
@@ -177,14 +177,16 @@ static void test_owner_connect(void)
 		skip("needs root, to change the user");
 	pair_prepare(&p, &(struct opts){});
 	qpn = p.c.qp->qp_num;
-	CHECK(run_in_child(act_connect, &p, 1, SAME_USER) == EINVAL, "connect with QP number 1 must fail");
-	CHECK(run_in_child(act_connect, &p, qpn, USER_NOBODY) == EINVAL, "connect of another user must fail");
-	CHECK(run_in_child(act_connect, &p, qpn, OTHER_PID_NS) == EINVAL,
+	CHECK(run_in_child(connect_as_actor, &p, 1, SAME_USER) == EINVAL,
+	      "connect with QP number 1 must fail");
+	CHECK(run_in_child(connect_as_actor, &p, qpn, USER_NOBODY) == EINVAL,
+	      "connect of another user must fail");
+	CHECK(run_in_child(connect_as_actor, &p, qpn, OTHER_PID_NS) == EINVAL,
 	      "connect from another PID namespace must fail");
-	CHECK(qp_state(&p.c) == IBV_QPS_INIT, "%d", qp_state(&p.c));
+	CHECK(query_qp_state(&p.c) == IBV_QPS_INIT, "%d", query_qp_state(&p.c));
 	/* the owner must still be able to connect with the QP */
 	pair_request(&p);
-	pair_make_qp(&p, &p.s);
+	pair_create_qp(&p, &p.s);
 	pair_accept(&p);
 	pair_close(&p);
 }
@@ -199,7 +201,7 @@ static void refuse_until_gone(struct pair *p, pid_t pid)
 		CHECK(!waitid(P_PID, pid, &gone, WEXITED | WNOHANG | WNOWAIT), "%m");
 		if (poll(&pfd, 1, 20) <= 0)
 			continue;
-		pair_event(p, p->lch, RDMA_CM_EVENT_CONNECT_REQUEST);
+		pair_expect_event(p, p->lch, RDMA_CM_EVENT_CONNECT_REQUEST);
 		CHECK(!rdma_reject(p->ev.id, NULL, 0), "%m");
 		CHECK(!rdma_destroy_id(p->ev.id), "%m");
 	}
@@ -212,9 +214,9 @@ static void test_owner_child(void)
 	pid_t pid;
 
 	pair_prepare(&p, &(struct opts){});
-	pid = start_child(act_connect, &p, p.c.qp->qp_num, SAME_USER);
+	pid = start_child(connect_as_actor, &p, p.c.qp->qp_num, SAME_USER);
 	refuse_until_gone(&p, pid);
-	CHECK(!wait_status(pid), "a child process may connect");
+	CHECK(!wait_exit_status(pid), "a child process may connect");
 	pair_free(&p);
 }
 
@@ -235,14 +237,14 @@ static void wait_reject(struct pair *p)
 		CHECK(poll(pfd, 2, scale_timeout(WC_MS)) > 0, "an event must arrive");
 		if (pfd[1].revents)
 			break;
-		pair_event(p, p->lch, RDMA_CM_EVENT_CONNECT_REQUEST);
+		pair_expect_event(p, p->lch, RDMA_CM_EVENT_CONNECT_REQUEST);
 		CHECK(!rdma_reject(p->ev.id, NULL, 0), "%m");
 	}
-	pair_event(p, p->c.ch, RDMA_CM_EVENT_REJECTED);
+	pair_expect_event(p, p->c.ch, RDMA_CM_EVENT_REJECTED);
 }
 
 /* Accept a connection request with the QP of that number.  Return: 0 or an errno */
-static int accept_number(struct pair *p, uint32_t qpn)
+static int accept_with_qpn(struct pair *p, uint32_t qpn)
 {
 	struct rdma_conn_param param = { .qp_num = qpn };
 	int err;
@@ -252,7 +254,7 @@ static int accept_number(struct pair *p, uint32_t qpn)
 	if (err)
 		wait_reject(p);
 	else
-		pair_event(p, p->c.ch, RDMA_CM_EVENT_ESTABLISHED);
+		pair_expect_event(p, p->c.ch, RDMA_CM_EVENT_ESTABLISHED);
 	return err;
 }
 
@@ -266,7 +268,7 @@ struct acceptor {
  * Start such a process. Call this function before the parent opens the device: otherwise the child
  * would inherit the parent's files, and the kernel would regard the parent as their owner.
  */
-static struct acceptor make_acceptor(enum actor who)
+static struct acceptor start_acceptor(enum actor who)
 {
 	struct pair p = {};
 	uint32_t qpn;
@@ -285,7 +287,7 @@ static struct acceptor make_acceptor(enum actor who)
 	pair_prepare(&p, &(struct opts){});
 	if (read(fds[0], &qpn, sizeof(qpn)) != sizeof(qpn))
 		_exit(255);
-	_exit(accept_number(&p, qpn));
+	_exit(accept_with_qpn(&p, qpn));
 }
 
 static int try_accept(const struct acceptor *a, uint32_t qpn)
@@ -293,7 +295,7 @@ static int try_accept(const struct acceptor *a, uint32_t qpn)
 	/* if the process has already exited, its status gives the reason */
 	send(a->to, &qpn, sizeof(qpn), MSG_NOSIGNAL);
 	close(a->to);
-	return wait_status(a->pid);
+	return wait_exit_status(a->pid);
 }
 
 static void test_owner_accept(void)
@@ -306,22 +308,22 @@ static void test_owner_accept(void)
 		skip("needs root, to change the user");
 	/* load the provider now, because user 65534 may be unable to read its directory */
 	ibv_free_device_list(ibv_get_device_list(NULL));
-	none = make_acceptor(SAME_USER);
-	stranger = make_acceptor(USER_NOBODY);
-	container = make_acceptor(OTHER_PID_NS);
-	like = make_acceptor(SAME_USER);
+	none = start_acceptor(SAME_USER);
+	stranger = start_acceptor(USER_NOBODY);
+	container = start_acceptor(OTHER_PID_NS);
+	like = start_acceptor(SAME_USER);
 	pair_prepare(&p, &(struct opts){});
 	qpn = p.c.qp->qp_num;
 	CHECK(try_accept(&none, 1) == EINVAL, "accept with QP number 1 must fail");
 	CHECK(try_accept(&stranger, qpn) == EINVAL, "accept of another user must fail");
 	CHECK(try_accept(&container, qpn) == EINVAL, "accept from another PID namespace must fail");
-	CHECK(qp_state(&p.c) == IBV_QPS_INIT, "%d", qp_state(&p.c));
+	CHECK(query_qp_state(&p.c) == IBV_QPS_INIT, "%d", query_qp_state(&p.c));
 	CHECK(!try_accept(&like, qpn), "another process of root may accept");
 	pair_free(&p);
 }
 
 /* The QP of a kernel consumer, whose number is in T_QPN, belongs to no process */
-static void owner_kernel(void)
+static void kernel_qp_cannot_be_connected(void)
 {
 	const char *qpn = getenv("T_QPN");
 	struct pair p = {};
@@ -330,9 +332,9 @@ static void owner_kernel(void)
 	if (!qpn)
 		skip("set T_QPN to the QP number of a kernel consumer");
 	pair_prepare(&p, &(struct opts){});
-	err = connect_number(new_resolved_id(&p), atoi(qpn));
+	err = connect_with_qpn(new_resolved_id(&p), atoi(qpn));
 	CHECK(err == EINVAL, "connect %s: %s", qpn, strerror(err));
-	err = accept_number(&p, atoi(qpn));
+	err = accept_with_qpn(&p, atoi(qpn));
 	CHECK(err == EINVAL, "accept %s: %s", qpn, strerror(err));
 	pair_free(&p);
 }
@@ -381,9 +383,9 @@ static void connect_to_silent(int ready, bool disconnects)
 	ch = rdma_create_event_channel();
 	CHECK(ch && !rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), "%m");
 	CHECK(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 2000), "%m");
-	CHECK(next_event(ch) == RDMA_CM_EVENT_ADDR_RESOLVED, "address");
+	CHECK(wait_next_event(ch) == RDMA_CM_EVENT_ADDR_RESOLVED, "address");
 	CHECK(!rdma_resolve_route(id, 2000), "%m");
-	CHECK(next_event(ch) == RDMA_CM_EVENT_ROUTE_RESOLVED, "route");
+	CHECK(wait_next_event(ch) == RDMA_CM_EVENT_ROUTE_RESOLVED, "route");
 	param.qp_num = p.c.qp->qp_num;
 	CHECK(!rdma_connect(id, &param), "%m");
 	CHECK(accept(silent, NULL, NULL) >= 0, "%m");
@@ -435,7 +437,7 @@ const struct test owner_tests[] = {
 	CASE("owner_child", test_owner_child, 60, ""),
 	CASE("owner_accept", test_owner_accept, 60, "SEC-4"),
 	CASE("owner_killed", test_owner_killed, 200, ""),
-	{ .name = "owner_kernel", .run = owner_kernel, .shows = "SEC-4",
+	{ .name = "owner_kernel", .run = kernel_qp_cannot_be_connected, .shows = "SEC-4",
 	  .asked = true },
 	{}
 };

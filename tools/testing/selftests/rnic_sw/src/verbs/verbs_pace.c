@@ -27,7 +27,7 @@ static uint64_t measure_write_ms(const struct fixture *d)
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d->c,
 		.len = LEN, .raddr = (uintptr_t)d->s.at,
 		.rkey = d->s.mr->rkey });
-	want_ok(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	expect_success(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	wait_all_placed(d);
 	return now_ms() - start;
 }
@@ -35,7 +35,7 @@ static uint64_t measure_write_ms(const struct fixture *d)
 /* Return: the minimum of several tries, because other programs may delay one.  Stop when a try
  * takes at most @enough.  Each try must take at least @least.
  */
-static uint64_t min_write_ms(const struct fixture *d, uint64_t least, uint64_t enough)
+static uint64_t measure_min_write_ms(const struct fixture *d, uint64_t least, uint64_t enough)
 {
 	uint64_t best = UINT64_MAX, ms;
 	int i;
@@ -61,12 +61,12 @@ static void test_pace_rate(void)
 	if (is_over_sctp())
 		skip("rate limits do not apply to SCTP");
 	CHECK(!set_rate_limit(&d.p.c, KBPS), "%m");
-	ms = min_write_ms(&d, TAKES * 7 / 10, TAKES * 3 / 2);
+	ms = measure_min_write_ms(&d, TAKES * 7 / 10, TAKES * 3 / 2);
 	CHECK(ms <= TAKES * 3, "%llu ms, too slow for the limit", (unsigned long long)ms);
 	CHECK(!set_rate_limit(&d.p.c, 2 * KBPS), "%m");
-	min_write_ms(&d, TAKES * 7 / 20, TAKES);
+	measure_min_write_ms(&d, TAKES * 7 / 20, TAKES);
 	CHECK(!set_rate_limit(&d.p.c, 0), "%m");
-	ms = min_write_ms(&d, 0, TAKES / 2);
+	ms = measure_min_write_ms(&d, 0, TAKES / 2);
 	CHECK(ms <= TAKES / 2, "%llu ms, too slow without a limit", (unsigned long long)ms);
 	fixture_close(&d);
 }
@@ -144,12 +144,12 @@ static void *keep_writing(void *arg)
 	for (i = 0; i < WINDOW; i++)
 		write_once(b, i);
 	for (i = 0; !__atomic_load_n(&b->stop, __ATOMIC_ACQUIRE); i++) {
-		want_ok(b->d.p.c.scq, i, IBV_WC_RDMA_WRITE);
+		expect_success(b->d.p.c.scq, i, IBV_WC_RDMA_WRITE);
 		__atomic_store_n(&b->writes, i + 1, __ATOMIC_RELEASE);
 		write_once(b, i + WINDOW);
 	}
 	while (i < b->writes + WINDOW)
-		want_ok(b->d.p.c.scq, i++, IBV_WC_RDMA_WRITE);
+		expect_success(b->d.p.c.scq, i++, IBV_WC_RDMA_WRITE);
 	return NULL;
 }
 
@@ -167,12 +167,12 @@ static uint64_t measure_round_trip_ms(const struct fixture *d, uint64_t id)
 	post_recv(&d->p.c, id, &d->c, 0, d->c.len);
 	start = now_ms();
 	post_send(&d->p.c, id, &d->c, 0, d->c.len);
-	want_recv(d->p.s.rcq, id, d->c.len);
+	expect_recv(d->p.s.rcq, id, d->c.len);
 	post_send(&d->p.s, id, &d->s, 0, d->s.len);
-	want_recv(d->p.c.rcq, id, d->s.len);
+	expect_recv(d->p.c.rcq, id, d->s.len);
 	start = now_ms() - start;
-	want_ok(d->p.c.scq, id, IBV_WC_SEND);
-	want_ok(d->p.s.scq, id, IBV_WC_SEND);
+	expect_success(d->p.c.scq, id, IBV_WC_SEND);
+	expect_success(d->p.s.scq, id, IBV_WC_SEND);
 	return start;
 }
 
@@ -188,7 +188,7 @@ static void test_pace_beside(void)
 	fixture_open(&d, &(struct opts){ .sq = 4, .rq = 4 }, 64);
 	CHECK(!pthread_create(&neighbour, NULL, keep_writing, &b), "%m");
 	while (count_written(&b) < WINDOW)
-		pause_ms(1);
+		sleep_ms(1);
 	was = count_written(&b);
 	for (id = 0; id < TURNS; id++) {
 		ms = measure_round_trip_ms(&d, id);

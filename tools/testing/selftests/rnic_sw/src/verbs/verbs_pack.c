@@ -27,11 +27,11 @@ static void check_packed(struct pair *p, size_t from, size_t step, struct fixtur
 		CHECK(!try_post_recv(&p[i].s, i, &d->s, i, 50), "recv %zu", i);
 		CHECK(!try_post_job(&p[i].c, &(struct job){ .id = i, .op = IBV_WR_SEND,
 			.b = &d->c, .flags = SIG, .len = 50 }), "send %zu", i);
-		want_ok(d->p.c.scq, i, IBV_WC_SEND);
-		want_recv(d->p.s.rcq, i, 50);
+		expect_success(d->p.c.scq, i, IBV_WC_SEND);
+		expect_recv(d->p.s.rcq, i, 50);
 	}
-	want_none(d->p.c.scq);
-	want_none(d->p.s.rcq);
+	expect_no_completion(d->p.c.scq);
+	expect_no_completion(d->p.s.rcq);
 }
 
 /* Small rings of one program must share pages, and reuse the space of rings that were destroyed */
@@ -61,7 +61,7 @@ static void test_rings_packed(void)
 	fixture_close(&d);
 }
 
-static struct ibv_qp *new_qp(struct fixture *d)
+static struct ibv_qp *create_qp(struct fixture *d)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4,
@@ -88,21 +88,21 @@ static void test_rings_packed_fork(void)
 	/* create rings on a page that has space for those of one more QP */
 	fixture_open(&d, &(struct opts){ .sq = 4, .rq = 4, .cqe = 8 }, 100);
 	n = count_mappings();
-	qp = new_qp(&d);
+	qp = create_qp(&d);
 	CHECK(count_mappings() == n, "the ring must share a page");
 	CHECK(!ibv_destroy_qp(qp), "%m");
 	pid = fork();
 	CHECK(pid >= 0, "%m");
 	if (!pid) {
-		pause_ms(60000);
+		sleep_ms(60000);
 		_exit(0);
 	}
-	qp = new_qp(&d);
+	qp = create_qp(&d);
 	CHECK(count_mappings() == n + 1, "the ring must not be on a page that a child has mapped");
 	CHECK(!ibv_destroy_qp(qp), "%m");
 	CHECK(count_mappings() == n, "the mapping must be gone");
 	CHECK(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid, "%m");
-	qp = new_qp(&d);
+	qp = create_qp(&d);
 	CHECK(count_mappings() == n, "the ring must share a page again");
 	CHECK(!ibv_destroy_qp(qp), "%m");
 	fixture_close(&d);
@@ -178,7 +178,7 @@ static void *make_and_destroy(void *arg)
 		cq = ibv_create_cq(m->d->p.c.id->verbs, 1 + m->made % 7, NULL, NULL, 0);
 		CHECK(cq && !ibv_poll_cq(cq, 1, &wc), "%m");
 		for (i = 0; i < ARRAY_SIZE(qp); i++)
-			qp[i] = new_qp(m->d);
+			qp[i] = create_qp(m->d);
 		for (i = ARRAY_SIZE(qp); i--;)
 			CHECK(!ibv_destroy_qp(qp[i]), "%m");
 		CHECK(!ibv_destroy_cq(cq), "%m");
@@ -202,8 +202,8 @@ static void test_rings_packed_threads(void)
 	for (i = 0; i < scale_rounds(2000); i++) {
 		post_recv(&d.p.s, i, &d.s, 0, 1000);
 		post_send(&d.p.c, i, &d.c, 0, 1000);
-		want_ok(d.p.c.scq, i, IBV_WC_SEND);
-		want_recv(d.p.s.rcq, i, 1000);
+		expect_success(d.p.c.scq, i, IBV_WC_SEND);
+		expect_recv(d.p.s.rcq, i, 1000);
 	}
 	enough = true;
 	for (i = 0; i < ARRAY_SIZE(m); i++) {

@@ -30,7 +30,7 @@ void enter_netns(const char *ns)
 }
 
 /* Create the identifier in namespace @ns, to which it then belongs */
-static struct rdma_cm_id *new_id(struct rdma_event_channel *ch, const char *ns)
+static struct rdma_cm_id *create_id(struct rdma_event_channel *ch, const char *ns)
 {
 	struct rdma_cm_id *id;
 	int err;
@@ -54,7 +54,7 @@ void parse_addr(const char *text, struct sockaddr_storage *sa)
 	freeaddrinfo(ai);
 }
 
-static struct rdma_event_channel *new_channel(void)
+static struct rdma_event_channel *create_channel(void)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 
@@ -62,8 +62,8 @@ static struct rdma_event_channel *new_channel(void)
 	return ch;
 }
 
-void pair_event(struct pair *p, struct rdma_event_channel *ch,
-		enum rdma_cm_event_type type)
+void pair_expect_event(struct pair *p, struct rdma_event_channel *ch,
+		       enum rdma_cm_event_type type)
 {
 	struct pollfd pfd = { .fd = ch->fd, .events = POLLIN };
 	struct rdma_cm_event *ev;
@@ -103,8 +103,8 @@ static void start_listening(struct pair *p)
 	int one = 1;
 
 	parse_addr(p->o.at, &sa);
-	p->lch = new_channel();
-	p->listen = new_id(p->lch, setting.server_ns);
+	p->lch = create_channel();
+	p->listen = create_id(p->lch, setting.server_ns);
 	CHECK(!p->o.v6only || !rdma_set_option(p->listen, RDMA_OPTION_ID,
 	      RDMA_OPTION_ID_AFONLY, &one, sizeof(one)), "%m");
 	CHECK(!rdma_bind_addr(p->listen, (struct sockaddr *)&sa),
@@ -125,9 +125,9 @@ static void resolve_addr(struct pair *p)
 			rdma_get_src_port(p->listen);
 	CHECK(!rdma_resolve_addr(p->c.id, NULL, (struct sockaddr *)&sa, 2000),
 	      "%m");
-	pair_event(p, p->c.ch, RDMA_CM_EVENT_ADDR_RESOLVED);
+	pair_expect_event(p, p->c.ch, RDMA_CM_EVENT_ADDR_RESOLVED);
 	CHECK(!rdma_resolve_route(p->c.id, 2000), "%m");
-	pair_event(p, p->c.ch, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	pair_expect_event(p, p->c.ch, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
 static struct ibv_cq *make_cq(const struct opts *o, struct end *e)
@@ -176,7 +176,7 @@ static void create_objects(const struct opts *o, struct end *e)
 	e->rcq = make_cq(o, e);
 }
 
-void pair_make_qp(struct pair *p, struct end *e)
+void pair_create_qp(struct pair *p, struct end *e)
 {
 	const struct opts *o = &p->o;
 	struct ibv_qp_init_attr_ex attr = {
@@ -212,10 +212,10 @@ void pair_prepare(struct pair *p, const struct opts *o)
 	p->o = *o;
 	set_defaults(&p->o);
 	start_listening(p);
-	p->c.ch = new_channel();
-	p->c.id = new_id(p->c.ch, setting.client_ns);
+	p->c.ch = create_channel();
+	p->c.id = create_id(p->c.ch, setting.client_ns);
 	resolve_addr(p);
-	pair_make_qp(p, &p->c);
+	pair_create_qp(p, &p->c);
 }
 
 void pair_connect_async(struct pair *p)
@@ -233,7 +233,7 @@ void pair_connect_async(struct pair *p)
 void pair_request(struct pair *p)
 {
 	pair_connect_async(p);
-	pair_event(p, p->lch, RDMA_CM_EVENT_CONNECT_REQUEST);
+	pair_expect_event(p, p->lch, RDMA_CM_EVENT_CONNECT_REQUEST);
 	p->s.ch = p->lch;
 	p->s.id = p->ev.id;
 }
@@ -248,8 +248,8 @@ void pair_accept(struct pair *p)
 	};
 
 	CHECK(!rdma_accept(p->s.id, &param), "%m");
-	pair_event(p, p->lch, RDMA_CM_EVENT_ESTABLISHED);
-	pair_event(p, p->c.ch, RDMA_CM_EVENT_ESTABLISHED);
+	pair_expect_event(p, p->lch, RDMA_CM_EVENT_ESTABLISHED);
+	pair_expect_event(p, p->c.ch, RDMA_CM_EVENT_ESTABLISHED);
 }
 
 void pair_open(struct pair *p, const struct opts *o)
@@ -257,7 +257,7 @@ void pair_open(struct pair *p, const struct opts *o)
 	memset(p, 0, sizeof(*p));
 	pair_prepare(p, o);
 	pair_request(p);
-	pair_make_qp(p, &p->s);
+	pair_create_qp(p, &p->s);
 	pair_accept(p);
 }
 
@@ -277,18 +277,18 @@ void pair_open_like(struct pair *p, const struct pair *like)
 	borrow_objects(&p->s, &like->s);
 	pair_prepare(p, &like->o);
 	pair_request(p);
-	pair_make_qp(p, &p->s);
+	pair_create_qp(p, &p->s);
 	pair_accept(p);
 }
 
 void pair_disconnect(struct pair *p)
 {
 	CHECK(!rdma_disconnect(p->c.id), "%m");
-	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
-static void free_end(struct end *e)
+static void destroy_end(struct end *e)
 {
 	if (e->qp)
 		rdma_destroy_qp(e->id);
@@ -307,8 +307,8 @@ static void free_end(struct end *e)
 
 void pair_free(struct pair *p)
 {
-	free_end(&p->c);
-	free_end(&p->s);
+	destroy_end(&p->c);
+	destroy_end(&p->s);
 	CHECK(!rdma_destroy_id(p->listen), "%m");
 	rdma_destroy_event_channel(p->lch);
 	rdma_destroy_event_channel(p->c.ch);
@@ -332,12 +332,12 @@ static void send_empty(const struct end *from, const struct end *to, uint64_t id
 	buf_reg(&b, to->pd, IBV_ACCESS_LOCAL_WRITE);
 	post_recv(to, id, &b, 0, 1);
 	post_send(from, id, NULL, 0, 0);
-	want_recv(to->rcq, id, 0);
-	want_ok(from->scq, id, IBV_WC_SEND);
+	expect_recv(to->rcq, id, 0);
+	expect_success(from->scq, id, IBV_WC_SEND);
 	buf_free(&b);
 }
 
-void settle(void)
+void wait_until_idle(void)
 {
 	struct pair p;
 
@@ -354,7 +354,7 @@ void move_to_error(struct end *e)
 	CHECK(!ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), "%m");
 }
 
-int qp_state(const struct end *e)
+int query_qp_state(const struct end *e)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;

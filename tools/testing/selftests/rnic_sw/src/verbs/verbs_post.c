@@ -18,11 +18,11 @@ static void test_unsignalled(void)
 			.id = i, .op = IBV_WR_SEND, .b = &d.c, .len = 50,
 			.flags = i % 7 ? 0 : SIG });
 		if (i % 7 == 0)
-			want_ok(d.p.c.scq, i, IBV_WC_SEND);
-		want_recv(d.p.s.rcq, i, 50);
+			expect_success(d.p.c.scq, i, IBV_WC_SEND);
+		expect_recv(d.p.s.rcq, i, 50);
 		buf_expect(&d.s, 0, 50, i);
 	}
-	want_none(d.p.c.scq);
+	expect_no_completion(d.p.c.scq);
 	fixture_close(&d);
 }
 
@@ -36,15 +36,15 @@ static void test_sig_all(void)
 		post_recv(&d.p.s, i, &d.s, 0, 100);
 		post_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_SEND, .b = &d.c, .len = 3 });
-		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+		expect_success(d.p.c.scq, i, IBV_WC_SEND);
 	}
 	fixture_close(&d);
 }
 
 enum { LIST = 64 };
 
-static void make_list(struct ibv_send_wr *wr, struct ibv_sge *sge,
-		      const struct buf *b)
+static void make_send_list(struct ibv_send_wr *wr, struct ibv_sge *sge,
+			   const struct buf *b)
 {
 	int i;
 
@@ -72,7 +72,7 @@ static void test_post_list(void)
 
 	fixture_open(&d, &(struct opts){ .sq = LIST, .rq = LIST }, 10 * LIST);
 	buf_fill(&d.c, 0, 10 * LIST, 5);
-	make_list(wr, sge, &d.c);
+	make_send_list(wr, sge, &d.c);
 	for (i = 0; i < LIST; i++) {
 		rsge[i] = sge[i];
 		rsge[i].addr = (uintptr_t)(d.s.at + i * 10);
@@ -85,8 +85,8 @@ static void test_post_list(void)
 	CHECK(!ibv_post_recv(d.p.s.qp, rwr, &rbad), "recv");
 	CHECK(!ibv_post_send(d.p.c.qp, wr, &bad), "send");
 	for (i = 0; i < LIST; i++) {
-		want_recv(d.p.s.rcq, i, i % 10);
-		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+		expect_recv(d.p.s.rcq, i, i % 10);
+		expect_success(d.p.c.scq, i, IBV_WC_SEND);
 		CHECK(!memcmp(d.s.at + 10 * i, d.c.at + 10 * i, i % 10), "%d",
 		      i);
 	}
@@ -102,7 +102,7 @@ static void test_post_list_bad(void)
 	int i, err;
 
 	fixture_open(&d, &(struct opts){ .sq = LIST, .rq = LIST }, 10 * LIST);
-	make_list(wr, sge, &d.c);
+	make_send_list(wr, sge, &d.c);
 	for (i = 0; i < LIST; i++)
 		post_recv(&d.p.s, i, &d.s, 0, 100);
 	wr[20].num_sge = 17;
@@ -110,10 +110,10 @@ static void test_post_list_bad(void)
 	CHECK(err == EINVAL, "%s", strerror(err));
 	CHECK(bad == &wr[20], "bad_wr is request %td", bad - wr);
 	for (i = 0; i < 20; i++)
-		want_recv(d.p.s.rcq, i, i % 10);
+		expect_recv(d.p.s.rcq, i, i % 10);
 	for (i = 0; i < 20; i++)
-		want_ok(d.p.c.scq, i, IBV_WC_SEND);
-	want_none(d.p.s.rcq);
+		expect_success(d.p.c.scq, i, IBV_WC_SEND);
+	expect_no_completion(d.p.s.rcq);
 	fixture_close(&d);
 }
 
@@ -123,7 +123,7 @@ static void make_mixed_list(struct ibv_send_wr *wr, struct ibv_sge *sge, const s
 {
 	int i;
 
-	make_list(wr, sge, &d->c);
+	make_send_list(wr, sge, &d->c);
 	for (i = 0; i < 5; i++) {
 		wr[i].opcode = IBV_WR_RDMA_WRITE;
 		wr[i].wr.rdma.remote_addr = (uintptr_t)(d->s.at + i * 10);
@@ -167,14 +167,14 @@ static void test_post_list_mixed(void)
 		make_mixed_list(wr, sge, &d, mw);
 		CHECK(!ibv_post_send(d.p.c.qp, wr, &bad), "send");
 		for (i = 0; i < 5; i++)
-			want_ok(d.p.c.scq, i, told[i]);
+			expect_success(d.p.c.scq, i, told[i]);
 	}
 	post_recv(&d.p.s, 1, &d.s, 500, 1);
 	post_send(&d.p.c, 2, &d.c, 0, 1);
-	want_recv(d.p.s.rcq, 1, 1);
+	expect_recv(d.p.s.rcq, 1, 1);
 	for (i = 0; i < 5; i += 2)
 		CHECK(!memcmp(d.s.at + 10 * i, d.c.at + 10 * i, 10), "%d", i);
-	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
+	expect_success(d.p.c.scq, 2, IBV_WC_SEND);
 	CHECK(!ibv_dealloc_mw(mw), "%m");
 	fixture_close(&d);
 }
@@ -242,7 +242,7 @@ static void test_wrap_around(void)
  * Run one end of a ping-pong in which two threads send one message at a time: no wake-up may be
  * lost. The receive for the first message is already posted.
  */
-static void ping_pong_end(struct end *e, struct buf *b, bool first)
+static void run_ping_pong_end(struct end *e, struct buf *b, bool first)
 {
 	const uint32_t turns = scale_rounds(10000);
 	uint32_t i;
@@ -252,23 +252,23 @@ static void ping_pong_end(struct end *e, struct buf *b, bool first)
 			post_recv(e, i, b, 0, 8);
 			buf_fill(b, 8, 8, i + first);
 			post_send(e, i, b, 8, 8);
-			want_ok(e->scq, i, IBV_WC_SEND);
+			expect_success(e->scq, i, IBV_WC_SEND);
 		}
-		want_recv(e->rcq, i, 8);
+		expect_recv(e->rcq, i, 8);
 		buf_expect(b, 0, 8, i + 1);
 	}
 	if (first)
 		return;
 	buf_fill(b, 8, 8, turns);
 	post_send(e, turns, b, 8, 8);
-	want_ok(e->scq, turns, IBV_WC_SEND);
+	expect_success(e->scq, turns, IBV_WC_SEND);
 }
 
 static void *run_second_end(void *arg)
 {
 	struct fixture *d = arg;
 
-	ping_pong_end(&d->p.s, &d->s, false);
+	run_ping_pong_end(&d->p.s, &d->s, false);
 	return NULL;
 }
 
@@ -278,9 +278,9 @@ static void run_ping_pong(struct fixture *d)
 
 	post_recv(&d->p.s, 0, &d->s, 0, 8);
 	CHECK(!pthread_create(&other, NULL, run_second_end, d), "%m");
-	ping_pong_end(&d->p.c, &d->c, true);
+	run_ping_pong_end(&d->p.c, &d->c, true);
 	CHECK(!pthread_join(other, NULL), "%m");
-	want_none(d->p.c.scq);
+	expect_no_completion(d->p.c.scq);
 }
 
 static void test_ping_pong(void)
@@ -348,9 +348,9 @@ static void test_wr_api(void)
 		buf_fill(&d.c, 0, 177, i);
 		post_recv(&d.p.s, i, &d.s, 0, 60);
 		post_ex_batch(&d, ex, i);
-		want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
-		want_ok(d.p.c.scq, 3, IBV_WC_SEND);
-		want_recv(d.p.s.rcq, i, i % 60);
+		expect_success(d.p.c.scq, 2, IBV_WC_RDMA_READ);
+		expect_success(d.p.c.scq, 3, IBV_WC_SEND);
+		expect_recv(d.p.s.rcq, i, i % 60);
 		buf_expect(&d.s, 0, i % 60, i);
 		buf_expect(&d.s, 1000, 177, i);
 		buf_expect(&d.c, 500, 177, i);
@@ -381,9 +381,9 @@ static void test_wr_api_abort(void)
 	}
 	post_recv(&d.p.s, 1, &d.s, 0, 100);
 	post_send(&d.p.c, 2, &d.c, 0, 33);
-	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
-	want_recv(d.p.s.rcq, 1, 33);
-	want_none(d.p.c.scq);
+	expect_success(d.p.c.scq, 2, IBV_WC_SEND);
+	expect_recv(d.p.s.rcq, 1, 33);
+	expect_no_completion(d.p.c.scq);
 	fixture_close(&d);
 }
 

@@ -15,7 +15,7 @@
 #define SIZE	4000u
 
 /* Pin the calling thread to the first or the second CPU */
-static void run_on(int which)
+static void pin_to_cpu(int which)
 {
 	static cpu_set_t all;
 	cpu_set_t one;
@@ -94,7 +94,7 @@ static void run_burst(struct racer *r)
 			.id = i, .op = ADD, .flags = SIG, .value = 1,
 			.sink = &r->sink, .at = i, .target = &r->target });
 	for (i = 0; i < BURST; i++)
-		want_atomic(r->p.c.scq, i, ADD);
+		expect_atomic(r->p.c.scq, i, ADD);
 	for (i = 0; i < BURST; i++, before = found) {
 		found = *get_word(&r->sink, i);
 		CHECK(found < MOST, "%llu", (unsigned long long)found);
@@ -106,7 +106,7 @@ static void run_burst(struct racer *r)
 	r->done += BURST;
 }
 
-static uint32_t min_of(const uint32_t *each)
+static uint32_t get_minimum(const uint32_t *each)
 {
 	uint32_t one = __atomic_load_n(&each[0], __ATOMIC_RELAXED);
 	uint32_t two = __atomic_load_n(&each[1], __ATOMIC_RELAXED);
@@ -123,14 +123,14 @@ static bool must_continue(const struct racer *r)
 
 	if (turn > MOST / BURST / RACERS || now_ms() > until)
 		return false;
-	return min_of(turns) < TURNS || min_of(met) < MEETINGS;
+	return get_minimum(turns) < TURNS || get_minimum(met) < MEETINGS;
 }
 
-static void *race(void *arg)
+static void *run_racer(void *arg)
 {
 	struct racer *r = arg;
 
-	run_on(r->nr);
+	pin_to_cpu(r->nr);
 	do {
 		run_burst(r);
 	} while (must_continue(r));
@@ -159,12 +159,12 @@ static void test_atomic_race(void)
 	uint64_t sum = 0;
 	int i;
 
-	run_on(0);
+	pin_to_cpu(0);
 	until = now_ms() + scale_timeout(25000);
 	for (i = 0; i < RACERS; i++)
 		open_racer(&r[i], i, &r[0]);
 	for (i = 0; i < RACERS; i++)
-		CHECK(!pthread_create(&thread[i], NULL, race, &r[i]), "%m");
+		CHECK(!pthread_create(&thread[i], NULL, run_racer, &r[i]), "%m");
 	for (i = 0; i < RACERS; i++)
 		CHECK(!pthread_join(thread[i], NULL), "%m");
 	for (i = 0; i < RACERS; i++) {
@@ -198,7 +198,7 @@ static void keep_adding(void *arg)
 {
 	struct adder *a = arg;
 
-	run_on(1);
+	pin_to_cpu(1);
 	for (; !__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE); a->n++)
 		__atomic_fetch_add(a->at, 1, __ATOMIC_SEQ_CST);
 }
@@ -219,8 +219,8 @@ static uint32_t count_interleavings(struct fixture *d, const struct buf *theirs)
 			.sink = &d->s, .at = 1 + k, .target = theirs });
 	}
 	for (k = 0; k < EACH; k++) {
-		want_atomic(d->p.c.scq, k, ADD);
-		want_atomic(d->p.s.scq, k, ADD);
+		expect_atomic(d->p.c.scq, k, ADD);
+		expect_atomic(d->p.s.scq, k, ADD);
 		met += k && *get_word(&d->c, k) - *get_word(&d->c, k - 1) > 2 * EACH;
 	}
 	return met;
@@ -236,7 +236,7 @@ static void test_atomic_global(void)
 	uint64_t want;
 	pid_t pid;
 
-	run_on(0);
+	pin_to_cpu(0);
 	until = now_ms() + scale_timeout(25000);
 	hand = alloc_shared(sizeof(*hand));
 	pair_open(&d.p, &(struct opts){});
@@ -283,7 +283,7 @@ static void *keep_writing(void *arg)
 	uint32_t posted = 0, done = 0;
 	struct ibv_wc wc;
 
-	run_on(1);
+	pin_to_cpu(1);
 	for (;;) {
 		for (; posted < done + AT_ONCE; posted++)
 			post_job(&d->p.c, &(struct job){
@@ -307,7 +307,7 @@ static void post_and_wait(const struct gone *g, struct ibv_send_wr *wr, enum ibv
 	wr->wr_id = 1;
 	wr->send_flags = SIG;
 	CHECK(!ibv_post_send(g->d.p.s.qp, wr, &bad), "%m");
-	want_ok(g->d.p.s.scq, 1, done);
+	expect_success(g->d.p.s.scq, 1, done);
 }
 
 static void bind_whole(struct gone *g)
@@ -361,7 +361,7 @@ static void gone_free(struct gone *g)
  * have ended when dereg_mr has returned or the Local Invalidate has completed.  A copy is too short
  * to show that reliably: ddp_stag_kunit.c and the memory model (revoke.litmus) do.
  */
-static void revoked_during_copy(uint32_t round, bool window)
+static void check_revoke_ends_copy(uint32_t round, bool window)
 {
 	const uint64_t end = now_ms() + scale_timeout(WC_MS);
 	uint8_t after[TAIL], *tail, first;
@@ -378,34 +378,34 @@ static void revoked_during_copy(uint32_t round, bool window)
 	CHECK(!pthread_create(&thread, NULL, keep_writing, &g), "%m");
 	while (*(volatile uint8_t *)d->s.at == first)
 		CHECK(now_ms() < end, "a Write must arrive");
-	for (spin = random_below(20000); spin; spin--)
+	for (spin = get_random_below(20000); spin; spin--)
 		;
 	revoke_memory(&g);
 	memcpy(after, tail, TAIL);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	CHECK(!memcmp(after, tail, TAIL), "no byte may be written after invalidation, round %u",
 	      round);
-	want_counted(&d->p.s, "end_ddp_tagged_stag", was, 1);
-	pair_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_counted(&d->p.s, "end_ddp_tagged_stag", was, 1);
+	pair_expect_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	gone_free(&g);
 }
 
-static void dereg_race(void)
+static void dereg_waits_for_copies(void)
 {
 	uint32_t i;
 
-	run_on(0);
+	pin_to_cpu(0);
 	for (i = 0; i < 24; i++)
-		revoked_during_copy(i, false);
+		check_revoke_ends_copy(i, false);
 }
 
-static void inval_race(void)
+static void invalidate_waits_for_copies(void)
 {
 	uint32_t i;
 
-	run_on(0);
+	pin_to_cpu(0);
 	for (i = 0; i < 24; i++)
-		revoked_during_copy(i, true);
+		check_revoke_ends_copy(i, true);
 }
 
 /* If the last byte of a Write is visible, all of it is --------------------------- */
@@ -456,7 +456,7 @@ static void watch_writes(void *arg)
 	struct look *k = arg;
 	uint32_t i, turn;
 
-	run_on(1);
+	pin_to_cpu(1);
 	for (turn = 1; wait_round(k, turn); turn++) {
 		for (i = 0; i < LOOKS; i++)
 			compare_write(k, i);
@@ -464,12 +464,12 @@ static void watch_writes(void *arg)
 	}
 }
 
-static uint32_t random_length(void) { return FEWEST + random_below(SHORT - FEWEST); }
+static uint32_t choose_random_length(void) { return FEWEST + get_random_below(SHORT - FEWEST); }
 
 /* Prepare Write number @i at a random offset, because a copy depends on the alignment of its start */
 static void prepare_write(struct look *k, uint32_t i, uint32_t len)
 {
-	size_t at = i * ROOM + random_below(PLACES);
+	size_t at = i * ROOM + get_random_below(PLACES);
 	uint32_t j;
 
 	k->w[i].at = at;
@@ -498,16 +498,16 @@ static void post_all_writes(struct fixture *d, const struct look *k)
 	}
 	CHECK(!ibv_post_send(d->p.c.qp, wr, &bad), "%m");
 	for (i = 0; i < LOOKS; i++)
-		want_ok(d->p.c.scq, i, IBV_WC_RDMA_WRITE);
+		expect_success(d->p.c.scq, i, IBV_WC_RDMA_WRITE);
 }
 
 static void run_round(struct fixture *d, struct look *k, uint32_t turn, pid_t pid)
 {
-	uint32_t i, len = random_length();
+	uint32_t i, len = choose_random_length();
 
 	/* in odd rounds the Writes have equal lengths: the receiver handles those differently */
 	for (i = 0; i < LOOKS; i++)
-		prepare_write(k, i, turn % 2 ? len : random_length());
+		prepare_write(k, i, turn % 2 ? len : choose_random_length());
 	__atomic_store_n(&k->begun, turn, __ATOMIC_RELEASE);
 	post_all_writes(d, k);
 	until = now_ms() + scale_timeout(WC_MS);
@@ -535,7 +535,7 @@ static void test_last_octet(void)
 	struct look *k;
 	pid_t pid;
 
-	run_on(0);
+	pin_to_cpu(0);
 	k = alloc_shared(sizeof(*k));
 	open_shared_fixture(&d, k);
 	pid = start_beside(watch_writes, k);
@@ -555,7 +555,7 @@ enum { SENT = 200000 };
 
 static void keep_rewriting(void *arg)
 {
-	run_on(1);
+	pin_to_cpu(1);
 	for (int with = 0;; with++)
 		memset(arg, with, SENT);
 }
@@ -568,7 +568,7 @@ static void test_source_rewritten(void)
 	struct fixture d;
 	pid_t pid;
 
-	run_on(0);
+	pin_to_cpu(0);
 	fixture_open(&d, &(struct opts){}, len);
 	ours = theirs = (struct buf){ .at = alloc_shared(len), .len = len };
 	buf_reg(&ours, d.p.c.pd, RIGHTS_ALL);
@@ -577,10 +577,10 @@ static void test_source_rewritten(void)
 	for (i = 0; i < scale_rounds(400); i++) {
 		post_job(&d.p.c, &(struct job){ 1, IBV_WR_RDMA_WRITE, SIG, &ours, 0, len,
 					      (uintptr_t)d.s.at, d.s.mr->rkey });
-		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+		expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 		post_job(&d.p.c, &(struct job){ 2, IBV_WR_RDMA_READ, SIG, &d.c, 0, len,
 					      (uintptr_t)theirs.at, theirs.mr->rkey });
-		want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
+		expect_success(d.p.c.scq, 2, IBV_WC_RDMA_READ);
 	}
 	CHECK(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid, "%m");
 	CHECK(!ibv_dereg_mr(ours.mr) && !ibv_dereg_mr(theirs.mr), "%m");
@@ -592,9 +592,9 @@ const struct test race_tests[] = {
 	CASE("atomic_global", test_atomic_global, 60, "EXT-9 EXT-11 EXT-60"),
 	CASE("last_octet", test_last_octet, 60, ""),
 	CASE("source_rewritten", test_source_rewritten, 60, ""),
-	{ .name = "dereg_race", .run = dereg_race, .seconds = 60,
+	{ .name = "dereg_race", .run = dereg_waits_for_copies, .seconds = 60,
 	  .asked = true, .shows = "DDP-128 RDMAP-177 SEC-17" },
-	{ .name = "inval_race", .run = inval_race, .seconds = 60,
+	{ .name = "inval_race", .run = invalidate_waits_for_copies, .seconds = 60,
 	  .asked = true, .shows = "DDP-128 RDMAP-177 SEC-17" },
 	{}
 };

@@ -43,10 +43,10 @@ static struct counts read_counts(const struct fixture *d, const char *ends)
 static void check_counts(const struct fixture *d, const char *ends,
 			 const struct counts *was)
 {
-	want_counted(&d->p.s, ends, was->end, 1);
-	want_counted(&d->p.s, "tx_terminates", was->sent, 1);
-	want_counted(&d->p.c, "rx_terminates", was->got, 1);
-	want_counted(&d->p.c, "end_peer_terminate", was->peer, 1);
+	expect_counted(&d->p.s, ends, was->end, 1);
+	expect_counted(&d->p.s, "tx_terminates", was->sent, 1);
+	expect_counted(&d->p.c, "rx_terminates", was->got, 1);
+	expect_counted(&d->p.c, "end_peer_terminate", was->peer, 1);
 }
 
 static void set_qp_rights(struct end *e, int access)
@@ -103,7 +103,7 @@ static void arrange_access(struct fixture *d, const struct attempt *a, struct jo
 		set_qp_rights(&d->p.s, get_other_right(a));
 	if (a->what == RIGHT_TAKEN)
 		CHECK(!ibv_rereg_mr(d->s.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL,
-				    NULL, 0, buf_access(others)), "rereg: %m");
+				    NULL, 0, make_buf_access(others)), "rereg: %m");
 	if (a->what == DEAD_KEY) {
 		CHECK(!ibv_dereg_mr(d->s.mr), "%m");
 		d->s.mr = NULL;
@@ -112,17 +112,17 @@ static void arrange_access(struct fixture *d, const struct attempt *a, struct jo
 
 static void check_both_down(struct fixture *d, enum ibv_event_type at_s)
 {
-	want_async(d->p.s.id->verbs, at_s, d->p.s.qp);
-	want_async(d->p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d->p.c.qp);
-	pair_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_status(d->p.c.rcq, 8, IBV_WC_WR_FLUSH_ERR);
-	CHECK(qp_state(&d->p.c) == IBV_QPS_ERR, "%d", qp_state(&d->p.c));
-	CHECK(qp_state(&d->p.s) == IBV_QPS_ERR, "%d", qp_state(&d->p.s));
-	want_none(d->p.c.scq);
-	want_none_now(d->p.c.rcq);
-	want_none_now(d->p.s.scq);
-	want_none_now(d->p.s.rcq);
+	expect_async_event(d->p.s.id->verbs, at_s, d->p.s.qp);
+	expect_async_event(d->p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d->p.c.qp);
+	pair_expect_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_status(d->p.c.rcq, 8, IBV_WC_WR_FLUSH_ERR);
+	CHECK(query_qp_state(&d->p.c) == IBV_QPS_ERR, "%d", query_qp_state(&d->p.c));
+	CHECK(query_qp_state(&d->p.s) == IBV_QPS_ERR, "%d", query_qp_state(&d->p.s));
+	expect_no_completion(d->p.c.scq);
+	expect_no_completion_now(d->p.c.rcq);
+	expect_no_completion_now(d->p.s.scq);
+	expect_no_completion_now(d->p.s.rcq);
 }
 
 static void fixture_prepare(struct fixture *d, const struct attempt *a)
@@ -130,7 +130,7 @@ static void fixture_prepare(struct fixture *d, const struct attempt *a)
 	memset(&d->p, 0, sizeof(d->p));
 	pair_prepare(&d->p, &(struct opts){});
 	pair_request(&d->p);
-	pair_make_qp(&d->p, &d->p.s);
+	pair_create_qp(&d->p, &d->p.s);
 	deny_before_connect(&d->p.s, a);
 	pair_accept(&d->p);
 	buf_new(&d->c, SIZE);
@@ -145,7 +145,7 @@ static void fixture_prepare(struct fixture *d, const struct attempt *a)
  */
 static void check_culprit(struct fixture *d, enum ibv_wr_opcode op)
 {
-	struct ibv_wc wc = next_wc(d->p.c.scq);
+	struct ibv_wc wc = wait_next_wc(d->p.c.scq);
 
 	CHECK(wc.wr_id == 1, "%llu", (unsigned long long)wc.wr_id);
 	if (op == IBV_WR_RDMA_READ)
@@ -172,10 +172,10 @@ static void expect_access_fails(const struct attempt *a)
 	check_culprit(&d, a->op);
 	/* after the error the stream must accept no request */
 	post_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = SIG });
-	wc = next_wc(d.p.c.scq);
+	wc = wait_next_wc(d.p.c.scq);
 	CHECK(wc.wr_id == 2 && (!wc.status || wc.status == IBV_WC_WR_FLUSH_ERR),
 	      "%s", ibv_wc_status_str(wc.status));
-	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
+	expect_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
 	check_both_down(&d, IBV_EVENT_QP_ACCESS_ERR);
 	check_counts(&d, a->ends, &was);
 	buf_expect_clear(&d.s, 0, SIZE);
@@ -227,15 +227,15 @@ static void test_qp_right_own(void)
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.len = 300, .rkey = d.s.mr->rkey,
 		.raddr = (uintptr_t)d.s.at });
-	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	buf_expect_only(&d.c, 0, 300, 4);
 	/* a Write of length zero needs no right (DDP-56) */
 	post_recv(&d.p.c, 2, &d.c, 0, 10);
 	post_job(&d.p.s, &(struct job){ .id = 3, .op = W, .flags = SIG });
 	post_job(&d.p.s, &(struct job){ .id = 4, .op = IBV_WR_SEND, .flags = SIG });
-	want_ok(d.p.s.scq, 3, IBV_WC_RDMA_WRITE);
-	want_ok(d.p.s.scq, 4, IBV_WC_SEND);
-	want_recv(d.p.c.rcq, 2, 0);
+	expect_success(d.p.s.scq, 3, IBV_WC_RDMA_WRITE);
+	expect_success(d.p.s.scq, 4, IBV_WC_SEND);
+	expect_recv(d.p.c.rcq, 2, 0);
 	fixture_close(&d);
 }
 
@@ -268,8 +268,8 @@ static void expect_too_long_fails(uint32_t len, uint32_t room)
 	post_recv(&d.p.s, 2, &d.s, 0, SIZE);
 	post_job(&d.p.c, &(struct job){
 		.op = IBV_WR_SEND, .b = &d.c, .len = len });
-	want_status(d.p.s.rcq, 1, IBV_WC_LOC_LEN_ERR);
-	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
+	expect_status(d.p.s.rcq, 1, IBV_WC_LOC_LEN_ERR);
+	expect_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
 	check_both_down(&d, IBV_EVENT_QP_FATAL);
 	check_counts(&d, ends, &was);
 	/* segments that fit into the receive are placed; all other bytes must be unchanged */
@@ -301,8 +301,8 @@ static void check_still_open(struct fixture *d, struct pair *q)
 	j.op = R;
 	j.id = 6;
 	post_job(&q->c, &j);
-	want_ok(q->c.scq, 5, IBV_WC_RDMA_WRITE);
-	want_ok(q->c.scq, 6, IBV_WC_RDMA_READ);
+	expect_success(q->c.scq, 5, IBV_WC_RDMA_WRITE);
+	expect_success(q->c.scq, 6, IBV_WC_RDMA_READ);
 	buf_expect(&d->s, 0, LEN, 5);
 }
 
@@ -323,11 +323,11 @@ static void test_invalidate_refused(void)
 	post_recv(&d.p.s, 7, &d.s, 0, 10);
 	wr.invalidate_rkey = d.s.mr->rkey;
 	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "post");
-	CHECK(next_wc(d.p.c.scq).wr_id == 1, "send");
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
-	want_counted(&d.p.s, "end_rdmap_invalidate", was, 1);
+	CHECK(wait_next_wc(d.p.c.scq).wr_id == 1, "send");
+	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
+	expect_counted(&d.p.s, "end_rdmap_invalidate", was, 1);
 	check_still_open(&d, &q);
 	pair_close(&q);
 	fixture_free(&d);
@@ -344,12 +344,12 @@ static void test_others_live(void)
 	buf_new(&buf, SIZE);
 	buf_reg(&buf, a.s.pd, RIGHTS_ALL);
 	post_job(&a.c, &(struct job){ .op = IBV_WR_SEND });
-	pair_event(&a, a.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&a, a.lch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&a, a.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&a, a.lch, RDMA_CM_EVENT_DISCONNECTED);
 	post_recv(&b.s, 5, &buf, 0, 10);
 	post_job(&b.c, &(struct job){ .id = 6, .op = IBV_WR_SEND, .flags = SIG });
-	want_ok(b.c.scq, 6, IBV_WC_SEND);
-	want_recv(b.s.rcq, 5, 0);
+	expect_success(b.c.scq, 6, IBV_WC_SEND);
+	expect_recv(b.s.rcq, 5, 0);
 	buf_free(&buf);
 	pair_close(&b);
 	pair_free(&a);

@@ -108,7 +108,7 @@ static void connect_and_send(struct ibv_cq *cq)
 	for (i = 0; i < QPS; i++)
 		post_both(qps[i]);
 	for (i = 0; i < 2 * QPS; i++) {
-		wc = next_wc(cq);
+		wc = wait_next_wc(cq);
 		CHECK(!wc.status, "%s", ibv_wc_status_str(wc.status));
 	}
 }

@@ -21,17 +21,17 @@ static size_t find_rings(struct ring *ring, size_t max)
 }
 
 /* Return a random number that may be used as index, length or key */
-static uint32_t random_value(void)
+static uint32_t get_random_value(void)
 {
-	switch (random_below(5)) {
+	switch (get_random_below(5)) {
 	case 0:
-		return random_below(20);
+		return get_random_below(20);
 	case 1:
-		return -random_below(20);
+		return -get_random_below(20);
 	case 2:
-		return 1u << random_below(32);
+		return 1u << get_random_below(32);
 	default:
-		return random_below(0x7fffffff) * 2;
+		return get_random_below(0x7fffffff) * 2;
 	}
 }
 
@@ -70,24 +70,24 @@ static void ring_doorbell(const struct ibv_qp *qp, uint32_t command)
 
 static uint32_t *scribbled;	/* number of words that all children have overwritten */
 
-static void scribble_ring(const struct ring *r)
+static void corrupt_ring(const struct ring *r)
 {
-	uint32_t i, n = 1 + random_below(40);
+	uint32_t i, n = 1 + get_random_below(40);
 	size_t header[8], headers = ring_find_headers(r, header, ARRAY_SIZE(header));
 
 	for (i = 0; i < n; i++) {
 		/* write mostly to the ring headers and the entries after them */
-		size_t at = header[random_below(headers)] + random_below(48);
+		size_t at = header[get_random_below(headers)] + get_random_below(48);
 
-		if (random_below(2) || at >= r->words)
-			at = random_below(r->words);
-		r->at[at] = random_value();
+		if (get_random_below(2) || at >= r->words)
+			at = get_random_below(r->words);
+		r->at[at] = get_random_value();
 		__atomic_fetch_add(scribbled, 1, __ATOMIC_RELAXED);
 	}
 }
 
 /* Let the kernel read the queues; it may return an error */
-static void let_kernel_read(const struct fixture *d)
+static void ring_all_doorbells(const struct fixture *d)
 {
 	try_doorbell(d->p.c.qp, BELL_SEND);
 	try_doorbell(d->p.s.qp, BELL_RECV);
@@ -102,7 +102,7 @@ static void corrupt_own_rings(uint32_t seed)
 	size_t n, i, k;
 
 	while (seed--)
-		random_below(10);
+		get_random_below(10);
 	fixture_open(&d, &(struct opts){ .sq = 8, .rq = 8, .ssge = 4 }, 5000);
 	n = find_rings(ring, ARRAY_SIZE(ring));
 	for (k = 0; k < 40; k++) {
@@ -112,16 +112,16 @@ static void corrupt_own_rings(uint32_t seed)
 			.b = &d.c, .flags = SIG, .len = k * 100,
 			.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 		for (i = 0; i < n; i++)
-			scribble_ring(&ring[i]);
-		let_kernel_read(&d);
+			corrupt_ring(&ring[i]);
+		ring_all_doorbells(&d);
 	}
 	buf_check_guards(&d.s);
 	buf_check_guards(&d.c);
-	if (random_below(2))
+	if (get_random_below(2))
 		rdma_disconnect(d.p.c.id);
 }
 
-static void spoil_many(void)
+static void corrupt_rings_in_children(void)
 {
 	uint32_t i, before;
 	int status;
@@ -161,7 +161,7 @@ static void test_rings_spoilt(void)
 	pid = fork();
 	CHECK(pid >= 0, "%m");
 	if (!pid) {
-		spoil_many();
+		corrupt_rings_in_children();
 		_exit(PASS);
 	}
 	fixture_open(&d, &(struct opts){}, 5000);
@@ -169,11 +169,11 @@ static void test_rings_spoilt(void)
 		buf_fill(&d.c, 0, 4000, i);
 		post_recv(&d.p.s, i, &d.s, 7, 4000);
 		post_send(&d.p.c, i, &d.c, 0, 4000);
-		want_ok(d.p.c.scq, i, IBV_WC_SEND);
-		want_recv(d.p.s.rcq, i, 4000);
+		expect_success(d.p.c.scq, i, IBV_WC_SEND);
+		expect_recv(d.p.s.rcq, i, 4000);
 		buf_expect_only(&d.s, 7, 4000, i);
 		buf_clear(&d.s);
-		pause_ms(5);
+		sleep_ms(5);
 	}
 	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "a child has failed, see above");
 	fixture_close(&d);
@@ -214,12 +214,12 @@ static void test_rings_unmapped(void)
 	fixture_open(&d, &(struct opts){}, 100);
 	post_recv(&d.p.s, 1, &d.s, 0, 100);
 	post_send(&d.p.c, 1, &d.c, 0, 100);
-	want_recv(d.p.s.rcq, 1, 100);
+	expect_recv(d.p.s.rcq, 1, 100);
 	n = find_rings(ring, ARRAY_SIZE(ring));
 	for (i = 0; i < n; i++)
 		CHECK(!munmap((void *)ring[i].at, ring[i].words * 4), "%m");
 	rdma_disconnect(d.p.c.id);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	/* the process exits without cleaning up */
 }
 
@@ -255,8 +255,8 @@ volatile uint32_t *find_ring(uint32_t prod)
 
 static void wait_both_disconnected(struct pair *p)
 {
-	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
 /* Fill the send queue with slow Reads */
@@ -285,14 +285,14 @@ static void ring_and_wait(const struct ibv_qp *qp, volatile uint32_t *sq,
 	sq[RING_FLAGS] = 0;
 	ring_doorbell(qp, BELL_SEND);
 	for (ms = 0; ms < scale_timeout(5000) && !sq[RING_FLAGS]; ms++)
-		pause_ms(1);
+		sleep_ms(1);
 	CHECK(sq[RING_FLAGS], "the kernel must read the ring");
 }
 
 #define READ_LEAST	(16u << 20)
 #define READ_MOST	(128u << 20)
 
-static void double_length(size_t *len)
+static void double_read_length(size_t *len)
 {
 	if (*len < READ_MOST)
 		*len *= 2;
@@ -311,13 +311,13 @@ static volatile uint32_t *open_busy(struct fixture *d, size_t *len)
 		fixture_open(d, &(struct opts){ .sq = 8, .ord = 8 }, *len);
 		reads = read_counter(&d->p.c, "tx_read_requests");
 		post_reads(d, 8);
-		want_counted(&d->p.c, "tx_read_requests", reads, 8);
+		expect_counted(&d->p.c, "tx_read_requests", reads, 8);
 		sq = find_ring(8);
 		if (!sq[RING_CONS])
 			return sq;
 		printf("# %u Reads have completed\n", sq[RING_CONS]);
 		fixture_close(d);
-		double_length(len);
+		double_read_length(len);
 	}
 	CHECK(false, "Reads completed too early, %d times", i);
 	return NULL;
@@ -338,14 +338,14 @@ static bool set_bad_sq_index(size_t *len)
 	was = read_counter(&d.p.c, "end_local_protection");
 	ring_and_wait(d.p.c.qp, sq, 9);
 	sq[RING_PROD] = 9 + FAR;
-	want_async(d.p.c.id->verbs, IBV_EVENT_QP_FATAL, d.p.c.qp);
-	want_counted(&d.p.c, "end_local_protection", was, 1);
+	expect_async_event(d.p.c.id->verbs, IBV_EVENT_QP_FATAL, d.p.c.qp);
+	expect_counted(&d.p.c, "end_local_protection", was, 1);
 	move_to_error(&d.p.c);
-	first = next_wc(d.p.c.scq).wr_id;
+	first = wait_next_wc(d.p.c.scq).wr_id;
 	if (!first) {
 		for (i = 1; i < 8; i++)
-			CHECK(next_wc(d.p.c.scq).wr_id == i, "%u", i);
-		want_none(d.p.c.scq);
+			CHECK(wait_next_wc(d.p.c.scq).wr_id == i, "%u", i);
+		expect_no_completion(d.p.c.scq);
 	}
 	wait_both_disconnected(&d.p);
 	fixture_free(&d);
@@ -364,7 +364,7 @@ static void test_sq_too_many(void)
 	for (i = 0; i < 10; i++) {
 		if (set_bad_sq_index(&len))
 			return;
-		double_length(&len);
+		double_read_length(&len);
 	}
 	CHECK(false, "Reads completed too early, %d times", i);
 }
@@ -383,9 +383,9 @@ static void set_bad_rq_index(uint32_t prod)
 	rq = find_ring(5);
 	rq[RING_PROD] = prod;
 	post_send(&d.p.c, 1, &d.c, 0, 10);
-	want_async(d.p.s.id->verbs, IBV_EVENT_QP_FATAL, d.p.s.qp);
-	want_counted(&d.p.s, "end_rdmap_catastrophic", was, 1);
-	want_none(d.p.s.rcq);
+	expect_async_event(d.p.s.id->verbs, IBV_EVENT_QP_FATAL, d.p.s.qp);
+	expect_counted(&d.p.s, "end_rdmap_catastrophic", was, 1);
+	expect_no_completion(d.p.s.rcq);
 	wait_both_disconnected(&d.p);
 	fixture_free(&d);
 }
@@ -470,8 +470,8 @@ static void check_message(struct fixture *d, uint32_t id)
 	buf_fill(&d->c, 0, 4000, id);
 	post_recv(&d->p.s, id, &d->s, 7, 4000);
 	post_send(&d->p.c, id, &d->c, 0, 4000);
-	want_ok(d->p.c.scq, id, IBV_WC_SEND);
-	want_recv(d->p.s.rcq, id, 4000);
+	expect_success(d->p.c.scq, id, IBV_WC_SEND);
+	expect_recv(d->p.s.rcq, id, 4000);
 	buf_expect_only(&d->s, 7, 4000, id);
 	buf_clear(&d->s);
 }
@@ -511,7 +511,7 @@ static void test_binds_refilled(void)
  */
 static sigjmp_buf unmapped;
 
-static void jump_out(int sig)
+static void leave_unmapped_access(int sig)
 {
 	siglongjmp(unmapped, sig);
 }
@@ -522,7 +522,7 @@ static void *keep_jumping(void *arg)
 
 	if (!sigsetjmp(unmapped, 1))
 		while (!r->stop)
-			r->ring[RING_CONS] = random_value();
+			r->ring[RING_CONS] = get_random_value();
 	return NULL;
 }
 
@@ -543,9 +543,9 @@ static void test_cq_jumps(void)
 	wait_both_disconnected(&d.p);
 	/* poll, because no event shows the end of the flush */
 	while (find_rings_with(700, &any) < 2 && now_ms() < until)
-		pause_ms(1);
+		sleep_ms(1);
 	rq[RING_PROD] = 0;
-	signal(SIGSEGV, jump_out);
+	signal(SIGSEGV, leave_unmapped_access);
 	for (i = 0; i < scale_rounds(200); i++) {
 		r.ring = find_ring(700);
 		r.stop = false;

@@ -31,7 +31,7 @@ static void run_command(const char *fmt, ...)
 	strcpy(c, " ");
 }
 
-static const char *device_name(const struct end *e)
+static const char *get_device_name(const struct end *e)
 {
 	return ibv_get_device_name(e->id->verbs->device);
 }
@@ -69,7 +69,7 @@ static unsigned long get_shown_number(const char *name)
 
 static void show_one_qp(const struct end *e)
 {
-	run_command("rdma -dd resource show qp link %s/1 lqpn %u", device_name(e),
+	run_command("rdma -dd resource show qp link %s/1 lqpn %u", get_device_name(e),
 		    e->qp->qp_num);
 }
 
@@ -101,8 +101,8 @@ static void test_show_qp(void)
 	for (i = 0; i < 4; i++)
 		post_recv(&d.p.s, i, &d.s, 0, LENGTH);
 	post_send(&d.p.c, 7, &d.c, 0, LENGTH);
-	want_ok(d.p.c.scq, 7, IBV_WC_SEND);
-	want_recv(d.p.s.rcq, 0, LENGTH);
+	expect_success(d.p.c.scq, 7, IBV_WC_SEND);
+	expect_recv(d.p.s.rcq, 0, LENGTH);
 	show_one_qp(&d.p.c);
 	expect_value("stage", "rts");
 	check_llp();
@@ -142,7 +142,7 @@ static void test_show_mr(void)
 	mr = ibv_reg_mr(d.p.c.pd, d.c.at, 77, IBV_ACCESS_LOCAL_WRITE |
 					      IBV_ACCESS_REMOTE_READ);
 	CHECK(mr, "%m");
-	run_command("rdma -dd resource show mr dev %s pid %d mrlen 77", device_name(&d.p.c),
+	run_command("rdma -dd resource show mr dev %s pid %d mrlen 77", get_device_name(&d.p.c),
 		    getpid());
 	expect_value("kind", "user");
 	expect_value("valid", "yes");
@@ -154,7 +154,7 @@ static void test_show_mr(void)
 
 static bool has_two_completions(struct fixture *d)
 {
-	run_command("rdma -dd resource show cq dev %s pid %d", device_name(&d->p.c),
+	run_command("rdma -dd resource show cq dev %s pid %d", get_device_name(&d->p.c),
 		    getpid());
 	return strstr(shown, "unpolled 2 ");
 }
@@ -169,18 +169,18 @@ static void test_show_cq(void)
 		post_recv(&d.p.s, i, &d.s, 0, LENGTH);
 	for (i = 0; i < 3; i++)
 		post_send(&d.p.c, i, &d.c, 0, LENGTH);
-	want_ok(d.p.c.scq, 0, IBV_WC_SEND);
-	want_ok(d.p.c.scq, 1, IBV_WC_SEND);
-	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
+	expect_success(d.p.c.scq, 0, IBV_WC_SEND);
+	expect_success(d.p.c.scq, 1, IBV_WC_SEND);
+	expect_success(d.p.c.scq, 2, IBV_WC_SEND);
 	CHECK(!ibv_req_notify_cq(d.p.c.scq, 1), "%m");
-	want_recv(d.p.s.rcq, 0, LENGTH);
+	expect_recv(d.p.s.rcq, 0, LENGTH);
 	for (i = 0; i < 100 && !has_two_completions(&d); i++)
-		pause_ms(10);
+		sleep_ms(10);
 	CHECK(strstr(shown, "unpolled 2 "), "%s", shown);
 	CHECK(strstr(shown, "armed solicited"), "%s", shown);
 	expect_value("overrun", "no");
-	want_recv(d.p.s.rcq, 1, LENGTH);
-	want_recv(d.p.s.rcq, 2, LENGTH);
+	expect_recv(d.p.s.rcq, 1, LENGTH);
+	expect_recv(d.p.s.rcq, 2, LENGTH);
 	fixture_close(&d);
 }
 
@@ -195,7 +195,7 @@ static void test_show_srq(void)
 	for (i = 0; i < 5; i++)
 		CHECK(!ibv_post_srq_recv(d.p.s.srq, &wr, &bad), "%m");
 	CHECK(!ibv_modify_srq(d.p.s.srq, &attr, IBV_SRQ_LIMIT), "%m");
-	run_command("rdma -dd resource show srq dev %s pid %d", device_name(&d.p.s),
+	run_command("rdma -dd resource show srq dev %s pid %d", get_device_name(&d.p.s),
 		    getpid());
 	if (!strstr(shown, "posted "))
 		skip("this kernel does not call drivers for details of an SRQ");
@@ -213,21 +213,21 @@ static void send_messages(struct fixture *d, uint32_t n)
 	for (i = 0; i < n; i++) {
 		post_recv(&d->p.s, i, &d->s, 0, LENGTH);
 		post_send(&d->p.c, i, &d->c, 0, LENGTH);
-		want_ok(d->p.c.scq, i, IBV_WC_SEND);
-		want_recv(d->p.s.rcq, i, LENGTH);
+		expect_success(d->p.c.scq, i, IBV_WC_SEND);
+		expect_recv(d->p.s.rcq, i, LENGTH);
 	}
 }
 
 static void bind_counter(const struct end *e)
 {
-	run_command("rdma statistic qp bind link %s/1 lqpn %u", device_name(e),
+	run_command("rdma statistic qp bind link %s/1 lqpn %u", get_device_name(e),
 		    e->qp->qp_num);
 }
 
 /* Show the counter sets to which QPs of this process are bound */
 static void show_counters(const struct end *e)
 {
-	run_command("rdma statistic qp show link %s/1", device_name(e));
+	run_command("rdma statistic qp show link %s/1", get_device_name(e));
 }
 
 /* A counter set counts while the QP is bound; the device's counters must include all sets */
@@ -247,8 +247,8 @@ static void test_count_qp(void)
 	send_messages(&d, 3);
 	post_recv(&other.s, 0, &d.s, 0, LENGTH);
 	post_send(&other.c, 0, &d.c, 0, LENGTH);
-	want_ok(other.c.scq, 0, IBV_WC_SEND);
-	want_recv(other.s.rcq, 0, LENGTH);
+	expect_success(other.c.scq, 0, IBV_WC_SEND);
+	expect_recv(other.s.rcq, 0, LENGTH);
 	show_counters(&d.p.c);
 	snprintf(name, sizeof(name), "<%u>", d.p.c.qp->qp_num);
 	CHECK(strstr(shown, name), "%s not in: %s", name, shown);
@@ -257,12 +257,12 @@ static void test_count_qp(void)
 	expect_value("tx_segments", "3");
 	expect_value("rx_bytes", "0");
 	run_command("rdma statistic qp unbind link %s/1 cntn %lu lqpn %u",
-		    device_name(&d.p.c), get_shown_number("cntn"), d.p.c.qp->qp_num);
+		    get_device_name(&d.p.c), get_shown_number("cntn"), d.p.c.qp->qp_num);
 	show_counters(&d.p.c);
 	CHECK(!strstr(shown, "tx_sends"), "%s", shown);
 	send_messages(&d, 1);
-	want_counted(&d.p.c, "tx_sends", sends, 7);
-	want_counted(&d.p.c, "tx_bytes", octets, 7000);
+	expect_counted(&d.p.c, "tx_sends", sends, 7);
+	expect_counted(&d.p.c, "tx_bytes", octets, 7000);
 	pair_close(&other);
 	fixture_close(&d);
 }
@@ -282,11 +282,11 @@ static void test_count_ending_qp(void)
 	move_to_error(&d.p.c);
 	show_counters(&d.p.c);
 	CHECK(strstr(shown, "end_local_abort 1 "), "%s", shown);
-	want_counted(&d.p.s, "rx_sends", sends, 2);
-	want_counted(&d.p.c, "end_local_abort", aborts, 1);
+	expect_counted(&d.p.s, "rx_sends", sends, 2);
+	expect_counted(&d.p.c, "end_local_abort", aborts, 1);
 	rdma_destroy_qp(d.p.c.id);
 	d.p.c.qp = NULL;
-	want_counted(&d.p.c, "end_local_abort", aborts, 1);
+	expect_counted(&d.p.c, "end_local_abort", aborts, 1);
 	fixture_free(&d);
 }
 
@@ -299,7 +299,7 @@ static void test_count_process(void)
 	struct fixture d = {};
 
 	pair_prepare(&other, &(struct opts){});
-	run_command("rdma statistic qp set link %s/1 auto pid on", device_name(&other.c));
+	run_command("rdma statistic qp set link %s/1 auto pid on", get_device_name(&other.c));
 	pair_free(&other);
 	fixture_open(&d, &(struct opts){}, LENGTH);
 	pair_open_like(&other, &d.p);
@@ -315,7 +315,7 @@ static void test_count_process(void)
 	pair_prepare(&other, &(struct opts){});
 	show_counters(&other.c);
 	expect_value("tx_sends", "0");
-	run_command("rdma statistic qp set link %s/1 auto off", device_name(&other.c));
+	run_command("rdma statistic qp set link %s/1 auto off", get_device_name(&other.c));
 	pair_free(&other);
 }
 

@@ -34,7 +34,7 @@ static int try_srq_recv(struct ibv_srq *srq, uint64_t id, const struct buf *b,
 	return ibv_post_srq_recv(srq, &wr, &bad);
 }
 
-static void srq_recv(struct twins *t, uint64_t id)
+static void post_srq_recv_of_twins(struct twins *t, uint64_t id)
 {
 	CHECK(!try_srq_recv(t->d.p.s.srq, id, &t->d.s, 1000), "%m");
 }
@@ -42,12 +42,12 @@ static void srq_recv(struct twins *t, uint64_t id)
 static void send_and_complete(struct twins *t, struct pair *p, uint32_t len)
 {
 	post_send(&p->c, 7, &t->d.c, 0, len);
-	want_ok(p->c.scq, 7, IBV_WC_SEND);
+	expect_success(p->c.scq, 7, IBV_WC_SEND);
 }
 
 static void check_received(struct twins *t, uint64_t id, struct pair *p, uint32_t len)
 {
-	struct ibv_wc wc = next_wc(t->d.p.s.rcq);
+	struct ibv_wc wc = wait_next_wc(t->d.p.s.rcq);
 
 	CHECK(wc.status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
 	CHECK(wc.wr_id == id && wc.byte_len == len, "%llu, %u",
@@ -63,10 +63,10 @@ static void test_in_order(void)
 
 	twins_open(&t);
 	for (i = 0; i < DEPTH; i++)
-		srq_recv(&t, i);
+		post_srq_recv_of_twins(&t, i);
 	CHECK(try_srq_recv(t.d.p.s.srq, 99, &t.d.s, 10) == ENOMEM, "full");
 	for (i = 0; i < DEPTH; i++) {
-		struct pair *p = random_below(2) ? &t.q : &t.d.p;
+		struct pair *p = get_random_below(2) ? &t.q : &t.d.p;
 
 		send_and_complete(&t, p, i * 10);
 		check_received(&t, i, p, i * 10);
@@ -82,7 +82,7 @@ static void test_wraps(void)
 
 	twins_open(&t);
 	for (i = 0; i < 40 * DEPTH; i++) {
-		srq_recv(&t, i);
+		post_srq_recv_of_twins(&t, i);
 		send_and_complete(&t, i % 3 ? &t.q : &t.d.p, 10);
 		check_received(&t, i, i % 3 ? &t.q : &t.d.p, 10);
 	}
@@ -116,27 +116,27 @@ static void test_limit(void)
 	twins_open(&t);
 	ctx = t.d.p.s.id->verbs;
 	for (i = 0; i < 8; i++)
-		srq_recv(&t, i);
+		post_srq_recv_of_twins(&t, i);
 	arm_limit(&t, 5);
 	CHECK(query_limit(&t) == 5, "%u", query_limit(&t));
 	for (i = 0; i < 3; i++)
 		send_and_complete(&t, &t.q, 10);
 	for (i = 0; i < 3; i++)
 		check_received(&t, i, &t.q, 10);
-	want_no_async(ctx);
+	expect_no_async_event(ctx);
 	send_and_complete(&t, &t.q, 10);
 	check_received(&t, 3, &t.q, 10);
-	want_async(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, t.d.p.s.srq);
+	expect_async_event(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, t.d.p.s.srq);
 	CHECK(!query_limit(&t), "the limit must not be armed any more");
 	send_and_complete(&t, &t.q, 10);
 	check_received(&t, 4, &t.q, 10);
-	want_no_async(ctx);
+	expect_no_async_event(ctx);
 	/*
 	 * if the limit is above the number of receives, the event must arrive
 	 * immediately
 	 */
 	arm_limit(&t, 4);
-	want_async(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, t.d.p.s.srq);
+	expect_async_event(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, t.d.p.s.srq);
 	twins_close(&t);
 }
 
@@ -149,13 +149,13 @@ static void test_exhausted(void)
 	twins_open(&t);
 	was = read_counter(&t.d.p.s, "end_ddp_untagged_no_buffer");
 	post_send(&t.q.c, 1, &t.d.c, 0, 10);
-	pair_event(&t.q, t.q.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&t.q, t.q.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_counted(&t.d.p.s, "end_ddp_untagged_no_buffer", was, 1);
-	want_async(t.d.p.s.id->verbs, IBV_EVENT_QP_LAST_WQE_REACHED,
-		   t.q.s.qp);
-	next_wc(t.q.c.scq);
-	srq_recv(&t, 5);
+	pair_expect_event(&t.q, t.q.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&t.q, t.q.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_counted(&t.d.p.s, "end_ddp_untagged_no_buffer", was, 1);
+	expect_async_event(t.d.p.s.id->verbs, IBV_EVENT_QP_LAST_WQE_REACHED,
+			   t.q.s.qp);
+	wait_next_wc(t.q.c.scq);
+	post_srq_recv_of_twins(&t, 5);
 	send_and_complete(&t, &t.d.p, 10);
 	check_received(&t, 5, &t.d.p, 10);
 	pair_free(&t.q);
@@ -168,14 +168,14 @@ static void test_survives(void)
 	struct twins t;
 
 	twins_open(&t);
-	srq_recv(&t, 1);
-	srq_recv(&t, 2);
+	post_srq_recv_of_twins(&t, 1);
+	post_srq_recv_of_twins(&t, 2);
 	move_to_error(&t.q.s);
-	pair_event(&t.q, t.q.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&t.q, t.q.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_async(t.d.p.s.id->verbs, IBV_EVENT_QP_LAST_WQE_REACHED,
-		   t.q.s.qp);
-	want_none(t.d.p.s.rcq);
+	pair_expect_event(&t.q, t.q.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(&t.q, t.q.lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_async_event(t.d.p.s.id->verbs, IBV_EVENT_QP_LAST_WQE_REACHED,
+			   t.q.s.qp);
+	expect_no_completion(t.d.p.s.rcq);
 	send_and_complete(&t, &t.d.p, 30);
 	check_received(&t, 1, &t.d.p, 30);
 	pair_free(&t.q);
@@ -188,12 +188,12 @@ static void test_survives(void)
 static void check_ended_by_bad_index(struct twins *t, struct pair *p, uint64_t was)
 {
 	post_send(&p->c, 1, &t->d.c, 0, 10);
-	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_counted(&p->s, "end_rdmap_catastrophic", was, 1);
-	want_async(p->s.id->verbs, IBV_EVENT_QP_LAST_WQE_REACHED, p->s.qp);
-	want_async(p->s.id->verbs, IBV_EVENT_QP_FATAL, p->s.qp);
-	want_async(p->c.id->verbs, IBV_EVENT_QP_REQ_ERR, p->c.qp);
+	pair_expect_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_expect_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
+	expect_counted(&p->s, "end_rdmap_catastrophic", was, 1);
+	expect_async_event(p->s.id->verbs, IBV_EVENT_QP_LAST_WQE_REACHED, p->s.qp);
+	expect_async_event(p->s.id->verbs, IBV_EVENT_QP_FATAL, p->s.qp);
+	expect_async_event(p->c.id->verbs, IBV_EVENT_QP_REQ_ERR, p->c.qp);
 }
 
 /*
@@ -212,17 +212,17 @@ static void test_lies(void)
 	ctx = t.d.p.s.id->verbs;
 	was = read_counter(&t.d.p.s, "end_rdmap_catastrophic");
 	for (i = 0; i < 7; i++)
-		srq_recv(&t, i);
+		post_srq_recv_of_twins(&t, i);
 	ring = find_ring(7);
 	ring[0] = 7 + (1u << 31);
 	check_ended_by_bad_index(&t, &t.q, was);
-	want_async(ctx, IBV_EVENT_SRQ_ERR, t.d.p.s.srq);
+	expect_async_event(ctx, IBV_EVENT_SRQ_ERR, t.d.p.s.srq);
 	/* a later correction of the index must have no effect */
 	ring[0] = 7;
 	check_ended_by_bad_index(&t, &t.d.p, was + 1);
 	arm_limit(&t, 5);
-	want_none(t.d.p.s.rcq);
-	want_no_async(ctx);
+	expect_no_completion(t.d.p.s.rcq);
+	expect_no_async_event(ctx);
 	pair_free(&t.q);
 	fixture_free(&t.d);
 }
@@ -288,7 +288,7 @@ static void guest_pair_open(struct fixture *host, struct pair *g)
 	pair_prepare(g, &(struct opts){});
 	pair_request(g);
 	g->s.srq = host->p.s.srq;
-	pair_make_qp(g, &g->s);
+	pair_create_qp(g, &g->s);
 	pair_accept(g);
 	CHECK(g->s.pd != host->p.s.pd, "the PDs must differ");
 }
@@ -319,15 +319,15 @@ static void test_other_pd(void)
 	buf_fill(&b, 0, 1000, 5);
 	CHECK(!try_srq_recv(d.p.s.srq, 1, &d.s, 1000), "%m");
 	post_send(&g.c, 7, &b, 0, 900);
-	want_ok(g.c.scq, 7, IBV_WC_SEND);
-	want_recv(g.s.rcq, 1, 900);
+	expect_success(g.c.scq, 7, IBV_WC_SEND);
+	expect_recv(g.s.rcq, 1, 900);
 	buf_expect_only(&d.s, 0, 900, 5);
 	was = read_counter(&g.s, "end_ddp_tagged_assoc");
 	buf_clear(&d.s);
 	post_job(&g.c, &(struct job){ .id = 8, .op = IBV_WR_RDMA_WRITE,
 	       .flags = SIG, .b = &b, .len = 100, .rkey = d.s.mr->rkey,
 	       .raddr = (uintptr_t)d.s.at });
-	want_counted(&g.s, "end_ddp_tagged_assoc", was, 1);
+	expect_counted(&g.s, "end_ddp_tagged_assoc", was, 1);
 	buf_expect_clear(&d.s, 0, 1000);
 	buf_free(&b);
 	guest_pair_free(&g);
@@ -352,8 +352,8 @@ static void test_own_pd(void)
 	CHECK(!try_srq_recv(d.p.s.srq, 1, &to, 1000), "%m");
 	was = read_counter(&g.s, "end_rdmap_catastrophic");
 	post_send(&g.c, 7, &b, 0, 100);
-	want_counted(&g.s, "end_rdmap_catastrophic", was, 1);
-	want_status(g.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
+	expect_counted(&g.s, "end_rdmap_catastrophic", was, 1);
+	expect_status(g.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
 	buf_expect_clear(&to, 0, 1000);
 	buf_free(&b);
 	buf_free(&to);

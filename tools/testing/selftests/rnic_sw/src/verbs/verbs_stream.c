@@ -30,7 +30,7 @@ static void post_until_full(struct flow *f, bool more)
 	     f->sent++) {
 		uint32_t at = f->sent % WINDOW;
 
-		f->len[at] = random_below(3) ? random_below(3000) : random_below(SLOT);
+		f->len[at] = get_random_below(3) ? get_random_below(3000) : get_random_below(SLOT);
 		buf_fill(f->out, at * SLOT, f->len[at], f->sent);
 		post_send(f->from, f->sent, f->out, at * SLOT, f->len[at]);
 		f->octets += f->len[at];
@@ -52,7 +52,7 @@ static void check_completion(struct flow *f, const struct ibv_wc *wc)
 }
 
 /* Free the slots whose Send has completed and whose data has been checked */
-static bool process_completions(struct flow *f)
+static bool poll_completions(struct flow *f)
 {
 	struct ibv_wc wc;
 	bool any = false;
@@ -94,14 +94,14 @@ static void test_stream_send(void)
 
 		for (i = 0; i < 2; i++) {
 			post_until_full(&f[i], f[i].octets < want);
-			any |= process_completions(&f[i]);
+			any |= poll_completions(&f[i]);
 		}
 		if (!any)
 			sched_yield();
 	} while (f[0].octets < want || f[1].octets < want ||
 		 f[0].done < f[0].sent || f[1].done < f[1].sent);
-	want_none(d.p.c.scq);
-	want_none(d.p.s.scq);
+	expect_no_completion(d.p.c.scq);
+	expect_no_completion(d.p.s.scq);
 	buf_free(&c2);
 	buf_free(&s2);
 	fixture_close(&d);
@@ -118,7 +118,8 @@ static uint64_t write_and_read(struct fixture *d, uint32_t seed)
 	uint32_t i;
 
 	for (i = 0; i < WINDOW; i++) {
-		uint32_t len = random_below(3) ? random_below(3000) : random_below(SLOT);
+		uint32_t len = get_random_below(3) ? get_random_below(3000) :
+		get_random_below(SLOT);
 
 		j[i] = (struct job){
 			.id = i, .op = IBV_WR_RDMA_WRITE, .b = &d->c,
@@ -133,7 +134,7 @@ static uint64_t write_and_read(struct fixture *d, uint32_t seed)
 		post_job(&d->p.c, &j[i]);
 	}
 	for (i = 0; i < WINDOW; i++) {
-		want_ok(d->p.c.scq, i, IBV_WC_RDMA_READ);
+		expect_success(d->p.c.scq, i, IBV_WC_RDMA_READ);
 		buf_expect(&d->s, i * SLOT, j[i].len, seed + i);
 		buf_expect(&d->c, j[i].off, j[i].len, seed + i);
 	}

@@ -72,7 +72,7 @@ static void test_threads_post(void)
 		      "%m");
 	}
 	for (i = 0; i < THREADS * EACH; i++) {
-		struct ibv_wc wc = next_wc(d.p.c.scq);
+		struct ibv_wc wc = wait_next_wc(d.p.c.scq);
 
 		t = wc.wr_id / EACH;
 		CHECK(!wc.status && t < THREADS && wc.wr_id % EACH == next[t]++,
@@ -81,11 +81,11 @@ static void test_threads_post(void)
 		CHECK(!sem_post(&places), "%m");
 	}
 	for (i = 0; i < THREADS * EACH; i++)
-		want_recv(d.p.s.rcq, i, 4);
+		expect_recv(d.p.s.rcq, i, 4);
 	check_arrived(&d.s);
 	for (t = 0; t < THREADS; t++)
 		CHECK(!pthread_join(th[t], NULL), "%m");
-	want_none(d.p.s.rcq);
+	expect_no_completion(d.p.s.rcq);
 	fixture_close(&d);
 }
 

@@ -13,7 +13,7 @@ uint64_t now_ms(void)
 	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
 }
 
-void pause_ms(unsigned int ms)
+void sleep_ms(unsigned int ms)
 {
 	usleep(ms * 1000);
 }
@@ -77,7 +77,7 @@ void post_recv(const struct end *e, uint64_t id, const struct buf *b, size_t off
 	CHECK(!err, "post %llu: %s", (unsigned long long)id, strerror(err));
 }
 
-struct ibv_wc next_wc(struct ibv_cq *cq)
+struct ibv_wc wait_next_wc(struct ibv_cq *cq)
 {
 	uint32_t most = scale_timeout(WC_MS);
 	uint64_t until = now_ms() + most;
@@ -101,9 +101,9 @@ static void check_id(const struct ibv_wc *wc, uint64_t id)
 	      (unsigned long long)id);
 }
 
-void want_ok(struct ibv_cq *cq, uint64_t id, enum ibv_wc_opcode op)
+void expect_success(struct ibv_cq *cq, uint64_t id, enum ibv_wc_opcode op)
 {
-	struct ibv_wc wc = next_wc(cq);
+	struct ibv_wc wc = wait_next_wc(cq);
 
 	check_id(&wc, id);
 	CHECK(wc.status == IBV_WC_SUCCESS, "%llu: %s, vendor error %u",
@@ -113,9 +113,9 @@ void want_ok(struct ibv_cq *cq, uint64_t id, enum ibv_wc_opcode op)
 	      wc.opcode);
 }
 
-void want_recv(struct ibv_cq *cq, uint64_t id, uint32_t len)
+void expect_recv(struct ibv_cq *cq, uint64_t id, uint32_t len)
 {
-	struct ibv_wc wc = next_wc(cq);
+	struct ibv_wc wc = wait_next_wc(cq);
 
 	check_id(&wc, id);
 	CHECK(wc.status == IBV_WC_SUCCESS, "%llu: %s, vendor error %u",
@@ -126,9 +126,9 @@ void want_recv(struct ibv_cq *cq, uint64_t id, uint32_t len)
 	      len);
 }
 
-void want_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status)
+void expect_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status)
 {
-	struct ibv_wc wc = next_wc(cq);
+	struct ibv_wc wc = wait_next_wc(cq);
 
 	check_id(&wc, id);
 	CHECK(wc.status == status, "%llu: %s (vendor error %u), want %s",
@@ -136,7 +136,7 @@ void want_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status)
 	      wc.vendor_err, ibv_wc_status_str(status));
 }
 
-void want_none_now(struct ibv_cq *cq)
+void expect_no_completion_now(struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
 
@@ -144,8 +144,8 @@ void want_none_now(struct ibv_cq *cq)
 	      (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status));
 }
 
-void want_none(struct ibv_cq *cq)
+void expect_no_completion(struct ibv_cq *cq)
 {
-	settle();
-	want_none_now(cq);
+	wait_until_idle();
+	expect_no_completion_now(cq);
 }
