@@ -193,8 +193,8 @@ static bool is_busy(const bool *busy)
 {
 	/*
 	 * Read the flag before all later accesses of the caller; pairs with the
-	 * release in rx_clear_busy() or ddp_tx_end(). So all copies of a path
-	 * whose flag is clear are complete. litmus: settle
+	 * release in rx_clear_busy() or ddp_tx_end(). So if the flag is clear,
+	 * all copies that the path has made are complete. litmus: settle
 	 */
 	return smp_load_acquire(busy);
 }

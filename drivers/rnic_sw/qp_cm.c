@@ -140,9 +140,11 @@ void rnic_qp_cm_revoke(struct rnic_qp *qp)
  * rnic_qp_cm_has_refs - check whether iw_cm uses a QP
  * @qp: the QP
  *
- * While rnic_qp_unpublish() hides the QP from lookups, iw_cm cannot begin to use the QP.
+ * If rnic_qp_unpublish() has hidden the QP from lookups, iw_cm cannot begin to use the QP, so the
+ * result false stays valid.
  *
- * Return: true if iw_cm has references to the QP, or if rnic_qp_cm_revoke() has dropped them.
+ * Return: true if iw_cm has references to the QP; also after rnic_qp_cm_revoke(), because iw_cm may
+ * still have the handle.
  */
 bool rnic_qp_cm_has_refs(struct rnic_qp *qp)
 {

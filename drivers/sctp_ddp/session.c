@@ -76,8 +76,8 @@ static enum sddp_do receive_terminate(struct sddp_session *s)
 		return SDDP_DO_PEER_DONE;
 	default:
 		/*
-		 * The Terminate is a violation, because no session is open. Neither side
-		 * sends a chunk after it: this side sends no Terminate in reply.
+		 * The Terminate is a violation, because no session is open. No chunk may
+		 * follow it in either direction, so do not send a Terminate in reply.
 		 */
 		s->peer_done = true;
 		s->own_done = true;

@@ -33,7 +33,7 @@
 #define MAX_WORDS	(16UL << 20)
 #define CMP_WORDS	4
 
-/* A file of debugfs, and the buffer of which word 0 counts the entries that follow */
+/* An open file in debugfs and its buffer; word 0 has the number of entries that follow */
 struct cover {
 	struct mutex		lock;	/* serializes the calls for this file */
 	atomic_long_t		*area;	/* NULL before KCOV_INIT_TRACE */

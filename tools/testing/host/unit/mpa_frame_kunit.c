@@ -162,7 +162,7 @@ static void send_all(struct kunit *test, u32 emss)
 	KUNIT_EXPECT_EQ(test, 0u, (u32)stubs.c.out.n);
 }
 
-static void close_conn(struct kunit *test)
+static void drop_batch_and_check_pages(struct kunit *test)
 {
 	mpa_frame_drop_batch(&stubs.c);
 	free_batch_pages(test);
@@ -188,7 +188,7 @@ static void messages_give_expected_bytes(struct kunit *test)
 			add_random_message();
 		send_all(test, 0);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
-		close_conn(test);
+		drop_batch_and_check_pages(test);
 	}
 }
 
@@ -204,7 +204,7 @@ static void messages_are_sent_without_pages(struct kunit *test)
 		while (stubs.n < MESSAGES)
 			add_random_message();
 		send_all(test, 0);
-		close_conn(test);
+		drop_batch_and_check_pages(test);
 	}
 }
 
@@ -219,7 +219,7 @@ static void middle_fpdus_share_mr_lookup(struct kunit *test)
 		add_sge(add_message(tagged), BLOCKED, 5, 60000);
 		send_all(test, EMSS);
 		KUNIT_EXPECT_LE(test, stubs.mr_lookups, 3u);
-		close_conn(test);
+		drop_batch_and_check_pages(test);
 	}
 }
 
@@ -256,7 +256,7 @@ static void payload_keeps_page_offset(struct kunit *test)
 		}
 		let_tcp_accept_batch(test);
 		send_all(test, emss);
-		close_conn(test);
+		drop_batch_and_check_pages(test);
 	}
 }
 
@@ -267,7 +267,7 @@ static void page_count_is_limited(struct kunit *test)
 	stubs.page_size = BLOCK / 4;
 	add_sge(add_message(true), BLOCKED, 5, 200000);
 	send_all(test, EMSS);
-	close_conn(test);
+	drop_batch_and_check_pages(test);
 }
 
 static void open_with_large_message(u32 stag)
@@ -295,7 +295,7 @@ static void revoked_mr_fails_stream(struct kunit *test)
 	regions[0].valid = false;
 	expect_no_batch(test);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
-	close_conn(test);
+	drop_batch_and_check_pages(test);
 }
 
 static void missing_page_delays_batch(struct kunit *test)
@@ -307,7 +307,7 @@ static void missing_page_delays_batch(struct kunit *test)
 	complete_fault();
 	send_all(test, EMSS);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
-	close_conn(test);
+	drop_batch_and_check_pages(test);
 }
 
 /* If the page fault completes immediately, the segment is retried alone, not in a batch */
@@ -319,7 +319,7 @@ static void immediate_fault_retries_singly(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, (u32)PAYLOAD, stubs.retry_len);
 	KUNIT_EXPECT_EQ(test, stubs.n, stubs.sent_msgs);
-	close_conn(test);
+	drop_batch_and_check_pages(test);
 }
 
 /*
@@ -336,7 +336,7 @@ static void batch_ends_at_missing_page(struct kunit *test)
 	let_tcp_accept_batch(test);
 	complete_fault();
 	send_all(test, EMSS);
-	close_conn(test);
+	drop_batch_and_check_pages(test);
 }
 
 /*
@@ -354,7 +354,7 @@ static void invalid_next_sge_fails_stream(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 10000u / PAYLOAD * EMSS, stubs.c.out.len);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	expect_no_spare_page_space(test);
-	close_conn(test);
+	drop_batch_and_check_pages(test);
 }
 
 /*
@@ -376,7 +376,7 @@ static void revoked_read_right_ends_response(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
 		KUNIT_EXPECT_EQ(test, !i, stubs.failed);
 		KUNIT_EXPECT_EQ(test, !i, !stubs.c.out.len);
-		close_conn(test);
+		drop_batch_and_check_pages(test);
 	}
 }
 
@@ -392,7 +392,7 @@ static void fpdu_beyond_mr_fails_stream(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 30000u / PAYLOAD * EMSS, stubs.c.out.len);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	expect_no_spare_page_space(test);
-	close_conn(test);
+	drop_batch_and_check_pages(test);
 }
 
 /* If the stream fails after the first segment, the other segments are not sent */
@@ -403,7 +403,7 @@ static void failed_stream_sends_no_more_fpdus(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, (u32)EMSS, stubs.c.out.len);
 	expect_no_spare_page_space(test);
-	close_conn(test);
+	drop_batch_and_check_pages(test);
 }
 
 /* A page from emergency reserves is freed when its space is used up */
@@ -415,7 +415,7 @@ static void emergency_page_is_freed_when_full(struct kunit *test)
 	free_batch_pages(test);
 	KUNIT_EXPECT_GT(test, stubs.made, 8u);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.pages);
-	close_conn(test);
+	drop_batch_and_check_pages(test);
 }
 
 static struct kunit_case mpa_frame_cases[] = {

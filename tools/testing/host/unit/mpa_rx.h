@@ -29,7 +29,7 @@ extern struct mpa_rx_stubs {
 	u32		next_segs;	/* segments that ddp_rx_try_fast() has accepted */
 	enum iw_reason	why_more;	/* result of ddp_rx_try_fast() for an accepted segment */
 	int		off;		/* page offset for a batch, or -1 if none is possible */
-	u32		next_possible;		/* segments that continue the message */
+	u32		next_possible;		/* segments that the message still has */
 	u32		batch_takes;		/* segments that ddp_rx_batch() accepts */
 	enum iw_reason	why_not;	/* result if ddp_rx_batch() does not accept all segments */
 	u32		off_calls, batch_calls;	/* of ddp_rx_get_next_page_off, ddp_rx_batch */

@@ -31,7 +31,7 @@ static void receive_write(struct kunit *test, struct rdmap *r, u32 len)
 	receive_message(test, r, (struct ddp_hdr){ .tagged = true, .ulp8 = 0x40, .stag = 7 }, len);
 }
 
-static void receive_read(struct kunit *test, struct rdmap *r, u32 len)
+static void receive_read_request(struct kunit *test, struct rdmap *r, u32 len)
 {
 	const struct rdmap_rreq q = { .len = len };
 
@@ -52,7 +52,7 @@ static void writes_are_counted_on_request(struct kunit *test)
 	receive_write(test, r, 0);
 	KUNIT_EXPECT_EQ(test, 2u, posted.peer_writes);
 	rdmap_deliver_writes(&r->stream, 50, 3);
-	receive_read(test, r, 3);
+	receive_read_request(test, r, 3);
 	KUNIT_EXPECT_EQ(test, 5u, posted.peer_writes);
 	KUNIT_EXPECT_EQ(test, 0u, posted.peer_reads);
 }
@@ -73,8 +73,8 @@ static void rtr_message_is_not_counted(struct kunit *test)
 
 		r = open_receiver(true);
 		r->rtr_expected = DDP_RTR_P2P | DDP_RTR_READ;
-		receive_read(test, r, len);
-		receive_read(test, r, 0);
+		receive_read_request(test, r, len);
+		receive_read_request(test, r, 0);
 		KUNIT_EXPECT_EQ(test, 1 + len, (u32)rdmap_reqq_count_reads(&r->irq, 2));
 	}
 	/* a first empty Write that is not one of the expected types of RTR message is counted */

@@ -80,7 +80,7 @@ static void returned_segment_is_not_complete(struct kunit *test)
 }
 
 /* DDP-41, DDP-43: MSNs wrap from 2^32 - 1 to 0, independently in each queue */
-static void msn_wraps_in_each_queue(struct kunit *test)
+static void each_queue_has_own_msn(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 4);
 	static const u32 want[] = { U32_MAX - 1, U32_MAX, 0, 1 };
@@ -557,7 +557,7 @@ static void tx_drops_cached_refs(struct kunit *test)
 	mem.check = IW_DDP_T_STAG;
 	expect_no_cached_ref(test, r, 1);
 
-	/* the next message would answer an atomic from the peer that is no longer permitted */
+	/* the next message is the response to an atomic of the peer, which has lost its access */
 	r = open_after_cached_write(test, RDMAP_WR_WRITE);
 	posted.left = 0;
 	mem.atomic = IW_DDP_T_STAG;
@@ -570,7 +570,7 @@ static struct kunit_case rdmap_tx_cases[] = {
 	KUNIT_CASE(yields_after_empty_messages),
 	KUNIT_CASE(accepted_messages_reset_limit),
 	KUNIT_CASE(returned_segment_is_not_complete),
-	KUNIT_CASE(msn_wraps_in_each_queue),
+	KUNIT_CASE(each_queue_has_own_msn),
 	KUNIT_CASE(rtr_is_sent_first),
 	KUNIT_CASE_PARAM(each_kind_of_send_has_its_header, kind_gen_params),
 	KUNIT_CASE(immediate_follows_write),

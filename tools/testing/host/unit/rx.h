@@ -13,7 +13,7 @@
 extern struct rx_stubs {
 	u32		failed, placed, delivered;	/* number of calls */
 	enum iw_reason	why;				/* reason of the last failure */
-	struct iw_failure	quoted;				/* fault of the last failure */
+	struct iw_failure	quoted;				/* what its Terminate quotes */
 	enum iw_reason	admits, places, delivers;	/* results of the stubs */
 	u8		rights;				/* rights that a tagged segment needs */
 	u32		closed, kicked, unbinds;	/* calls of the lower layer */

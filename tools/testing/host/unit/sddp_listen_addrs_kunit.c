@@ -271,9 +271,9 @@ static void related_addr_in_use_is_ignored(struct kunit *test)
 }
 
 /*
- * The listener that rdma_cm created first has all addresses that its device may serve, even the
- * address of an interface that has its own device. When this listener ends, the second one gets the
- * addresses.
+ * The listener that rdma_cm created first accepts on all addresses that its device may serve, even
+ * on the address of a VLAN that has a device, too. When this listener ends, the second one accepts
+ * on these addresses.
  */
 static void first_listener_has_addrs(struct kunit *test)
 {

@@ -116,7 +116,7 @@ static struct sddp_stream *open_initiated(u16 id)
 }
 
 /* A stream that the ULP binds when the peer's Accept arrives must receive segments */
-static void accept_lets_user_bind(struct kunit *test)
+static void stream_bound_on_accept_gets_segments(struct kunit *test)
 {
 	struct sddp_stream *st = open_initiated(0);
 
@@ -449,7 +449,7 @@ static void session_end_notifies_assoc(struct kunit *test)
 
 static struct kunit_case sddp_rx_cases[] = {
 	KUNIT_CASE(session_end_notifies_assoc),
-	KUNIT_CASE(accept_lets_user_bind),
+	KUNIT_CASE(stream_bound_on_accept_gets_segments),
 	KUNIT_CASE(accept_without_bind_ends_session),
 	KUNIT_CASE(deferred_chunk_keeps_later_ones),
 	KUNIT_CASE(excess_chunks_stay_in_sctp),

@@ -349,8 +349,8 @@ static void aborted_session_moves_nowhere(struct kunit *test)
 }
 
 /*
- * Open a session whose request the program has accepted or rejected, but whose reply SCTP has not
- * accepted yet
+ * Open a session whose request the program has accepted or rejected, but whose reply has not been
+ * passed to SCTP yet
  */
 static struct sddp_stream *open_with_unsent_reply(struct kunit *test, enum sddp_chunk_kind what)
 {

@@ -179,7 +179,7 @@ has_more_rounds() { [ "$(print_rounds)" -gt "$1" ]; }
 # signal_if_idle HOW SIGNAL: if HOW is idle, stop or continue the client while the keys change
 signal_if_idle() { [ "$1" = busy ] || t_signal client "$2"; }
 
-# replace_keys_twice idle|busy MODE ALGORITHM...: delete all associations and add new ones, twice
+# replace_keys_twice idle|busy MODE ALGORITHM...: delete all security associations of IPsec and add new ones, twice
 replace_keys_twice() {
 	local how=$1 before spi
 	shift

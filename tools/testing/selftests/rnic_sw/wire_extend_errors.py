@@ -124,7 +124,7 @@ ATOMIC = [
           lambda s, qn=qn: [s.make_response(qn=qn)]) for qn in (0, 1, 2)],
 ]
 
-# only for Read Requests the Terminate quotes the RDMA header
+# EXT-86: the Terminate quotes the RDMA header of Read Requests only, not that of an Atomic Request
 for each in ATOMIC:
     if each.what[:2] == (0, 1):
         each.rows += " EXT-86"

@@ -192,8 +192,9 @@ void pair_disconnect(struct pair *p);	/* waits for the event at both ends */
 void pair_free(struct pair *p);		/* in any state */
 void pair_close(struct pair *p);	/* pair_disconnect(), then pair_free() */
 /*
- * Open a connection, send a message in each direction, and close it. An effect of earlier
- * operations that cannot be observed afterwards will not appear later, however slow the machine is.
+ * Open a connection, send a message in each direction, and close it. After this all effects of
+ * earlier operations are visible, however slow the machine is: what has not happened by now will not
+ * happen.
  */
 void wait_until_idle(void);
 int query_qp_state(const struct end *e);

@@ -51,7 +51,7 @@ static void expect_remote_access_fails(enum ibv_wr_opcode op, const char *ends)
 	      ibv_wc_status_str(wc.status));
 	expect_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
 	check_both_down(&d);
-	check_counts(&d, ends, &was);
+	check_terminate_counts(&d, ends, &was);
 	odp_fixture_free(&d);
 }
 
@@ -127,7 +127,7 @@ static void check_revoke_during(enum ibv_wr_opcode op, const char *ends)
 	} while (!wc.status);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	check_both_down(&d);
-	check_counts(&d, ends, &was);
+	check_terminate_counts(&d, ends, &was);
 	odp_fixture_free(&d);
 }
 
@@ -223,7 +223,7 @@ static void deregister_held(enum exporter_hold how)
 	CHECK(t < scale_timeout(SOON_MS), "it took %llu ms", (unsigned long long)t);
 	h.d.s.mr = NULL;
 	check_both_down(&h.d);
-	check_counts(&h.d, "end_ddp_tagged_stag", &was);
+	check_terminate_counts(&h.d, "end_ddp_tagged_stag", &was);
 	CHECK(buffer_get_info(h.fd).attached, "the blocked call must still be in the exporter");
 	buffer_hold(h.fd, EXPORTER_FREE);
 	buffer_wait_detached(h.fd);
@@ -365,7 +365,7 @@ static void wait_device_removed(struct fixture *d)
 /* Check whether a message succeeds. A message that is posted after the removal of the QP never
  * completes, but there is an event for the end of the QP.
  */
-static bool can_send_message(struct fixture *d)
+static bool wait_send_success(struct fixture *d)
 {
 	struct pollfd pfd = { .fd = d->p.c.id->verbs->async_fd, .events = POLLIN };
 	const uint64_t until = now_ms() + scale_timeout(SOON_MS);
@@ -396,7 +396,7 @@ static void device_goes(void)
 		post_operation(&d, IBV_WR_RDMA_WRITE);
 		if (n == 10)
 			print_ready();
-		if (!can_send_message(&d))
+		if (!wait_send_success(&d))
 			break;
 	}
 	wait_device_removed(&d);

@@ -58,7 +58,7 @@ struct counts {
 
 struct counts read_counts(const struct fixture *d, const char *ends);
 /* Check that since @was one connection has ended, for the reason @ends, with one Terminate */
-void check_counts(const struct fixture *d, const char *ends, const struct counts *was);
+void check_terminate_counts(const struct fixture *d, const char *ends, const struct counts *was);
 void check_both_down(struct fixture *d);
 
 /* Page faults that are not served (verbs_odp_stuck.c) ------------------------ */

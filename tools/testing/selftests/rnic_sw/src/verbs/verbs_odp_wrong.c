@@ -73,7 +73,7 @@ struct counts read_counts(const struct fixture *d, const char *ends)
 	};
 }
 
-void check_counts(const struct fixture *d, const char *ends, const struct counts *was)
+void check_terminate_counts(const struct fixture *d, const char *ends, const struct counts *was)
 {
 	expect_counted(&d->p.s, ends, was->end, 1);
 	expect_counted(&d->p.s, "tx_terminates", was->sent, 1);
@@ -122,7 +122,7 @@ static void expect_peer_access_fails(const struct remote *r)
 		CHECK(wc.status == IBV_WC_REM_ACCESS_ERR, "%s", ibv_wc_status_str(wc.status));
 	expect_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
 	check_both_down(&d);
-	check_counts(&d, r->ends, &was);
+	check_terminate_counts(&d, r->ends, &was);
 	/* another connection must still be able to use the MR */
 	d.p.c.qp = q.c.qp;
 	d.p.s.qp = q.s.qp;

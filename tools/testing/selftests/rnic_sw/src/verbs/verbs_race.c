@@ -518,7 +518,7 @@ static void run_round(struct fixture *d, struct look *k, uint32_t turn, pid_t pi
 	}
 }
 
-static void open_shared_fixture(struct fixture *d, struct look *k)
+static void open_fixture_in_shared_memory(struct fixture *d, struct look *k)
 {
 	pair_open(&d->p, &(struct opts){ .sq = LOOKS, .cqe = LOOKS });
 	d->c = (struct buf){ .at = k->from, .len = sizeof(k->from) };
@@ -537,7 +537,7 @@ static void test_last_octet(void)
 
 	pin_to_cpu(0);
 	k = alloc_shared(sizeof(*k));
-	open_shared_fixture(&d, k);
+	open_fixture_in_shared_memory(&d, k);
 	pid = start_beside(watch_writes, k);
 	do {
 		run_round(&d, k, ++turn, pid);

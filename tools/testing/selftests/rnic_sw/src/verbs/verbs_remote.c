@@ -40,7 +40,7 @@ static struct counts read_counts(const struct fixture *d, const char *ends)
 }
 
 /* Check that one stream has ended, for that reason, with one Terminate */
-static void check_counts(const struct fixture *d, const char *ends,
+static void check_terminate_counts(const struct fixture *d, const char *ends,
 			 const struct counts *was)
 {
 	expect_counted(&d->p.s, ends, was->end, 1);
@@ -177,7 +177,7 @@ static void expect_access_fails(const struct attempt *a)
 	      "%s", ibv_wc_status_str(wc.status));
 	expect_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
 	check_both_down(&d, IBV_EVENT_QP_ACCESS_ERR);
-	check_counts(&d, a->ends, &was);
+	check_terminate_counts(&d, a->ends, &was);
 	buf_expect_clear(&d.s, 0, SIZE);
 	buf_expect_clear(&d.c, 0, SIZE);
 	if (a->what != OTHER_PD)
@@ -251,7 +251,7 @@ static void test_no_receive(void)
 	post_job(&d.p.c, &(struct job){
 		.op = IBV_WR_SEND, .b = &d.c, .len = LEN });
 	check_both_down(&d, IBV_EVENT_QP_FATAL);
-	check_counts(&d, ends, &was);
+	check_terminate_counts(&d, ends, &was);
 	fixture_free(&d);
 }
 
@@ -271,7 +271,7 @@ static void expect_too_long_fails(uint32_t len, uint32_t room)
 	expect_status(d.p.s.rcq, 1, IBV_WC_LOC_LEN_ERR);
 	expect_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
 	check_both_down(&d, IBV_EVENT_QP_FATAL);
-	check_counts(&d, ends, &was);
+	check_terminate_counts(&d, ends, &was);
 	/* segments that fit into the receive are placed; all other bytes must be unchanged */
 	buf_expect_clear(&d.s, room, SIZE - room);
 	fixture_free(&d);
