@@ -80,7 +80,7 @@ create_vlan_in_vrf() { create_vlan; create_vrf v97; }
 # create_hosts_with KIND: create the hosts, the interface under test, and the device on a
 create_hosts_with() {
 	create_hosts
-	"make_$1"
+	"create_$1"
 	add_addresses_and_set_up "$NS_A" "$A_IF" $A4 $A6
 	add_addresses_and_set_up "$NS_B" "$B_IF" $B4 $B6
 	ip -n "$NS_B" link add d9 type dummy

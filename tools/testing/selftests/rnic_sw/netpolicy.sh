@@ -214,8 +214,8 @@ run_pingpong() {
 	done
 	shift
 	t_choose_port
-	t_run_pair "$PORT" "${server[@]}" ibv_rc_pingpong -d "$B_DEV" -g "$(gid_of b "$B4")" -p "$PORT" -n 500 -- \
-		"$@" ibv_rc_pingpong -d "$A_DEV" -g "$(gid_of a "$A4")" -p "$PORT" -n 500 "$B4"
+	t_run_pair "$PORT" "${server[@]}" ibv_rc_pingpong -d "$B_DEV" -g "$(print_gid_index_of b "$B4")" -p "$PORT" -n 500 -- \
+		"$@" ibv_rc_pingpong -d "$A_DEV" -g "$(print_gid_index_of a "$A4")" -p "$PORT" -n 500 "$B4"
 }
 
 # count_rendezvous RULE_A RULE_B: count packets of the protocol from each host to the other one

@@ -194,13 +194,13 @@ def test_withheld_sacks_cause_retransmission(w):
         return [c.data[0] for p in here.packets
                 for c in p.get_chunks(sctp_packet.DATA)]
 
-    here.wait(lambda: len(list_received_tsns()) > 1)      # takes longer than RTO.Initial
+    here.wait_until(lambda: len(list_received_tsns()) > 1)      # takes longer than RTO.Initial
     check(f"the same chunk is retransmitted: {list_received_tsns()}",
           len(set(list_received_tsns())) == 1)
     here.send_sack()
     here.stream(0).send_control(sctp.ACCEPT)
     there.stream(0).receive_control()
-    here.wait(lambda: here.acked == here.tsn - 1)
+    here.wait_until(lambda: here.acked == here.tsn - 1)
 
 
 run(Bare)

@@ -56,7 +56,7 @@ class Rendezvous(SctpWire):
                 return self.wait_first_initiate(self.accept_association(sock))
 
     @staticmethod
-    def answer(peer, request, data, rtr=0):
+    def send_accept(peer, request, data, rtr=0):
         control = make_enhanced(E_ACCEPT, data, request.ord, request.ird, rtr)
         peer.send_control(control.code, control.pd)
 

@@ -171,19 +171,19 @@ def srq_wakeup(ctx):
     ends = [(End(ctx, 0x100 + n), one) for n, one in enumerate(to)]
     for one, other in ends:
         connect(one, other)
-        first.recv()
+        first.post_recv()
         one.post_send("connected")
         one.wait_completion(IBV_WC_SUCCESS)
         other.wait_completion(IBV_WC_SUCCESS)
     idle = wakeups()
     for n, (one, other) in enumerate(ends):
-        one.send(f"message {n}")
+        one.post_send(f"message {n}")
         one.wait_completion(IBV_WC_SUCCESS)
         other.is_idle(0.1)
     assert wakeups() == idle + 1, "the SRQ should have NEED_WAKEUP set"
     for n, (_, other) in enumerate(ends):
         assert wakeups() == idle + 1
-        first.recv()
+        first.post_recv()
         other.wait_completion(IBV_WC_SUCCESS)
         first.assert_received(f"message {n}")
         for _, later in ends[n + 1:]:
