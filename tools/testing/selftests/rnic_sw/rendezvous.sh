@@ -129,10 +129,33 @@ setting_0_forbids_rendezvous() {
 	t_change_setting iw0 rendezvous $PORT_DEFAULT
 }
 
-# run_pyverbs_case CASE: a case of lib/rendezvous.py
+# run_pyverbs_case CASE [COMMAND...]: run a case of lib/rendezvous.py, with COMMAND
 run_pyverbs_case() {
 	/usr/bin/python3 -c 'import pyverbs.cmid' || t_skip "pyverbs not found (package python3-pyverbs)"
-	timeout "$T_TIME" /usr/bin/python3 "$T_DIR/lib/rendezvous.py" iw0 "$1"
+	timeout "$T_TIME" "${@:2}" /usr/bin/python3 "$T_DIR/lib/rendezvous.py" iw0 "$1"
+}
+
+# In the mode "shared" a program sees the devices of all network namespaces
+other_netns_is_refused() {
+	t_use_netns_mode shared
+	run_pyverbs_case other_netns_is_refused unshare --net
+}
+
+print_link_local() { on "$1" ip -o -6 addr show dev "$2" scope link | sed -n 's/.* inet6 \([^/]*\).*/\1/p'; }
+
+pingpong_works_between_link_locals() {
+	pingpong_works_between_hosts "$(print_link_local a "$A_IF")" "$(print_link_local b "$B_IF")"
+}
+
+# The neighbour table of a contains three addresses with b's MAC address
+pingpong_works_with_three_neighbours() {
+	local addr mac
+	mac=$(on b cat "/sys/class/net/$B_IF/address")
+	for addr in 10.9.1.9 10.9.1.8; do
+		t_defer on a ip neigh del $addr dev "$A_IF"
+		on a ip neigh replace $addr lladdr "$mac" nud permanent dev "$A_IF"
+	done
+	run_pingpong_and_check_port ibv_rc_pingpong 0 0
 }
 
 n=$(t_scale_rounds 1000)
@@ -165,6 +188,8 @@ t_case "the error state flushes receives that stayed" "" run_pyverbs_case \
 	error_state_flushes_receives
 t_case "a query returns what was set" "" run_pyverbs_case query_returns_set_values
 t_case "values that cannot work are refused" "" run_pyverbs_case unusable_values_are_refused
+t_case "a GID that stands for no address is refused" "" run_pyverbs_case unusable_gids_are_refused
+t_case "a program in another network namespace is refused" "" other_netns_is_refused
 t_case "attributes change in RTS" "" run_pyverbs_case attributes_can_change_in_rts
 t_case "a queue pair is reset and connected again" "" run_pyverbs_case reset
 t_case "doorbells during a reset" "" run_pyverbs_case doorbells_during_reset
@@ -177,9 +202,12 @@ t_case "the setting forbids it, and changes the port" "" setting_0_forbids_rende
 create_two_hosts
 t_case "ibv_rc_pingpong between hosts, IPv4" "" pingpong_works_between_hosts "$A4" "$B4"
 t_case "ibv_rc_pingpong between hosts, GID 0" "" run_pingpong_and_check_port ibv_rc_pingpong 0 0
+t_case "ibv_rc_pingpong between hosts, GID 0 of a host with three addresses" "" \
+	pingpong_works_with_three_neighbours
 t_case "ibv_rc_pingpong between hosts, by LID" "" run_pingpong_and_check_port ibv_rc_pingpong "" ""
 t_case "qperf between hosts" "" run_qperf rc_bw rc_lat rc_rdma_write_lat rc_rdma_read_bw
 t_case "ibv_rc_pingpong between hosts, IPv6" "" pingpong_works_between_hosts "$A6" "$B6"
+t_case "ibv_rc_pingpong between hosts, link-local IPv6" "" pingpong_works_between_link_locals
 for prog in ib_write_bw ib_read_bw ib_atomic_bw ib_send_lat ib_write_lat; do
 	t_case "$prog without rdma_cm" "" run_perftest $prog "$A4" "$B4" -n 50
 done

@@ -7,13 +7,14 @@ See Documentation/rendezvous.rst. The interpreter is the one for which Debian bu
 
 import ctypes
 import errno
+import ipaddress
 import os
 import signal
 import struct
 import sys
 import time
 
-from pyverbs.addr import AHAttr, GlobalRoute
+from pyverbs.addr import GID, AHAttr, GlobalRoute
 from pyverbs.cq import CQ
 from pyverbs.device import Context
 from pyverbs.enums import (IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_READ, IBV_QP_ACCESS_FLAGS,
@@ -52,9 +53,8 @@ class End:
         self.attr = None
 
     def make_attr_for(self, peer, **more):
-        route = GlobalRoute(dgid=peer.gid, sgid_index=0)
         attr = QPAttr(port_num=1)
-        attr.ah_attr = AHAttr(gr=route, is_global=1, port_num=1)
+        attr.ah_attr = make_ah_attr(peer.gid)
         attr.dest_qp_num = peer.qp.qp_num
         attr.rq_psn = peer.psn
         attr.sq_psn = self.psn
@@ -108,6 +108,18 @@ class End:
 
     def assert_received(self, text):
         assert self.mr.read(len(text), 0).decode() == text
+
+
+def make_ah_attr(dgid, index=0):
+    """Return an address vector with the peer's GID, and the index of this side's GID."""
+    return AHAttr(gr=GlobalRoute(dgid=dgid, sgid_index=index), is_global=1, port_num=1)
+
+
+def find_gid_index(ctx, address):
+    """Return the index of the GID that is this IPv6 address."""
+    gids = [ipaddress.ip_address(str(ctx.query_gid(1, i)))
+            for i in range(ctx.query_port(1).gid_tbl_len)]
+    return gids.index(ipaddress.ip_address(address))
 
 
 def connect_pair(ctx, shared=False, **more):
@@ -366,6 +378,27 @@ def unusable_values_are_refused(ctx):
     b.wait_completion(IBV_WC_SUCCESS)
 
 
+def unusable_gids_are_refused(ctx):
+    """A GID that is no host's address, or not of the family of the own address, is refused."""
+    a, b = End(ctx, 1), End(ctx, 2)
+    ipv4, ipv6 = 0, find_gid_index(ctx, "fd00:9::1")    # GID 0 selects the first address of the device
+    for index, gid, error in ((ipv6, "::", errno.EINVAL),
+                              (ipv6, "::1", errno.EINVAL),
+                              (ipv6, "ff02::1", errno.EINVAL),
+                              (ipv6, "::ffff:10.9.0.2", errno.EINVAL),
+                              (ipv4, "fd00:9::2", errno.EINVAL),
+                              (ipv4, "211:2233:4455:0:211:22ff:fe33:4455", errno.EHOSTUNREACH)):
+        attr = a.make_attr_for(b, ah_attr=make_ah_attr(GID(ipaddress.ip_address(gid).exploded),
+                                                       index))
+        assert_refused(error, a.qp.to_rtr, attr)
+
+
+def other_netns_is_refused(ctx):
+    """A program in another network namespace than the device is refused."""
+    a, b = End(ctx, 1), End(ctx, 2)
+    assert_refused(errno.ENETUNREACH, a.to_rtr, b)
+
+
 def attributes_can_change_in_rts(ctx):
     """In RTS the RNR timer and the access flags can be changed, but no timeout."""
     a, b = connect_pair(ctx)
@@ -529,6 +562,7 @@ CASES = (message_waits_for_receive, message_waits_for_srq_receive, missing_recei
          rts_with_wrong_psn_is_refused,
          receives_stay_posted_after_peer_exit, request_fails_only_after_retries,
          error_state_flushes_receives, query_returns_set_values, unusable_values_are_refused,
+         unusable_gids_are_refused, other_netns_is_refused,
          attributes_can_change_in_rts, lid_names_peer, reset, shared_reset,
          srq_wakeup, doorbells_during_reset)
 
