@@ -128,17 +128,15 @@ static void rnic_init_request(struct rnic_request* req, int command, int flags)
 	req->hdr.nlmsg_flags = NLM_F_REQUEST | flags;
 }
 
-// Send @req, and receive one message of the response. Return: its length, or -1.
-static ssize_t rnic_send_and_receive(struct rnic_request* req, void* resp, size_t size)
+// Send @req. Return: the socket that receives the response, or -1.
+static int rnic_send(struct rnic_request* req)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
-	if (fd < 0)
+	if (fd >= 0 && send(fd, req, req->hdr.nlmsg_len, 0) < 0) {
+		close(fd);
 		return -1;
-	ssize_t len = send(fd, req, req->hdr.nlmsg_len, 0);
-	if (len >= 0)
-		len = recv(fd, resp, size, 0);
-	close(fd);
-	return len;
+	}
+	return fd;
 }
 
 // Send @req, and return the error in its acknowledgement.
@@ -149,7 +147,12 @@ static long rnic_request_ack(struct rnic_request* req)
 		struct nlmsgerr err;
 		char rest[1024];
 	} resp = {};
-	if (rnic_send_and_receive(req, &resp, sizeof(resp)) < (ssize_t)(NLMSG_HDRLEN + sizeof(int)))
+	int fd = rnic_send(req);
+	if (fd < 0)
+		return -1;
+	ssize_t len = recv(fd, &resp, sizeof(resp), 0);
+	close(fd);
+	if (len < (ssize_t)(NLMSG_HDRLEN + sizeof(int)))
 		return -1;
 	errno = -resp.err.error;
 	return resp.err.error ? -1 : 0;
@@ -170,39 +173,54 @@ static long syz_ext_rnic_link_add(volatile long name, volatile long netdev)
 #endif
 
 #if SYZ_EXECUTOR || __NR_syz_ext_rnic_link_delete
-// Find the index of the device @name in the @len bytes of a dump. Return: the index, or -1.
-static long rnic_find_index(struct nlmsghdr* msg, ssize_t len, const char* name)
+// Get the index of the device if a message of a dump is about the device @name. Return: the index, or -1.
+static long rnic_match_device(struct nlmsghdr* msg, const char* name)
 {
-	for (; NLMSG_OK(msg, len); msg = NLMSG_NEXT(msg, len)) {
-		long index = -1;
-		int found = 0;
-		char* end = (char*)msg + msg->nlmsg_len;
-		char* at = (char*)NLMSG_DATA(msg);
-		while (at + NLA_HDRLEN <= end) {
-			struct nlattr* attr = (struct nlattr*)at;
-			if (attr->nla_len < NLA_HDRLEN || at + attr->nla_len > end)
-				break;
-			if (attr->nla_type == RNIC_ATTR_DEV_INDEX)
-				index = *(uint32*)(at + NLA_HDRLEN);
-			if (attr->nla_type == RNIC_ATTR_DEV_NAME)
-				found = !strcmp(at + NLA_HDRLEN, name);
-			at += NLA_ALIGN(attr->nla_len);
-		}
-		if (found)
-			return index;
+	long index = -1;
+	int found = 0;
+	char* end = (char*)msg + msg->nlmsg_len;
+	char* at = (char*)NLMSG_DATA(msg);
+	while (at + NLA_HDRLEN <= end) {
+		struct nlattr* attr = (struct nlattr*)at;
+		if (attr->nla_len < NLA_HDRLEN || at + attr->nla_len > end)
+			break;
+		if (attr->nla_type == RNIC_ATTR_DEV_INDEX)
+			index = *(uint32*)(at + NLA_HDRLEN);
+		if (attr->nla_type == RNIC_ATTR_DEV_NAME)
+			found = !strcmp(at + NLA_HDRLEN, name);
+		at += NLA_ALIGN(attr->nla_len);
 	}
-	return -1;
+	return found ? index : -1;
+}
+
+// Read a dump of all devices from @fd, which consists of any number of datagrams. Return: the index of
+// the device @name, or -1.
+static long rnic_find_index(int fd, const char* name)
+{
+	static __thread char dump[16384] __attribute__((aligned(8)));
+	for (;;) {
+		ssize_t len = recv(fd, dump, sizeof(dump), 0);
+		if (len <= 0)
+			return -1;
+		for (struct nlmsghdr* msg = (struct nlmsghdr*)dump; NLMSG_OK(msg, len); msg = NLMSG_NEXT(msg, len)) {
+			if (msg->nlmsg_type == NLMSG_DONE || msg->nlmsg_type == NLMSG_ERROR)
+				return -1;
+			long index = rnic_match_device(msg, name);
+			if (index >= 0)
+				return index;
+		}
+	}
 }
 
 // syz_ext_rnic_link_delete(name): rdma link delete NAME
 static long syz_ext_rnic_link_delete(volatile long name)
 {
 	struct rnic_request req;
-	// four devices fit into one message of a dump
-	static __thread char dump[16384] __attribute__((aligned(8)));
 	rnic_init_request(&req, RNIC_NLDEV_CMD_GET, NLM_F_DUMP);
-	ssize_t len = rnic_send_and_receive(&req, dump, sizeof(dump));
-	long index = len < 0 ? -1 : rnic_find_index((struct nlmsghdr*)dump, len, (const char*)name);
+	int fd = rnic_send(&req);
+	long index = fd < 0 ? -1 : rnic_find_index(fd, (const char*)name);
+	if (fd >= 0)
+		close(fd);
 	if (index < 0) {
 		errno = ENODEV;
 		return -1;
