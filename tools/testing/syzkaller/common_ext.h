@@ -79,7 +79,7 @@ static long syz_ext_rnic_open(volatile long name)
 }
 #endif
 
-#if SYZ_EXECUTOR || __NR_syz_ext_rnic_link_add || __NR_syz_ext_rnic_link_delete
+#if SYZ_EXECUTOR || __NR_syz_ext_rnic_link_add || __NR_syz_ext_rnic_link_delete || __NR_syz_ext_rnic_details
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
@@ -97,6 +97,7 @@ static long syz_ext_rnic_open(volatile long name)
 #define RNIC_ATTR_DEV_NAME 2
 #define RNIC_ATTR_NDEV_NAME 51
 #define RNIC_ATTR_LINK_TYPE 65
+#define RNIC_ATTR_DRIVER_DETAILS 97
 
 struct rnic_request {
 	struct nlmsghdr hdr;
@@ -172,7 +173,7 @@ static long syz_ext_rnic_link_add(volatile long name, volatile long netdev)
 }
 #endif
 
-#if SYZ_EXECUTOR || __NR_syz_ext_rnic_link_delete
+#if SYZ_EXECUTOR || __NR_syz_ext_rnic_link_delete || __NR_syz_ext_rnic_details
 // Get the index of the device if a message of a dump is about the device @name. Return: the index, or -1.
 static long rnic_match_device(struct nlmsghdr* msg, const char* name)
 {
@@ -212,23 +213,64 @@ static long rnic_find_index(int fd, const char* name)
 	}
 }
 
-// syz_ext_rnic_link_delete(name): rdma link delete NAME
-static long syz_ext_rnic_link_delete(volatile long name)
+// Get the index of the device @name. Return: the index, or -1.
+static long rnic_get_index(const char* name)
 {
 	struct rnic_request req;
 	rnic_init_request(&req, RNIC_NLDEV_CMD_GET, NLM_F_DUMP);
 	int fd = rnic_send(&req);
-	long index = fd < 0 ? -1 : rnic_find_index(fd, (const char*)name);
+	long index = fd < 0 ? -1 : rnic_find_index(fd, name);
 	if (fd >= 0)
 		close(fd);
-	if (index < 0) {
+	if (index < 0)
 		errno = ENODEV;
+	return index;
+}
+#endif
+
+#if SYZ_EXECUTOR || __NR_syz_ext_rnic_link_delete
+// syz_ext_rnic_link_delete(name): rdma link delete NAME
+static long syz_ext_rnic_link_delete(volatile long name)
+{
+	struct rnic_request req;
+	long index = rnic_get_index((const char*)name);
+	if (index < 0)
 		return -1;
-	}
 	uint32 number = index;
 	rnic_init_request(&req, RNIC_NLDEV_CMD_DELLINK, NLM_F_ACK);
 	rnic_add_attr(&req, RNIC_ATTR_DEV_INDEX, &number, sizeof(number));
 	return rnic_request_ack(&req);
+}
+#endif
+
+#if SYZ_EXECUTOR || __NR_syz_ext_rnic_details
+// syz_ext_rnic_details(name, command): rdma -dd resource show qp, or cq, mr, srq, dev NAME. Return: the
+// number of bytes.
+static long syz_ext_rnic_details(volatile long name, volatile long command)
+{
+	static __thread char dump[16384] __attribute__((aligned(8)));
+	struct rnic_request req;
+	long index = rnic_get_index((const char*)name);
+	if (index < 0)
+		return -1;
+	uint32 number = index;
+	unsigned char details = 1;
+	rnic_init_request(&req, command, NLM_F_DUMP);
+	rnic_put(&req, RNIC_ATTR_DEV_INDEX, &number, sizeof(number));
+	rnic_put(&req, RNIC_ATTR_DRIVER_DETAILS, &details, sizeof(details));
+	int fd = rnic_send(&req);
+	if (fd < 0)
+		return -1;
+	long sum = 0;
+	for (;;) {
+		ssize_t len = recv(fd, dump, sizeof(dump), 0);
+		struct nlmsghdr* msg = (struct nlmsghdr*)dump;
+		if (len < (ssize_t)NLMSG_HDRLEN || msg->nlmsg_type == NLMSG_DONE || msg->nlmsg_type == NLMSG_ERROR)
+			break;
+		sum += len;
+	}
+	close(fd);
+	return sum;
 }
 #endif
 
