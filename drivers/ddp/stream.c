@@ -5,7 +5,7 @@
  * A stream is embedded in a queue pair. A kick reads the pointer to the LLP
  * under RCU, so it needs neither a lock nor a reference. A stream can be bound
  * only once: unbinding replaces the LLP with unbound_llp, whose operations do
- * nothing. Only ddp_stream_reset() makes a new stream in the same memory.
+ * nothing. ddp_stream_reset() then initializes the memory for another stream.
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -82,8 +82,8 @@ EXPORT_SYMBOL_GPL(ddp_stream_init);
  * ddp_stream_reset - replace a stream that has ended with a new one, which is not bound yet
  * @s: the stream; it must have failed and be unbound
  *
- * The new stream has another id, so it cannot use STags that are bound to the old one. The rights
- * of the peer stay as they are.
+ * The new stream has another id, so the peer cannot use STags that were bound to the old one. The
+ * access rights of the peer do not change.
  *
  * Contexts that only read the LLP, such as a kick, may run at the same time, and so may
  * ddp_stream_fail(): it fails the old stream, which changes nothing, or the new one.

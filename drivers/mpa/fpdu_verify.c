@@ -117,7 +117,7 @@ void *mpa_verify_get_next_dst(struct mpa_verify *t, u32 *len)
 }
 
 /**
- * mpa_verify_add_copied - process the bytes that have been copied
+ * mpa_verify_add_copied - add the bytes that the caller has copied to the CRC, or check a marker
  * @t: state of the FPDU
  * @len: number of bytes, as set by mpa_verify_get_next_dst()
  */

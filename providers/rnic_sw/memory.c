@@ -49,7 +49,7 @@ void *rnic_sw_alloc_queue(struct ibv_pd *ibpd, size_t size,
 }
 
 /**
- * rnic_sw_free_queue - free the provider's memory of a queue
+ * rnic_sw_free_queue - free the memory that rnic_sw_alloc_queue() has allocated
  * @mem: the memory
  * @type: kind of the queue
  * @owner: as rnic_sw_alloc_queue() has set it; must still have a reference

@@ -14,8 +14,8 @@ static int post_with_doorbell(struct rnic_sw_qp *qp)
 }
 
 /*
- * The provider asks for no file if it does not know whether the kernel has such files. Numbers that
- * the kernel returns, because another process has a file of the same context, are not used.
+ * If the provider does not know whether the kernel has doorbell files, it allocates none. The kernel
+ * still returns a number if another process has a file of the same context; the QP must ignore it.
  */
 static void test_kernel_without_files(void)
 {

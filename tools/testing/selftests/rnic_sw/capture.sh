@@ -18,7 +18,7 @@ readonly sctp_check=$T_DIR/../../rawpeer/sctp-check
 recording='' traffic=() checker=$pcap_check
 
 # record_unless_recorded: make the capture unless it exists. Every case calls this function, because
-# each case may also be run alone.
+# a user can run any case alone.
 record_unless_recorded() {
 	[ ! -e "$tmp/$recording.facts" ] || return 0
 	[ ! -e "$tmp/$recording.pcap" ] || t_fail "an earlier case failed to record $recording.pcap"
@@ -271,7 +271,8 @@ damaged_capture_is_detected() {
 	grep -q '1 bad CRCs' "$T_CASE/out"
 }
 
-# define_common_cases WORDS CRC LONGEST-FPDU ROW: define the cases of every capture over TCP
+# define_common_cases WORDS CRC LONGEST-FPDU ROW: define the cases that check a capture over TCP. WORDS
+# begin the names of the cases, and ROW is a requirement that the case of the longest FPDU shows.
 define_common_cases() {
 	t_case "$1: recorded" "" check_capture is_recorded
 	t_case "$1: tshark decodes every frame" \

@@ -60,7 +60,7 @@ device_deletion_ends_silent_peer() {
 }
 
 # A program that has a QP keeps the module loaded, because of its doorbell file, but not the device.
-module_unload_ends_pending_connect() {
+unload_is_refused_during_connect() {
 	start_pending_connect
 	t_defer modprobe rnic_sw
 	t_check_fails timeout 15 modprobe -r rnic_sw
@@ -113,7 +113,7 @@ t_case "rdma link del during an incomplete MPA Request" "" device_deletion_ends_
 	'MPA ID Req Fra'
 t_case "rdma link del after an MPA Request" "" \
 	device_deletion_ends_silent_peer 'MPA ID Req Frame\x00\x01\x00\x00'
-t_case "module unloaded during a pending connect" "" module_unload_ends_pending_connect
+t_case "the module cannot be unloaded during a pending connect" "" unload_is_refused_during_connect
 t_case "bond deleted under traffic" "" bond_deletion_is_not_delayed
 t_case "interface without addresses deleted" "" device_without_address_can_be_deleted
 t_print_summary

@@ -130,8 +130,8 @@ written_data_is_kept() {
 	check_nothing_left
 }
 
-# load_survives_disturbance VERSION HOW ARGS...: disturb the transport of a hard mount. Requests
-# must be delayed only, and none may fail.
+# load_survives_disturbance VERSION HOW ARGS...: disturb the transport of a hard mount. This
+# may delay requests, but no request may fail.
 load_survives_disturbance() {
 	set_up_device
 	set_up_consumer "$1"
