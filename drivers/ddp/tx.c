@@ -185,6 +185,7 @@ bool ddp_tx_pull(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	s->msg_pulled_before = s->msg_pulled;
 	account_pulled_segments(s, 1, seg->len);
 	seg->left = s->msg.buf->len - s->msg_pulled;
+	seg->more = !h.last || s->msg.more;
 	WRITE_ONCE(s->in_msg, !h.last);
 	trace_ddp_segment_pulled(s, &h, seg->len);
 	return true;
@@ -267,8 +268,8 @@ u32 ddp_tx_get_page_off(struct ddp_stream *s)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_get_page_off);
 
-void ddp_tx_report_sent(struct ddp_stream *s)
+bool ddp_tx_report_sent(struct ddp_stream *s, bool look)
 {
-	s->ulp->sent(s);
+	return s->ulp->sent(s, look);
 }
 EXPORT_SYMBOL_GPL(ddp_tx_report_sent);

@@ -536,6 +536,9 @@ static bool fill_batch(struct mpa_conn *c, u32 emss)
 		if (!add_fpdu(c, &seg))
 			return o->len;
 		add_following_fpdus(c, &seg, mulpdu, enough - min(enough, o->len));
+		/* a dropped FPDU leaves the batch empty; the next pull may give a Terminate */
+		if (!seg.more && o->len)
+			break;
 	}
 	return true;
 }

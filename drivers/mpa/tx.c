@@ -202,9 +202,8 @@ static enum tx_verdict send_batch(struct mpa_conn *c)
 		return TX_LOST;
 	}
 	mpa_frame_drop_batch(c);
-	ddp_tx_report_sent(c->tx_stream);
 	c->retry_ms = 0;
-	return c->out.last ? TX_LAST : TX_SENT;
+	return ddp_tx_report_sent(c->tx_stream, !c->out.last) && !c->out.last ? TX_SENT : TX_LAST;
 }
 
 /*

@@ -77,6 +77,7 @@ struct rdmap_wr {
 	u64			compare_add;
 	u64			swap;
 	struct ddp_sge		*sge;
+	bool			more;	/* a later WR was posted when this one was pulled */
 };
 
 /*
@@ -227,7 +228,7 @@ bool rdmap_may_place_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 pa
 enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 			     u32 total);
 bool rdmap_prepare_next_msg(struct ddp_stream *s, struct ddp_msg *m);
-void rdmap_handle_sent(struct ddp_stream *s);
+bool rdmap_handle_sent(struct ddp_stream *s, bool look);
 
 /* Implemented by RDMAP, called by the verbs ------------------------------- */
 
@@ -271,9 +272,10 @@ bool rdmap_sq_pull_wr(struct rdmap *r, struct rdmap_wr *wr);
 void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot);
 /*
  * Complete the WRs that need no response. The LLP must have accepted all pulled
- * segments.
+ * segments. If @look, also look for a WR to pull. Return: false if @look and
+ * there is none, so that the next post schedules transmit; true otherwise.
  */
-void rdmap_sq_complete_sent(struct rdmap *r);
+bool rdmap_sq_complete_sent(struct rdmap *r, bool look);
 /* Complete the WR at @slot after its response has been placed */
 void rdmap_sq_complete_response(struct rdmap *r, u32 slot);
 /*

@@ -27,6 +27,7 @@ static void init_msg(struct ddp_msg *m, u8 opcode, bool tagged, u32 qn)
 	m->hdr.qn = qn;
 	m->rights = DDP_LOCAL_READ;
 	m->send_if_failed = false;
+	m->more = true;
 }
 
 /* Set up an untagged message with the first @len bytes of out_raw as payload */
@@ -423,6 +424,12 @@ static bool is_budget_spent(const struct rdmap *r)
 	return r->budget_used >= PASS_BUDGET;
 }
 
+/* Check whether a message is left to send, apart from work requests that are not pulled yet */
+static bool has_message_left(const struct rdmap *r)
+{
+	return r->imm_pending || r->have_wr || READ_ONCE(r->irq_pending);
+}
+
 static bool try_prepare_wr(struct rdmap *r, struct ddp_msg *m)
 {
 	while (!test_bit(0, &r->stream.failed) && !is_budget_spent(r)) {
@@ -433,6 +440,7 @@ static bool try_prepare_wr(struct rdmap *r, struct ddp_msg *m)
 		r->have_wr = false;
 		if (start_wr(r, m)) {
 			r->out_type = RDMAP_OUT_WR;
+			m->more = r->wr.more || has_message_left(r);
 			return true;
 		}
 		/*
@@ -553,7 +561,19 @@ static void release_answered_requests(struct rdmap *r)
 		rdmap_count_peer_ops(r, RDMAP_OP_READ_REQ, reads);
 }
 
-void rdmap_handle_sent(struct ddp_stream *s)
+/*
+ * Check whether rdmap_prepare_next_msg() must be called, whether or not work requests are posted.
+ * Work requests that wait for a page fault, and the Terminate, are left to that function, too.
+ */
+static bool must_prepare_next_msg(const struct rdmap *r)
+{
+	const struct ddp_stream *s = &r->stream;
+
+	return s->in_msg || r->rtr || has_message_left(r) || test_bit(0, &s->failed) ||
+	       ddp_tx_has_pending_fault(s);
+}
+
+bool rdmap_handle_sent(struct ddp_stream *s, bool look)
 {
 	struct rdmap *r = to_rdmap(s);
 
@@ -571,5 +591,5 @@ void rdmap_handle_sent(struct ddp_stream *s)
 	r->budget_used = 0;
 	if (r->responses_segmented)
 		release_answered_requests(r);
-	rdmap_sq_complete_sent(r);
+	return rdmap_sq_complete_sent(r, look && !must_prepare_next_msg(r));
 }

@@ -130,6 +130,7 @@ static enum ib_wc_status __pull_wqe(struct rnic_qp *qp, struct rdmap_wr *wr)
 	struct rnic_sw_sqe e;
 
 	wr->slot = sq->head++;
+	wr->more = sq->head != sq->prod_seen;
 	n = rnic_swqe_at(sq, wr->slot);
 	copy_wqe(sq, wr->slot, &e);
 	fill_swqe(sq, wr->slot, &e);
@@ -142,6 +143,25 @@ static enum ib_wc_status __pull_wqe(struct rnic_qp *qp, struct rdmap_wr *wr)
 	return n->status;
 }
 
+/*
+ * Get the number of WQEs that may be pulled. Return: the number; RING_IDX_INVALID if the producer
+ * index is invalid.
+ */
+static u32 __count_pullable_or_arm_wakeup(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+	u32 n = sq->flushing ? 0 : __count_posted_or_arm_wakeup(sq);
+
+	if (sq->closing && sq->head == sq->close_end)
+		return 0;
+	/*
+	 * Test for a failure after reading prod, so that no request is pulled that was posted after
+	 * the move to ERROR. Such a request is left to the flush, which writes a CQE even if the
+	 * request is unsignaled. A consumer that drains the queue waits for that CQE.
+	 */
+	return test_bit(0, &qp->rdmap.stream.failed) ? 0 : n;
+}
+
 bool rdmap_sq_pull_wr(struct rdmap *r, struct rdmap_wr *wr)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
@@ -151,16 +171,7 @@ bool rdmap_sq_pull_wr(struct rdmap *r, struct rdmap_wr *wr)
 	u32 n;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	n = sq->flushing ? 0 : __count_posted_or_arm_wakeup(sq);
-	if (sq->closing && sq->head == sq->close_end)
-		n = 0;
-	/*
-	 * Test for a failure after reading prod, so that no request is pulled that was posted after
-	 * the move to ERROR. Such a request is left to the flush, which writes a CQE even if the
-	 * request is unsignaled. A consumer that drains the queue waits for that CQE.
-	 */
-	if (test_bit(0, &r->stream.failed))
-		n = 0;
+	n = __count_pullable_or_arm_wakeup(qp);
 	if (n)
 		wrong = n == RING_IDX_INVALID || __pull_wqe(qp, wr);
 	spin_unlock_irqrestore(&sq->lock, flags);
@@ -287,10 +298,7 @@ static bool __try_prepare_oldest_completion(struct rnic_qp *qp)
 
 	if (sq->tail == sq->head && !__pop_wqe_to_flush(sq))
 		return false;
-	/*
-	 * if a request has completed with an error, no later request may succeed, even if it was
-	 * sent
-	 */
+	/* after a request with an error, no later request may succeed, even if it was sent */
 	if (!sq->error_completed && !n->status && __is_request_done(sq, n))
 		return true;
 	if (!sq->flushing)
@@ -358,10 +366,7 @@ static void complete_requests_and_unlock(struct rnic_qp *qp, unsigned long flags
 	sq->completing = true;
 	do {
 		taken = __pop_completed(qp, &cqe, &needs_cqe);
-		/*
-		 * if no CQE is due and fewer than RING_IDX_STEPS requests were popped, no other
-		 * request can be completed now
-		 */
+		/* no CQE and fewer than RING_IDX_STEPS requests: no other one can complete now */
 		more = needs_cqe || taken == RING_IDX_STEPS;
 		if (!more)
 			break;
@@ -380,14 +385,6 @@ static void complete_requests_and_unlock(struct rnic_qp *qp, unsigned long flags
 		queue_complete_work(qp);
 }
 
-static void complete_done_requests(struct rnic_qp *qp)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&qp->sq.lock, flags);
-	complete_requests_and_unlock(qp, flags);
-}
-
 /**
  * rnic_sq_complete_work - complete the remaining requests in a worker
  * @work: complete_work of a queue pair
@@ -397,8 +394,10 @@ static void complete_done_requests(struct rnic_qp *qp)
 void rnic_sq_complete_work(struct work_struct *work)
 {
 	struct rnic_qp *qp = container_of(work, struct rnic_qp, complete_work);
+	unsigned long flags;
 
-	complete_done_requests(qp);
+	spin_lock_irqsave(&qp->sq.lock, flags);
+	complete_requests_and_unlock(qp, flags);
 	rnic_qp_put(qp);
 }
 
@@ -407,21 +406,23 @@ void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot)
 	rdmap_to_qp(r)->sq.segmented_end = slot + 1;
 }
 
-void rdmap_sq_complete_sent(struct rdmap *r)
+bool rdmap_sq_complete_sent(struct rdmap *r, bool look)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 	struct rnic_sq *sq = &qp->sq;
 	unsigned long flags;
-	bool any;
+	bool any, more;
 
 	spin_lock_irqsave(&sq->lock, flags);
 	any = !sq->flushing && sq->sent != sq->segmented_end;
+	more = !look || __count_pullable_or_arm_wakeup(qp);
 	if (any) {
 		sq->sent = sq->segmented_end;
 		complete_requests_and_unlock(qp, flags);
 	} else {
 		spin_unlock_irqrestore(&sq->lock, flags);
 	}
+	return more;
 }
 
 static void set_done_and_complete(struct rnic_qp *qp, u32 slot)
@@ -433,9 +434,8 @@ static void set_done_and_complete(struct rnic_qp *qp, u32 slot)
 	if (!sq->flushing) {
 		rnic_swqe_at(sq, slot)->state = SWQE_DONE;
 		/*
-		 * A local request sends no message that the LLP could accept, so advance @sent past
-		 * it here. If earlier requests are still being sent, rdmap_sq_complete_sent()
-		 * advances @sent later.
+		 * The LLP accepts no message of a local request, so advance @sent here, unless
+		 * earlier requests are being sent: rdmap_sq_complete_sent() does it then.
 		 */
 		if (sq->sent == slot)
 			sq->sent++;

@@ -162,7 +162,7 @@ static int send_pending_segment(struct sddp_assoc *a)
 	a->out_len = 0;
 	a->out_stream = NULL;
 	local_bh_disable();
-	ddp_tx_report_sent(st->stream);
+	ddp_tx_report_sent(st->stream, false);
 	local_bh_enable();
 	return 0;
 }

@@ -250,12 +250,16 @@ enum iw_reason ddp_rx_deliver_early(struct ddp_stream *s, const struct ddp_place
  * @len: length of the payload in bytes; ddp_tx_copy_data() copies the payload
  * @left: number of bytes of the message that follow this segment; 0 for the
  *	last segment. Not valid if ddp_tx_copy_data() fails.
+ * @more: false if this is the last segment of its message, and the ULP knows of no other
+ *	message. Another pull is then allowed, but it delays this segment, and
+ *	ddp_tx_report_sent() can look for more at a lower cost.
  */
 struct ddp_txseg {
 	u8	hdr[IW_DDP_HDR_MAX];
 	u8	hdr_len;
 	u32	len;
 	u32	left;
+	bool	more;
 };
 
 /**
@@ -393,11 +397,16 @@ u32 ddp_tx_pull_batch(struct ddp_stream *s, const struct ddp_txbatch *batch);
 /**
  * ddp_tx_report_sent - report that the LLP is responsible for all segments pulled so far
  * @s: stream
+ * @look: true to look for more segments to send as well; false if the last ddp_tx_pull() has
+ *	found none, or if the LLP pulls again anyway
  *
  * The LLP must deliver these segments to the peer or report a failure (LLP 3).
  *
- * Context: transmit path of the LLP.
+ * Context: transmit path of the LLP, BH off.
+ *
+ * Return: false if @look and nothing is left to send, so that the next ddp_tx_pull() follows a
+ * kick or push; true otherwise.
  */
-void ddp_tx_report_sent(struct ddp_stream *s);
+bool ddp_tx_report_sent(struct ddp_stream *s, bool look);
 
 #endif

@@ -81,12 +81,15 @@ struct ddp_grant {
  *	for a Read Response, DDP_LOCAL_READ for all other messages
  * @send_if_failed: true if the message is sent even though the stream has
  *	failed (Terminate); its payload must be in @buf->flat
+ * @more: false if the ULP knows of no other message to send. The LLP then sends this message
+ *	before @sent looks for another one.
  */
 struct ddp_msg {
 	struct ddp_hdr		hdr;
 	const struct ddp_buf	*buf;
 	u8			rights;
 	bool			send_if_failed;
+	bool			more;
 };
 
 /**
@@ -132,7 +135,8 @@ struct ddp_msg {
  *	before it invalidates memory, fails the stream, or takes a lock under
  *	which another context revokes an MR.
  * @sent: complete the messages that the LLP has accepted: all messages whose
- *	last segment was pulled
+ *	last segment was pulled. If @look, also look for another message to send.
+ *	Returns false if @look and there is none: the ULP kicks when there is one.
  * @failed: handle a failure of the stream; @f->why may be a local reason. After
  *	this upcall DDP begins no further placement. A copy that is already in
  *	progress may continue; ddp_stream_quiesce() waits for it. DDP still calls
@@ -156,7 +160,7 @@ struct ddp_ulp_ops {
 	enum iw_reason (*deliver)(struct ddp_stream *s, const struct ddp_hdr *h,
 				  u32 total);
 	bool (*next)(struct ddp_stream *s, struct ddp_msg *m);
-	void (*sent)(struct ddp_stream *s);
+	bool (*sent)(struct ddp_stream *s, bool look);
 	void (*failed)(struct ddp_stream *s, const struct iw_failure *f);
 	void (*down)(struct ddp_stream *s, enum iw_reason why);
 };

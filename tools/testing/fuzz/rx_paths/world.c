@@ -145,7 +145,11 @@ bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr)
 }
 
 void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot) { }
-void rdmap_sq_complete_sent(struct rdmap *r) { }
+bool rdmap_sq_complete_sent(struct rdmap *r, bool look)
+{
+	return true;
+}
+
 
 void rdmap_sq_complete_response(struct rdmap *r, u32 slot)
 {
@@ -238,7 +242,7 @@ static void pull_segments(struct ddp_stream *s)
 				   world_hash(bytes, seg.len));
 	}
 	ddp_tx_end(s);
-	ddp_tx_report_sent(s);
+	ddp_tx_report_sent(s, false);
 }
 
 void world_transmit(void)

@@ -55,6 +55,7 @@ extern struct frame_stubs {
 
 	u32			page_size;
 	u32			made, pages;	/* pages allocated; pages not yet freed */
+	bool			one_by_one;	/* the ULP knows of one message at a time */
 	bool			emergency;	/* pages come from emergency reserves */
 	u32			short_of;	/* page allocations fail with probability 1/n */
 } stubs;

@@ -208,6 +208,49 @@ static void messages_are_sent_without_pages(struct kunit *test)
 	}
 }
 
+static void open_with_large_message(u32 stag)
+{
+	open_conn(1, false, true);
+	add_sge(add_message(true), stag, 5, 60000);
+}
+
+/* A batch ends with the message after which the ULP knows of no other, or with a full batch */
+static void batch_ends_with_last_known_message(struct kunit *test)
+{
+	u32 i;
+
+	open_conn(1, false, true);
+	stubs.one_by_one = true;
+	for (i = 0; i < 3; i++)
+		add_sge(add_message(true), BLOCKED, 5, 40 * 1000 * i + 1);
+	for (i = 0; i < 3; i++) {
+		u32 batches = 0;
+
+		while (stubs.sent_msgs <= i && batches++ < 3) {
+			KUNIT_EXPECT_TRUE(test, mpa_frame_build_batch(&stubs.c, EMSS));
+			expect_batch_bytes(test, EMSS - 6);
+			KUNIT_EXPECT_FALSE(test, stubs.c.out.last);
+			let_tcp_accept_batch(test);
+		}
+		KUNIT_EXPECT_EQ(test, i + 1, stubs.sent_msgs);
+		KUNIT_EXPECT_EQ(test, i == 2 ? 2u : 1u, batches);
+	}
+	drop_batch_and_check_pages(test);
+}
+
+/* If the payload of the last known message cannot be read, the Terminate follows in this batch */
+static void dropped_message_does_not_end_batch(struct kunit *test)
+{
+	open_with_large_message(BLOCKED);
+	stubs.one_by_one = true;
+	regions[0].valid = false;
+	KUNIT_EXPECT_TRUE(test, mpa_frame_build_batch(&stubs.c, EMSS));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
+	/* the pull after the failure has found nothing */
+	KUNIT_EXPECT_TRUE(test, stubs.c.out.last);
+	drop_batch_and_check_pages(test);
+}
+
 /* The MR is looked up once for all middle FPDUs of a message */
 static void middle_fpdus_share_mr_lookup(struct kunit *test)
 {
@@ -268,12 +311,6 @@ static void page_count_is_limited(struct kunit *test)
 	add_sge(add_message(true), BLOCKED, 5, 200000);
 	send_all(test, EMSS);
 	drop_batch_and_check_pages(test);
-}
-
-static void open_with_large_message(u32 stag)
-{
-	open_conn(1, false, true);
-	add_sge(add_message(true), stag, 5, 60000);
 }
 
 /*
@@ -421,6 +458,8 @@ static void emergency_page_is_freed_when_full(struct kunit *test)
 static struct kunit_case mpa_frame_cases[] = {
 	KUNIT_CASE(messages_give_expected_bytes),
 	KUNIT_CASE(messages_are_sent_without_pages),
+	KUNIT_CASE(batch_ends_with_last_known_message),
+	KUNIT_CASE(dropped_message_does_not_end_batch),
 	KUNIT_CASE(middle_fpdus_share_mr_lookup),
 	KUNIT_CASE(payload_keeps_page_offset),
 	KUNIT_CASE(page_count_is_limited),

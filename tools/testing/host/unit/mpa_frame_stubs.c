@@ -154,6 +154,7 @@ static bool get_next_message(struct ddp_stream *s, struct ddp_msg *m)
 	m->hdr = stubs.messages[stubs.next].hdr;
 	m->buf = &stubs.messages[stubs.next++].buf;
 	m->rights = stubs.rights;
+	m->more = !stubs.one_by_one;
 	return true;
 }
 

@@ -18,6 +18,7 @@ struct tx_conn {
 	struct mpa_conn		c;
 	struct ddp_stream	stream;
 	u32			left;		/* batches to transmit */
+	bool			one_by_one;	/* no batch is marked as the last one */
 	u32			works;		/* number of times the worker was queued */
 	u64			done;		/* time of the last batch, ns */
 };
@@ -34,6 +35,8 @@ static struct {
 	struct delayed_work	*timer;
 	unsigned long		ms;		/* timeout of the delayed work */
 	bool			irqs_off;
+	u32			looks;		/* calls of sent() with @look */
+	u32			builds;		/* attempts to build a batch */
 } stubs;
 
 static struct tx_conn tx_conns[CROWD];
@@ -109,8 +112,9 @@ bool mpa_frame_build_batch(struct mpa_conn *c, u32 emss)
 {
 	u32 left = to_tx_conn(c)->left;
 
+	stubs.builds++;
 	c->out.len = !!left;
-	c->out.last = left <= 1;
+	c->out.last = left <= !to_tx_conn(c)->one_by_one;
 	return true;
 }
 
@@ -153,8 +157,14 @@ static void fail_on_release(struct kref *ref)
 }
 
 static const struct ddp_session_type type = { .release = fail_on_release };
-static void ignore_sent(struct ddp_stream *s) { }
-static const struct ddp_ulp_ops ulp = { .sent = ignore_sent };
+
+static bool look_for_batch(struct ddp_stream *s, bool look)
+{
+	stubs.looks += look;
+	return !look || container_of(s, struct tx_conn, stream)->left;
+}
+
+static const struct ddp_ulp_ops ulp = { .sent = look_for_batch };
 
 /* Open @n connections with @batches batches to transmit each */
 static struct mpa_conn *open_conns(u32 n, u32 batches)
@@ -294,6 +304,52 @@ static void post_transmits_one_pass(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u * BATCHES_PER_PASS, stubs.sent);
 	KUNIT_EXPECT_TRUE(test, !stubs.raised);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.works);
+}
+
+/*
+ * If the ULP knows of one message only, the batch is sent first, and then the ULP looks for more.
+ * Without more, no other batch is built.
+ */
+static void ulp_looks_for_more_after_send(struct kunit *test)
+{
+	struct mpa_conn *c = open_conns(1, 1);
+
+	tx_conns->one_by_one = true;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.builds);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.looks);
+	expect_all_sent(test, 1);
+
+	/* the ULP finds more, so the same pass sends it */
+	tx_conns->left = 2;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.builds);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
+	expect_all_sent(test, 1);
+
+	/* after a build that has found no more, the ULP does not look again */
+	tx_conns->one_by_one = false;
+	tx_conns->left = 1;
+	stubs.looks = 0;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.looks);
+	expect_all_sent(test, 1);
+}
+
+/*
+ * A graceful close needs a pull that finds nothing: only that one shows whether messages are
+ * blocked or expected
+ */
+static void close_pulls_after_look(struct kunit *test)
+{
+	struct mpa_conn *c = open_conns(1, 1);
+
+	tx_conns->one_by_one = true;
+	c->closing = true;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.builds);
+	KUNIT_EXPECT_TRUE(test, c->drained);
+	expect_all_sent(test, 1);
 }
 
 /*
@@ -471,6 +527,8 @@ static void no_response_after_drain(struct kunit *test)
 static struct kunit_case mpa_tx_cases[] = {
 	KUNIT_CASE(softirq_time_is_limited),
 	KUNIT_CASE(small_amounts_sent_in_softirq),
+	KUNIT_CASE(ulp_looks_for_more_after_send),
+	KUNIT_CASE(close_pulls_after_look),
 	KUNIT_CASE(kick_keeps_bh_off_with_irqs_off),
 	KUNIT_CASE(worker_continues_long_transmission),
 	KUNIT_CASE(post_transmits_one_pass),

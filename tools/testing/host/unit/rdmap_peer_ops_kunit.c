@@ -101,9 +101,9 @@ static void answered_reads_are_counted(struct kunit *test)
 			ddp_stream_set_rights(&r->stream, DDP_REMOTE_ATOMIC);
 			KUNIT_EXPECT_EQ(test, 2u, pull_all_segments(&r->stream));
 			KUNIT_EXPECT_EQ(test, 0u, posted.peer_reads);
-			ddp_tx_report_sent(&r->stream);
+			ddp_tx_report_sent(&r->stream, false);
 			KUNIT_EXPECT_EQ(test, requested * (2 - __builtin_popcount(kind)), posted.peer_reads);
-			ddp_tx_report_sent(&r->stream);
+			ddp_tx_report_sent(&r->stream, false);
 			KUNIT_EXPECT_EQ(test, requested * (2 - __builtin_popcount(kind)), posted.peer_reads);
 		}
 	}

@@ -14,6 +14,7 @@ extern struct posted {
 	struct rdmap_wr		wr;		/* template of all work requests */
 	u32			left;		/* work requests not yet started */
 	u32			cut;		/* work requests segmented completely */
+	u32			looks;		/* times the send queue looked for a later post */
 	u32			locals;		/* local work requests executed */
 	u32			failed;		/* work requests failed */
 	u32			failures;	/* failures of the stream */

@@ -40,7 +40,7 @@ static void yields_after_empty_messages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 256u, pull_all_segments(&r->stream));
 	KUNIT_EXPECT_EQ(test, 1u, kicks);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_expects_kick(&r->stream));
-	ddp_tx_report_sent(&r->stream);
+	ddp_tx_report_sent(&r->stream, false);
 
 	KUNIT_EXPECT_EQ(test, 44u, pull_all_segments(&r->stream));
 	KUNIT_EXPECT_EQ(test, 1u, kicks);
@@ -56,7 +56,7 @@ static void accepted_messages_reset_limit(struct kunit *test)
 	ddp_tx_begin(&r->stream);
 	for (i = 0; i < 1000; i++) {
 		KUNIT_ASSERT_TRUE(test, pull_segment(&r->stream));
-		ddp_tx_report_sent(&r->stream);
+		ddp_tx_report_sent(&r->stream, false);
 	}
 	ddp_tx_end(&r->stream);
 	KUNIT_EXPECT_EQ(test, 0u, kicks);
@@ -72,10 +72,10 @@ static void returned_segment_is_not_complete(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, ddp_tx_pull(&r->stream, 1000, &pulled));
 	ddp_tx_undo_pull(&r->stream);
 	ddp_tx_end(&r->stream);
-	ddp_tx_report_sent(&r->stream);
+	ddp_tx_report_sent(&r->stream, false);
 	KUNIT_EXPECT_EQ(test, 1u, posted.cut);
 	KUNIT_EXPECT_EQ(test, 1u, pull_all_segments(&r->stream));
-	ddp_tx_report_sent(&r->stream);
+	ddp_tx_report_sent(&r->stream, false);
 	KUNIT_EXPECT_EQ(test, 2u, posted.cut);
 }
 
@@ -96,7 +96,7 @@ static void each_queue_has_own_msn(struct kunit *test)
 				ddp_hdr_decode(&h, seg.hdr, seg.hdr_len));
 		KUNIT_EXPECT_EQ(test, 0u, h.qn);
 		KUNIT_EXPECT_EQ(test, want[i], h.msn);
-		ddp_tx_report_sent(&r->stream);
+		ddp_tx_report_sent(&r->stream, false);
 	}
 	ddp_tx_end(&r->stream);
 	KUNIT_EXPECT_EQ(test, 1u, r->stream.msn[1]);
@@ -208,14 +208,14 @@ static void expect_immediate(struct kunit *test, u8 flags, u8 opcode)
 	expect_next_message(test, r, RDMAP_OP_WRITE, true, 0);
 	KUNIT_EXPECT_EQ(test, 1u, m->hdr.stag);
 	KUNIT_EXPECT_EQ(test, 2ull, m->hdr.to);
-	ddp_tx_report_sent(&r->stream);
+	ddp_tx_report_sent(&r->stream, false);
 	KUNIT_EXPECT_EQ(test, 0u, posted.cut);
 
 	expect_next_message(test, r, opcode, false, RDMAP_QN_SEND);
 	KUNIT_ASSERT_EQ(test, (u32)RDMAP_IMM_LEN, m->buf->len);
 	KUNIT_EXPECT_EQ(test, 0, memcmp("\0\0\0\3\0\0\0", m->buf->flat,
 					RDMAP_IMM_LEN));
-	ddp_tx_report_sent(&r->stream);
+	ddp_tx_report_sent(&r->stream, false);
 	KUNIT_EXPECT_EQ(test, 1u, posted.cut);
 	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 }
@@ -385,7 +385,7 @@ static void sent_response_frees_slot(struct kunit *test)
 			expect_next_message(test, r, RDMAP_OP_READ_RESP, true, 0);
 		KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 		KUNIT_EXPECT_TRUE(test, rdmap_reqq_is_full(&r->irq));
-		ddp_tx_report_sent(&r->stream);
+		ddp_tx_report_sent(&r->stream, false);
 		KUNIT_EXPECT_TRUE(test, rdmap_reqq_is_empty(&r->irq));
 	}
 }
@@ -485,7 +485,7 @@ static void terminate_is_last_after_failure(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_EQ(test, 2u, posted.left);
 	KUNIT_EXPECT_EQ(test, 0u, posted.terminates);
-	rdmap_handle_sent(&r->stream);
+	rdmap_handle_sent(&r->stream, false);
 	KUNIT_EXPECT_EQ(test, 1u, posted.terminates);
 }
 

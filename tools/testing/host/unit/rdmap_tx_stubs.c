@@ -68,6 +68,7 @@ bool rdmap_sq_pull_wr(struct rdmap *r, struct rdmap_wr *wr)
 		return false;
 	posted.left--;
 	*wr = posted.wr;
+	wr->more = posted.left;
 	wr->sge = posted.sge;
 	wr->buf.sge = wr->sge;
 	wr->buf.nsge = 1;
@@ -87,7 +88,12 @@ void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot)
 	posted.cut++;
 }
 
-void rdmap_sq_complete_sent(struct rdmap *r) { }
+bool rdmap_sq_complete_sent(struct rdmap *r, bool look)
+{
+	posted.looks += look;
+	return !look || posted.left;
+}
+
 void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent)
 {
 	if (!sent)

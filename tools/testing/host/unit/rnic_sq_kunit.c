@@ -226,7 +226,7 @@ static void no_completion_before_send(struct kunit *test)
 	}
 	rdmap_sq_complete_response(r, 2);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
-	rdmap_sq_complete_sent(r);
+	rdmap_sq_complete_sent(r, false);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.completed);
 }
 
@@ -273,7 +273,7 @@ static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
 		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull_wr(r, &wr));
 		rdmap_sq_mark_segmented(r, wr.slot);
 	}
-	rdmap_sq_complete_sent(r);
+	rdmap_sq_complete_sent(r, false);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.completed);
 	stubs.qp.why = IW_PEER_TERMINATE;
 	r->peer_layer = layer;

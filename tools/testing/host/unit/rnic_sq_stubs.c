@@ -154,6 +154,6 @@ u32 send_all_requests(void)
 		rdmap_sq_mark_segmented(&stubs.qp.rdmap, wr.slot);
 		n++;
 	}
-	rdmap_sq_complete_sent(&stubs.qp.rdmap);
+	rdmap_sq_complete_sent(&stubs.qp.rdmap, false);
 	return n;
 }

@@ -130,9 +130,10 @@ static bool get_next_message(struct ddp_stream *s, struct ddp_msg *m)
 	return true;
 }
 
-static void count_sent_message(struct ddp_stream *s)
+static bool count_sent_message(struct ddp_stream *s, bool look)
 {
 	stubs.taken++;
+	return true;
 }
 
 static const struct ddp_ulp_ops ulp = { .next = get_next_message, .sent = count_sent_message };
