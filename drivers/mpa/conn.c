@@ -4,10 +4,12 @@
  * conn_start.c handles the TCP handshake and start-up.
  *
  * After mpa_conn_enter_first_phase() only the worker changes the phase, with the mutex
- * held; conn_event.c schedules the worker. Each of these has a reference on the
- * connection: the ULP, the bound stream, the queued worker, the entry in the
- * start-up queue, the entry in a CPU's transmit queue, the queued retry timer, and
- * the socket's callbacks. mpa_conn_tear_down() drops the reference of the callbacks.
+ * held; conn_event.c schedules the worker.
+ *
+ * Each of these has a reference on the connection: the ULP, the bound stream, the queued
+ * worker, the entry in the start-up queue, the entry in a CPU's transmit queue, the queued
+ * retry timer, and the socket's callbacks. mpa_conn_tear_down() drops the reference of the
+ * callbacks.
  */
 #include <linux/bits.h>
 
@@ -43,8 +45,8 @@
  * that TCP has accepted but not delivered, and the ULP may already have reported
  * this data as sent (RFC 5041 3 (3), DDP-3). There are two exceptions. Reset if TCP
  * has accepted only a part of a batch, because a FIN could then end the stream inside
- * an FPDU. Reset if a time limit has expired, because the peer then does not
- * acknowledge our data or does not close.
+ * an FPDU. Reset if a time limit has expired, because the peer has then failed to
+ * acknowledge our data, or to close.
  *
  * Before Full Operation our rejecting Reply is the only data that must be delivered.
  * So reset, unless the peer has rejected our Request (IW_PEER_REJECT), or this side
@@ -172,10 +174,7 @@ static void mpa_conn_advance_close(struct mpa_conn *c)
 	if (drained && !c->fin_sent)
 		c->fin_sent = mpa_sock_try_send_fin(c);
 	extend_deadline_on_progress(c, drained);
-	/*
-	 * TCP has no memory for the FIN, and will not report free memory: retry when a timer
-	 * expires
-	 */
+	/* if TCP has no memory for the FIN, retry after 100 ms: no callback reports free memory */
 	if (drained && !c->fin_sent)
 		mpa_conn_arm_timer_if_earlier(c, HZ / 10);
 }
@@ -212,10 +211,10 @@ static void mpa_conn_end_or_report_close(struct mpa_conn *c)
 	enum mpa_sock_state state = mpa_sock_get_state(c, &err);
 
 	/*
-	 * Data that arrived before a FIN or reset must be received first. Since the
-	 * caller has received data, a TCP segment may have filled a gap, and so have
-	 * made out-of-order data and the FIN available. In this case mpa_data_ready()
-	 * has set MPA_EV_RX again.
+	 * Data that arrived before a FIN or reset must be received first. After the caller
+	 * received data, and before mpa_sock_get_state() read the state, a TCP segment may
+	 * have filled a gap, so that out-of-order data and the FIN became available. In this
+	 * case mpa_data_ready() has set MPA_EV_RX again.
 	 */
 	if (test_bit(MPA_EV_RX, &c->events))
 		return;
@@ -223,7 +222,7 @@ static void mpa_conn_end_or_report_close(struct mpa_conn *c)
 		mpa_conn_tear_down(c, ddp_sock_err_to_reason(err, IW_MPA_LOST), NULL);
 		return;
 	}
-	/* the receive queue has a deferred FPDU: mpa_llp_resume() will set MPA_EV_RX */
+	/* a deferred FPDU is still in the receive queue: mpa_llp_resume() will set MPA_EV_RX */
 	if (READ_ONCE(c->rx_deferred))
 		return;
 	if (state != MPA_SOCK_CLOSED && state != MPA_SOCK_PEER_DONE)
@@ -285,10 +284,9 @@ bool mpa_conn_handle_events(struct mpa_conn *c, unsigned long events)
 		return false;
 	}
 	/*
-	 * Before Full Operation, close at once, unless a responder has made the
-	 * established upcall. After this upcall the program may have posted work
-	 * that must be sent. So the graceful close then waits for Full Operation,
-	 * which begins when the Reply is sent.
+	 * Before Full Operation, close at once, with one exception: after the established
+	 * upcall of a responder, the program may have posted work that must be sent. The
+	 * graceful close then waits for Full Operation, which begins when the Reply is sent.
 	 */
 	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL && !c->established) {
 		mpa_conn_tear_down(c, IW_LOCAL_CLOSE, NULL);

@@ -57,12 +57,12 @@ void mpa_conn_set_event(struct mpa_conn *c, enum mpa_event ev)
 	if (READ_ONCE(c->phase) == MPA_ENDED)
 		return;
 	/*
-	 * test_and_set_bit() is a full barrier, which orders two things. The
-	 * caller's writes come before the bit, so the context that handles the event
-	 * sees these writes; pairs with xchg() in mpa_conn_poll_once(). And the bit
-	 * is set before holder_polls is read; pairs with mpa_conn_unlock(), which
-	 * clears holder_polls before it reads the events. Without this order both
-	 * functions could miss the event; litmus: seen-to, seen-to-what
+	 * test_and_set_bit() is a full barrier, which orders two things. First, the caller's
+	 * writes come before the bit, so the context that handles the event sees these
+	 * writes; pairs with xchg() in mpa_conn_poll_once(). Second, the bit is set before
+	 * holder_polls is read; pairs with mpa_conn_unlock(), which clears holder_polls
+	 * before it reads the events. Without the second order neither function might queue
+	 * the worker; litmus: seen-to, seen-to-what
 	 */
 	test_and_set_bit(ev, &c->events);
 	if (!READ_ONCE(c->holder_polls))

@@ -26,7 +26,7 @@ static enum iw_reason mpa_err_to_reason(int err)
 
 /*
  * Enter Full Operation with the parameters that start-up has negotiated. If no stream is
- * bound after the established upcall, tear down the connection instead.
+ * bound by then, tear down the connection instead.
  */
 static void enter_full_operation(struct mpa_conn *c)
 {
@@ -49,9 +49,10 @@ static void enter_full_operation(struct mpa_conn *c)
 	mpa_conn_set_phase(c, MPA_FULL);
 	c->stream = c->bound_stream;
 	/*
-	 * Set tx_permitted before tx_stream. If the ULP has refused the Reply, the
-	 * stream has failed already. If tx_permitted were still false, the transmit
-	 * routine could then set drained, and the Terminate would be lost.
+	 * Set tx_permitted before tx_stream. If the ULP has refused the Reply, the stream has
+	 * failed already, but must still send a Terminate. If the transmit routine found
+	 * tx_stream set and tx_permitted false, is_tx_never_permitted() would return true, and
+	 * a graceful close would not wait for the Terminate.
 	 */
 	if (su->initiator)
 		WRITE_ONCE(c->tx_permitted, true);
@@ -198,8 +199,8 @@ static bool refuse_if_early_data(struct mpa_conn *c)
 
 /*
  * Report a complete Request to the ULP, unless it was reported already. Start-up then
- * waits for mpa_accept() or mpa_reject(). If the peer has closed or reset the
- * connection meanwhile, tear it down. TCP reports a close or reset only once, maybe
+ * waits for mpa_accept() or mpa_reject(). If the peer has closed or reset the connection
+ * meanwhile, tear it down. TCP reports a close or reset only once, and may have done so
  * before the Request was complete, so each call checks the state of the socket.
  *
  * Return: true if start-up has to wait, or the connection was torn down; false if

@@ -31,9 +31,10 @@ static bool has_deadline_passed(const struct mpa_conn *c, unsigned int grace)
 }
 
 /*
- * Tear down the connection if its deadline has passed, or arm the timer for the deadline.
- * @more: true if the socket has received data that is not processed yet. This data may
- * contain what the deadline waits for, so allow MPA_DEADLINE_CLOSE seconds more.
+ * Tear down the connection if its deadline has passed; otherwise arm the timer for the deadline.
+ * @more: true if the socket has received data that is not processed yet. The worker then runs
+ * again soon, and may find the FIN that the deadline waits for, so allow MPA_DEADLINE_CLOSE
+ * seconds more.
  */
 static void enforce_deadline(struct mpa_conn *c, bool more)
 {
@@ -44,10 +45,10 @@ static void enforce_deadline(struct mpa_conn *c, bool more)
 }
 
 /*
- * Handle the events that are set. Data is received before the deadline is checked:
- * otherwise a worker that was delayed would tear down a connection although the
- * peer's Reply has arrived in time. Return: true if the worker has done enough and
- * should let other work run; false if the worker may check for events again.
+ * Handle the events that are set. Receive data before checking the deadline: otherwise a
+ * worker that was delayed would tear down a connection although the peer's Reply has
+ * arrived in time. Return: true if the worker should let other work run now; false if it
+ * may check for events again.
  */
 static bool mpa_conn_poll_once(struct mpa_conn *c)
 {
@@ -60,7 +61,7 @@ static bool mpa_conn_poll_once(struct mpa_conn *c)
 		enough = mpa_conn_handle_events(c, events);
 	if (c->phase != MPA_ENDED)
 		enforce_deadline(c, enough);
-	/* always handle this event: no other context is scheduled to transmit, see tx.c */
+	/* handle this event in any phase: no other context is scheduled to transmit, see tx.c */
 	if (test_bit(MPA_EV_TX, &events)) {
 		mpa_tx_work(c);
 		enough = true;
@@ -96,7 +97,7 @@ static void mpa_conn_trylock_and_poll(struct mpa_conn *c, bool in_connq)
 
 	if (!mutex_trylock(&c->mutex))
 		return;
-	/* forbid I/O in reclaim, which could wait for storage reached through this device */
+	/* forbid I/O in memory reclaim: it could wait for storage reached through this device */
 	noio = memalloc_noio_save();
 	if (c->phase != MPA_NEW)
 		mpa_conn_poll(c, in_connq);

@@ -28,10 +28,10 @@
 #define ANY_PAGE_OFF	U32_MAX	/* the FPDU may begin at any page offset */
 
 /*
- * Page fragments of a CPU. Exhausted fragments are kept, and are used again after
- * TCP and the receiver have dropped their references, because the allocation of a
- * new fragment takes an eighth of the time for sending 64 KiB. @lock protects the
- * other fields on PREEMPT_RT, where code with BH off can be preempted.
+ * Page fragments of a CPU. Exhausted fragments are kept, and are used again after TCP, and
+ * the receiver if it is on this machine, have dropped their references: to allocate a new
+ * fragment would take an eighth of the time for sending 64 KiB. @lock protects the other
+ * fields on PREEMPT_RT, where code with BH off can be preempted.
  */
 struct frags {
 	struct page_frag	pf;	/* current fragment, from which bytes are reserved */
@@ -68,8 +68,8 @@ static void mpa_frag_put(struct page_frag *pf)
 }
 
 /*
- * Replace the exhausted fragment with the oldest spare fragment, which is the most
- * likely one to be no longer referenced by TCP and the receiver
+ * Replace the exhausted fragment with the oldest spare fragment: of all spare fragments
+ * this one is the most likely to have no other references any more
  */
 static void mpa_frag_rotate(struct frags *f)
 {
@@ -114,10 +114,9 @@ static bool mpa_frag_refill(struct frags *f, u32 least)
 }
 
 /*
- * Skip bytes of the fragment up to page offset @off, if the fragment has enough
- * space. If the payload of a long FPDU then has the same page offset at its source
- * and in the fragment, ddp_copy() copies whole pages. The faster copy is worth the
- * skipped bytes.
+ * Skip bytes of the fragment up to page offset @off, if the fragment has enough space. The
+ * payload of a long FPDU then has the same page offset in the fragment and at its source,
+ * so that ddp_copy() copies whole pages. The faster copy is worth the skipped bytes.
  */
 static void mpa_frag_align_to(struct page_frag *pf, u32 off)
 {
@@ -167,9 +166,9 @@ static bool reserve_bytes(struct mpa_out *o, u32 need, u32 most, u32 off)
 }
 
 /*
- * Get the page offset at which an FPDU should begin. Return: for a long segment, the
- * page offset with which the payload gets the same page offset as its source;
- * ANY_PAGE_OFF for a shorter segment, or if markers are inserted.
+ * Get the page offset at which an FPDU should begin. Return: for a long segment, the offset
+ * that gives the payload the page offset of its source; ANY_PAGE_OFF for a shorter segment,
+ * or if markers are inserted.
  */
 static u32 mpa_frame_choose_page_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
 {
@@ -361,8 +360,8 @@ static bool write_fpdu_in_pieces(struct writer *w, const struct ddp_txseg *seg)
 }
 
 /*
- * Write the PAD and the CRC field of a contiguous FPDU of @wire bytes. @p: the FPDU;
- * @at: length of the length field and the ULPDU together, in bytes.
+ * Write the PAD and the CRC field of a contiguous FPDU of @wire bytes. @p: the FPDU; @at:
+ * offset of the PAD, directly after the ULPDU.
  */
 static void mpa_frame_write_trailer(const struct mpa_conn *c, u8 *p, u32 at, u32 wire)
 {
@@ -435,9 +434,9 @@ static bool write_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u32 wire
 }
 
 /*
- * Write the next segments of the current message as FPDUs of @wire bytes each. Write
- * at most @most FPDUs, and only to the first contiguous part of the reserved bytes.
- * @mulpdu: length of each ULPDU.
+ * Write the next segments of the current message as FPDUs of @wire bytes each. Write at
+ * most @most FPDUs, and only as many as fit into the first contiguous part of the reserved
+ * bytes. @mulpdu: length of each ULPDU.
  */
 static void write_fpdu_batch(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 {
@@ -500,8 +499,8 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 }
 
 /*
- * Add the full-length segments that follow @seg in its message, as many as fit into
- * @reserved bytes. @mulpdu: length of a full-length ULPDU.
+ * Add the segments that follow @seg in its message and are as long as @seg. @mulpdu: length
+ * of each ULPDU; @reserved: maximum number of bytes to add to the batch.
  */
 static void add_following_fpdus(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpdu,
 				u32 reserved)
@@ -509,8 +508,8 @@ static void add_following_fpdus(struct mpa_conn *c, const struct ddp_txseg *seg,
 	u32 wire = mpa_fpdu_wire_len(c->tx_pos, mulpdu, false), n;
 
 	/*
-	 * add_fpdu() handles the last segment, and long segments, which must start at a particular
-	 * page offset
+	 * Leave the last segment to add_fpdu(), and also long segments, which must begin at a
+	 * particular page offset
 	 */
 	if (c->tx_markers || seg->left <= seg->len || seg->len >= DDP_COPY_LONG)
 		return;

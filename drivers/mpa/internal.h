@@ -50,11 +50,14 @@ enum mpa_event {
  * the transmit routine. tx.c has a table of the transitions.
  *
  * OWNED: a context runs the transmit routine, with BH off.
+ *
  * PENDING without OWNED: work is pending, and exactly one context is scheduled to
  * run the transmit routine: the softirq of a CPU, the worker or the retry timer.
- * No context is scheduled if the connection is lost and will be torn down.
+ * Exception: no context is scheduled if the connection is lost and will be torn down.
+ *
  * PENDING and OWNED: work was added while the owner was transmitting, so the owner
  * must check for work again before it releases ownership.
+ *
  * DEAD: transmission was stopped, and no context can become the owner.
  */
 #define MPA_TX_OWNED	0x1
@@ -72,7 +75,7 @@ enum mpa_event {
  * @reserved: number of bytes of @vec, after the first @len bytes, that are reserved
  *	for more FPDUs
  * @sent: number of bytes of the FPDUs that TCP has accepted
- * @last: true if DDP had no more segments to send when the batch was built
+ * @last: true if DDP had no more segments to send after the batch was built
  */
 struct mpa_out {
 	struct bio_vec	vec[MPA_OUT_VECS];
@@ -152,11 +155,11 @@ struct mpa_conn {
 	enum mpa_phase		phase;
 	struct socket		*sock;
 	struct mpa_startup	*su;	/* start-up state machine; NULL from Full Operation on */
-	struct ddp_stream	*bound_stream;	/* bound stream; starts in Full Operation */
+	struct ddp_stream	*bound_stream;	/* stream that starts in Full Operation, or NULL */
 	u8			revision;	/* MPA revision; valid from Full Operation on */
 	bool			crc;		/* CRC in use; valid from Full Operation on */
 	bool			tx_permitted;	/* see may_send_fpdus() */
-	bool			reported;	/* ULP knows the session: closed upcall required */
+	bool			reported;	/* ULP has the session and needs the closed upcall */
 	bool			established;	/* responder only: established upcall was made */
 	u16			startup_written; /* bytes of our start-up frame accepted by TCP */
 	bool			peer_closed;	/* the peer's data and FIN were processed */
@@ -181,7 +184,7 @@ struct mpa_conn {
 	struct ddp_stream	*stream ____cacheline_aligned_in_smp;
 	struct mpa_cursor	cur;
 	u32			rx_pos;		/* position of the next FPDU, see fpdu.h */
-	const u8		*rx_copy;	/* mpa_rx_read() reads from here; NULL: from @cur */
+	const u8		*rx_copy;	/* source of mpa_rx_read(); NULL if @cur is the source */
 	u32			rx_left;	/* bytes of the segment that DDP has not read yet */
 	bool			rx_markers;	/* the peer inserts markers */
 	bool			rx_in_callback;	/* mpa_data_ready() may receive FPDUs */
@@ -196,7 +199,8 @@ struct mpa_conn {
 	u16			retry_ms ____cacheline_aligned_in_smp;
 
 	/*
-	 * Accessed only by the owner of the transmit side, with three exceptions:
+	 * The fields up to @send_err are accessed only by the owner of the transmit side
+	 * (the context that has set MPA_TX_OWNED), with three exceptions:
 	 * enter_full_operation() sets @tx_stream and @tx_markers before transmission starts,
 	 * @send_err is protected by the socket lock, and mpa_conn_tear_down() accesses
 	 * the fields after mpa_tx_stop().

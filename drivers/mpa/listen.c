@@ -99,7 +99,7 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 	ddp_port_put_listener(l);
 	if (!c)
 		return -EBUSY;
-	/* for this function, because tear-down may drop the reference of the callbacks */
+	/* take a reference for this function: tear-down may drop that of the callbacks */
 	ddp_session_get(&c->ss);
 	c->sock = sock;
 	mpa_sock_limit_rcvbuf(c);

@@ -2,8 +2,8 @@
 /*
  * Implement the interfaces ddp/llp.h (to DDP) and ddp/session.h (to the ULP).
  *
- * The functions mostly call other files, which send, receive and change the state of
- * a connection. Each function may run while the worker tears down the connection.
+ * Most functions only call functions of other files, which send, receive and change the
+ * state of a connection. Each function may run while the worker tears down the connection.
  */
 #include <linux/err.h>
 #include <linux/net.h>
@@ -218,7 +218,7 @@ static int queue_reply(struct mpa_conn *c, struct ddp_stream *s,
 		err = s ? mpa_conn_bind(c, s) : mpa_startup_reject(c->su, o);
 	if (!err && s)
 		err = mpa_startup_set_offer(c->su, o);
-	/* set accepted only on success: if a second reply fails, the first one remains valid */
+	/* never clear it: the upcall after a first accept follows even if a second one fails */
 	if (!err && s)
 		c->ss.accepted = true;
 	if (!err)

@@ -8,17 +8,18 @@
  * ddp_rx_try_fast() accepts. On a connection with CRC and without markers, the CRC fast
  * path mpa_rx_recv_batches() receives the FPDUs whose segments ddp_rx_continues_msg() accepts.
  *
- * Both fast paths require that the FPDU is contiguous in the queue and as long
- * as the previous FPDU. ddp_rx_try_fast() accepts a segment that continues the current
- * message, or that is a one-segment Write like the previous one. ddp_rx_continues_msg() accepts
- * a segment that continues a tagged message. The CRC fast path handles ULPDUs shorter
+ * Both fast paths require that the FPDU is contiguous in the queue and as long as the
+ * previous FPDU. ddp_rx_try_fast() accepts a segment that continues the current message, or
+ * that is a single-segment Write like the previous one. ddp_rx_continues_msg() accepts a
+ * segment that continues a tagged message. The CRC fast path handles only ULPDUs shorter
  * than DDP_COPY_LONG, and places the payloads of many FPDUs at once.
  *
- * An incomplete FPDU stays in the queue. No part of an incomplete FPDU is
- * stored elsewhere or passed to DDP. A sender on this machine may share pages with
- * the queue and still write to them. So bytes are copied to private memory, and
- * only the copy is used for decisions. The CRC fast path copies a header twice, and
- * requires that both copies are equal.
+ * An incomplete FPDU stays in the queue. No part of an incomplete FPDU is stored elsewhere
+ * or passed to DDP.
+ *
+ * A sender on this machine may share pages with the queue and still write to them. So all
+ * bytes that a decision depends on are first copied to private memory. The CRC fast path
+ * copies a header twice, and requires that both copies are equal.
  *
  * With CRC or markers, a complete FPDU is copied, then the copy is verified (RFC
  * 5044 section 6) and passed to DDP. Without CRC and markers nothing has to be
@@ -49,8 +50,9 @@ static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 #define FPDU_COST	256
 
 /*
- * Space in the copy buffer for the offset that choose_copy_offset() returns, in bytes; 0 if
- * no ULPDU is as long as DDP_COPY_LONG, because the kernel's pages are large
+ * Maximum number of bytes by which a copy begins later in the copy buffer, to get a particular
+ * page offset: see choose_copy_offset() and mpa_rx_get_batch_dst(). 0 if no ULPDU is as long as
+ * DDP_COPY_LONG, because the kernel's pages are large.
  */
 #define SKEW_MAX	(MPA_ULPDU_MAX / DDP_COPY_LONG ? PAGE_SIZE : 0)
 
@@ -98,16 +100,16 @@ bool mpa_rx_read(struct mpa_conn *c, void *dst, u32 len)
 }
 
 /*
- * Permit sending after a valid FPDU was received. A responder must not send before
- * it has received the initiator's first valid FPDU (RFC 5044 7.1.2 (4)).
+ * Permit sending, because a valid FPDU was received. A responder must not send before it has
+ * received the initiator's first valid FPDU (RFC 5044 7.1.2 (4)).
  */
 static void permit_tx(struct mpa_conn *c)
 {
 	if (c->tx_permitted)
 		return;
 	/*
-	 * This is a responder. Pairs with may_send_fpdus(): a context that sees tx_permitted set
-	 * also sees tx_stream, which enter_full_operation() has set before; litmus: publish
+	 * Pairs with may_send_fpdus(): a context that sees tx_permitted set also sees tx_stream,
+	 * which enter_full_operation() has set before; litmus: publish
 	 */
 	smp_store_release(&c->tx_permitted, true);
 	mpa_tx_kick(c, false);
@@ -159,11 +161,11 @@ static enum iw_reason mpa_rx_report_error(struct mpa_conn *c, enum iw_reason why
 }
 
 /*
- * Choose the offset at which to copy an FPDU into the copy buffer. If the ULPDU has at
- * least DDP_COPY_LONG bytes, the copy gets the page offset that the FPDU has in the
- * queue, so that whole pages are copied, which is faster. If the sender is this driver
- * on the same machine, this is the page offset of the source buffer. So if the destination
- * has the same page offset, the copy from the copy buffer to it also copies whole pages.
+ * Choose the offset in the copy buffer to which an FPDU is copied. If the ULPDU has at least
+ * DDP_COPY_LONG bytes, the copy gets the page offset that the FPDU has in the queue, so that
+ * whole pages are copied, which is faster. If this driver on this machine is the sender, the
+ * payload has the page offset of its source buffer. If DDP then places the payload at the
+ * same page offset, the copy from the copy buffer to the MR also copies whole pages.
  */
 static u32 choose_copy_offset(struct mpa_conn *c, const struct mpa_fpdu *f)
 {
@@ -192,8 +194,8 @@ static enum iw_reason copy_verify_and_pass_fpdu(struct mpa_conn *c, const struct
 }
 
 /*
- * Advance the cursor to the end of @f, past the bytes that DDP has not read. @from:
- * result of mpa_cursor_bytes_left() at the beginning of @f.
+ * Advance the cursor to the end of @f, past all bytes that were not read, such as the PAD and
+ * the CRC field. @from: result of mpa_cursor_bytes_left() at the beginning of @f.
  *
  * The number of bytes to skip is never negative, because DDP accepts no segment
  * that is shorter than the header that mpa_rx_slow_path() has copied.
@@ -333,10 +335,10 @@ static enum mpa_rx_result mpa_rx_rewind(struct mpa_conn *c,
 }
 
 /*
- * Copy and verify as many FPDUs as @r has space for, and let DDP place their
- * payloads with one call. *@used: increased by the length of the placed FPDUs.
- * Return: MPA_RX_NEXT if all were placed, or no FPDU continues the message of @f;
- * the result of the first FPDU that was not placed otherwise.
+ * Copy and verify as many FPDUs as @r has space for, and let DDP place their payloads with
+ * one call. *@used: increased by the length of the placed FPDUs. Return: MPA_RX_NEXT if all
+ * FPDUs of the batch were placed, or the batch is empty; otherwise the result of the first
+ * FPDU that was not placed.
  */
 static enum mpa_rx_result mpa_rx_recv_one_batch(struct mpa_conn *c,
 						const struct mpa_fpdu *f,
@@ -400,7 +402,7 @@ static enum mpa_rx_result mpa_rx_fast_path(struct mpa_conn *c,
 	if (c->rx_markers || f->wire_len < sizeof(head) ||
 	    mpa_cursor_bytes_left(&c->cur) < f->wire_len)
 		return MPA_RX_NEXT;
-	/* with CRC, leave long FPDUs to the slow path, which copies whole pages */
+	/* if CRC is in use, leave long FPDUs to the slow path, which copies whole pages */
 	if (c->crc)
 		return f->ulpdu_len < DDP_COPY_LONG && ddp_rx_get_next_page_off(c->stream) >= 0 ?
 		       mpa_rx_recv_batches(c, f, budget, used) : MPA_RX_NEXT;

@@ -47,7 +47,7 @@ static void mpa_write_space(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	c = sk->sk_user_data;
 	if (c && sk_stream_is_writeable(sk)) {
-		/* do what sk_stream_write_space(), which this callback replaces, would do */
+		/* do what the replaced callback, sk_stream_write_space(), would do */
 		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 		mpa_tx_kick(c, false);
 	}
@@ -97,15 +97,15 @@ void mpa_sock_install_callbacks(struct mpa_conn *c)
 }
 
 /*
- * Check whether TCP can allocate its FIN: try to allocate an skb, and free it. If TCP
- * cannot, TCP proceeds as if the FIN were sent, and the peer never gets a FIN.
- * The caller must keep BH off until TCP has allocated the FIN from the memory freed here.
+ * Check whether TCP can allocate its FIN: try to allocate an skb, and free it. If TCP cannot
+ * allocate the FIN, TCP proceeds as if the FIN were sent, and the peer never gets a FIN. The
+ * caller must keep BH off until TCP has allocated the FIN from the memory freed here.
  */
 static bool can_alloc_fin(struct sock *sk)
 {
 	struct sk_buff *skb;
 
-	/* TCP sets FIN in the last queued segment and needs no memory */
+	/* TCP sets the FIN flag in the last queued segment, and so needs no memory */
 	if (tcp_write_queue_tail(sk))
 		return true;
 	skb = alloc_skb_fclone(MAX_TCP_HEADER, GFP_ATOMIC | __GFP_NOWARN);
@@ -165,10 +165,11 @@ static void unlock_as_softirq(struct sock *sk)
  * Lock the socket as a softirq does: take only its spinlock, with BH off.
  *
  * If the worker owned the socket through lock_sock(), arriving data would go to the
- * backlog. The worker would process the backlog and charge the data to the program's
- * control group. Since the worker must not write pages out, it could not swap at the
- * group's limit, and the OOM killer would kill a process of the group. In softirq the
- * data is charged without reclaim, and without the OOM killer.
+ * socket's backlog. The worker would process the backlog and charge the data to the
+ * program's control group. At the limit of the group, the kernel must reclaim memory. But
+ * the worker may not start I/O (memalloc_noio_save()), so it cannot swap pages out, and
+ * the OOM killer would kill a process of the group. In softirq the data is charged without
+ * reclaim, and without the OOM killer.
  */
 static void lock_as_softirq(struct sock *sk)
 {
@@ -399,8 +400,7 @@ int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
  * mpa_sock_try_send_fin - send our FIN
  * @c: the connection
  *
- * Return: false if nothing was done because the FIN cannot be allocated, true
- * otherwise.
+ * Return: false if nothing was done because the FIN cannot be allocated, true otherwise.
  */
 bool mpa_sock_try_send_fin(struct mpa_conn *c)
 {
@@ -468,8 +468,7 @@ void mpa_sock_stop_rx(struct mpa_conn *c)
  * mpa_sock_receive - receive FPDUs in the worker
  * @c: the connection
  *
- * Return: true if the socket has more data than one call receives, false
- * otherwise.
+ * Return: true if the socket has more data than one call receives, false otherwise.
  */
 bool mpa_sock_receive(struct mpa_conn *c)
 {
@@ -541,8 +540,8 @@ static int send_and_record_error(struct mpa_conn *c, struct msghdr *msg, u32 len
 }
 
 /*
- * Check whether TCP has refused data because memory was short, although its send queues
- * are empty. No ACK will then free space, so mpa_write_space() will not be called.
+ * Check whether TCP has refused data (-EAGAIN) for lack of memory: its send queues are empty, so
+ * the send buffer is not full. No ACK will free space, so TCP will not call mpa_write_space().
  */
 static bool is_short_of_memory(const struct sock *sk, int n)
 {

@@ -18,8 +18,8 @@
 #define RCVBUF_STARTUP	(16 * 1024)
 
 /*
- * Receive buffer in Full Operation, in bytes: TCP can hold a complete FPDU that arrives
- * in TCP segments of any size
+ * Receive buffer in Full Operation, in bytes. It suffices for a complete FPDU, even if the
+ * FPDU arrives in many short TCP segments, for each of which TCP also charges overhead.
  */
 #define RCVBUF_FULL	(512 * 1024)
 
@@ -63,7 +63,7 @@ void __mpa_sock_set_full_rcvbuf(struct sock *sk)
 
 	sk->sk_userlocks &= ~SOCK_RCVBUF_LOCK;
 	WRITE_ONCE(sk->sk_rcvbuf, max(usual, RCVBUF_FULL));
-	/* TCP may have lowered the clamp to the small buffer, and raises only both together */
+	/* TCP may have lowered the clamp while the buffer was small */
 	WRITE_ONCE(tp->window_clamp, max_t(u32, tp->window_clamp, tcp_full_space(sk)));
 }
 
@@ -75,8 +75,8 @@ void __mpa_sock_set_full_rcvbuf(struct sock *sk)
  * The incomplete FPDU stays in the queue, and so does @skb. TCP charges the whole skb
  * to the buffer, consumed bytes included, and appends data while the skb has space for
  * fragments. If the skb fills the buffer, TCP keeps the window closed, and the FPDU
- * never becomes complete. So the limit is RCVBUF_FULL plus the size of the skb. The
- * window clamp is raised as well, because TCP raises it only when TCP raises the buffer.
+ * never becomes complete. So make the buffer RCVBUF_FULL bytes larger than the skb. Raise the
+ * window clamp as well, because TCP raises it only when TCP itself raises the buffer.
  */
 void mpa_sock_grow_rcvbuf(struct sock *sk, const struct sk_buff *skb)
 {

@@ -2,9 +2,9 @@
 /*
  * MPA start-up state machine: RFC 5044 section 7.1, RFC 6581 sections 6, 9, 10.
  *
- * The result does not depend on how the bytes of a frame are distributed over calls of
- * mpa_startup_process_input(). A wrong key is refused at its first wrong byte; the other
- * fields of the header are checked when the complete header has arrived.
+ * The caller may pass a frame to mpa_startup_process_input() in pieces of any size; the result
+ * is always the same. A wrong key is refused at its first wrong byte. The other fields of the
+ * header are checked when the complete header has arrived.
  */
 #include "startup.h"
 
@@ -290,9 +290,9 @@ static void parse_private_data(struct mpa_startup *su)
 /*
  * Check whether the peer has misunderstood our enhanced Request. The peer's Reply is
  * then not enhanced, because the peer took the IRD/ORD word for Private Data. RFC 6581
- * section 10 lets a responder reply enhanced or close, and an initiator use revision 1
- * after a close. So do not continue on this connection: the peer's program has got four
- * bytes too many of Private Data, and neither depths nor RTR are negotiated. A
+ * section 10 lets a responder either send an enhanced Reply or close, and lets an initiator
+ * use revision 1 after a close. So do not continue on this connection: the peer's program
+ * has got four bytes of Private Data too many, and IRD, ORD and RTR are not negotiated. A
  * rejecting Reply with revision 2 is valid even if it is not enhanced.
  */
 static bool is_request_misunderstood(const struct mpa_startup *su)

@@ -4,9 +4,9 @@
  * consumes received bytes and returns the caller's next step. The caller reads from
  * the socket, sends, and closes the connection.
  *
- * Order of the calls of mpa_startup_*(), and the step with which start-up ends:
- *	initiator: init, set_offer, encode_frame, handle_sent, process_input; ENTER, CLOSE or RETRY
- *	responder: init, process_input, set_offer or reject, encode_frame, handle_sent;
+ * Order of the calls of mpa_startup_*(), and the MPA_WANT_* step with which start-up ends:
+ *	initiator: init, set_offer, encode_frame, record_sent, process_input; ENTER, CLOSE or RETRY
+ *	responder: init, process_input, set_offer or reject, encode_frame, record_sent;
  *		ENTER or CLOSE
  * process_input is called once for each piece of the frame that arrives.
  */
@@ -62,7 +62,7 @@ enum mpa_startup_state {
  * @got: number of bytes of the peer's frame that have arrived
  * @data_len: PD_Length of the peer's frame, valid once its header is complete
  * @hdr: header of the peer's frame
- * @mine: our offer
+ * @mine: our offer, which our frame contains
  * @repeat: true if the next attempt repeats the enhanced Request, false if it uses
  *	revision 1; valid if the next step is MPA_WANT_RETRY
  * @repeated: true if the enhanced Request has been repeated

@@ -3,15 +3,15 @@
  * Transmit FPDUs, and choose the context that runs the transmit routine.
  *
  * The transmit routine runs in passes, see run_tx_pass(). A pass sends at most BATCHES batches.
- * The context that runs a pass is the owner of the transmit side, and has BH off while it is
- * the owner. The owner never sleeps, and is only preempted on PREEMPT_RT. The owner may spin
- * while another CPU receives and holds the spinlock of the socket. To wait for memory, or
- * for a process that owns the socket, a context must first release ownership.
+ * The context that runs a pass is the owner of the transmit side, and has BH off while it is the
+ * owner. The owner never sleeps, and is only preempted on PREEMPT_RT. The owner may spin while
+ * another CPU receives and holds the spinlock of the socket. To wait for memory, or for a process
+ * that owns the socket, a context must first release ownership.
  *
- * A pass runs in one of three contexts: the posting process (mpa_tx_push()),
- * the softirq of the CPU that called mpa_tx_kick(), or the worker. The worker
- * runs the pass if there is much to send, if a pass in softirq has left work, if
- * the softirq has used up its time, and after the retry timer.
+ * A pass runs in one of three contexts: the posting process (mpa_tx_push()), the softirq of the
+ * CPU that called mpa_tx_kick(), or the worker. The worker runs the pass if there is much to send,
+ * if a pass in softirq has left work, if the softirq has used up its time, and after the retry
+ * timer has expired.
  *
  * Fields that only the owner may access need no lock: releasing and acquiring
  * ownership orders the accesses of successive owners.
@@ -29,21 +29,23 @@
 #define WORKER_PASSES	4	/* maximum number of passes in a call of mpa_tx_work() */
 #define BUDGET		NSEC_PER_MSEC	/* time limit of mpa_txq_drain(), in ns */
 
+/* Contexts that run a pass */
 enum runner {
-	POSTER,
+	POSTER,			/* the process that has posted work, in mpa_tx_push() */
 	SOFTIRQ,
 	WORKER,
 };
 
+/* Result of a pass, or of building or sending one batch */
 enum tx_verdict {
 	TX_SENT,		/* TCP has accepted a batch; DDP may have more to send */
 	TX_LAST,		/* TCP has accepted a batch; DDP has no more to send now */
 	TX_IDLE,		/* DDP has nothing to send now */
-	TX_NOT_PERMITTED,	/* sending is not permitted yet; a pass follows when it is */
+	TX_NOT_PERMITTED,	/* sending is not permitted yet; a kick follows when it is */
 	TX_FULL,		/* TCP's send buffer is full; mpa_write_space() requests a pass */
 	TX_LIMIT,		/* the pass has sent BATCHES batches */
 	TX_BUSY,		/* a process owns the socket */
-	TX_NOMEM,		/* an allocation failed; a timer schedules the retry */
+	TX_NOMEM,		/* an allocation failed; the retry timer schedules a pass */
 	TX_LOST,		/* the connection is lost */
 };
 
@@ -53,41 +55,41 @@ enum tx_verdict {
  * State of mpa_conn.tx:
  *
  *   0              no work is pending
- *   PENDING        work is pending, and exactly one context (the runner) is
- *                  scheduled: the softirq of a CPU, the worker or the retry timer;
- *                  none after TX_LOST, because the connection will be torn down
+ *   PENDING        work is pending, and exactly one context is scheduled to run a pass:
+ *                  the softirq of a CPU, the worker or the retry timer. After TX_LOST no
+ *                  context is scheduled, because the connection will be torn down
  *   OWNED          a context runs a pass
- *   OWNED|PENDING  a context runs a pass, and another pass is requested: the
- *                  owner must check for work again before it releases ownership
- *   DEAD           alone or with other bits: transmission was stopped, and no
- *                  context can become the owner
+ *   OWNED|PENDING  a context runs a pass, and another pass is requested: the owner must
+ *                  check for work again before it releases ownership
+ *   DEAD           alone or with other bits: transmission was stopped, and no context can
+ *                  become the owner
  *
- *   from state     function that changes the state      to state
- *   -------------  -----------------------------------  -------------
- *   0              tx_request_pass()                    PENDING
- *   0              tx_request_pass_or_become_owner()             OWNED
- *   PENDING        mpa_tx_try_become_owner()            OWNED
- *   OWNED          tx_request_pass()                    OWNED|PENDING
- *   OWNED          tx_request_pass_or_become_owner()             OWNED|PENDING
- *   OWNED          mpa_tx_try_release_ownership(): true           0
- *   OWNED|PENDING  mpa_tx_try_release_ownership(): false          OWNED
- *   OWNED          tx_release_with_work_pending()                 PENDING
- *   OWNED|PENDING  tx_release_with_work_pending()                 PENDING
+ *   from state     function that changes the state         to state
+ *   -------------  --------------------------------------  -------------
+ *   0              tx_request_pass()                       PENDING
+ *   0              tx_request_pass_or_become_owner()       OWNED
+ *   PENDING        mpa_tx_try_become_owner()               OWNED
+ *   OWNED          tx_request_pass()                       OWNED|PENDING
+ *   OWNED          tx_request_pass_or_become_owner()       OWNED|PENDING
+ *   OWNED          mpa_tx_try_release_ownership(): true    0
+ *   OWNED|PENDING  mpa_tx_try_release_ownership(): false   OWNED
+ *   OWNED          tx_release_with_work_pending()          PENDING
+ *   OWNED|PENDING  tx_release_with_work_pending()          PENDING
  *
  * tx_request_pass() and tx_request_pass_or_become_owner() do not change the states PENDING
  * and OWNED|PENDING.
  *
- * mpa_tx_stop() adds DEAD to any state and waits until OWNED is clear. If DEAD
- * is set, mpa_tx_try_release_ownership() and tx_release_with_work_pending() keep DEAD, and no
+ * mpa_tx_stop() adds DEAD to any state and waits until OWNED is clear. If DEAD is set,
+ * mpa_tx_try_release_ownership() and tx_release_with_work_pending() keep DEAD, and no
  * function sets OWNED.
  */
 
 /*
- * Request a pass for work that the caller has made pending. The atomic operation
- * is a full barrier even if the state does not change, so that the context that
- * clears PENDING afterwards sees this work. Pairs with mpa_tx_try_become_owner() and
- * mpa_tx_try_release_ownership(). Return: true if the caller must schedule a context for the
- * pass; false if one is scheduled, the owner will check again, or DEAD is set.
+ * Request a pass for work that the caller has made pending. The atomic operation is a full barrier
+ * even if the state does not change, so that the context that clears PENDING afterwards sees this
+ * work. Pairs with mpa_tx_try_become_owner() and mpa_tx_try_release_ownership(). Return: true if
+ * the caller must schedule a context for the pass; false if a context is scheduled already, the
+ * owner will check for work again, or DEAD is set.
  */
 static bool tx_request_pass(struct mpa_conn *c)
 {
@@ -95,8 +97,8 @@ static bool tx_request_pass(struct mpa_conn *c)
 }
 
 /*
- * Become the owner if the state is 0; request a pass in any other state. Return:
- * true if the caller is the owner now, false otherwise.
+ * Become the owner if the state is 0; request a pass in any other state. Return: true if the
+ * caller is the owner now, false otherwise.
  */
 static bool tx_request_pass_or_become_owner(struct mpa_conn *c)
 {
@@ -120,9 +122,9 @@ static bool mpa_tx_try_become_owner(struct mpa_conn *c)
 }
 
 /*
- * Release ownership, unless another pass is requested. Return: true if ownership
- * is released; false if another pass was requested, so that the caller is still
- * the owner and must check for work again.
+ * Release ownership, unless another pass is requested. Return: true if ownership is released;
+ * false if another pass was requested, so that the caller is still the owner and must check
+ * for work again.
  */
 static bool mpa_tx_try_release_ownership(struct mpa_conn *c)
 {
@@ -139,9 +141,9 @@ static bool mpa_tx_try_release_ownership(struct mpa_conn *c)
 }
 
 /*
- * Release ownership while work is pending. Return: true if the caller must
- * schedule the next pass, because while PENDING is set only the scheduled
- * context can become the owner; false if DEAD is set, so that no pass can follow.
+ * Release ownership while work is pending, and set PENDING. Return: true if the caller must
+ * schedule a context for the next pass, because no other context can become the owner while
+ * PENDING is set; false if DEAD is set, so that no pass can follow.
  */
 static bool tx_release_with_work_pending(struct mpa_conn *c)
 {
@@ -156,26 +158,25 @@ static bool tx_release_with_work_pending(struct mpa_conn *c)
 /* One pass ----------------------------------------------------------------- */
 
 /*
- * Check whether FPDUs may be sent. An initiator may send as soon as it enters Full
- * Operation, a responder after it has received the peer's first valid FPDU. True does
- * not imply that an initiator's tx_stream is set: build_batch() checks tx_stream.
+ * Check whether FPDUs may be sent. An initiator may send as soon as it enters Full Operation,
+ * a responder after it has received the peer's first valid FPDU. On an initiator the result
+ * may be true although tx_stream is not set yet: build_batch() checks tx_stream.
  */
 static bool may_send_fpdus(const struct mpa_conn *c)
 {
 	/*
-	 * Responder: pairs with permit_tx(), which sets tx_permitted after
-	 * enter_full_operation() has set tx_stream: a context that sees tx_permitted
-	 * set also sees tx_stream; litmus: publish
+	 * On a responder this pairs with permit_tx(), which sets tx_permitted after
+	 * enter_full_operation() has set tx_stream. So a context that sees tx_permitted set
+	 * also sees tx_stream; litmus: publish
 	 */
 	return smp_load_acquire(&c->tx_permitted);
 }
 
 /*
- * Check whether a responder will never be permitted to send FPDUs: no valid FPDU has
- * arrived, and none will be accepted, because receiving was stopped, the stream has
- * failed or the peer has closed. tx_permitted must be read after rx_stopped, peer_closed and
- * the state of the stream, because the last FPDU that was accepted before one of these
- * changed may have set tx_permitted, see permit_tx().
+ * Check whether a responder will never be permitted to send FPDUs: no valid FPDU has arrived, and
+ * none will be accepted, because receiving was stopped, the stream has failed or the peer has
+ * closed. Read tx_permitted last, after rx_stopped, peer_closed and the state of the stream: an
+ * FPDU that was accepted just before one of these changed may have set it, see permit_tx().
  */
 static bool is_tx_never_permitted(const struct mpa_conn *c)
 {
@@ -207,9 +208,9 @@ static enum tx_verdict send_batch(struct mpa_conn *c)
 }
 
 /*
- * Build a batch. @closing: true if a graceful close is requested. A batch is then
- * built even if a responder may not send FPDUs yet, because the result shows
- * whether the graceful close has to wait for pending segments.
+ * Build a batch. @closing: true if a graceful close is requested. A responder then builds a
+ * batch even if it may not send FPDUs yet, because the result shows whether the graceful
+ * close has to wait for pending segments.
  */
 static enum tx_verdict build_batch(struct mpa_conn *c, bool closing)
 {
@@ -239,32 +240,32 @@ static void set_tx_drained(struct mpa_conn *c)
 }
 
 /*
- * Check whether all segments are sent that a graceful close has to wait for. The
- * caller must have checked that a graceful close is requested (closing). @v:
- * verdict on the last batch; @no_responses: true if the peer has closed, so that
- * no response will arrive.
+ * Check whether all segments are sent that a graceful close has to wait for. The caller must have
+ * checked that a graceful close is requested (closing). @v: result of building and sending the last
+ * batch; @no_responses: true if the peer has closed, so that no response will arrive.
  *
- * If the verdict is TX_IDLE, the result depends on DDP and on the peer:
+ * If @v is TX_IDLE, the result depends on DDP and on the peer:
  *
- *   ddp_tx_expects_kick() ddp_tx_is_blocked()  peer closed  all sent
- *   yes                   -                    -            no (1)
- *   no                    yes                  no           no (2)
- *   no                    yes                  yes          yes (3)
- *   no                    no                   -            yes
+ *   ddp_tx_expects_kick()  ddp_tx_is_blocked()  @no_responses  result
+ *   ---------------------  -------------------  -------------  ---------
+ *   true                   -                    -              false (1)
+ *   false                  true                 false          false (2)
+ *   false                  true                 true           true (3)
+ *   false                  false                -              true
  *
  *   (1) DDP will have more segments, which must be sent before the FIN
  *   (2) a response of the peer will unblock more work
  *   (3) no response will arrive, so the blocked work can never be sent
  *
- * If the verdict is TX_NOT_PERMITTED, the result is that of is_tx_never_permitted().
- * With any other verdict the graceful close has to wait. If all is sent, the caller sets
- * drained, and the worker then sends the FIN, see mpa_conn_advance_close().
+ * If @v is TX_NOT_PERMITTED, the result is that of is_tx_never_permitted(). For any other @v
+ * the graceful close has to wait. If this function returns true, the caller sets drained, and
+ * the worker then sends the FIN, see mpa_conn_advance_close().
  */
 static bool is_tx_drained(struct mpa_conn *c, enum tx_verdict v, bool no_responses)
 {
 	const struct ddp_stream *s = c->tx_stream;
 
-	/* do not wait for segments that can never be sent */
+	/* TX_NOT_PERMITTED: do not wait for segments that can never be sent */
 	if (v != TX_IDLE)
 		return v == TX_NOT_PERMITTED && is_tx_never_permitted(c);
 	return !ddp_tx_expects_kick(s) && (no_responses || !ddp_tx_is_blocked(s));
@@ -274,11 +275,10 @@ static bool is_tx_drained(struct mpa_conn *c, enum tx_verdict v, bool no_respons
 static enum tx_verdict send_one_batch(struct mpa_conn *c)
 {
 	/*
-	 * closing is read before segments are pulled. The acquire pairs with the
-	 * release in mpa_conn_request_close(). So if closing is true, the pull sees all
-	 * work that was posted before the graceful close was requested. If the
-	 * close is requested after this read, mpa_conn_request_close() sets PENDING, so that
-	 * another pass follows.
+	 * closing is read before segments are pulled. The acquire pairs with the release in
+	 * mpa_conn_request_close(). So if closing is true, the pull sees all work that was
+	 * posted before the graceful close was requested. If the close is requested after
+	 * this read, mpa_conn_request_close() sets PENDING, so that another pass follows.
 	 */
 	bool closing = smp_load_acquire(&c->closing);	/* litmus: drained */
 	/*
@@ -301,14 +301,14 @@ static enum tx_verdict send_one_batch(struct mpa_conn *c)
 		return v;
 	if (is_tx_drained(c, v, no_responses))
 		set_tx_drained(c);
-	/* after TX_LAST a graceful close needs one more pull, to check is_tx_drained() */
+	/* is_tx_drained() needs TX_IDLE, so make the pass pull once more after the last batch */
 	return v == TX_LAST ? TX_SENT : v;
 }
 
 /*
- * Check whether the owner may release ownership without scheduling a pass. It may if
- * another context will request a pass as soon as there is something to do.
- * mpa_tx_try_release_ownership() detects a request that was made before the release.
+ * Check whether the owner may release ownership without scheduling a pass: it may if another
+ * context will request a pass as soon as there is something to do. If a pass was requested
+ * before the release, mpa_tx_try_release_ownership() detects this.
  */
 static bool may_release_ownership(enum tx_verdict v)
 {
@@ -316,8 +316,8 @@ static bool may_release_ownership(enum tx_verdict v)
 }
 
 /*
- * Run a pass. The caller must be the owner and have BH off. If may_release_ownership() is true
- * for the returned verdict, ownership is released; otherwise the caller keeps it.
+ * Run a pass. The caller must be the owner and have BH off. If may_release_ownership() is
+ * true for the returned verdict, ownership is released; otherwise the caller keeps it.
  */
 static enum tx_verdict run_tx_pass(struct mpa_conn *c)
 {
@@ -338,10 +338,10 @@ static enum tx_verdict run_tx_pass(struct mpa_conn *c)
 /* Queue of a CPU: connections that transmit in softirq --------------------- */
 
 /*
- * Transmit queue of a CPU. mpa_tx_kick() adds a connection to the queue of the CPU
- * on which it is called, and the connection transmits in the next softirq of this
- * CPU. The softirq drains the queue for at most 1 ms. Connections that are left then
- * transmit in their workers, which may run on any CPU.
+ * Transmit queue of a CPU. mpa_tx_kick() adds a connection to the queue of the CPU on which it
+ * is called, and the connection transmits in the next softirq of this CPU. The softirq drains
+ * the queue for at most 1 ms (BUDGET). Connections that are left then transmit in their
+ * workers, which may run on any CPU.
  */
 struct txq {
 	struct llist_head	conns;
@@ -361,8 +361,8 @@ static void enqueue_conn(struct mpa_conn *c)
 /*
  * Add a connection to this CPU's queue, in any context. tx_request_pass() or
  * tx_release_with_work_pending() must have returned true to the caller, which ensures that no
- * CPU has the connection in its queue. The caller must hold a reference, be a
- * callback of the socket, or be an RCU reader that has looked up the connection.
+ * CPU has the connection in its queue. The caller must hold a reference, be a callback of the
+ * socket, or be an RCU reader that has looked up the connection.
  */
 static void mpa_txq_add(struct mpa_conn *c)
 {
@@ -391,9 +391,8 @@ static void mpa_tx_retry_work(struct work_struct *work)
 }
 
 /*
- * Arm a timer for a retry after a failed allocation, each time with a longer
- * delay. The state stays PENDING until then, so a pass that is requested meanwhile
- * also waits for the timer.
+ * Arm the retry timer after a failed allocation, each time with a longer delay. The state stays
+ * PENDING until the timer expires, so a pass that is requested meanwhile waits for it, too.
  */
 static void schedule_tx_retry(struct mpa_conn *c)
 {
@@ -404,14 +403,13 @@ static void schedule_tx_retry(struct mpa_conn *c)
 }
 
 /*
- * Release ownership. If the pass has left work pending, also schedule a context for
- * the next pass. @v: result of run_tx_pass(); @who: context of the caller. Return: true if
- * the caller is the worker and may run the next pass itself, false otherwise.
+ * Release ownership, unless run_tx_pass() has done so. If work is left, schedule a context for the
+ * next pass, or leave this to the caller if it is the worker. @v: result of run_tx_pass(); @who:
+ * context of the caller. Return: true if the worker must run or schedule the next pass.
  *
- * Never run two successive passes in softirq. A softirq that is raised in
- * softirq may run before this CPU receives what the first pass has sent to a
- * peer on this machine. The data in flight, and the memory for this data, would
- * then grow with the amount of pending work.
+ * Never run two successive passes in softirq. A softirq that is raised in softirq may run
+ * before this CPU receives what the first pass has sent to a peer on this machine. The data
+ * in flight, and the memory for this data, would then grow with the amount of pending work.
  */
 static bool release_and_reschedule(struct mpa_conn *c, enum tx_verdict v, enum runner who)
 {
@@ -440,7 +438,7 @@ static bool release_and_reschedule(struct mpa_conn *c, enum tx_verdict v, enum r
  *	send; false to run it in softirq
  *
  * The caller may hold any lock, even the socket lock, so this function only schedules the
- * transmit routine. If BH is on, the softirq may run the routine before this function returns.
+ * transmit routine. If BH is on, a softirq may run the routine before this function returns.
  *
  * Context: any.
  */
@@ -458,7 +456,7 @@ void mpa_tx_kick(struct mpa_conn *c, bool bulk)
  * mpa_tx_push - run the transmit routine in the calling process
  * @c: the connection
  *
- * If another context is the owner, or a runner is scheduled, only request a pass.
+ * If another context is the owner, or is scheduled to run a pass, only request a pass.
  *
  * Context: process, no lock held.
  */
@@ -481,8 +479,8 @@ static void run_tx_pass_in_softirq(struct mpa_conn *c)
 }
 
 /*
- * Drain the queue of this CPU, in softirq, and drop the queue's reference to each
- * connection. No connection is in the queues of two CPUs at the same time.
+ * Drain the queue of this CPU, in softirq, and drop the queue's reference to each connection.
+ * No connection is in the queues of two CPUs at the same time.
  */
 static void mpa_txq_drain(struct compat_bh *bh)
 {
@@ -503,8 +501,8 @@ static void mpa_txq_drain(struct compat_bh *bh)
 }
 
 /*
- * Run a pass in the worker. Return: true if the worker may run the next pass,
- * false otherwise.
+ * Run a pass in the worker. Return: true if work is left, and the worker must run or schedule the
+ * next pass; false otherwise.
  */
 static bool run_tx_pass_in_worker(struct mpa_conn *c)
 {
@@ -557,8 +555,8 @@ void mpa_tx_init(struct mpa_conn *c)
 void mpa_tx_stop(struct mpa_conn *c)
 {
 	/*
-	 * The caller may access the owner's fields after the loop. The acquire
-	 * pairs with the release operations of mpa_tx_try_release_ownership() and
+	 * The caller may access the owner's fields after the loop. The acquire pairs with the
+	 * release operations of mpa_tx_try_release_ownership() and
 	 * tx_release_with_work_pending(). Without the acquire, the caller could read old
 	 * values of these fields; litmus: owner-stop
 	 */

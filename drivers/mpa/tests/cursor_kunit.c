@@ -267,7 +267,7 @@ static void cursor_reads_no_device_memory(struct kunit *test)
 	compat_skb_hide_frags(skb_peek_tail(&q)->prev);
 	if (skb_frags_readable(skb_peek_tail(&q)->prev)) {
 		__skb_queue_purge(&q);
-		kunit_skip(test, "this kernel has none");
+		kunit_skip(test, "this kernel has no unreadable fragments");
 	}
 	expect_end(test, &q, 10 + 2 * 150 + 2 * 33 + 5);
 	/* each member of a frag_list has its own flag for unreadable fragments */

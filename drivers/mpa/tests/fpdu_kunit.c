@@ -94,7 +94,7 @@ static void fpdu_agrees_with_walk(struct kunit *test)
 			walk_fpdu(&w, pos, mpa_fpdu_content_len(len));
 			KUNIT_EXPECT_EQ_MSG(test, w.len,
 					    mpa_fpdu_wire_len(pos, len, true),
-					    "%u octets at %#x", len, pos);
+					    "ULPDU of %u bytes at %#x", len, pos);
 			KUNIT_EXPECT_EQ(test, w.markers,
 					mpa_count_markers(pos,
 							  mpa_fpdu_content_len(len)));

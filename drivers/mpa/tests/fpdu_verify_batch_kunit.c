@@ -19,8 +19,8 @@ static const u32 sizes[] = {
 };
 
 struct fixture {
-	u8	src_bytes[ULPDU_MOST + AFTER_PAYLOAD + MPA_LEN_SIZE];
-	u8	memory[BEFORE + MANY * ULPDU_MOST + AFTER_PAYLOAD];
+	u8	src_bytes[ULPDU_MOST + AFTER_PAYLOAD + MPA_LEN_SIZE];	/* one FPDU */
+	u8	memory[BEFORE + MANY * ULPDU_MOST + AFTER_PAYLOAD];	/* buffer of the batch */
 };
 
 static u8 get_pattern_byte(u32 i)
@@ -55,9 +55,9 @@ static struct fixture *new_fixture(struct kunit *test)
 }
 
 /*
- * Count the wrong bytes of the buffer. The buffer must contain the payloads of @n
- * FPDUs, and all other bytes must be UNTOUCHED. Only bytes directly after the
- * payloads are not checked, because a dropped FPDU may have been copied there.
+ * Count the wrong bytes of the buffer. The buffer must contain the payloads of @n FPDUs, and
+ * all other bytes must be UNTOUCHED. Do not check the bytes directly after the payloads, to
+ * which a dropped FPDU may have been copied.
  */
 static u32 count_wrong_bytes(const struct fixture *x, u32 ulpdu_len, u32 n)
 {
@@ -75,9 +75,9 @@ static u32 count_wrong_bytes(const struct fixture *x, u32 ulpdu_len, u32 n)
 }
 
 /*
- * Copy the FPDU of @x to the batch, overwrite the source, and then verify the copy.
- * @head: copy of the header that the caller has made before. Return: true if the
- * payload was added to the batch, false otherwise.
+ * Copy the FPDU of @x to the batch, overwrite the source, and then verify the copy. @head:
+ * the header to compare with. Return: true if the payload was added to the batch, false
+ * otherwise.
  */
 static bool copy_and_verify(struct fixture *x, struct mpa_fpdu_batch *r, const u8 *head)
 {
@@ -105,22 +105,22 @@ static void batch_payloads_are_contiguous(struct kunit *test)
 			build_fpdu(x->src_bytes, sizes[i], k);
 			KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));
 		}
-		KUNIT_EXPECT_EQ_MSG(test, count_wrong_bytes(x, sizes[i], MANY), 0u, "%u bytes",
-				    sizes[i]);
+		KUNIT_EXPECT_EQ_MSG(test, count_wrong_bytes(x, sizes[i], MANY), 0u,
+				    "ULPDUs of %u bytes", sizes[i]);
 	}
 }
 
 /*
- * Expect that FPDU 2 is dropped if @bit of it is changed, and that the payloads of
- * FPDUs 0 and 1, which were added before, stay unchanged
+ * Expect that FPDU 2 is dropped if its bit @bit is changed, and that the payloads of FPDUs 0
+ * and 1, which were added before, stay unchanged
  */
 static void expect_flip_detected(struct kunit *test, struct fixture *x, struct mpa_fpdu_batch *r,
 				 u32 ulpdu_len, u32 bit)
 {
 	build_fpdu(x->src_bytes, ulpdu_len, 2);
 	x->src_bytes[bit / 8] ^= 1 << bit % 8;
-	KUNIT_EXPECT_FALSE_MSG(test, copy_and_verify(x, r, x->src_bytes), "%u octets, bit %u",
-			       ulpdu_len, bit);
+	KUNIT_EXPECT_FALSE_MSG(test, copy_and_verify(x, r, x->src_bytes),
+			       "ULPDU of %u bytes, bit %u changed", ulpdu_len, bit);
 	KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, ulpdu_len, 2), 0u);
 }
 

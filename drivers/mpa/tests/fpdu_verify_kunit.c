@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Test how FPDUs are copied and verified if the sender changes each byte of the
- * source after it was read. Each byte must be read exactly once, and the copy for DDP
- * must contain the bytes that were verified.
+ * Test how FPDUs are copied and verified if the sender changes each byte of the source after
+ * the byte was read. Each byte must be read exactly once, and the copy for DDP must contain
+ * the bytes that were verified.
  */
 #include <kunit/test.h>
 
@@ -26,8 +26,8 @@ struct source {
 
 struct fixture {
 	struct source	src;
-	u8		right[WIRE_MOST];
-	u8		fpdu[WIRE_MOST];
+	u8		right[WIRE_MOST];	/* the FPDU before any change */
+	u8		fpdu[WIRE_MOST];	/* the copy for DDP, without markers */
 };
 
 static u8 get_pattern_byte(u32 i)
@@ -130,7 +130,7 @@ static void verify_changing_source(struct kunit *test, struct fixture *x, u32 st
 		wrong += x->fpdu[i] != get_pattern_byte(i);
 	for (i = mpa_fpdu_content_len(ulpdu_len); i < WIRE_MOST; i++)
 		wrong += x->fpdu[i] != 0xee;
-	KUNIT_EXPECT_EQ_MSG(test, wrong, 0u, "%u octets at %#x, markers %d",
+	KUNIT_EXPECT_EQ_MSG(test, wrong, 0u, "ULPDU of %u bytes at %#x, markers %d",
 			    ulpdu_len, start, markers);
 }
 
@@ -167,7 +167,7 @@ static void verify_detects_each_change(struct kunit *test)
 		load_source(x, len);
 		x->src.src_bytes[i] ^= 0x10;
 		KUNIT_EXPECT_EQ_MSG(test, copy_and_verify_fpdu(&x->src, &t, start, x->fpdu),
-				    IW_MPA_CRC, "octet %u", i);
+				    IW_MPA_CRC, "byte %u changed", i);
 	}
 }
 
