@@ -123,7 +123,7 @@
 #endif
 
 /*
- * Protect per-CPU data while BH are disabled. In kernels without
+ * Protect per-CPU data while BH is disabled. In kernels without
  * local_lock_nested_bh(), disabling BH on PREEMPT_RT takes a per-CPU lock, so
  * no other lock is needed.
  */

@@ -181,8 +181,8 @@ static void compat_fill_mac_gid(struct ib_device *ib, u32 port, int index,
  * interface. The core skips an entry if the port has no interface at that moment. So
  * compat_record_unchanged_gid() records the task that reads an entry which has not changed, and
  * compat_get_netdev(), which the core calls next in the same task, returns no interface.
- * Some kernels without fill_res_srq_entry do not call get_netdev() at that point, so no such
- * kernel gets this operation.
+ * Some kernels without fill_res_srq_entry do not call get_netdev() at that point, so this
+ * workaround is used only in kernels with fill_res_srq_entry.
  */
 #ifdef HAVE_GID_KEPT
 #define compat_record_unchanged_gid(ib, port, index, gid)
@@ -229,8 +229,8 @@ static struct net_device *compat_get_netdev(struct ib_device *ib, u32 port)
 #endif
 
 /*
- * Initializers of the members that only some kernels have; each initializer ends with
- * a comma
+ * Initializers of the members of struct ib_device_ops that only some kernels have; each
+ * initializer ends with a comma
  */
 #define COMPAT_VERBS_OPS	\
 	COMPAT_COMP_CNTR	\

@@ -140,9 +140,9 @@ void ddp_addr_unmap_v4(struct sockaddr_storage *a)
 EXPORT_SYMBOL_GPL(ddp_addr_unmap_v4);
 
 /*
- * Find the first interface that has the address. rdma_cm finds the same interface, because
- * it ignores the scope of an address when it looks up the interface. It refuses a connection
- * request that the device of any other interface reports.
+ * Find the first interface that has the address, as rdma_cm does, which ignores the scope of
+ * the address. rdma_cm refuses a connection request that the device of another interface
+ * reports, so this function must not respect the scope either.
  */
 static const struct net_device *find_ipv6_dev(struct net *net, const struct in6_addr *addr)
 {
@@ -180,8 +180,8 @@ static bool is_vlan_on(const struct net_device *vlan, const struct net_device *r
 }
 
 /*
- * Check whether rdma_cm may choose the device of interface @mine for the addresses of
- * interface @has: the two interfaces must be the same, or one must be a VLAN on the other.
+ * Check whether rdma_cm may choose the device of interface @mine for an address of interface
+ * @has: the two interfaces must be the same, or one must be a VLAN on the other.
  */
 static bool are_ifaces_related(const struct net_device *mine, const struct net_device *has)
 {
@@ -195,10 +195,12 @@ static bool are_ifaces_related(const struct net_device *mine, const struct net_d
  * @mine: ifindex of the device's interface
  * @has: the interface with the addresses; it may be about to be removed
  *
+ * rdma_cm chooses the device of a connection by a local address.
+ *
  * Context: any.
  *
- * Return: true if @has is the device's interface, or if rdma_cm may choose the device for its
- * addresses because one of the two interfaces is a VLAN on the other; false otherwise.
+ * Return: true if @has is the device's interface, or one of the two interfaces is a VLAN on the
+ * other, so that rdma_cm may choose the device for an address of @has; false otherwise.
  */
 bool ddp_are_ifaces_related(struct net *net, int mine, const struct net_device *has)
 {

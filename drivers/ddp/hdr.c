@@ -25,10 +25,10 @@ static void decode_untagged(struct ddp_hdr *h, const u8 *p)
  *
  * The four reserved bits of the control byte are ignored (RFC 5041 4.1).
  *
- * Return: IW_OK if the header is valid;
- * IW_DDP_SHORT if @len is shorter than the header (4.4), and @h is not valid;
- * IW_DDP_T_VERSION (T bit set) or IW_DDP_U_VERSION (T bit clear) if the version
- * is wrong, and @h is valid nevertheless.
+ * Return: IW_OK if the header is valid; IW_DDP_SHORT if @len is shorter than the
+ * header (RFC 5041 4.4), and @h is not valid; IW_DDP_T_VERSION (T bit set) or
+ * IW_DDP_U_VERSION (T bit clear) if the version is wrong, and @h is filled in
+ * nevertheless.
  */
 enum iw_reason ddp_hdr_decode(struct ddp_hdr *h, const u8 *p, size_t len)
 {

@@ -31,7 +31,7 @@
 /* Initial value of ddp_region.users: no access is in flight */
 #define USERS_INITIAL		1
 
-/* Compare the index directly; the default function calls memcmp() */
+/* Compare the index directly, which is faster than the default function with its memcmp() */
 static int ddp_stag_cmp(struct rhashtable_compare_arg *arg, const void *region)
 {
 	return ((const struct ddp_region *)region)->index != *(const u32 *)arg->key;
@@ -114,7 +114,7 @@ int ddp_region_insert(struct ddp_stags *t, struct ddp_region *r, u8 key)
 		err = rhashtable_lookup_insert_fast(&t->regions, &r->node, region_params);
 		if (!err)
 			return 0;
-		/* wait until the worker of the table has made the full table larger */
+		/* the table is full: wait until its worker has enlarged it */
 		if (err != -EEXIST)
 			usleep_range(1000, 2000);
 	}
@@ -153,11 +153,10 @@ static void assert_no_access(void) {}
 #endif
 
 /*
- * Begin an access to an MR. On PREEMPT_RT, the context that waits for the end
- * of the access may have preempted the access, so it must not spin. Therefore
- * each access holds access_lock there, and the waiting context acquires
- * access_lock: the preempted access then inherits the waiting context's
- * priority.
+ * Begin an access to an MR. On PREEMPT_RT, a context that waits for the end of the access may
+ * itself have preempted the access, so it must not spin. Therefore each access holds
+ * access_lock there, and the waiting context acquires access_lock: the preempted access then
+ * inherits the priority of the waiting context.
  */
 static void region_access_begin(struct ddp_region *r)
 {
@@ -281,8 +280,8 @@ EXPORT_SYMBOL_GPL(ddp_region_put);
  * @r: the MR
  *
  * On return the network can no longer access the memory (RFC 5041 8.3.1 (6)).
- * A receive or transmit path that uses the MR delays the call at most until it
- * has copied one segment or batch, and has then found the MR invalid.
+ * A receive or transmit path that is using the MR delays the call for one segment or
+ * batch at most, because it then finds the MR invalid.
  *
  * Context: process or softirq. The caller must hold no in-flight reference.
  *

@@ -34,7 +34,7 @@ static void ddp_ignore_query(struct ddp_llp *llp, struct ddp_query *q)
 {
 }
 
-/* .read is never called, because unbound_llp never passes a segment */
+/* .read is not set: DDP calls it only while an LLP passes a segment, and unbound_llp passes none */
 static const struct ddp_llp_ops no_ops = {
 	.kick		= ddp_ignore_kick,
 	.push		= ddp_no_op,
@@ -46,7 +46,7 @@ static const struct ddp_llp_ops no_ops = {
 
 static struct ddp_llp unbound_llp = { .ops = &no_ops };
 
-/* Initialize what differs between the streams of a queue pair. The fields must be zero. */
+/* Initialize the fields that are new for each stream of a queue pair; the caller has zeroed them */
 static void init_stream_state(struct ddp_stream *s)
 {
 	int qn;

@@ -159,7 +159,7 @@ struct mpa_conn {
 	u8			revision;	/* MPA revision; valid from Full Operation on */
 	bool			crc;		/* CRC in use; valid from Full Operation on */
 	bool			tx_permitted;	/* see may_send_fpdus() */
-	bool			reported;	/* ULP has the session and needs the closed upcall */
+	bool			reported;	/* ULP knows the session; closed upcall is due */
 	bool			established;	/* responder only: established upcall was made */
 	u16			startup_written; /* bytes of our start-up frame accepted by TCP */
 	bool			peer_closed;	/* the peer's data and FIN were processed */
@@ -184,7 +184,7 @@ struct mpa_conn {
 	struct ddp_stream	*stream ____cacheline_aligned_in_smp;
 	struct mpa_cursor	cur;
 	u32			rx_pos;		/* position of the next FPDU, see fpdu.h */
-	const u8		*rx_copy;	/* source of mpa_rx_read(); NULL if @cur is the source */
+	const u8		*rx_copy;	/* source of mpa_rx_read(); NULL to read at @cur */
 	u32			rx_left;	/* bytes of the segment that DDP has not read yet */
 	bool			rx_markers;	/* the peer inserts markers */
 	bool			rx_in_callback;	/* mpa_data_ready() may receive FPDUs */

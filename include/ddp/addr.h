@@ -54,13 +54,14 @@ void ddp_addr_unmap_v4(struct sockaddr_storage *a);
 int ddp_list_iface_addrs(struct net *net, int ifindex, sa_family_t family,
 			 struct sockaddr_storage *at, int room);
 /*
- * Check whether rdma_cm may choose the device of interface @mine for the addresses of
- * interface @has
+ * rdma_cm chooses the device of a connection by a local address. Check whether it may choose
+ * the device of interface @mine if the address belongs to interface @has.
  */
 bool ddp_are_ifaces_related(struct net *net, int mine, const struct net_device *has);
 /*
  * Check whether a wildcard listener of the device of interface @mine may serve the addresses
- * of interface @has: the interfaces must be related, see above, and in the same VRF
+ * of interface @has: ddp_are_ifaces_related() must return true for the two interfaces, and
+ * they must be in the same VRF
  */
 bool ddp_may_serve_iface(struct net *net, int mine, int has);
 /* Get the VRF in which the device of interface @mine binds sockets to the address @local */

@@ -104,14 +104,13 @@ void ddp_rx_end(struct ddp_stream *s);
  * Context: receive path of the LLP, BH off. Calls for one stream must not
  * overlap.
  *
- * Return: IW_OK if the segment was processed.
- * IW_AGAIN if a page fault defers the segment: the LLP must keep this segment
- * and pass no later one until DDP calls ddp_llp_ops.resume.
- * Any other value means that the stream has failed: the LLP must discard
- * everything that it receives from now on. It must continue to transmit until
- * DDP calls ddp_llp_ops.close, because RDMAP may send a Terminate. The value is
- * the reason of the failure, or IW_DDP_CATASTROPHIC if the stream had failed
- * before this call.
+ * Return: IW_OK if the segment was processed. IW_AGAIN if a page fault defers the
+ * segment: the LLP must keep this segment, and pass no later one until DDP calls
+ * ddp_llp_ops.resume. Any other value means that the stream has failed: the LLP must
+ * discard everything that it receives from now on, but must continue to transmit until
+ * DDP calls ddp_llp_ops.close, because RDMAP may send a Terminate. The value is the
+ * reason of the failure, or IW_DDP_CATASTROPHIC if the stream had failed before this
+ * call.
  */
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len);
@@ -268,15 +267,12 @@ struct ddp_txseg {
  *
  * Until ddp_tx_end(), the caller may call ddp_tx_pull(), ddp_tx_copy_data(),
  * ddp_tx_pull_batch() and ddp_tx_undo_pull(), and must keep BH off. Before ddp_tx_end()
- * it must have filled each segment that it has pulled, or have called
- * ddp_tx_undo_pull(). ddp_stream_quiesce() waits for ddp_tx_end(), so the caller
- * must call ddp_tx_end() after one batch at most.
+ * it must have copied the payload of each segment that it has pulled, or have called
+ * ddp_tx_undo_pull(). ddp_stream_quiesce() waits for ddp_tx_end(), so the caller must
+ * call ddp_tx_end() after one batch at most.
  */
 void ddp_tx_begin(struct ddp_stream *s);
-/*
- * Check whether @s, which may be NULL, has failed. A failed stream sends nothing
- * but a Terminate.
- */
+/* Check whether @s has failed; @s may be NULL. A failed stream can only send a Terminate. */
 bool ddp_tx_has_failed(const struct ddp_stream *s);
 void ddp_tx_end(struct ddp_stream *s);
 

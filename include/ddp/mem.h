@@ -195,9 +195,9 @@ void ddp_stags_destroy(struct ddp_stags *t);
  *
  * ddp_region_revoke() clears @r->valid and waits until no access is in flight.
  * On return the network can no longer access the memory (RFC 5041 8.3.1 (6)). A
- * receive or transmit path that uses @r delays the call at most until it has
- * copied one segment or batch, and has then found the MR invalid. Process or
- * softirq context. Returns true if @r was valid, false if not.
+ * receive or transmit path that is using @r delays the call for one segment or
+ * batch at most, because it then finds the MR invalid. Process or softirq context.
+ * Returns true if @r was valid, false if not.
  *
  * ddp_region_validate() validates @r with a new key.
  *

@@ -2,10 +2,10 @@
 /*
  * Listening sockets, for all lower layers.
  *
- * A port is a listening socket. Several devices may listen on the same wildcard or loopback
- * address and port number: they then share one port, and each has its own
- * listener on this port. The local address of an incoming connection selects
- * the listener.
+ * A port is a listening socket. Several devices may listen on the same wildcard or
+ * loopback address and port number: they then share one port, and each has its own
+ * listener on this port. The local address of an incoming connection selects the
+ * listener.
  *
  * A connection request is pending until the ULP is notified of it (TCP), or
  * until the ULP has accepted or rejected it (SCTP). Each listener has a limit

@@ -60,8 +60,8 @@ enum iw_reason {
 
 	IW_RDMAP_VERSION = 29,	/* 0/2/05 wrong RDMAP version */
 	IW_RDMAP_OPCODE = 30,	/* 0/2/06 unexpected opcode */
-	IW_RDMAP_STREAM = 31,	/* 0/2/07 catastrophic for this stream: misaligned atomic */
-	IW_RDMAP_GLOBAL = 32,	/* 0/2/08 catastrophic for the whole RNIC */
+	IW_RDMAP_STREAM = 31,	/* 0/2/07 fatal for this stream, such as a misaligned atomic */
+	IW_RDMAP_GLOBAL = 32,	/* 0/2/08 fatal for the whole RNIC */
 	IW_RDMAP_INVALIDATE = 33,	/* 0/2/09 STag cannot be invalidated */
 	IW_RDMAP_UNSPEC = 34,	/* 0/2/ff unspecified operation error */
 
@@ -74,7 +74,7 @@ enum iw_reason {
 	IW_PEER_CLOSED = 40,	/* graceful end by the peer */
 	IW_PEER_RESET = 41,	/* connection reset by the peer */
 	IW_PEER_REJECT = 42,	/* connection rejected by the peer's ULP */
-	IW_PEER_REFUSED = 43,	/* no listener at the peer's address and port */
+	IW_PEER_REFUSED = 43,	/* nothing listens on the peer's address and port */
 	IW_UNREACHABLE = 44,	/* peer unreachable, or interface removed */
 	IW_TIMEOUT = 45,	/* a timeout expired */
 	IW_LOCAL_CLOSE = 46,	/* graceful end by the ULP */
@@ -84,7 +84,7 @@ enum iw_reason {
 	IW_NO_MEMORY = 50,	/* allocation failed */
 	IW_UNREADABLE = 51,	/* the CPU cannot read the received data */
 	IW_SCTP_ADDRESSES = 52,	/* association has too many addresses */
-	IW_RETRY_EXCEEDED = 53,	/* no connection within the timeout and retry count of a QP */
+	IW_RETRY_EXCEEDED = 53,	/* not connected within the timeout and retry count of the QP */
 
 	IW_REASON_NR
 };
@@ -144,7 +144,7 @@ struct iw_failure {
  * @IW_EVENT_NONE: no async event; only the connection manager reports the end
  * @IW_EVENT_FATAL: fatal error of the stream
  * @IW_EVENT_ACCESS: the peer has attempted an access that is not allowed
- * @IW_EVENT_REQUEST: error that the peer has reported with a Terminate
+ * @IW_EVENT_REQUEST: the peer has reported an error with a Terminate
  */
 enum iw_event {
 	IW_EVENT_NONE,

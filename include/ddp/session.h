@@ -194,10 +194,10 @@ struct ddp_listen {
  * @bind: bind @s to a session for which ddp_connect.stream was NULL. Called only in the
  *	established upcall. Returns 0, or an errno of ddp_stream_bind(), after which the LLP
  *	ends the session.
- * @set_owner: let firewalls and control groups treat further packets of a session, which a peer has
- *	requested, like those of the task @o. Called before @accept, if the task that listens is
- *	not the one that accepts. A socket that sessions of several owners share stays with the task
- *	that listens. May sleep.
+ * @set_owner: make @o the owner of the socket of a session that a peer has requested, so that
+ *	firewalls and control groups treat further packets like those of @o. Called before @accept,
+ *	if the task that accepts is not the task that listens. If sessions of several owners share
+ *	the socket, the task that listens owns it. May sleep.
  * @stop: end a session, abortively if @abort is set, else gracefully. The
  *	closed upcall follows, unless it has been made before. Any context.
  * @release: free the session; called when its last reference is dropped

@@ -102,14 +102,14 @@ struct ddp_msg {
  *	set the rights that its STag must have. For an untagged segment, set the
  *	buffer of its message, or return IW_DDP_U_NO_BUFFER if there is no
  *	buffer for this MSN. After ddp_rx_begin_wait() it may return IW_AGAIN for
- *	an untagged segment, and leave its state unchanged; DDP calls it again
- *	after the wait.
+ *	an untagged segment; it must then leave the state of the ULP unchanged,
+ *	and DDP calls it again after the wait.
  * @admit_more: admit @n segments that continue the previous segment: their headers
  *	differ from its header only in the TO or the MO. DDP keeps using the
  *	rights or the buffer that @admit has set. @h is the header of the first
  *	segment, and @payload the sum of the payload lengths. @n is 1 for
- *	untagged segments. If it returns an error for @n > 1, it must leave its
- *	state unchanged; DDP then calls @admit_more for each segment separately.
+ *	untagged segments. If it returns an error for @n > 1, it must leave the
+ *	state of the ULP unchanged; DDP then calls it for each segment separately.
  * @writes_placed: count @n RDMA Writes that have been placed. Each has one segment with
  *	@payload bytes, whose header differs only in the TO from that of the last
  *	segment of the previous Write. Replaces @admit and @deliver for these
@@ -124,8 +124,9 @@ struct ddp_msg {
  *	order, once for each message, except for messages passed to @writes_placed.
  *	@total is the length of an untagged message, or the payload length of
  *	the last segment of a tagged message. For an untagged message it may
- *	return IW_AGAIN, and leave its state unchanged; DDP calls it again after
- *	the page fault. If the message needed DDP_REMOTE_WRITE, DDP may hold a
+ *	return IW_AGAIN; it must then leave the state of the ULP unchanged, and DDP
+ *	calls it again after the page fault. If the message needed
+ *	DDP_REMOTE_WRITE, DDP may hold a
  *	cached MR reference during the upcall. So the upcall must then neither
  *	revoke an MR, nor take a lock under which another context revokes an MR.
  * @next: get the next message to send; returns false if there is none. To let

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Test which connection requests a listener admits and evicts. */
 #include <kunit/test.h>
 #include "../admission.h"
 
@@ -175,5 +176,5 @@ static struct kunit_suite admission_suite = {
 
 kunit_test_suite(admission_suite);
 
-MODULE_DESCRIPTION("DDP listeners' shares: tests");
+MODULE_DESCRIPTION("DDP admission of connection requests: tests");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Test the checks of accesses to registered memory. */
 #include <kunit/test.h>
 #include "../bounds.h"
 
@@ -194,6 +195,7 @@ static void bounds_empty_access_ignores_to(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, 0), IW_DDP_T_STAG);
 }
 
+/* MR to test */
 struct place {
 	const char	*name;
 	u64		base;
@@ -203,12 +205,12 @@ struct place {
 static const struct place places[] = {
 	{ "in the middle", 0x1000, 8 },
 	{ "from 0", 0, 8 },
-	{ "one octet", 0x7fffffffffffffff, 1 },
+	{ "one byte", 0x7fffffffffffffff, 1 },
 	{ "empty", 0x1000, 0 },
 	{ "across 2^32", 0xfffffffc, 8 },
 	{ "across 2^63", 0x7ffffffffffffffc, 8 },
 	{ "just below the top", U64_MAX - 8, 8 },
-	{ "all but the top octet", 0, U64_MAX },
+	{ "all but the last byte", 0, U64_MAX },
 };
 
 static void describe_mr(const struct place *p, char *desc)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Test the encoding and decoding of DDP headers. */
 #include <kunit/test.h>
 #include <linux/prandom.h>
 #include "../hdr.h"

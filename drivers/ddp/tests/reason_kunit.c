@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Test the table of reasons against the RFCs. */
 #include <kunit/test.h>
 #include <ddp/reason.h>
 
@@ -172,10 +173,7 @@ static void reason_has_rule_and_name(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL_MSG(test, row->name, "reason %u", why);
 		KUNIT_EXPECT_NOT_NULL_MSG(test, row->rule, "reason %u", why);
 		KUNIT_EXPECT_STREQ(test, row->name, iw_reason_name(why));
-		/*
-		 * the name is also the name of a counter, which is limited to
-		 * 31 characters
-		 */
+		/* the name is also that of a counter, which may have at most 31 characters */
 		KUNIT_EXPECT_GT(test, strlen(row->name), (size_t)1);
 		KUNIT_EXPECT_LT(test, strlen(row->name), (size_t)32);
 	}

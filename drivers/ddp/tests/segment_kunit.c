@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Test how messages are split into segments. */
 #include <kunit/test.h>
 #include <linux/prandom.h>
 #include "../hdr.h"
@@ -11,10 +12,7 @@ static const struct ddp_hdr tagged = {
 	.to = 16384,
 };
 
-/*
- * DDP sets @last and @mo itself, so the values of this header must have no
- * effect
- */
+/* ddp_compute_segment() must set last and mo itself, and ignore the values of this header */
 static const struct ddp_hdr untagged = {
 	.last = true, .ulp8 = 0x43, .ulp32 = 0x55667788, .qn = 3, .msn = 77,
 	.mo = 999,
@@ -112,9 +110,8 @@ static void empty_message_is_one_segment(struct kunit *test)
 }
 
 /*
- * RFC 5041 5.2 (DDP-51, DDP-53): the example messages of the RFC, 2000 bytes
- * with a MULPDU of 1500 bytes, are cut into two segments with the offsets that
- * the RFC gives.
+ * RFC 5041 5.2 (DDP-51, DDP-53): each of the RFC's two example messages, of 2000 bytes with a
+ * MULPDU of 1500 bytes, is split into two segments with the offsets that the RFC gives.
  */
 static void segments_match_rfc_examples(struct kunit *test)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Test the checks of MSN, MO and length of untagged segments. */
 #include <kunit/test.h>
 #include <linux/prandom.h>
 #include "../untagged.h"
@@ -29,6 +30,7 @@ static void untagged_first_msn_is_one(struct kunit *test)
 	}
 }
 
+/* A segment, and the expected result of ddp_untagged_check() */
 struct due {
 	const char	*name;
 	u32		qn;
@@ -37,26 +39,23 @@ struct due {
 	enum iw_reason	why;
 };
 
-/*
- * Segments to check, and the expected result of each. In the test queue 2
- * expects MSN 7 and MO 100, and all other queues expect MSN 1 and MO 0.
- */
+/* In the test, queue 2 expects MSN 7 and MO 100, and all other queues expect MSN 1 and MO 0 */
 static const struct due dues[] = {
-	{ "due", 2, 7, 100, IW_OK },
+	{ "next expected", 2, 7, 100, IW_OK },
 	{ "another queue", 3, 1, 0, IW_OK },
 	{ "queue 4", 4, 7, 100, IW_DDP_U_QN },
 	{ "queue 2^32 - 1", U32_MAX, 7, 100, IW_DDP_U_QN },
 	{ "queue 2 + 2^31", 0x80000002, 7, 100, IW_DDP_U_QN },
-	{ "MSN again", 2, 6, 100, IW_DDP_U_MSN_RANGE },
+	{ "MSN repeated", 2, 6, 100, IW_DDP_U_MSN_RANGE },
 	{ "MSN skipped", 2, 8, 100, IW_DDP_U_MSN_RANGE },
 	{ "MSN half way round", 2, 0x80000007, 100, IW_DDP_U_MSN_RANGE },
 	{ "MSN of another queue", 3, 7, 0, IW_DDP_U_MSN_RANGE },
-	{ "octets again", 2, 7, 99, IW_DDP_U_MO },
-	{ "octets skipped", 2, 7, 101, IW_DDP_U_MO },
-	{ "from the start", 2, 7, 0, IW_DDP_U_MO },
-	{ "far beyond", 2, 7, U32_MAX, IW_DDP_U_MO },
-	{ "QN before MSN", 5, 8, 0, IW_DDP_U_QN },
-	{ "MSN before MO", 2, 8, 0, IW_DDP_U_MSN_RANGE },
+	{ "byte repeated", 2, 7, 99, IW_DDP_U_MO },
+	{ "byte skipped", 2, 7, 101, IW_DDP_U_MO },
+	{ "MO 0 again", 2, 7, 0, IW_DDP_U_MO },
+	{ "MO far too large", 2, 7, U32_MAX, IW_DDP_U_MO },
+	{ "QN checked before MSN", 5, 8, 0, IW_DDP_U_QN },
+	{ "MSN checked before MO", 2, 8, 0, IW_DDP_U_MSN_RANGE },
 };
 
 static void describe_expected(const struct due *d, char *desc)

@@ -408,8 +408,8 @@ enum rnic_sw_qp_methods {
 
 /*
  * Query the start-up message of the current or former peer, or of a peer that
- * rejected the connection. The call fails with
- * ENOTCONN if there is no such message.
+ * rejected the connection. The call fails with ENOTCONN if there is no such
+ * message.
  *
  * The kernel truncates each of the two outputs to the length that the program
  * passes, and zeroes the bytes after its own output.
