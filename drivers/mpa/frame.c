@@ -3,12 +3,12 @@
  * Build batches of FPDUs from DDP's segments, so that one call passes many FPDUs
  * to TCP.
  *
- * FPDUs are written to a page fragment of the current CPU, which all connections
- * share. A batch reserves the next free bytes of the fragment, and no other batch
- * writes to these bytes. Bytes that were passed to TCP are not overwritten, because
- * TCP may still use them; reserved bytes that were not passed to TCP can be returned
- * to the fragment. As ddp_tx_begin() requires, BH is off from when a segment is
- * pulled until the segment is written.
+ * FPDUs are written to a page fragment of the current CPU, which all connections share. A
+ * batch reserves the next free bytes of the fragment, and no other batch writes to these
+ * bytes. Bytes that were passed to TCP are not overwritten while TCP may still use them;
+ * reserved bytes that were not passed to TCP can be returned to the fragment. As
+ * ddp_tx_begin() requires, BH is off from when a segment is pulled until the segment is
+ * written.
  */
 /* local_lock.h needs spinlock.h */
 #include <linux/spinlock.h>
@@ -28,10 +28,10 @@
 #define ANY_PAGE_OFF	U32_MAX	/* the FPDU may begin at any page offset */
 
 /*
- * Page fragments of a CPU. Exhausted fragments are kept, and are used again after TCP, and
- * the receiver if it is on this machine, have dropped their references: to allocate a new
- * fragment would take an eighth of the time for sending 64 KiB. @lock protects the other
- * fields on PREEMPT_RT, where code with BH off can be preempted.
+ * Page fragments of a CPU. An exhausted fragment is kept, and is used again after TCP, and
+ * the receiver if it is on this machine, have dropped their references. Allocating a new
+ * fragment instead would take an eighth of the time that sending 64 KiB takes. @lock
+ * protects the other fields on PREEMPT_RT, where code with BH off can be preempted.
  */
 struct frags {
 	struct page_frag	pf;	/* current fragment, from which bytes are reserved */

@@ -25,8 +25,8 @@
 
 /*
  * Maximum to which mpa_sock_grow_rcvbuf() grows the buffer, in bytes. It suffices for an skb
- * with the maximum number of fragments, even if these are the longest segments in the
- * largest pages.
+ * with the maximum number of fragments, even if TCP charges a page of the largest page size
+ * for each fragment.
  */
 #define RCVBUF_MAX	(4 * 1024 * 1024)
 

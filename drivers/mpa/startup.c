@@ -403,10 +403,10 @@ ssize_t mpa_startup_process_input(struct mpa_startup *su, const u8 *p, size_t n)
  * an enhanced Request (RFC 6581 section 10). So if no byte of a Reply has arrived,
  * the next step of the initiator is to retry with revision 1.
  *
- * If @acked is false, the Request may not be the reason of the close: for example, the
- * backlog of the peer's listener may be full. Such a peer may support revision 2, so the
- * retry repeats the enhanced Request, but only once: some adapters refuse an enhanced
- * Request with a reset, without an earlier acknowledgment of the Request.
+ * If @acked is false, the peer may have closed for another reason, for example because the
+ * backlog of its listener is full. Such a peer may support revision 2, so the retry
+ * repeats the enhanced Request, but only once: some adapters refuse an enhanced Request
+ * with a reset, without having acknowledged the Request.
  *
  * A truncated frame is invalid (RFC 5044 section 7.1.1). A rejecting Reply that is not
  * sent yet is sent before the connection is closed.

@@ -208,9 +208,10 @@ static enum tx_verdict send_batch(struct mpa_conn *c)
 }
 
 /*
- * Build a batch. @closing: true if a graceful close is requested. A responder then builds a
- * batch even if it may not send FPDUs yet, because the result shows whether the graceful
- * close has to wait for pending segments.
+ * Build a batch. @closing: true if a graceful close is requested. A responder then builds a batch
+ * even if it may not send FPDUs yet, because the result shows whether the graceful close has to
+ * wait for pending segments. Return: TX_SENT if a batch is built; TX_IDLE if there are no segments;
+ * TX_NOT_PERMITTED; or TX_NOMEM.
  */
 static enum tx_verdict build_batch(struct mpa_conn *c, bool closing)
 {
