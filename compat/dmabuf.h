@@ -32,8 +32,8 @@
  *
  * In some of these kernels dma_buf_vmap() and dma_buf_vunmap() take the
  * reservation lock. The exporter calls the importer's move notification with
- * this lock held, so the importer cannot unmap the buffer in the notification. On
- * these kernels fail with -EOPNOTSUPP if the exporter moves buffers.
+ * this lock held, so the importer cannot unmap the buffer in the notification. In
+ * such a kernel, fail with -EOPNOTSUPP if the exporter moves buffers.
  */
 #ifdef HAVE_DMABUF_MAPS
 static inline struct dma_buf_attachment *

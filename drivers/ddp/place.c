@@ -207,8 +207,8 @@ static bool is_kernel_memory(const struct ddp_stream *s, u32 stag)
  * Return: IW_OK if the whole payload is placed; IW_AGAIN if a page fault must be
  * resolved first; IW_UNREADABLE if the CPU cannot read the payload; IW_DDP_T_STAG
  * if a page cannot be faulted in; or the reason why the access is not allowed. If
- * the access is not allowed, nothing has been placed. If any other value but
- * IW_OK is returned, part of the payload may have been placed.
+ * the access is not allowed, nothing has been placed. After any other failure, part
+ * of the payload may have been placed.
  */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights)

@@ -157,8 +157,9 @@ static const struct ddp_sock_callbacks calls = {
 };
 
 /*
- * Close the socket and free the port. SCTP aborts the connections that were not accepted: their
- * SHUTDOWN could fail, and would then keep the listening socket.
+ * Close the socket and free the port. Do not let the socket linger, so that SCTP aborts the
+ * connections that were not accepted. Otherwise the listening socket would remain until SCTP has
+ * completed the SHUTDOWN of these connections, which can take more than a minute.
  */
 static void free_port(struct ddp_port *p)
 {

@@ -41,7 +41,7 @@ static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
 	return len == g->len && is_hdr_prefix_equal(head, g->raw);
 }
 
-/* Check whether the TO follows that of the last segment and of @n more segments of its length */
+/* Check whether the TO is the next one after the last segment and @n more of the same length */
 static bool is_tagged_contiguous(const struct ddp_stream *s, const u8 *head, u32 n)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;

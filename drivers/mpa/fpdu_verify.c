@@ -117,7 +117,7 @@ void *mpa_verify_get_next_dst(struct mpa_verify *t, u32 *len)
 }
 
 /**
- * mpa_verify_add_copied - add the bytes that the caller has copied to the CRC, or check a marker
+ * mpa_verify_add_copied - update the CRC with the bytes just copied, or check a copied marker
  * @t: state of the FPDU
  * @len: number of bytes, as set by mpa_verify_get_next_dst()
  */
@@ -177,8 +177,10 @@ void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u8 *at)
  * mpa_fpdu_batch_prepare_dst - get the destination of the next FPDU
  * @r: the batch; @r->left must not be 0
  *
+ * Saves the bytes of the previous payload that the FPDU's header will overwrite.
+ *
  * Return: the destination. The caller must copy the @r->wire_len bytes of the FPDU to the
- * destination and then call mpa_fpdu_batch_add_if_valid().
+ * destination and then call mpa_fpdu_batch_add_if_valid(), which restores the saved bytes.
  */
 u8 *mpa_fpdu_batch_prepare_dst(struct mpa_fpdu_batch *r)
 {

@@ -315,7 +315,7 @@ enum mpa_sock_state mpa_sock_get_state(struct mpa_conn *c, int *err)
 }
 
 /**
- * mpa_sock_is_established_and_empty - check whether the callbacks have missed no event
+ * mpa_sock_is_established_and_empty - check that nothing arrived before the callbacks
  * @c: the connection, on whose socket our callbacks are installed
  *
  * Return: true if TCP is established and no data is queued. False if data, a FIN or
@@ -417,8 +417,8 @@ bool mpa_sock_try_send_fin(struct mpa_conn *c)
  * mpa_sock_get_acked - get the position up to which the peer has acknowledged
  * @c: the connection
  * @all: set to true if the peer has acknowledged all our data, and to false
- *	otherwise. Our FIN may still be unacknowledged, since TCP delivers the
- *	FIN even after the socket is released.
+ *	otherwise. Our FIN does not count, because TCP delivers the FIN even
+ *	after the socket is released.
  *
  * TCP calls no callback for each acknowledgment, so a caller that waits for one has to poll.
  *

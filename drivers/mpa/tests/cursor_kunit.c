@@ -275,7 +275,7 @@ static void cursor_reads_no_device_memory(struct kunit *test)
 	expect_end(test, &q, 10 + 2 * 150);
 	compat_skb_hide_frags(skb_peek(&q));
 	expect_end(test, &q, 10);
-	/* bytes that no CPU can read can be skipped */
+	/* unreadable bytes can be skipped */
 	mpa_cursor_seek(&cur, &q, skb_peek(&q), 0, all);
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, all));
 	__skb_queue_purge(&q);
