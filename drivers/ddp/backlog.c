@@ -247,7 +247,7 @@ int ddp_port_report_request(struct ddp_conn_req *c, struct ddp_session *ss,
 EXPORT_SYMBOL_GPL(ddp_port_report_request);
 
 /**
- * ddp_port_report_refused - report a connection setup that failed before its request
+ * ddp_port_report_refused - report a failed connection setup, of which the ULP has no session
  * @l: the listener
  * @why: reason of the failure
  */

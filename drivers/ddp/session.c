@@ -49,7 +49,7 @@ int ddp_session_report_request(struct ddp_listener *l, struct ddp_session *ss,
 }
 
 /**
- * ddp_session_report_refused - report a connection setup that failed before its request
+ * ddp_session_report_refused - report a failed connection setup, of which the ULP has no session
  * @l: listener that the peer has connected to
  * @why: reason of the failure
  */

@@ -71,8 +71,8 @@ int mpa_conn_alloc_startup(struct mpa_conn *c, bool initiator)
  * @c: the connection, in phase MPA_NEW. The caller must afterwards drop the
  *	reference that mpa_conn_new() has taken for the socket's callbacks.
  *
- * The worker may be queued already, but it does nothing in the phases MPA_NEW and
- * MPA_ENDED, so it does not use the socket.
+ * The worker may be queued already, but it does not use the socket in the phases MPA_NEW
+ * and MPA_ENDED.
  */
 void mpa_conn_abandon(struct mpa_conn *c)
 {

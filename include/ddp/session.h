@@ -52,7 +52,8 @@ struct ddp_policy {
  *	or stop within DDP_ANSWER_TIMEOUT, or else the LLP ends the session.
  *	Returns a negative errno if the ULP refuses the request; the LLP then
  *	ends the session and keeps the reference.
- * @refused: count a connection setup on @l that failed before @request
+ * @refused: count a connection setup on @l that failed before the ULP took over a session:
+ *	before @request, or because @request has refused it
  * @established: handle the success of start-up. Active side: @o is the peer's
  *	reply. After this upcall the LLP starts the stream given to connect.
  *	If the upcall returns another value than IW_OK, the stream carries only
