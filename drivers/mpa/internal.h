@@ -45,25 +45,6 @@ enum mpa_event {
 	MPA_EV_TIMEOUT,		/* the timer has expired; the worker must check the deadline */
 };
 
-/*
- * Bits of mpa_conn.tx, which ensures that one context at a time (the owner) runs
- * the transmit routine. tx.c has a table of the transitions.
- *
- * OWNED: a context runs the transmit routine, with BH off.
- *
- * PENDING without OWNED: work is pending, and exactly one context is scheduled to
- * run the transmit routine: the softirq of a CPU, the worker or the retry timer.
- * Exception: no context is scheduled if the connection is lost and will be torn down.
- *
- * PENDING and OWNED: work was added while the owner was transmitting, so the owner
- * must check for work again before it releases ownership.
- *
- * DEAD: transmission was stopped, and no context can become the owner.
- */
-#define MPA_TX_OWNED	0x1
-#define MPA_TX_PENDING	0x2
-#define MPA_TX_DEAD	0x4
-
 #define MPA_BATCH	65536	/* approximate maximum length of a batch in bytes */
 #define MPA_OUT_VECS	40
 
@@ -200,7 +181,7 @@ struct mpa_conn {
 
 	/*
 	 * The fields up to @send_err are accessed only by the owner of the transmit side
-	 * (the context that has set MPA_TX_OWNED), with three exceptions:
+	 * (the context that has set MPA_TX_OWNED, see tx_owner.h), with three exceptions:
 	 * enter_full_operation() sets @tx_stream and @tx_markers before transmission starts,
 	 * @send_err is protected by the socket lock, and mpa_conn_tear_down() accesses
 	 * the fields after mpa_tx_stop().
