@@ -4,9 +4,10 @@
  *
  * The transmit routine runs in passes, see run_tx_pass(). A pass sends at most BATCHES batches.
  * The context that runs a pass is the owner of the transmit side, and has BH off while it is the
- * owner. The owner never sleeps, and is only preempted on PREEMPT_RT. The owner may spin while
- * another CPU receives and holds the spinlock of the socket. To wait for memory, or for a process
- * that owns the socket, a context must first release ownership.
+ * owner, except in deliver_to_local_peer(). The owner never sleeps, and is only preempted on
+ * PREEMPT_RT. The owner may spin while another CPU receives and holds the spinlock of the socket.
+ * To wait for memory, or for a process that owns the socket, a context must first release
+ * ownership.
  *
  * A pass runs in one of three contexts: the posting process (mpa_tx_push()), the softirq of the
  * CPU that called mpa_tx_kick(), or the worker. The worker runs the pass if there is much to send,
@@ -21,6 +22,7 @@
 #include <linux/ktime.h>
 #include <linux/llist.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/workqueue.h>
 
 #include "tx_owner.h"
@@ -28,6 +30,7 @@
 #define BATCHES		4	/* maximum number of batches in a pass */
 #define WORKER_PASSES	4	/* maximum number of passes in a call of mpa_tx_work() */
 #define BUDGET		NSEC_PER_MSEC	/* time limit of mpa_txq_drain(), in ns */
+#define SHORT_BATCH	4096	/* maximum length for deliver_to_local_peer(), in bytes */
 
 /* Contexts that run a pass */
 enum runner {
@@ -81,8 +84,25 @@ static bool is_tx_never_permitted(const struct mpa_conn *c)
 	return !may_send_fpdus(c);
 }
 
+/*
+ * After a short batch of a posting program, let the softirq that a loopback or veth interface has
+ * raised deliver the batch now. Otherwise a peer on this machine would wait until this context has
+ * completed the requests. The softirq may run any code that it may run between two passes: it
+ * cannot become the owner, and nothing of the batch is in use by this context. Preemption stays
+ * off, because nobody else can transmit meanwhile.
+ */
+static void deliver_to_local_peer(const struct mpa_conn *c)
+{
+	if (c->out.len > SHORT_BATCH || IS_ENABLED(CONFIG_PREEMPT_RT) || !local_softirq_pending())
+		return;
+	preempt_disable();
+	local_bh_enable();
+	local_bh_disable();
+	preempt_enable();
+}
+
 /* Pass the batch to TCP, and release the batch if TCP has accepted all its bytes */
-static enum tx_verdict send_batch(struct mpa_conn *c)
+static enum tx_verdict send_batch(struct mpa_conn *c, enum runner who)
 {
 	switch (mpa_sock_send(c)) {
 	case 0:
@@ -96,6 +116,8 @@ static enum tx_verdict send_batch(struct mpa_conn *c)
 	default:
 		return TX_LOST;
 	}
+	if (who == POSTER)
+		deliver_to_local_peer(c);
 	mpa_frame_drop_batch(c);
 	c->retry_ms = 0;
 	return ddp_tx_report_sent(c->tx_stream, !c->out.last) && !c->out.last ? TX_SENT : TX_LAST;
@@ -167,7 +189,7 @@ static bool is_tx_drained(struct mpa_conn *c, enum tx_verdict v, bool no_respons
 }
 
 /* Send the rest of the last batch; if there is none, build and send a new batch */
-static enum tx_verdict send_one_batch(struct mpa_conn *c)
+static enum tx_verdict send_one_batch(struct mpa_conn *c, enum runner who)
 {
 	/*
 	 * closing is read before segments are pulled. The acquire pairs with the release in
@@ -191,7 +213,7 @@ static enum tx_verdict send_one_batch(struct mpa_conn *c)
 	if (!c->out.len)
 		v = build_batch(c, closing);
 	if (v == TX_SENT)
-		v = may_send_fpdus(c) ? send_batch(c) : TX_NOT_PERMITTED;
+		v = may_send_fpdus(c) ? send_batch(c, who) : TX_NOT_PERMITTED;
 	if (!closing)
 		return v;
 	if (is_tx_drained(c, v, no_responses))
@@ -214,13 +236,13 @@ static bool may_release_ownership(enum tx_verdict v)
  * Run a pass. The caller must be the owner and have BH off. If may_release_ownership() is
  * true for the returned verdict, ownership is released; otherwise the caller keeps it.
  */
-static enum tx_verdict run_tx_pass(struct mpa_conn *c)
+static enum tx_verdict run_tx_pass(struct mpa_conn *c, enum runner who)
 {
 	int left = BATCHES;
 	enum tx_verdict v;
 
 	do {
-		v = left-- ? send_one_batch(c) : TX_LIMIT;
+		v = left-- ? send_one_batch(c, who) : TX_LIMIT;
 		if (!may_release_ownership(v))
 			continue;
 		if (mpa_tx_try_release_ownership(c))
@@ -361,7 +383,7 @@ void mpa_tx_push(struct mpa_conn *c)
 	if (tx_request_pass_or_become_owner(c)) {
 		if (may_send_fpdus(c))
 			mpa_sock_record_flow(c);
-		release_and_reschedule(c, run_tx_pass(c), POSTER);
+		release_and_reschedule(c, run_tx_pass(c, POSTER), POSTER);
 	}
 	local_bh_enable();
 }
@@ -370,7 +392,7 @@ void mpa_tx_push(struct mpa_conn *c)
 static void run_tx_pass_in_softirq(struct mpa_conn *c)
 {
 	if (mpa_tx_try_become_owner(c))
-		release_and_reschedule(c, run_tx_pass(c), SOFTIRQ);
+		release_and_reschedule(c, run_tx_pass(c, SOFTIRQ), SOFTIRQ);
 }
 
 /*
@@ -406,7 +428,7 @@ static bool run_tx_pass_in_worker(struct mpa_conn *c)
 
 	local_bh_disable();
 	if (mpa_tx_try_become_owner(c)) {
-		v = run_tx_pass(c);
+		v = run_tx_pass(c, WORKER);
 		go_on = release_and_reschedule(c, v, WORKER);
 	}
 	local_bh_enable();

@@ -6,9 +6,10 @@
 #include <kunit/test.h>
 #include <linux/interrupt.h>
 #include <linux/ktime.h>
+#include <linux/preempt.h>
 
 #include "../../../../drivers/ddp/internal.h"
-#include "../../../../drivers/mpa/internal.h"
+#include "../../../../drivers/mpa/tx_owner.h"
 
 #define CROWD	300
 #define BATCHES_PER_PASS	4	/* batches per transmit pass */
@@ -37,6 +38,11 @@ static struct {
 	bool			irqs_off;
 	u32			looks;		/* calls of sent() with @look */
 	u32			builds;		/* attempts to build a batch */
+	u32			batch_len;	/* length of a batch; 0: 1 */
+	bool			packets;	/* a softirq has packets to deliver */
+	int			preempt_off;	/* preemption is disabled so many times */
+	u32			delivered_by_owner;	/* deliveries while the transmit side is owned */
+	u32			delivered_later;	/* other deliveries */
 } stubs;
 
 static struct tx_conn tx_conns[CROWD];
@@ -60,6 +66,31 @@ void host_raise_softirq(struct compat_bh *bh)
 {
 	WARN_ON(!host_bh_off && !stubs.irqs_off);
 	stubs.raised = bh;
+}
+
+void host_change_preempt_count(int by)
+{
+	stubs.preempt_off += by;
+	WARN_ON(stubs.preempt_off < 0);
+}
+
+bool host_is_softirq_pending(void)
+{
+	return stubs.packets;
+}
+
+/* Deliver the packets. An owner may let this happen only if it cannot be preempted. */
+void host_on_bh_enabled(void)
+{
+	if (!stubs.packets)
+		return;
+	stubs.packets = false;
+	if (tx_conns[0].c.tx.v & MPA_TX_OWNED) {
+		WARN_ON(!stubs.preempt_off);
+		stubs.delivered_by_owner++;
+	} else {
+		stubs.delivered_later++;
+	}
 }
 
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
@@ -113,7 +144,7 @@ bool mpa_frame_build_batch(struct mpa_conn *c, u32 emss)
 	u32 left = to_tx_conn(c)->left;
 
 	stubs.builds++;
-	c->out.len = !!left;
+	c->out.len = left ? stubs.batch_len ?: 1 : 0;
 	c->out.last = left <= !to_tx_conn(c)->one_by_one;
 	return true;
 }
@@ -138,6 +169,7 @@ int mpa_sock_send(struct mpa_conn *c)
 	stubs.tries++;
 	if (stubs.err)
 		return stubs.err;
+	stubs.packets = true;
 	to_tx_conn(c)->left--;
 	to_tx_conn(c)->done = stubs.now;
 	stubs.sent++;
@@ -337,6 +369,34 @@ static void ulp_looks_for_more_after_send(struct kunit *test)
 }
 
 /*
+ * A short batch of a posting program is delivered before its requests complete, a long one, and one
+ * of another context, after the pass
+ */
+static void short_posted_batch_is_delivered_early(struct kunit *test)
+{
+	struct mpa_conn *c = open_conns(1, 1);
+
+	stubs.batch_len = 4096;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered_by_owner);
+	expect_all_sent(test, 1);
+	tx_conns->left = 1;
+	stubs.batch_len = 4097;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered_by_owner);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered_later);
+	expect_all_sent(test, 1);
+	tx_conns->left = 1;
+	stubs.batch_len = 1;
+	mpa_tx_kick(c, true);
+	run_worker(tx_conns);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered_by_owner);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered_later);
+	expect_all_sent(test, 1);
+	KUNIT_EXPECT_EQ(test, 0, stubs.preempt_off);
+}
+
+/*
  * A graceful close needs a pull that finds nothing: only that one shows whether messages are
  * blocked or expected
  */
@@ -529,6 +589,7 @@ static struct kunit_case mpa_tx_cases[] = {
 	KUNIT_CASE(small_amounts_sent_in_softirq),
 	KUNIT_CASE(ulp_looks_for_more_after_send),
 	KUNIT_CASE(close_pulls_after_look),
+	KUNIT_CASE(short_posted_batch_is_delivered_early),
 	KUNIT_CASE(kick_keeps_bh_off_with_irqs_off),
 	KUNIT_CASE(worker_continues_long_transmission),
 	KUNIT_CASE(post_transmits_one_pass),

@@ -37,9 +37,14 @@ static inline void local_bh_disable(void)
 	host_bh_off++;
 }
 
+/* A test may define this function, which is called when BH is on again */
+void host_on_bh_enabled(void) __attribute__((weak));
+
 static inline void local_bh_enable(void)
 {
 	WARN_ON(irqs_disabled() || host_bh_off-- <= 0);
+	if (host_on_bh_enabled && !host_bh_off)
+		host_on_bh_enabled();
 }
 
 #endif
