@@ -25,13 +25,15 @@ void db_mod_init(struct db_mod *b)
  */
 bool db_mod_doorbell_starts_coalescing(struct db_mod *b, u64 now)
 {
-	if (now <= b->last || now - b->last >= DB_MOD_QUICK_NS)
-		b->streak = 0;
-	else
-		b->streak++;
-	if (b->streak < b->threshold)
+	const u64 last = READ_ONCE(b->last);
+	u32 streak = 0;
+
+	if (now > last && now - last < DB_MOD_QUICK_NS)
+		streak = READ_ONCE(b->streak) + 1;
+	WRITE_ONCE(b->streak, streak);
+	if (streak < READ_ONCE(b->threshold))
 		return false;
-	b->last = now;
+	WRITE_ONCE(b->last, now);
 	return true;
 }
 
@@ -42,7 +44,7 @@ bool db_mod_doorbell_starts_coalescing(struct db_mod *b, u64 now)
  */
 void db_mod_record_transmitted(struct db_mod *b, u64 now)
 {
-	b->last = now;
+	WRITE_ONCE(b->last, now);
 }
 
 /**
@@ -58,14 +60,15 @@ void db_mod_record_transmitted(struct db_mod *b, u64 now)
  */
 void db_mod_record_period_end(struct db_mod *b, u64 now, u32 others)
 {
-	bool worth = others >= DB_MOD_STREAK && now - b->last < DB_MOD_LATE_NS;
+	const bool worth = others >= DB_MOD_STREAK && now - READ_ONCE(b->last) < DB_MOD_LATE_NS;
+	const u32 threshold = READ_ONCE(b->threshold);
 
-	b->last = now;
+	WRITE_ONCE(b->last, now);
 	if (worth) {
-		b->threshold = DB_MOD_STREAK;
+		WRITE_ONCE(b->threshold, DB_MOD_STREAK);
 		return;
 	}
-	b->streak = 0;
-	if (b->threshold < DB_MOD_STREAK_MAX)
-		b->threshold *= 2;
+	WRITE_ONCE(b->streak, 0);
+	if (threshold < DB_MOD_STREAK_MAX)
+		WRITE_ONCE(b->threshold, 2 * threshold);
 }

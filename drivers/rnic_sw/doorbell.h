@@ -28,8 +28,8 @@ struct rnic_uctx;
  * @rcu: for the lookup by number
  * @timer: end of the coalescing period; armed, or its handler is running, while sq.coalescing
  *	is set
- * @db_mod: decides whether to coalesce; protected by the lock of the send queue
- * @first_prod: producer index at the start of the period; protected like @db_mod
+ * @db_mod: decides whether to coalesce; needs no lock
+ * @first_prod: producer index at the start of the period; protected by the lock of the send queue
  */
 struct rnic_doorbell {
 	u64			file_id;

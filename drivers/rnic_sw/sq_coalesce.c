@@ -41,7 +41,7 @@ static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 	unsigned long flags;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	sq->coalescing = false;
+	WRITE_ONCE(sq->coalescing, false);
 	db_mod_record_period_end(&bell->db_mod, rnic_db_mod_get_time(),
 				 READ_ONCE(sq->ring.hdr->prod) - bell->first_prod);
 	spin_unlock_irqrestore(&sq->lock, flags);
@@ -83,39 +83,43 @@ void rnic_sq_coalesce_stop(struct rnic_doorbell *bell)
 }
 
 /*
- * Decide whether to coalesce posts from this doorbell on, and start the timer
- * if it is not armed. Never begin to coalesce after the stream has ended:
- * this would clear the NEED_WAKEUP that rnic_sq_mark_ended() has set, and later posts
- * would not be flushed. sq->lock orders this function and rnic_sq_mark_ended();
+ * Start a coalescing period and its timer, unless a period has started. Never start one after the
+ * stream has ended: this would clear the NEED_WAKEUP that rnic_sq_mark_ended() has set, and later
+ * posts would not be flushed. sq->lock orders this function and rnic_sq_mark_ended();
  * litmus: gather-flush
- *
- * Return: true if the timer will schedule transmit, false if the caller must
- * transmit.
  */
-static bool __sq_try_coalesce(struct rnic_sq *sq)
+static void __start_period(struct rnic_sq *sq)
 {
 	struct rnic_doorbell *bell = sq->doorbell;
 
-	if (sq->coalescing)
-		return true;
-	if (sq->ended || !db_mod_doorbell_starts_coalescing(&bell->db_mod, rnic_db_mod_get_time()))
-		return false;
-	sq->coalescing = true;
+	if (sq->coalescing || sq->ended)
+		return;
+	WRITE_ONCE(sq->coalescing, true);
 	bell->first_prod = READ_ONCE(sq->ring.hdr->prod);
 	WRITE_ONCE(sq->ring.hdr->flags, 0);
 	hrtimer_start(&bell->timer, ns_to_ktime(TIME_SCALE * DB_MOD_PERIOD_NS),
 		      HRTIMER_MODE_REL_PINNED);
-	return true;
 }
 
-/* Call __sq_try_coalesce() with sq->lock held. Return: the result of that function */
+/*
+ * Decide whether to coalesce posts from this doorbell on. A doorbell that starts no period takes
+ * no lock: if another thread starts one at the same time, the caller transmits although it need
+ * not. Return: true if the timer will schedule transmit, false if the caller must transmit.
+ */
 static bool rnic_sq_try_coalesce(struct rnic_sq *sq)
 {
+	bool coalesced = READ_ONCE(sq->coalescing), start = false;
 	unsigned long flags;
-	bool coalesced;
 
+	if (!coalesced)
+		start = db_mod_doorbell_starts_coalescing(&sq->doorbell->db_mod,
+							  rnic_db_mod_get_time());
+	if (!coalesced && !start)
+		return false;
 	spin_lock_irqsave(&sq->lock, flags);
-	coalesced = __sq_try_coalesce(sq);
+	if (start)
+		__start_period(sq);
+	coalesced = sq->coalescing;
 	spin_unlock_irqrestore(&sq->lock, flags);
 	return coalesced;
 }
@@ -134,14 +138,10 @@ void rnic_sq_transmit_or_coalesce(struct rnic_qp *qp)
 	 * expire only at the next tick, much later than the period
 	 */
 	bool fine = hrtimer_resolution <= DB_MOD_PERIOD_NS;
-	unsigned long flags;
 
 	if (fine && rnic_sq_try_coalesce(sq))
 		return;
 	ddp_push(&qp->rdmap.stream);
-	if (!fine)
-		return;
-	spin_lock_irqsave(&sq->lock, flags);
-	db_mod_record_transmitted(&sq->doorbell->db_mod, rnic_db_mod_get_time());
-	spin_unlock_irqrestore(&sq->lock, flags);
+	if (fine)
+		db_mod_record_transmitted(&sq->doorbell->db_mod, rnic_db_mod_get_time());
 }
