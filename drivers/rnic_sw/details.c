@@ -73,7 +73,7 @@ static void fill_queue_details(struct rnic_qp *qp, struct qp_details *d)
 	d->sq_busy = sq->head - sq->tail;
 	spin_unlock_irqrestore(&sq->lock, flags);
 	spin_lock_irqsave(&rq->lock, flags);
-	d->rq_posted = count_posted_or_zero(&rq->ring, rq->head, rq->head);
+	d->rq_posted = count_posted_or_zero(&rq->ring, READ_ONCE(rq->head), READ_ONCE(rq->head));
 	spin_unlock_irqrestore(&rq->lock, flags);
 }
 

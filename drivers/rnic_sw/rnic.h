@@ -235,17 +235,17 @@ struct rnic_rq {
 	u32			max_sge;
 
 	/*
-	 * The next four members belong to the receive path until ddp_stream_quiesce() has
+	 * The next five members belong to the receive path until ddp_stream_quiesce() has
 	 * stopped it, and then to the holder of @flush_lock.
 	 */
+	u32			head;		/* index of the next WQE to dequeue */
 	u32			tail;		/* index of the oldest receive not completed */
 	u64			wr_id;		/* wr_id of the receive in use */
 	bool			srq_recv_in_use; /* a receive dequeued from the SRQ is in use */
 	bool			recv_invalid;	/* the receive in use is invalid */
 
-	/* protects the members below, and prod in the ring of a kernel consumer */
+	/* protects @flushing, flags in the ring, and prod in the ring of a kernel consumer */
 	spinlock_t		lock;
-	u32			head;		/* index of the next WQE to dequeue */
 	bool			flushing;	/* a flush has started */
 };
 

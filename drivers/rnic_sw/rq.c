@@ -9,7 +9,8 @@
 #include "rnr.h"
 
 /*
- * Dequeue the oldest receive. The caller must hold rq->lock.
+ * Dequeue the oldest receive. Only the receive path of the stream does so, and ddp_stream_quiesce()
+ * has stopped it before a flush or a reset changes the queue, so no lock is needed.
  *
  * Return: IW_OK; IW_DDP_U_NO_BUFFER if no receive is posted or a flush has
  * started; IW_LOCAL_PROT if the local program has written an invalid WQE or
@@ -17,16 +18,18 @@
  */
 static enum iw_reason rnic_rq_dequeue(struct rnic_rq *rq, struct rdmap *r)
 {
+	const u32 head = rq->head;
 	u32 n = 0;
 
-	if (!rq->flushing)
-		n = rnic_ring_count_posted(&rq->ring, rq->head, rq->tail);
+	if (!READ_ONCE(rq->flushing))
+		n = rnic_ring_count_posted(&rq->ring, head, rq->tail);
 	if (!n)
 		return IW_DDP_U_NO_BUFFER;
 	if (n == RING_IDX_INVALID)
 		return IW_LOCAL_PROT;
-	rq->recv_invalid = !rnic_rqe_read(rnic_ring_slot(&rq->ring, rq->head++),
-					  rq->max_sge, r, &rq->wr_id);
+	WRITE_ONCE(rq->head, head + 1);
+	rq->recv_invalid = !rnic_rqe_read(rnic_ring_slot(&rq->ring, head), rq->max_sge, r,
+					  &rq->wr_id);
 	return rq->recv_invalid ? IW_LOCAL_PROT : IW_OK;
 }
 
@@ -44,17 +47,10 @@ enum iw_reason rdmap_rq_dequeue(struct rdmap *r)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 	struct rnic_rq *rq = &qp->rq;
-	unsigned long flags;
-	enum iw_reason why;
 
 	if (qp->srq)
 		return dequeue_srq_recv(qp);
-	if (!rq->ring.slots)
-		return IW_DDP_U_NO_BUFFER;
-	spin_lock_irqsave(&rq->lock, flags);
-	why = rnic_rq_dequeue(rq, r);
-	spin_unlock_irqrestore(&rq->lock, flags);
-	return why;
+	return rq->ring.slots ? rnic_rq_dequeue(rq, r) : IW_DDP_U_NO_BUFFER;
 }
 
 void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
@@ -287,7 +283,8 @@ bool rnic_rq_has_recv(struct rnic_qp *qp)
 	if (qp->srq)
 		return rnic_srq_has_recv(qp->srq);
 	spin_lock_irqsave(&rq->lock, flags);
-	has = rq->flushing || rnic_ring_count_posted(&rq->ring, rq->head, rq->tail);
+	has = rq->flushing || rnic_ring_count_posted(&rq->ring, READ_ONCE(rq->head),
+						     READ_ONCE(rq->tail));
 	spin_unlock_irqrestore(&rq->lock, flags);
 	return has;
 }
