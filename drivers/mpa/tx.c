@@ -17,6 +17,7 @@
  * Fields that only the owner may access need no lock: releasing and acquiring
  * ownership orders the accesses of successive owners.
  */
+#include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/ktime.h>
@@ -93,7 +94,9 @@ static bool is_tx_never_permitted(const struct mpa_conn *c)
  */
 static void deliver_to_local_peer(const struct mpa_conn *c)
 {
-	if (c->out.len > SHORT_BATCH || IS_ENABLED(CONFIG_PREEMPT_RT) || !local_softirq_pending())
+	/* on a single CPU no peer can run meanwhile, and an early wake-up only costs */
+	if (c->out.len > SHORT_BATCH || num_online_cpus() == 1 ||
+	    IS_ENABLED(CONFIG_PREEMPT_RT) || !local_softirq_pending())
 		return;
 	preempt_disable();
 	local_bh_enable();

@@ -4,6 +4,7 @@
  * how long. Sockets, workers, softirq and clock are stubs.
  */
 #include <kunit/test.h>
+#include <linux/cpumask.h>
 #include <linux/interrupt.h>
 #include <linux/ktime.h>
 #include <linux/preempt.h>
@@ -39,6 +40,7 @@ static struct {
 	u32			looks;		/* calls of sent() with @look */
 	u32			builds;		/* attempts to build a batch */
 	u32			batch_len;	/* length of a batch; 0: 1 */
+	bool			one_cpu;	/* the machine has only one CPU */
 	bool			packets;	/* a softirq has packets to deliver */
 	int			preempt_off;	/* preemption is disabled so many times */
 	u32			delivered_by_owner;	/* deliveries while the transmit side is owned */
@@ -72,6 +74,11 @@ void host_change_preempt_count(int by)
 {
 	stubs.preempt_off += by;
 	WARN_ON(stubs.preempt_off < 0);
+}
+
+unsigned int host_count_cpus(void)
+{
+	return stubs.one_cpu ? 1 : 2;
 }
 
 bool host_is_softirq_pending(void)
@@ -369,8 +376,8 @@ static void ulp_looks_for_more_after_send(struct kunit *test)
 }
 
 /*
- * A short batch of a posting program is delivered before its requests complete, a long one, and one
- * of another context, after the pass
+ * A short batch of a posting program is delivered before its requests complete. A long one, one of
+ * another context, and one on a machine with a single CPU is delivered after the pass.
  */
 static void short_posted_batch_is_delivered_early(struct kunit *test)
 {
@@ -381,17 +388,23 @@ static void short_posted_batch_is_delivered_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered_by_owner);
 	expect_all_sent(test, 1);
 	tx_conns->left = 1;
+	stubs.one_cpu = true;
+	mpa_tx_push(c);
+	stubs.one_cpu = false;
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered_by_owner);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered_later);
+	tx_conns->left = 1;
 	stubs.batch_len = 4097;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered_by_owner);
-	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered_later);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered_later);
 	expect_all_sent(test, 1);
 	tx_conns->left = 1;
 	stubs.batch_len = 1;
 	mpa_tx_kick(c, true);
 	run_worker(tx_conns);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered_by_owner);
-	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered_later);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.delivered_later);
 	expect_all_sent(test, 1);
 	KUNIT_EXPECT_EQ(test, 0, stubs.preempt_off);
 }
