@@ -109,6 +109,7 @@ enum iw_reason ddp_region_check_and_get(struct ddp_stream *s, const struct ddp_s
  * replace it
  */
 enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
+				struct ddp_mr_hint *hint,
 				const struct ddp_sge *m, u8 rights);
 void ddp_mr_cache_end_copy(struct ddp_region **held);
 void ddp_mr_cache_drop(struct ddp_region **held);

@@ -217,7 +217,7 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	const struct ddp_region *r;
 	enum iw_reason why;
 
-	why = ddp_mr_cache_get(s, &s->rx_mr, &m, rights);
+	why = ddp_mr_cache_get(s, &s->rx_mr, &s->rx_hint, &m, rights);
 	if (why)
 		return why;
 	r = s->rx_mr;
@@ -295,7 +295,7 @@ static enum iw_reason place_payload_in_sge(struct ddp_stream *s, struct ddp_llp 
 		return place_in_kernel_memory(llp, body, (void *)(uintptr_t)m->addr, m->len);
 	}
 	/* the local consumer has posted the buffer, so an error is not the peer's fault */
-	if (ddp_mr_cache_get(s, &s->rx_mr, m, DDP_LOCAL_WRITE | DDP_RECV_BUF))
+	if (ddp_mr_cache_get(s, &s->rx_mr, &s->rx_hint, m, DDP_LOCAL_WRITE | DDP_RECV_BUF))
 		return IW_LOCAL_PROT;
 	why = body ? copy_flat_to_region(s->rx_mr, m->addr, m->len, body, &s->rx_fault)
 		   : copy_llp_to_region(s->rx_mr, m->addr, m->len, llp, &s->rx_fault);
@@ -352,7 +352,7 @@ static enum iw_reason fetch_payload_from_sge(struct ddp_stream *s, const struct 
 		ddp_copy(dst, (void *)(uintptr_t)m->addr, m->len);
 		return IW_OK;
 	}
-	why = ddp_mr_cache_get(s, &s->tx_mr, m, s->msg.rights);
+	why = ddp_mr_cache_get(s, &s->tx_mr, &s->tx_hint, m, s->msg.rights);
 	if (why)
 		return why;
 	why = copy_region_to_flat(s->tx_mr, m->addr, m->len, dst, &s->tx_fault);
@@ -446,7 +446,7 @@ u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 
 	n = cursor_peek_pieces(from, each, n, &m);
 	if (!n || is_kernel_memory(s, m.stag) ||
-	    ddp_mr_cache_get(s, &s->tx_mr, &m, s->msg.rights))
+	    ddp_mr_cache_get(s, &s->tx_mr, &s->tx_hint, &m, s->msg.rights))
 		return 0;
 	/*
 	 * Issue no page-fault request here: if a page is missing, the caller calls

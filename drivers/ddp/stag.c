@@ -59,6 +59,7 @@ void ddp_stags_init(struct ddp_stags *t)
 {
 	/* rhashtable_init() cannot fail with these parameters */
 	WARN_ON_ONCE(rhashtable_init(&t->regions, &region_params));
+	atomic_long_set(&t->removals, 0);
 }
 EXPORT_SYMBOL_GPL(ddp_stags_init);
 
@@ -89,6 +90,26 @@ static struct ddp_region *region_lookup(struct ddp_stags *t, u32 stag)
 	const u32 index = stag >> 8;
 
 	return rhashtable_lookup(&t->regions, &index, region_params);
+}
+
+/*
+ * Like region_lookup(), but look into the hash table only if @hint is of no use. The RCU section
+ * begins before @t->removals is read. So if the number is that of @hint, the MR of @hint was not
+ * removed before this section, and is not freed before its end.
+ */
+static struct ddp_region *lookup_with_hint(struct ddp_stags *t, struct ddp_mr_hint *hint, u32 stag)
+{
+	/*
+	 * Read the number before the table; pairs with ddp_region_remove(), which counts after it
+	 * has changed the table. Otherwise this function could find a removed MR, and store it with
+	 * a number that includes the removal. litmus: hint
+	 */
+	const long removals = atomic_long_read_acquire(&t->removals);
+
+	if (hint->mr && hint->removals == removals && hint->mr->index == stag >> 8)
+		return hint->mr;
+	*hint = (struct ddp_mr_hint) { .mr = region_lookup(t, stag), .removals = removals };
+	return hint->mr;
 }
 
 /**
@@ -239,6 +260,18 @@ static bool region_try_get(struct ddp_region *r)
 	return true;
 }
 
+static struct ddp_region *find_get(struct ddp_stags *t, struct ddp_mr_hint *hint, u32 stag)
+{
+	struct ddp_region *r;
+
+	rcu_read_lock();
+	r = lookup_with_hint(t, hint, stag);
+	if (r && !region_try_get(r))
+		r = NULL;
+	rcu_read_unlock();
+	return r;
+}
+
 /**
  * ddp_region_find_get - find a valid MR by the index of an STag; the key is not compared
  * @t: the device's table
@@ -252,14 +285,9 @@ static bool region_try_get(struct ddp_region *r)
  */
 struct ddp_region *ddp_region_find_get(struct ddp_stags *t, u32 stag)
 {
-	struct ddp_region *r;
+	struct ddp_mr_hint unused = {};
 
-	rcu_read_lock();
-	r = region_lookup(t, stag);
-	if (r && !region_try_get(r))
-		r = NULL;
-	rcu_read_unlock();
-	return r;
+	return find_get(t, &unused, stag);
 }
 EXPORT_SYMBOL_GPL(ddp_region_find_get);
 
@@ -328,9 +356,28 @@ EXPORT_SYMBOL_GPL(ddp_region_validate);
 void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r)
 {
 	rhashtable_remove_fast(&t->regions, &r->node, region_params);
+	/* count after the table is changed; pairs with lookup_with_hint(); litmus: hint */
+	smp_mb__before_atomic();
+	atomic_long_inc(&t->removals);
 	ddp_region_revoke(r);
 }
 EXPORT_SYMBOL_GPL(ddp_region_remove);
+
+static enum iw_reason check_and_get(struct ddp_stream *s, const struct ddp_sge *m, u8 rights,
+				    struct ddp_mr_hint *hint, struct ddp_region **r)
+{
+	struct ddp_region *found = find_get(s->stags, hint, m->stag);
+	enum iw_reason why;
+
+	if (!found)
+		return IW_DDP_T_STAG;
+	why = ddp_bounds_check_access(found, s, m->stag, m->addr, m->len, rights);
+	if (why)
+		ddp_region_put(found);
+	else
+		*r = found;
+	return why;
+}
 
 /**
  * ddp_region_check_and_get - check an access to an SGE, and take an in-flight reference
@@ -346,17 +393,9 @@ EXPORT_SYMBOL_GPL(ddp_region_remove);
 enum iw_reason ddp_region_check_and_get(struct ddp_stream *s, const struct ddp_sge *m,
 					u8 rights, struct ddp_region **r)
 {
-	struct ddp_region *found = ddp_region_find_get(s->stags, m->stag);
-	enum iw_reason why;
+	struct ddp_mr_hint unused = {};
 
-	if (!found)
-		return IW_DDP_T_STAG;
-	why = ddp_bounds_check_access(found, s, m->stag, m->addr, m->len, rights);
-	if (why)
-		ddp_region_put(found);
-	else
-		*r = found;
-	return why;
+	return check_and_get(s, m, rights, &unused, r);
 }
 
 /**
@@ -390,6 +429,7 @@ void ddp_mr_cache_end_copy(struct ddp_region **held)
  * @s: stream that requests the access
  * @held: cached MR, or NULL; BH must have been off since the reference was
  *	taken. Set to the MR of the SGE on success, to NULL on failure.
+ * @hint: MR that the calling path has looked up last; updated
  * @m: the SGE
  * @rights: DDP_* rights that the access needs
  *
@@ -400,13 +440,13 @@ void ddp_mr_cache_end_copy(struct ddp_region **held)
  * allowed, and no reference is held.
  */
 enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
-				const struct ddp_sge *m, u8 rights)
+				struct ddp_mr_hint *hint, const struct ddp_sge *m, u8 rights)
 {
 	enum iw_reason why;
 
 	if (!*held || (*held)->stag != m->stag) {
 		ddp_mr_cache_drop(held);
-		return ddp_region_check_and_get(s, m, rights, held);
+		return check_and_get(s, m, rights, hint, held);
 	}
 	/*
 	 * The MR may have been revoked since the last copy, so check it again.
@@ -419,7 +459,7 @@ enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 		return why;
 	ddp_mr_cache_drop(held);
 	/* the STag may belong to another MR now, if the cached MR has been removed */
-	return ddp_region_check_and_get(s, m, rights, held);
+	return check_and_get(s, m, rights, hint, held);
 }
 
 /**

@@ -68,6 +68,7 @@ enum rdmap_wr_op {
 struct rdmap_wr {
 	enum rdmap_wr_op	op;
 	u8			flags;
+	bool			more;	/* a later WR was posted when this one was pulled */
 	u32			slot;
 	struct ddp_buf		buf;
 	u64			raddr;
@@ -77,7 +78,6 @@ struct rdmap_wr {
 	u64			compare_add;
 	u64			swap;
 	struct ddp_sge		*sge;
-	bool			more;	/* a later WR was posted when this one was pulled */
 };
 
 /*

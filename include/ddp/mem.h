@@ -112,9 +112,11 @@ struct ddp_mem_ops {
 /**
  * struct ddp_stags - table of the STags of one device
  * @regions: hash table of struct ddp_region by STag index; looked up under RCU
+ * @removals: number of MRs removed so far, see struct ddp_mr_hint
  */
 struct ddp_stags {
-	struct rhashtable regions;
+	struct rhashtable	regions;
+	atomic_long_t		removals;
 };
 
 /**

@@ -22,8 +22,8 @@ struct ddp_stream;
  * @ulp8: first byte of RsvdULP
  * @ulp32: last four bytes of RsvdULP; untagged only
  * @stag: STag; tagged only
- * @to: tagged offset; tagged only
  * @qn: queue number; untagged only
+ * @to: tagged offset; tagged only
  * @msn: message sequence number; untagged only
  * @mo: message offset; untagged only
  */
@@ -33,8 +33,8 @@ struct ddp_hdr {
 	u8	ulp8;
 	u32	ulp32;
 	u32	stag;
-	u64	to;
 	u32	qn;
+	u64	to;
 	u32	msn;
 	u32	mo;
 };
@@ -199,6 +199,16 @@ struct ddp_deferred {
 	struct ddp_grant	grant;		/* result of admit() */
 };
 
+/*
+ * MR that a path of a stream has looked up last. It saves the next lookup if it is still in the
+ * table, that is, if no MR was removed since then. It is no reference: the memory of a removed MR
+ * may be freed, so @mr must not be used if @removals is not that of the table.
+ */
+struct ddp_mr_hint {
+	struct ddp_region	*mr;
+	long			removals;	/* ddp_stags.removals before the lookup */
+};
+
 /* One DDP stream, embedded in a queue pair */
 struct ddp_stream {
 	/* constant after the ULP has initialized the stream */
@@ -229,6 +239,7 @@ struct ddp_stream {
 	 * before each upcall that may invalidate an MR.
 	 */
 	struct ddp_region	*rx_mr;
+	struct ddp_mr_hint	rx_hint;
 	struct ddp_rx_seg	rx_seg;		/* last received segment */
 	u32			writes_unreported;	/* Writes to pass to writes_placed() */
 	/* receive state of the untagged queues, indexed by the queue number */
@@ -254,6 +265,7 @@ struct ddp_stream {
 	struct ddp_cursor	src;	/* position of the next payload byte of msg to copy */
 	/* MR that was read last, with a cached reference, or NULL; dropped in ddp_tx_end() */
 	struct ddp_region	*tx_mr;
+	struct ddp_mr_hint	tx_hint;
 	u32			msn[DDP_QUEUES];	/* MSN of the next message, per queue */
 	u32			segments;	/* number of segments pulled; wraps */
 	u32			bytes;		/* number of payload bytes pulled; wraps */

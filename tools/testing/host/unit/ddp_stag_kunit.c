@@ -30,6 +30,7 @@ static struct {
 	u32			sleeps;
 	u32			asked[STAG_KEPT];	/* indices of all insertions, in order */
 	u32			n;
+	u32			lookups;
 } table;
 
 static int insert_into_table(struct rhashtable *ht, struct rhash_head *node)
@@ -56,6 +57,7 @@ static void *look_up_in_table(const struct rhashtable *ht, const u32 *index)
 {
 	struct rhashtable_compare_arg arg = { .key = index };
 
+	table.lookups++;
 	return ht->nelems.v && !table.by->obj_cmpfn(&arg, table.entry) ? table.entry : NULL;
 }
 
@@ -104,6 +106,7 @@ static bool clear_valid_and_count_users(bool *valid);
 
 static struct ddp_stags stags;
 static struct ddp_region region;
+static struct ddp_mr_hint hint;
 static struct ddp_stream stream = { .stags = &stags, .pd = &stags, .id = 5 };
 
 static bool clear_valid_and_count_users(bool *valid)
@@ -157,6 +160,7 @@ static void insert_region(struct kunit *test)
 {
 	memset(&copy, 0, sizeof(copy));
 	memset(&table, 0, sizeof(table));
+	memset(&hint, 0, sizeof(hint));
 	region = (struct ddp_region){
 		.base = BASE, .length = LENGTH, .valid = true, .pd = &stags,
 		.rights = DDP_LOCAL_READ | DDP_REMOTE_WRITE,
@@ -252,13 +256,13 @@ static void cached_ref_permits_no_access(struct kunit *test)
 
 	insert_region(test);
 	m = make_region_sge();
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mr_cache_get(&stream, &copy.copied, &m,
-						      DDP_REMOTE_WRITE));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mr_cache_get(&stream, &copy.copied,
+						      &hint, &m, DDP_REMOTE_WRITE));
 	ddp_mr_cache_end_copy(&copy.copied);
 	KUNIT_EXPECT_PTR_EQ(test, &region, copy.copied);
 	region.valid = false;
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-			ddp_mr_cache_get(&stream, &copy.copied, &m,
+			ddp_mr_cache_get(&stream, &copy.copied, &hint, &m,
 					 DDP_REMOTE_WRITE));
 	KUNIT_EXPECT_NULL(test, copy.copied);
 	expect_invalid_and_unused(test);
@@ -276,12 +280,60 @@ static void invalid_cached_mr_is_replaced(struct kunit *test)
 	gone.valid = false;
 	refcount_set(&gone.users, 2);
 	copy.copied = &gone;
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mr_cache_get(&stream, &copy.copied, &m,
-						      DDP_REMOTE_WRITE));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mr_cache_get(&stream, &copy.copied,
+						      &hint, &m, DDP_REMOTE_WRITE));
 	KUNIT_EXPECT_PTR_EQ(test, &region, copy.copied);
 	KUNIT_EXPECT_EQ(test, 1u, refcount_read(&gone.users));
 	ddp_mr_cache_drop(&copy.copied);
 	ddp_region_remove(&stags, &region);
+	ddp_stags_destroy(&stags);
+}
+
+/* Look up the MR of @stag through the hint. Return: the reason if no access is allowed. */
+static enum iw_reason access_with_hint(u32 stag)
+{
+	struct ddp_sge m = all;
+	enum iw_reason why;
+
+	m.stag = stag;
+	why = ddp_mr_cache_get(&stream, &copy.copied, &hint, &m, DDP_REMOTE_WRITE);
+	ddp_mr_cache_drop(&copy.copied);
+	return why;
+}
+
+/* The hash table is not searched again for the same MR, and is for another one */
+static void hint_saves_lookup(struct kunit *test)
+{
+	insert_region(test);
+	KUNIT_EXPECT_EQ(test, IW_OK, access_with_hint(region.stag));
+	KUNIT_EXPECT_EQ(test, IW_OK, access_with_hint(region.stag));
+	KUNIT_EXPECT_EQ(test, 1u, table.lookups);
+	/* a wrong key is refused with a hint, too */
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, access_with_hint(region.stag + 1));
+	KUNIT_EXPECT_EQ(test, 1u, table.lookups);
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, access_with_hint(region.stag + 0x100));
+	KUNIT_EXPECT_EQ(test, 2u, table.lookups);
+	/* a lookup that finds nothing leaves no hint */
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, access_with_hint(region.stag + 0x100));
+	KUNIT_EXPECT_EQ(test, 3u, table.lookups);
+	ddp_region_remove(&stags, &region);
+	ddp_stags_destroy(&stags);
+}
+
+/* DDP-128: after a removal the hint is not used, because the MR's memory may be freed */
+static void hint_ends_with_removal(struct kunit *test)
+{
+	u32 stag;
+
+	insert_region(test);
+	stag = region.stag;
+	KUNIT_EXPECT_EQ(test, IW_OK, access_with_hint(stag));
+	ddp_region_remove(&stags, &region);
+	/* what may be in freed memory: an MR that would allow the access */
+	region.valid = true;
+	refcount_set(&region.users, USERS_INITIAL);
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, access_with_hint(stag));
+	KUNIT_EXPECT_EQ(test, 2u, table.lookups);
 	ddp_stags_destroy(&stags);
 }
 
@@ -398,6 +450,8 @@ static struct kunit_case stag_cases[] = {
 	KUNIT_CASE(remove_waits_for_access),
 	KUNIT_CASE(cached_ref_permits_no_access),
 	KUNIT_CASE(invalid_cached_mr_is_replaced),
+	KUNIT_CASE(hint_saves_lookup),
+	KUNIT_CASE(hint_ends_with_removal),
 	KUNIT_CASE(old_key_finds_no_revalidated_mr),
 	KUNIT_CASE(invalidate_counts_as_access),
 	KUNIT_CASE(peer_invalidates_own_stream_only),

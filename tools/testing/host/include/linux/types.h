@@ -19,4 +19,7 @@ typedef __s32 s32;
 typedef __s64 s64;
 typedef unsigned int gfp_t;
 
+/* Types for members of structs only: no pure file uses them */
+typedef struct { long v; } atomic_long_t;
+
 #endif

@@ -67,9 +67,11 @@ typedef struct { int v; } atomic_t;
 #define atomic_try_cmpxchg_release(a, old, new)	\
 	host_try_cmpxchg(a, old, new, __ATOMIC_RELEASE)
 
-typedef struct { long v; } atomic_long_t;
 #define ATOMIC_LONG_INIT(n)	{ n }
 #define atomic_long_read(a)	READ_ONCE((a)->v)
+#define atomic_long_read_acquire(a)	__atomic_load_n(&(a)->v, __ATOMIC_ACQUIRE)
+#define atomic_long_set(a, n)	((void)((a)->v = (n)))
+#define atomic_long_inc(a)	atomic_long_add(1, a)
 #define atomic_long_add(n, a)	((void)__atomic_add_fetch(&(a)->v, n, __ATOMIC_SEQ_CST))
 #define atomic_long_sub(n, a)	((void)__atomic_sub_fetch(&(a)->v, n, __ATOMIC_SEQ_CST))
 
