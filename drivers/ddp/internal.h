@@ -21,6 +21,12 @@ enum iw_reason ddp_rx_admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
 /* Save an admitted segment and its grant until its page fault is resolved */
 void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
 		  const struct ddp_grant *grant);
+/*
+ * Admit, place and deliver the untagged segment @g, whose payload is at @body, or is read from @llp
+ * if @body is NULL
+ */
+enum iw_reason ddp_rx_untagged(struct ddp_stream *s, struct ddp_llp *llp, const void *body,
+			       const struct ddp_rx_seg *g);
 void ddp_rx_fail_segment(struct ddp_stream *s, enum iw_reason why,
 			 const struct ddp_rx_seg *g);
 /* Report the Writes counted in writes_unreported to the ULP; called before admit() and deliver() */

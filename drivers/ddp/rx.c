@@ -119,8 +119,8 @@ static enum iw_reason rx_tagged_segment(struct ddp_stream *s, struct ddp_llp *ll
 	return why;
 }
 
-static enum iw_reason rx_untagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
-					  const struct ddp_rx_seg *g)
+enum iw_reason ddp_rx_untagged(struct ddp_stream *s, struct ddp_llp *llp, const void *body,
+			       const struct ddp_rx_seg *g)
 {
 	struct ddp_grant grant = {};
 	struct ddp_cursor *sink;
@@ -138,7 +138,7 @@ static enum iw_reason rx_untagged_segment(struct ddp_stream *s, struct ddp_llp *
 	sink = &s->sink[g->h.qn];
 	if (!g->h.mo)
 		ddp_cursor_init(sink, grant.buf);
-	why = ddp_place_untagged(s, llp, NULL, sink, g->payload);
+	why = ddp_place_untagged(s, llp, body, sink, g->payload);
 	if (g->h.last || !s->rx_begun)
 		ddp_mr_cache_drop(&s->rx_mr);
 	if (!why && g->h.last)
@@ -191,7 +191,7 @@ static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	}
 	if (!why)
 		why = g->h.tagged ? rx_tagged_segment(s, llp, g)
-				  : rx_untagged_segment(s, llp, g);
+				  : ddp_rx_untagged(s, llp, NULL, g);
 	if (why && why != IW_AGAIN)
 		ddp_rx_fail_segment(s, why, g);
 	return why;

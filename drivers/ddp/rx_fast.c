@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Fast paths of received segments: they skip header decoding, admission and the
- * STag lookup. rx.c has the general path.
+ * Fast paths of received segments: they skip header decoding, and all but the last one also skip
+ * admission and the STag lookup. rx.c has the general path.
  *
- * A fast path processes a segment whose length and header equal those of the
- * previous segment, except for the TO or the MO:
+ * A fast path processes a segment whose header equals that of the previous segment, except for the
+ * TO, the MO or the MSN. All but the last path also need the length of the previous segment.
  *
  * previous segment     this segment                        function
  * tagged, not last     its TO continues the previous one   rx_next_tagged()
@@ -12,6 +12,8 @@
  * last one of a Write  a single-segment Write with any TO  rx_repeated_write()
  * untagged, not last   its MO continues the previous one,  rx_try_next_untagged()
  *                      and its payload is contiguous
+ * untagged, a whole    the next message of the queue, of   rx_try_whole_untagged()
+ * message              any length, in contiguous memory
  *
  * The fast paths of tagged segments need the MR reference that the receive path
  * has cached for the previous segment. They check validity, bounds and rights
@@ -185,6 +187,47 @@ static noinline bool rx_try_next_untagged(struct ddp_stream *s, const u8 *head, 
 }
 
 /*
+ * Check whether a segment is the whole next message of the previous segment's queue, and its header
+ * equals that of the previous one, which was a whole message, too, in all but the MSN
+ */
+static bool is_next_untagged_msg(const struct ddp_stream *s, const u8 *head, const void *body,
+				 u32 len)
+{
+	const struct ddp_rx_seg *g = &s->rx_seg;
+
+	return len >= DDP_U_HDR_LEN && !g->h.mo && !s->deferred.valid &&
+	       is_hdr_prefix_equal(head, g->raw) &&
+	       get_unaligned_be32(head + DDP_U_QN) == g->h.qn &&
+	       get_unaligned_be32(head + DDP_U_MSN) == g->h.msn + 1 &&
+	       !read_mo(body);
+}
+
+/*
+ * Try the fast path of an untagged message of one segment in contiguous memory. It skips only the
+ * decoding of the header. Return: true if the segment was processed and @reason is set; false if
+ * nothing was done.
+ */
+static noinline bool rx_try_whole_untagged(struct ddp_stream *s, const u8 *head, const void *body,
+					   u32 len, enum iw_reason *reason)
+{
+	struct ddp_rx_seg *g = &s->rx_seg;
+	enum iw_reason why;
+
+	if (!is_next_untagged_msg(s, head, body, len))
+		return false;
+	g->h.msn++;
+	put_unaligned_be32(g->h.msn, g->raw + DDP_U_MSN);
+	g->len = len;
+	g->payload = len - DDP_U_HDR_LEN;
+	trace_ddp_segment_received(s, &g->h, g->payload);
+	why = ddp_rx_untagged(s, NULL, body + sizeof(__be32), g);
+	if (unlikely(why) && why != IW_AGAIN)
+		ddp_rx_fail_segment(s, why, g);
+	*reason = why;
+	return true;
+}
+
+/*
  * Try the fast paths of a tagged segment, whose payload is at @body, or is read
  * from @llp if @body is NULL. Return: true if the segment was processed and
  * @why is set; false if nothing was done.
@@ -209,8 +252,10 @@ bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32
 	/* ddp_rx_begin() has set rx_busy, so ddp_stream_quiesce() waits for this call */
 	if (test_bit(0, &s->failed))
 		return false;
-	return s->rx_seg.h.tagged ? ddp_rx_try_tagged_fast(s, NULL, head, body, len, why)
-				  : rx_try_next_untagged(s, head, body, len, why);
+	if (s->rx_seg.h.tagged)
+		return ddp_rx_try_tagged_fast(s, NULL, head, body, len, why);
+	return s->rx_seg.h.last ? rx_try_whole_untagged(s, head, body, len, why)
+				: rx_try_next_untagged(s, head, body, len, why);
 }
 EXPORT_SYMBOL_GPL(ddp_rx_try_fast);
 

@@ -8,11 +8,11 @@
  * ddp_rx_try_fast() accepts. On a connection with CRC and without markers, the CRC fast
  * path mpa_rx_recv_batches() receives the FPDUs whose segments ddp_rx_continues_msg() accepts.
  *
- * Both fast paths require that the FPDU is contiguous in the queue and as long as the
- * previous FPDU. ddp_rx_try_fast() accepts a segment that continues the current message, or
- * that is a single-segment Write like the previous one. ddp_rx_continues_msg() accepts a
- * segment that continues a tagged message. The CRC fast path handles only ULPDUs shorter
- * than DDP_COPY_LONG, and places the payloads of many FPDUs at once.
+ * Both fast paths require that the FPDU is contiguous in the queue. ddp_rx_try_fast() accepts a
+ * segment that continues the current message, or that is a message of one segment like the
+ * previous one. ddp_rx_continues_msg() accepts a segment that continues a tagged message and is as
+ * long as the previous one. The CRC fast path handles only ULPDUs shorter than DDP_COPY_LONG, and
+ * places the payloads of many FPDUs at once.
  *
  * An incomplete FPDU stays in the queue. No part of an incomplete FPDU is stored elsewhere
  * or passed to DDP.
@@ -283,6 +283,26 @@ static bool mpa_rx_peek_headers(struct mpa_conn *c, const struct mpa_fpdu *f, u8
 }
 
 /*
+ * Copy the headers of the next FPDU of a connection without CRC and markers, and do not consume it.
+ * @f: FPDU with its lengths, set to those of the next FPDU. Return: true if the FPDU is contiguous
+ * and has space for a tagged header, false otherwise.
+ */
+static bool mpa_rx_peek_plain_fpdu(struct mpa_conn *c, struct mpa_fpdu *f, u8 *head)
+{
+	u32 len;
+
+	if (!mpa_cursor_has_contiguous(&c->cur, MPA_HEADS_MAX))
+		return false;
+	mpa_cursor_peek(&c->cur, head, MPA_HEADS_MAX);
+	len = get_unaligned_be16(head);
+	if (len != f->ulpdu_len) {
+		f->ulpdu_len = len;
+		f->wire_len = mpa_fpdu_wire_len(c->rx_pos, len, false);
+	}
+	return f->wire_len > MPA_HEADS_MAX && mpa_cursor_has_contiguous(&c->cur, f->wire_len);
+}
+
+/*
  * Get the address in the copy buffer for the first payload of a batch. The payload
  * gets the page offset at which DDP will place it in the MR, so that DDP can copy
  * whole pages.
@@ -384,29 +404,36 @@ mpa_rx_recv_batches(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u
 }
 
 /*
- * Receive the FPDUs after @f on a fast path, as long as they are contiguous in the
- * queue and have the length of @f. If @f contains a complete Write, each of them must
- * contain a complete Write; otherwise they must continue the message of @f. Add the
- * length of the consumed FPDUs to *@used.
+ * Check whether FPDUs that follow @f can be received in batches. Leave long FPDUs to the slow path,
+ * which copies whole pages.
+ */
+static bool may_recv_batches(const struct mpa_conn *c, const struct mpa_fpdu *f)
+{
+	return f->wire_len >= MPA_HEADS_MAX && mpa_cursor_bytes_left(&c->cur) >= f->wire_len &&
+	       f->ulpdu_len < DDP_COPY_LONG && ddp_rx_get_next_page_off(c->stream) >= 0;
+}
+
+/*
+ * Receive FPDUs on a fast path, as long as they are contiguous in the queue and DDP accepts them.
+ * @f: previous FPDU of this receive pass, or zeros; undefined on return. Add the length of the
+ * consumed FPDUs to *@used.
  * Return: MPA_RX_NEXT if the next FPDU may be received on the slow path; otherwise the
  * result of the last FPDU.
  */
 static enum mpa_rx_result mpa_rx_fast_path(struct mpa_conn *c,
-					   const struct mpa_fpdu *f,
+					   struct mpa_fpdu *f,
 					   int *budget, u32 *used)
 {
 	enum mpa_rx_result result = MPA_RX_NEXT;
 	enum iw_reason why;
 	u8 head[MPA_HEADS_MAX];
 
-	if (c->rx_markers || f->wire_len < sizeof(head) ||
-	    mpa_cursor_bytes_left(&c->cur) < f->wire_len)
+	if (c->rx_markers)
 		return MPA_RX_NEXT;
-	/* if CRC is in use, leave long FPDUs to the slow path, which copies whole pages */
 	if (c->crc)
-		return f->ulpdu_len < DDP_COPY_LONG && ddp_rx_get_next_page_off(c->stream) >= 0 ?
-		       mpa_rx_recv_batches(c, f, budget, used) : MPA_RX_NEXT;
-	while (*budget > 0 && mpa_rx_peek_headers(c, f, head) &&
+		return may_recv_batches(c, f) ? mpa_rx_recv_batches(c, f, budget, used) :
+						MPA_RX_NEXT;
+	while (*budget > 0 && mpa_rx_peek_plain_fpdu(c, f, head) &&
 	       ddp_rx_try_fast(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
 			       f->ulpdu_len, &why)) {
 		result = mpa_rx_defer_or_convert_result(c, why);
@@ -438,17 +465,18 @@ static void mpa_rx_stop(struct mpa_conn *c)
 static u32 mpa_rx_receive_fpdus(struct mpa_conn *c, int *budget)
 {
 	struct ddp_stream *s = c->stream;
+	struct mpa_fpdu f = {};
 	enum mpa_rx_result result;
-	struct mpa_fpdu f;
 	u32 used = 0;
 
 	ddp_rx_begin(s);
 	do {
+		result = mpa_rx_fast_path(c, &f, budget, &used);
+		if (result != MPA_RX_NEXT || *budget <= 0 || !mpa_cursor_bytes_left(&c->cur))
+			break;
 		result = mpa_rx_slow_path(c, &f);
-		if (result == MPA_RX_NEXT) {
+		if (result == MPA_RX_NEXT)
 			used += charge_budget(budget, f.wire_len);
-			result = mpa_rx_fast_path(c, &f, budget, &used);
-		}
 	} while (result == MPA_RX_NEXT && *budget > 0 && mpa_cursor_bytes_left(&c->cur));
 	ddp_rx_end(s);
 	if (result == MPA_RX_FAILED)

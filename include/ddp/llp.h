@@ -126,11 +126,12 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
  * @why: if the segment was processed, set to the value that ddp_rx_segment()
  *	would have returned
  *
- * A segment is processed here only if its length and its header equal those of
- * the previous segment, except for the TO or the MO. The TO or MO must continue
- * the previous segment; but if that segment ended an RDMA Write, any TO is
- * accepted. Most segments of long messages, and series of short Writes, satisfy
- * these conditions.
+ * A segment is processed here only if its header is the one that DDP expects after the previous
+ * segment: it differs from that one only in the TO, the MO or the MSN. The TO or MO must continue
+ * the previous segment, which must be as long. But if that segment was the last one of an RDMA
+ * Write, any TO is accepted, and if it was an untagged message of one segment, the next message of
+ * the queue is accepted, of any length. Most segments of long messages, and series of short Writes
+ * or Sends, satisfy these conditions.
  *
  * Context: as for ddp_rx_segment(), between ddp_rx_begin() and ddp_rx_end().
  *

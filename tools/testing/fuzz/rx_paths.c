@@ -120,11 +120,12 @@ bool fuzz_check_coverage(void)
 
 	for (i = 0; i < IW_REASON_NR; i++)
 		n += !!reasons[i];
-	printf("fast paths: %lu tagged, %lu repeated Writes, %lu untagged, %lu in batches; "
+	printf("fast paths: %lu tagged, %lu repeated Writes, %lu untagged, %lu whole untagged, "
+	       "%lu in batches; "
 	       "general path: %lu; %u reasons\n", paths.tagged_next, paths.repeat_write,
-	       paths.untagged_next, paths.batch, paths.general, n);
-	return paths.tagged_next && paths.repeat_write && paths.untagged_next && paths.batch &&
-	       n >= REASONS_MIN;
+	       paths.untagged_next, paths.whole_untagged, paths.batch, paths.general, n);
+	return paths.tagged_next && paths.repeat_write && paths.untagged_next &&
+	       paths.whole_untagged && paths.batch && n >= REASONS_MIN;
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)

@@ -26,7 +26,9 @@ u32 __real_ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n,
 /* Count a segment that a fast path has processed */
 static void count_fast(const struct ddp_stream *s)
 {
-	if (!s->rx_seg.h.tagged)
+	if (!s->rx_seg.h.tagged && s->rx_seg.h.last)
+		paths.whole_untagged++;
+	else if (!s->rx_seg.h.tagged)
 		paths.untagged_next++;
 	else if (s->rx_seg.h.last)
 		paths.repeat_write++;

@@ -202,7 +202,7 @@ void run_way(const struct plan *p, const struct way *w, struct result *result);
 
 /* Segments that each fast path has processed */
 extern struct paths {
-	unsigned long	tagged_next, repeat_write, untagged_next, batch, general;
+	unsigned long	tagged_next, repeat_write, untagged_next, whole_untagged, batch, general;
 } paths;
 
 #endif
