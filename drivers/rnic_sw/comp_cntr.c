@@ -204,7 +204,7 @@ int rnic_read_comp_cntr(struct ib_comp_cntr *ib, enum ib_comp_cntr_entry entry, 
  * rnic_query_comp_cntr_caps - query the limits of completion counters (device operation)
  * @ib: the device
  * @caps: filled in
- * @attrs: ignored; NULL if the core itself needs the limits
+ * @attrs: ignored; NULL if the core calls this function for its own use
  *
  * Return: 0.
  */

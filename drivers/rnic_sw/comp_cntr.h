@@ -26,15 +26,15 @@ enum rnic_comp_op {
 struct rnic_comp_cntr {
 	struct ib_comp_cntr	ib;
 	/*
-	 * indexed by enum ib_comp_cntr_entry. The counts are not per CPU: a program can set a
-	 * value while operations complete on other CPUs, and no completion may then be counted
-	 * partly before and partly after. Most counters have one writer at a time, because the
-	 * requests of a QP complete in order.
+	 * Indexed by enum ib_comp_cntr_entry. The values are not per CPU, because a program can set
+	 * a value while operations complete on other CPUs, and several per-CPU values cannot be set
+	 * atomically. A shared value costs little: most counters have one writer at a time, because
+	 * the requests of a QP complete in order.
 	 */
 	atomic64_t		value[2];
 };
 
-/* The counters of a QP for each operation, or NULL; an entry is set once and never cleared */
+/* Counter of each operation of a QP; NULL if none. An entry is set once and never cleared. */
 struct rnic_comp_cntrs {
 	struct rnic_comp_cntr	*of[RNIC_COMP_OPS];
 };

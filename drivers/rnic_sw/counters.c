@@ -287,8 +287,8 @@ void rnic_qp_update_retransmits(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_clear_retransmits - prepare for the retransmits of another stream
- * @qp: the queue pair, whose stream is unbound
+ * rnic_qp_clear_retransmits - reset the number of TCP retransmits counted for a queue pair
+ * @qp: the queue pair, whose stream is unbound; its next stream counts from 0
  */
 void rnic_qp_clear_retransmits(struct rnic_qp *qp)
 {

@@ -169,8 +169,8 @@ static int switch_to_resize_ring(struct rnic_cq *cq, u64 key, struct ib_udata *u
  * @cqe: minimum number of entries
  * @udata: struct rnic_sw_resize_cq and its response
  *
- * The program resizes in two steps: first it gets and maps a new ring, then it asks the driver to
- * use that ring. If the program cannot map the new ring, it can continue with the old ring. The
+ * The program resizes in two steps: first it gets and maps a new ring, then it requests the switch
+ * to that ring. If the program cannot map the new ring, it can continue with the old ring. The
  * provider library does not poll the CQ during the second step.
  *
  * May sleep.

@@ -21,8 +21,8 @@
 
 /*
  * DB_MOD_STREAK: number of consecutive quick doorbells that starts a coalescing period, and
- * number of WRs that makes the period worthwhile. A period only delays a program that never has
- * that many WRs outstanding: the program would stop posting and wait for the timer.
+ * number of WRs that makes the period worthwhile. A program that never has that many WRs
+ * outstanding gains nothing from a period: it stops posting and waits until the timer expires.
  *
  * DB_MOD_STREAK_MAX: limit for the number of quick doorbells that starts a period; the number
  * is doubled after each period that was not worthwhile

@@ -21,7 +21,8 @@ struct rnic_policy {
 	u8	mpa_markers;	/* 1: request MPA markers; 0: do not */
 	u8	mpa_rtr;	/* RTR types to offer: mask of DDP_RTR_* */
 	u16	rendezvous;	/* rendezvous port; 0: rdma_cm only, see rdv.h */
-	u16	rnr_wait;	/* with rdma_cm: time that a message waits for a receive, ms */
+	/* QPs connected with rdma_cm: maximum time that a message waits for a receive, in ms */
+	u16	rnr_wait;
 	u16	streams;	/* SCTP streams to request in each direction; 0: the default */
 	seqlock_t lock;		/* protects @paths, so that readers get a consistent copy */
 	/*

@@ -2,11 +2,11 @@
 /*
  * Doorbell file: a file descriptor with which a program rings the doorbells of its send queues.
  *
- * The command POST_SEND of uverbs rings a doorbell, too, but copies and allocates for work
- * requests that the program has already written to its ring.  An ioctl on the doorbell file only
- * looks up the doorbell by its number, and then calls the driver.  A context has at most one
- * doorbell file.  A QP has a doorbell in this file if the file existed when the program created
- * the QP.
+ * The command POST_SEND of uverbs rings a doorbell, too, but allocates memory and copies arguments
+ * for work requests, although the program has already written these to its ring.  An ioctl on the
+ * doorbell file only looks up the doorbell by its number, and then calls the driver.  A context has
+ * at most one doorbell file.  A QP has a doorbell in this file if the file existed when the program
+ * created the QP.
  *
  * The lookup takes no lock.  A doorbell in a file keeps its memory and its number, and new QPs use
  * the doorbells of destroyed QPs.  When the file is closed, its doorbells are freed after an RCU
@@ -53,8 +53,9 @@ static struct rnic_doorbell_file *to_doorbell_file(struct ib_uobject *uobj)
 
 /*
  * Become a user of a doorbell, unless it is stopped.  atomic_inc_unless_negative() orders the
- * caller's read of the QP after the release in rnic_doorbell_enable(); litmus: publish.  Return:
- * the doorbell; NULL if no QP has the number.
+ * caller's read of the QP after the release in rnic_doorbell_enable(); litmus: publish.
+ *
+ * Return: the doorbell; NULL if no QP uses a doorbell with this number.
  */
 static struct rnic_doorbell *get_doorbell(struct rnic_doorbell_file *f, unsigned long number)
 {
@@ -170,7 +171,7 @@ static struct rnic_doorbell *alloc_doorbell(void)
 	return bell;
 }
 
-/* Allocate a doorbell, and insert it into a file.  Return: the doorbell; NULL without memory. */
+/* Allocate a doorbell, and insert it into a file.  Return: NULL if memory is short. */
 static struct rnic_doorbell *add_doorbell(struct rnic_doorbell_file *f, u64 file_id)
 {
 	struct rnic_doorbell *bell = alloc_doorbell();
@@ -185,7 +186,7 @@ static struct rnic_doorbell *add_doorbell(struct rnic_doorbell_file *f, u64 file
 	return bell;
 }
 
-/* Get a stopped doorbell: an idle one, or a new one.  Return: NULL without memory. */
+/* Get a stopped doorbell: an idle one, or a new one.  Return: NULL if memory is short. */
 static struct rnic_doorbell *get_idle_or_new_doorbell(struct rnic_uctx *u)
 {
 	struct rnic_doorbell_file *f;
@@ -228,7 +229,8 @@ int rnic_doorbell_create(struct rnic_qp *qp, struct rnic_uctx *uctx)
 
 /**
  * rnic_doorbell_enable - let the program ring the doorbell
- * @qp: the queue pair, complete.  A kernel consumer's queue pair has no doorbell.
+ * @qp: the queue pair, completely initialized; ignored if it belongs to a kernel consumer, because
+ *	it then has no doorbell
  */
 void rnic_doorbell_enable(struct rnic_qp *qp)
 {
@@ -258,8 +260,9 @@ void rnic_doorbell_disable(struct rnic_qp *qp)
 }
 
 /**
- * rnic_doorbell_free - free the doorbell, or keep it for the next QP, if there is one
- * @qp: the queue pair; rnic_doorbell_enable() was not called, or rnic_doorbell_disable() was called
+ * rnic_doorbell_free - free the doorbell of a QP, or keep the doorbell for the next QP
+ * @qp: the queue pair, which may have no doorbell; rnic_doorbell_enable() was not called, or
+ *	rnic_doorbell_disable() was called
  *
  * Context: process, may sleep.
  */

@@ -21,11 +21,11 @@ struct rnic_uctx;
  * @number: number of the doorbell in that file; 0 if it is in no file.  Constant
  * @qp: the queue pair
  * @uctx: context of the program
- * @users: number of calls that ring the doorbell; plus INT_MIN before rnic_doorbell_enable() and
- *	after rnic_doorbell_disable()
- * @unused: completed by the last call after rnic_doorbell_disable()
+ * @users: number of calls that are ringing the doorbell; plus INT_MIN before
+ *	rnic_doorbell_enable() and after rnic_doorbell_disable()
+ * @unused: completed when the last of these calls ends after rnic_doorbell_disable()
  * @entry: entry in the file's list of idle doorbells, if no QP uses the doorbell
- * @rcu: for the lookup by number
+ * @rcu: frees the doorbell after an RCU grace period, because lookups by number take no lock
  * @timer: end of the coalescing period; armed, or its handler is running, while sq.coalescing
  *	is set
  * @db_mod: decides whether to coalesce; needs no lock

@@ -8,9 +8,10 @@
  * table (gids.c).  If the core's copy of the table then differs, the work item has the core read
  * the table again, at most once in GIDS_DELAY_MIN.
  *
- * The work item checks the table again later in two cases.  First, the kernel has no
- * notification about the end of duplicate address detection.  Second, the core may have had no
- * memory to read the table.
+ * In two cases the work item checks the table again later without a notification.  First, while
+ * duplicate address detection is in progress, because the kernel does not notify drivers of its
+ * end.  Second, after the core had to read the table again, because the core may have had no memory
+ * to do so.
  */
 #include <linux/inetdevice.h>
 #include <linux/netdevice.h>
@@ -46,8 +47,8 @@ static void add_ipv4_addrs(struct gids_update *u, const struct net_device *netde
 }
 
 /*
- * List the IPv6 addresses of an interface that can be used, under RCU.  The kernel sorts them by
- * scope, widest first.
+ * List the usable IPv6 addresses of an interface, under RCU.  The kernel sorts them by scope,
+ * widest first.
  *
  * Return: true if the duplicate address detection of an address has not ended, false otherwise.
  */
@@ -80,7 +81,7 @@ static bool add_ipv6_addrs(struct gids_update *u, const struct net_device *netde
  * rnic_gids_get_first_ipv4 - get the first IPv4 address of an interface
  * @netdev: the interface
  * @addr: the address on return, in host byte order; 0 if there is none
- * @mask: its netmask on return, in host byte order; 0 if there is none
+ * @mask: netmask of the address on return, in host byte order; 0 if there is no address
  */
 void rnic_gids_get_first_ipv4(const struct net_device *netdev, u32 *addr, u32 *mask)
 {
@@ -101,7 +102,7 @@ void rnic_gids_get_first_ipv4(const struct net_device *netdev, u32 *addr, u32 *m
 	rcu_read_unlock();
 }
 
-/* Update the LID to the first address of the interface.  Return: true if it has changed. */
+/* Set the LID for the first IPv4 address of the interface.  Return: true if the LID has changed. */
 static bool update_lid(struct rnic_gid_table *t, const struct net_device *netdev)
 {
 	u16 before = t->lid;
@@ -113,8 +114,8 @@ static bool update_lid(struct rnic_gid_table *t, const struct net_device *netdev
 }
 
 /*
- * Update the table to the addresses of the interface.  Only one task at a time may call this
- * function: the creator of the device, then the work item.
+ * Update the table with the current addresses of the interface.  Only one task at a time may call
+ * this function: the creator of the device, then the work item.
  *
  * Return: true if the duplicate address detection of an address has not ended, false otherwise.
  */

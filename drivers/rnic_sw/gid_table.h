@@ -17,7 +17,7 @@ struct rnic_gid_table {
 	spinlock_t		lock;	/* protects @gid from @first on, and @check_requested */
 	struct gid		gid[GIDS_MAX];
 	u32			first;	/* index of the first entry for addresses */
-	u32			delay;	/* before the last check, in milliseconds; owned by @work */
+	u32			delay;	/* before the last run of @work, in ms; owned by @work */
 	bool			check_requested;	/* a notification has queued @work */
 	u16			lid;	/* LID of the port, see rdv_lid.c; written by @work */
 	struct delayed_work	work;	/* updates the table of the device and that of the core */

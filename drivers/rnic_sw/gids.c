@@ -74,11 +74,12 @@ void gids_finish_update(const struct gids_update *u)
 }
 
 /**
- * gids_compute_next_delay - compute the time until the next check of a table that is not final
- * @before: time before the last check, in milliseconds
+ * gids_compute_next_delay - compute the time until the next check of a table
+ * @before: delay before the last check, in milliseconds
  *
- * Return: the time in milliseconds, or 0 if the table must not be checked again before the next
- * notification.
+ * For a table that may still change without a notification, see gid_table.c.
+ *
+ * Return: the time in milliseconds, or 0 if the next check must wait for a notification.
  */
 u32 gids_compute_next_delay(u32 before)
 {

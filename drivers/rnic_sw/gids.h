@@ -13,11 +13,12 @@
 
 #define GIDS_MAX	16u	/* number of entries of a GID table */
 
-/*
- * Milliseconds from a change of addresses to the update of the table, and the longest time
- * between two checks of a table that is not final
- */
+/* Time from a change of addresses to the update of the table, in milliseconds */
 #define GIDS_DELAY_MIN	50u
+/*
+ * Maximum time between two checks of a table that may still change without a notification, in
+ * milliseconds
+ */
 #define GIDS_DELAY_MAX	25600u
 
 /* One GID: the 16 bytes of an IPv6 address; zero in an empty entry */

@@ -320,11 +320,12 @@ static struct notifier_block notifier = {
 };
 
 /*
- * Client of the RDMA core, for the removal of this driver's devices.  The core removes a device
- * from its clients in the reverse order of their registration.  This module calls functions of
- * ib_uverbs, so ib_uverbs has registered before, and programs still have their queue pairs here.
- * They must be flushed now: ib_uverbs destroys the queue pairs, and a queue pair that is being
- * destroyed writes no completions, for which the program would wait in vain.
+ * Client of the RDMA core, which flushes the queue pairs of programs when a device is removed.  The
+ * core removes a device from its clients in the reverse order of their registration.  This module
+ * calls functions of ib_uverbs, so ib_uverbs has registered its client earlier.  Therefore
+ * rnic_client_remove() runs before ib_uverbs destroys the queue pairs of programs.  Without this
+ * flush a program would wait in vain for completions, because a queue pair that is being destroyed
+ * writes none.
  */
 static int rnic_client_add(struct ib_device *ib)
 {

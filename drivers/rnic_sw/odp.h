@@ -13,8 +13,8 @@
 
 /**
  * struct rnic_odp - memory of an ODP MR
- * @b: part that ODP and dma-buf memory have in common; @b.start is a user
- *	address without its tag
+ * @b: part that ODP and dma-buf memory have in common; @b.start is an untagged
+ *	user address
  * @addr_mask: mask of the address bits that are not part of a tag
  * @memcg: memory cgroup that is charged for pages and tables, or NULL
  * @chunks: struct odp_chunk by chunk number, counted from the chunk that

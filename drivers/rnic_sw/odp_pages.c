@@ -466,8 +466,8 @@ bool rnic_odp_is_user_range(const struct rnic_odp *o, u64 at, u64 end)
 /*
  * Fault in pages of a span, as @how requires.
  *
- * Return: the number of pages that the caller must skip; or a negative
- * errno.
+ * Return: the number of pages after which the caller must continue; or a
+ * negative errno.
  */
 static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool write,
 			  enum odp_absent_action how)

@@ -53,9 +53,8 @@ static void rnic_qp_report_error(struct rnic_qp *qp)
 }
 
 /*
- * Check whether the queue pair is still in the failure for which a flush was scheduled.  A reset or
- * a destruction discards the requests itself, and a post may schedule a flush so late that the
- * queue pair has been reset meanwhile.
+ * Check whether a scheduled flush is still necessary.  It is not if the queue pair is being reset
+ * or destroyed, which discards the requests, or has been reset since the flush was scheduled.
  */
 static bool needs_flush(struct rnic_qp *qp)
 {
@@ -114,7 +113,7 @@ enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 	 */
 	old = set_active_memcg(qp->owner.memcg);
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);
-	/* a rendezvous has set the limit already */
+	/* if the QP is connected without rdma_cm, rdv.c has called rnic_rnr_enable() already */
 	if (!err && !rnic_qp_rdv(qp))
 		err = rnic_rnr_enable(qp, READ_ONCE(qp->dev->policy.rnr_wait));
 	set_active_memcg(old);
@@ -493,7 +492,7 @@ void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why)
 /* Fail a queue pair, and wait until all WRs that were posted before have completed */
 static void fail_and_wait_flushed(struct rnic_qp *qp, enum iw_reason why)
 {
-	/* do not wait for the retries of a peer that has gone */
+	/* flush even if rnic_rdv_try_defer_flush() would keep requests posted for a lost peer */
 	WRITE_ONCE(qp->error_requested, true);
 	rnic_qp_fail(qp, why);
 	/*
@@ -502,7 +501,7 @@ static void fail_and_wait_flushed(struct rnic_qp *qp, enum iw_reason why)
 	 */
 	rnic_qp_schedule_flush(qp);
 	flush_work(&qp->err_work);
-	/* otherwise the worker may have flushed nothing, see needs_flush() */
+	/* do not wait if the worker may have flushed nothing, see needs_flush() */
 	if (!READ_ONCE(qp->discarding))
 		rnic_sq_wait_flushed(qp);
 }

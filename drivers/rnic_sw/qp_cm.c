@@ -61,11 +61,11 @@ int rnic_qp_cm_init(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_lock_modify - wait for other modifies of a QP, and keep them waiting
+ * rnic_qp_lock_modify - exclude other modifies of a QP until rnic_qp_unlock_modify()
  * @qp: the QP
  *
- * A reset replaces the stream of the QP.  Without this lock another modify, which has no reference
- * to the QP, could act on the new stream with what it has found in the old one.
+ * A reset replaces the stream of the QP.  Without this lock a concurrent modify could check the
+ * state of the old stream, and then change the new one.
  *
  * Context: process; sleeps.
  */

@@ -59,10 +59,9 @@ static enum ib_qp_state get_ib_state(const struct rnic_qp *qp)
 
 /*
  * Check whether a modify to state @to is valid: @to must be the current state, a state that a
- * modify can enter, or INIT or RTR before the QP is connected. rnic_qp_reset() checks whether the
- * QP can be reset. SQD is accepted even after the
- * stream has ended, because iw_cm moves the QP to SQD when it disconnects; this then changes
- * nothing.
+ * modify can enter, or INIT or RTR before the QP is connected.  rnic_qp_reset() checks whether the
+ * QP can be reset.  SQD is accepted even after the stream has ended, because iw_cm moves the QP to
+ * SQD when it disconnects; the modify then changes nothing.
  */
 static int check_state_transition(const struct rnic_qp *qp, enum ib_qp_state to)
 {
@@ -169,7 +168,7 @@ static void set_depth_limits(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 		WRITE_ONCE(qp->ird_max, attr->max_dest_rd_atomic);
 }
 
-/* Check whether a modify enters RTS without rdma_cm, or changes attributes there */
+/* Check whether a modify enters RTS without rdma_cm, or changes attributes in RTS */
 static bool is_rendezvous_modify_to_rts(const struct rnic_qp *qp, const struct ib_qp_attr *attr,
 					int mask)
 {
@@ -204,7 +203,7 @@ static int set_rate_limit(struct rnic_qp *qp, u32 rate)
 	return err;
 }
 
-/* Without rdma_cm: set the time after which a peer in InfiniBand repeats a message */
+/* Set the minimum RNR NAK timer, which has a meaning only if the QP is connected without rdma_cm */
 static void set_rnr_timer(struct rnic_qp *qp, u8 min_rnr_timer)
 {
 	struct rnic_rdv *rdv;
@@ -307,8 +306,8 @@ static int modify_rendezvous(struct rnic_qp *qp, const struct ib_qp_attr *attr, 
 }
 
 /*
- * Read a program's driver data.  Store the peer's LID in the address vector, where the core has it
- * for InfiniBand.  Return: 0 or a negative errno.
+ * Read a program's driver data.  Store the peer's LID in the address vector, where the core stores
+ * it for InfiniBand.  Return: 0 or a negative errno.
  */
 static int read_modify_qp_request(struct ib_udata *udata, struct ib_qp_attr *attr, int mask)
 {

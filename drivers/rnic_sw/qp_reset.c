@@ -111,7 +111,7 @@ static unsigned long lock_idle_sq(struct rnic_sq *sq)
 	return flags;
 }
 
-/* A timer of coalesced posts may be armed.  It only schedules the transmit path. */
+/* Leave the timer of coalesced posts armed, because it only schedules the transmit path */
 static void reset_sq(struct rnic_sq *sq)
 {
 	unsigned long flags = lock_idle_sq(sq);
@@ -183,8 +183,9 @@ static void reset_state(struct rnic_qp *qp)
 }
 
 /*
- * Make a new stream, and permit a modify to RTR or ERR again.  A modify to ERR may fail the new
- * stream before discarding is false; then schedule the flush that the worker has not done.
+ * Initialize the stream again, and permit a modify to RTR or ERR.  A modify to ERR may fail the
+ * new stream while qp->discarding is still set, so that the worker flushes nothing; then schedule
+ * the flush again.
  */
 static void __restart(struct rnic_qp *qp)
 {

@@ -167,12 +167,11 @@ struct rnic_qp *rnic_qp_lookup_noref(struct rnic_dev *dev, u32 qpn)
  * @dev: the device
  * @qpn: in: number after which to search, 0 for the first search; out: number found
  *
- * Context: any.
- *
  * Skips queue pairs that are hidden from lookups.
  *
- * Return: the queue pair with a reference taken; NULL if there is none with a higher
- * number.
+ * Context: any.
+ *
+ * Return: the queue pair with a reference taken; NULL if there is none with a higher number.
  */
 struct rnic_qp *rnic_qp_find_next(struct rnic_dev *dev, unsigned long *qpn)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Set the depths (IRD and ORD) of a stream's request queues, fail a stream, and choose the
- * reason to report if an access fails that was allowed before. rdmap_ulp.c handles the
- * failure of a stream.
+ * reason of a failure if an access fails that an earlier check had allowed. rdmap_ulp.c
+ * handles the failure of a stream.
  *
  * The arrays of the request queues are replaced only before the stream runs.
  */
@@ -11,7 +11,7 @@
 #include "rdmap.h"
 
 /**
- * rdmap_get_refusal_reason - get the reason to report if an access fails that was allowed before
+ * rdmap_get_refusal_reason - get the reason why an access failed that a check had allowed
  * @r: the stream
  * @right: DDP_REMOTE_* right that the access needs
  *

@@ -47,7 +47,7 @@ enum rdmap_wr_op {
  * local sink STag is invalidated after the response.
  */
 #define RDMAP_WR_INVALIDATE	0x4
-#define RDMAP_WR_RTR		0x8	/* Read that is the RTR message, of no work request */
+#define RDMAP_WR_RTR		0x8	/* Read that is the RTR message; has no work request */
 #define RDMAP_WR_IMMEDIATE	0x10	/* Immediate Data follows the Write */
 
 /**
@@ -137,16 +137,10 @@ struct rdmap {
 	bool			wr_preferred;	/* send a WR, if any, before the next response */
 	bool			imm_pending;	/* Immediate Data of @wr must still be sent */
 	bool			term_pulled;	/* the Terminate is pulled, but not counted yet */
-	/*
-	 * number of responses that are segmented, but not accepted by the LLP
-	 * yet
-	 */
+	/* number of responses that are segmented, but not accepted by the LLP yet */
 	u16			responses_segmented;
 	u16			budget_used;	/* part of PASS_BUDGET used in this pass */
-	/*
-	 * number of segments and payload bytes that count_sent() has already
-	 * counted
-	 */
+	/* number of segments and payload bytes that count_sent() has already counted */
 	u32			segments;
 	u32			bytes;
 	/*
@@ -197,10 +191,7 @@ struct rdmap {
 	bool			term_pending;	/* @term must be sent */
 	/* rdmap_handle_failure() has decided whether to send a Terminate */
 	bool			term_decided;
-	/*
-	 * the transmit path has started the response to the oldest unserved
-	 * request
-	 */
+	/* the transmit path has started the response to the oldest unserved request */
 	bool			response_started;
 	/* @irq may have unserved requests; also read without the lock */
 	bool			irq_pending;
@@ -242,8 +233,8 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord);
 void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord);
 void rdmap_free_queues(struct rdmap *r);
 /*
- * Get the reason to report if an access by the peer fails after a first check has
- * allowed it. Called by RDMAP itself only.
+ * Get the reason why an access by the peer has failed that an earlier check had
+ * allowed. Called by RDMAP itself only.
  */
 enum iw_reason rdmap_get_refusal_reason(const struct rdmap *r, u8 right);
 /* Fail the stream. For most reasons a Terminate is sent, see build_terminate(). */

@@ -6,7 +6,7 @@
 #include "rdmap.h"
 
 /*
- * Minimum length in bytes of a Read Response that only a worker may send. A worker
+ * Minimum length in bytes of a Read Response that only a worker may send, because a worker
  * can be preempted during the copy. Shorter responses may be sent in softirq.
  */
 #define BULK_MIN	(16 * 1024)

@@ -21,7 +21,7 @@
 #include "rdv_time.h"
 #include "rnr.h"
 
-#define TICK_MS		100	/* interval in which the work item checks the limit */
+#define TICK_MS		100	/* interval at which the work item checks the limit */
 
 /* The work item ---------------------------------------------------------------------------- */
 
@@ -236,8 +236,10 @@ static int resolve_peer_and_role(struct rnic_rdv *rdv, const struct ib_qp_attr *
 }
 
 /*
- * Listen before the peer's Request can arrive.  If that fails, no Request has claimed the queue
- * pair, because the device has no listener on the address.  Return: 0 or a negative errno
+ * Listen before the peer's Request can arrive.  If that fails, the device has no listener on the
+ * address, so no Request has claimed the queue pair, and the rendezvous can be unpublished.
+ *
+ * Return: 0 or a negative errno.
  */
 static int listen_or_unpublish(struct rnic_rdv *rdv)
 {
@@ -305,10 +307,11 @@ static int enter_rtr(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask
 }
 
 /**
- * __rdv_update_rnr_limit - compute again how long the peer's messages wait for a receive
+ * __rdv_update_rnr_limit - recompute how long the peer's messages may wait for a receive
  * @rdv: the rendezvous; the caller must hold its lock
  *
- * A peer that was not in RTS when it sent its message has no RNR retry count, so there is no limit.
+ * A peer that was not in RTS when it sent its rendezvous message has sent no RNR retry count, so
+ * there is no limit.
  */
 void __rdv_update_rnr_limit(struct rnic_rdv *rdv)
 {
@@ -321,11 +324,12 @@ void __rdv_update_rnr_limit(struct rnic_rdv *rdv)
 }
 
 /**
- * rnic_rdv_set_rnr_timer - set the time after which a peer in InfiniBand repeats a message
+ * rnic_rdv_set_rnr_timer - set the minimum RNR NAK timer of a queue pair
  * @rdv: the rendezvous
- * @min_rnr_timer: attribute of the queue pair
+ * @min_rnr_timer: attribute of the queue pair, in InfiniBand's encoding
  *
- * Applies to messages that begin to wait for a receive from now on.
+ * An InfiniBand peer would repeat a message after this time.  Here the time determines how long a
+ * message may wait for a receive.  Applies to messages that begin to wait from now on.
  */
 void rnic_rdv_set_rnr_timer(struct rnic_rdv *rdv, u8 min_rnr_timer)
 {
@@ -396,10 +400,10 @@ static int modify_in_rts(struct rnic_rdv *rdv, const struct ib_qp_attr *attr, in
  *
  * May sleep, but does not wait for the peer.  Changes nothing if it fails.
  *
- * Return: 0; -EOPNOTSUPP if the device's setting forbids it, the peer is the queue pair itself, or
- * the LLP cannot limit the rate;
- * an error of rdv_resolve_addrs(); -EADDRINUSE if another program uses the rendezvous port; -EINVAL
- * for a value that is missing, or invalid in the current state; or another negative errno.
+ * Return: 0; -EOPNOTSUPP if the device's setting forbids a rendezvous, the peer is the queue pair
+ * itself, or the LLP cannot limit the rate; an error of rdv_resolve_addrs(); -EADDRINUSE if another
+ * program uses the rendezvous port; -EINVAL for a value that is missing, or invalid in the current
+ * state; or another negative errno.
  */
 int rnic_rdv_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -517,7 +521,7 @@ bool rnic_rdv_try_defer_flush(struct rnic_qp *qp)
 	 * item is not queued after rnic_rdv_stop() has canceled it
 	 */
 	defer = __may_defer_flush(rdv);
-	/* the time for which requests have waited for the stream does not count now */
+	/* begin to measure the wait again: the time before the stream started does not count */
 	if (defer && rdv->state == RDV_CONNECTED)
 		rdv->posted = false;
 	if (defer)

@@ -29,8 +29,8 @@ struct rdv_port;
  * @RDV_CONNECTING: active side: a session is being set up
  * @RDV_REQUESTED: passive side: a Request has arrived, and the driver has accepted it or will do so
  * @RDV_CONNECTED: the stream has started
- * @RDV_LOST: the stream has ended because the peer has disappeared, but the program is not
- * notified yet
+ * @RDV_LOST: the stream has ended because the peer has disappeared, but the program is not notified
+ *	yet
  * @RDV_ENDED: the queue pair has failed or is being destroyed
  */
 enum rdv_state {
@@ -77,14 +77,18 @@ struct rnic_rdv {
 	u32				peer_rq_psn;	/* PSN that the peer expects */
 	bool				peer_in_rts;	/* @peer_rnr_retry is valid */
 	u8				peer_rnr_retry;
-	u32				pause_ms;	/* before the next attempt */
-	unsigned long			next_try;	/* jiffies */
-	/* posted requests wait for the stream, or for a peer that has gone */
+	u32				pause_ms;	/* pause before the next attempt, in ms */
+	unsigned long			next_try;	/* time of the next attempt, in jiffies */
+	/* posted requests wait for the stream, or for a peer that has disappeared */
 	bool				posted;
-	unsigned long			posted_at;	/* when a check first found them, jiffies */
-	bool				limit_over;	/* RDV_LOST: the requests must fail */
+	/* time at which a check first found these requests, in jiffies */
+	unsigned long			posted_at;
+	bool				limit_over;	/* they waited too long and must fail */
 
-	/* owned by the work item, and by the established upcall, which runs after it */
+	/*
+	 * used by the request upcall, the work item and the established upcall, which run one after
+	 * the other
+	 */
 	struct negotiation_side		request;	/* values in the Request */
 	struct negotiation_local	me;
 	struct negotiation_result	result;

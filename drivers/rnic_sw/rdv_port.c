@@ -22,7 +22,7 @@ struct rdv_port {
 	struct list_head	list;	/* entry in rnic_dev.rdv_ports */
 	struct rnic_dev		*dev;
 	struct sockaddr_storage	addr;	/* with the rendezvous port */
-	struct ddp_sock_owner	owner;	/* a worker of the kernel */
+	struct ddp_sock_owner	owner;	/* owner of the socket: a kernel worker */
 	struct ddp_listener	*l;
 	u32			users;	/* number of queue pairs that wait */
 };

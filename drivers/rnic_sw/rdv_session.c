@@ -119,7 +119,10 @@ static struct ddp_session *connect_rdv_session(struct rnic_rdv *rdv, const struc
 	if (!args.net)
 		return ERR_PTR(-ENETDOWN);
 	rnic_fill_llp_policy(dev, &policy);
-	/* a reset mostly means that the peer is not in RTR yet: do not fall back to revision 1 */
+	/*
+	 * do not fall back to revision 1 if the peer resets the connection: this mostly means that
+	 * the peer is not in RTR yet
+	 */
 	if (!policy.revision)
 		policy.revision = 2;
 	ss = rdv->type->connect(&args, &rdv_session_user, rdv);
@@ -251,8 +254,8 @@ static void __record_peer_msg(struct rnic_rdv *rdv, const struct rdv_msg *peer)
 }
 
 /*
- * Claim the queue pair for the peer's Request.  On success the caller's references to the session
- * and the queue pair belong to the rendezvous and the session.
+ * Claim the queue pair for the peer's Request.  On success the rendezvous takes over the caller's
+ * reference to the session, and the session takes over the caller's reference to the queue pair.
  */
 static bool try_claim_qp_for_request(struct rnic_rdv *rdv, struct ddp_session *ss,
 				     const struct ddp_offer *o, const struct rdv_msg *peer)

@@ -56,7 +56,7 @@ u32 rdv_compute_pause_ms(u32 before)
  */
 u32 rdv_compute_rnr_limit_ms(u8 min_rnr_timer, u8 rnr_retry)
 {
-	/* in units of 10 us, in InfiniBand's encoding */
+	/* times in units of 10 us, indexed by InfiniBand's encoding of the timer */
 	static const u16 times[] = {
 		65535, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768,
 		1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,

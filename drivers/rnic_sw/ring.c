@@ -132,9 +132,9 @@ static void clear_ring_addr(struct rnic_ring *ring)
  * rnic_ring_free - free the memory of a ring
  * @ring: the ring
  *
- * Space on a page of small rings is available for other rings of the program at
- * once. Other memory that the program has mapped is freed when the program
- * unmaps it.
+ * If the ring is on a page of small rings, other rings of the program can use its
+ * space immediately. Otherwise, pages that the program still has mapped are freed
+ * when the program unmaps them.
  */
 void rnic_ring_free(struct rnic_ring *ring)
 {

@@ -137,9 +137,10 @@ struct rnic_srq {
 	bool			error_reported;	/* SRQ_ERR has been raised or is pending */
 	bool			error_pending;	/* @event_work must raise SRQ_ERR */
 	u32			limits_pending;	/* SRQ_LIMIT events that @event_work must raise */
-	bool			rings;		/* a post calls rnic_post_srq_recv() if necessary */
+	/* posts call rnic_post_srq_recv(); false for an old library that never does, see rnr.c */
+	bool			rings;
 	struct list_head	waiters;	/* messages that wait for a WQE, see rnr.c */
-	u32			promised;	/* posted WQEs for messages whose wait has ended */
+	u32			promised;	/* posted WQEs promised to messages, see rnr.c */
 	unsigned long		promised_at;	/* last change of @promised, jiffies */
 };
 
@@ -217,11 +218,11 @@ struct rnic_sq {
 	u32			flush_end;	/* index after the last WR to flush */
 	bool			completing;	/* CQEs of this queue are being written */
 	bool			closing;	/* WRs from @close_end on must not be sent */
-	bool			ended;		/* a post must schedule or begin a flush */
+	bool			ended;		/* stream has ended: a post starts a flush */
 	bool			flushing;	/* a flush completes all WRs before @flush_end */
 	/* a flush has completed a WR with an error, so all later WRs fail as well */
 	bool			error_completed;
-	/* a WR has reported by its status that the peer has sent a Terminate, or is gone */
+	/* the status of a WR has reported the peer's Terminate, or that the peer is lost */
 	bool			remote_err_reported;
 	bool			coalescing;	/* posts are coalesced until a timer expires */
 	/* constant after creation */
@@ -297,8 +298,8 @@ struct rnic_qp {
 	struct kref		ref;
 	struct rnic_comp_cntrs	*comp_cntrs;	/* see comp_cntr.h; NULL if none is attached */
 	struct rnic_qp_cm	*cm;		/* iw_cm's handle of the QP, see qp_cm.c */
-	struct rnic_rdv		*rdv;		/* see rnic_qp_rdv(); NULL if rdma_cm connects */
-	struct rnic_rnr		*rnr;		/* NULL if no message waits, see rnic_qp_rnr() */
+	struct rnic_rdv		*rdv;		/* see rnic_qp_rdv(); NULL if rdma_cm is used */
+	struct rnic_rnr		*rnr;		/* NULL if no message may wait, see rnic_qp_rnr() */
 	struct completion	*released;	/* completed when the last reference is dropped */
 	struct work_struct	err_work;	/* flushes the queues of a stopped stream */
 	struct work_struct	complete_work;	/* writes remaining send completions */
@@ -412,9 +413,10 @@ static inline struct rnic_sw_cqe *rnic_cqe_at(const struct rnic_ring *ring, u32 
 static inline u32 rnic_cq_read_cons(const struct rnic_cq *cq)
 {
 	/*
-	 * Read cons before reusing the slots before cons, which the consumer has released.
-	 * Otherwise a CQE could be overwritten while the program still reads it.  Pairs with the
-	 * provider's ring_publish_cons().  A kernel consumer's cons is protected by @lock instead.
+	 * Order the read of cons before the reuse of the slots that the consumer has released by
+	 * advancing cons.  Otherwise a CQE could be overwritten while the program still reads it.
+	 * Pairs with the provider's ring_publish_cons().  A kernel consumer's cons is protected by
+	 * rnic_cq.lock instead.
 	 */
 	/* litmus: publish */
 	return smp_load_acquire(&cq->ring.hdr->cons);
@@ -571,7 +573,7 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr);
 int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
 int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
-/* Dequeue the oldest WQE.  Return: IW_OK, with @bad set if it is invalid; or why there is none. */
+/* Dequeue the oldest WQE.  Return: IW_OK, with @bad set if the WQE is invalid; or why it failed. */
 enum iw_reason rnic_srq_dequeue(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 				bool *bad);
 

@@ -8,11 +8,13 @@
  *
  * The messages that wait for an SRQ are in a list, the oldest first.  A post ends the waits of as
  * many of them as there are receives.  These receives count as promised, so that no context ends
- * the wait of another message for them.  But another stream may take a receive for a message that
- * has just arrived; the other message then waits again.  If a stream fails after the end of its
- * wait, no post follows for the receive that it has left, so the work item checks the SRQ at long
- * intervals, too.  An old provider library does not ring the doorbell of an SRQ; then the work item
- * checks the SRQ at short intervals.
+ * the wait of a further message for the same receives.  But a stream whose message has just arrived
+ * may dequeue a promised receive; the message to which the receive was promised then waits again.
+ *
+ * A stream may also fail after its wait has ended, so that its promised receive stays in the SRQ.
+ * No post then ends the wait of another message, so a work item also checks the SRQ at long
+ * intervals.  If an old provider library does not ring the doorbell of an SRQ, the work item checks
+ * the SRQ at short intervals.
  *
  * When the time limit expires, the LLP passes the message once more.  If there is still no receive,
  * DDP ends the stream with the Terminate for a missing buffer.
@@ -25,15 +27,15 @@
 #include "rnic.h"
 #include "rnr.h"
 
-/* Intervals in which the work item checks an SRQ */
+/* Intervals at which the work item checks an SRQ */
 #define POLL_MS		100
 #define POLL_OLD_MS	5	/* for a library that rings no doorbell */
 
 struct rnic_rnr {
 	struct rnic_qp		*qp;
-	spinlock_t		lock;		/* outside the locks of RQ and SRQ */
+	spinlock_t		lock;		/* taken before the lock of the RQ or SRQ */
 	u32			limit_ms;	/* RDV_FOREVER: no limit */
-	bool			waiting;	/* a message waits */
+	bool			waiting;	/* a message waits for a receive */
 	bool			expired;	/* limit_ms was exceeded once: never wait again */
 	unsigned long		since;		/* begin of the wait, in jiffies */
 	/* in rnic_srq.waiters while a message waits; protected by rnic_srq.lock */
@@ -175,7 +177,7 @@ enum iw_reason rdmap_rq_dequeue_or_wait(struct rdmap *r)
 	return why ?: rdmap_rq_dequeue(r);
 }
 
-/* End the wait of a message if a receive is posted.  Return: true if none waits any more */
+/* End the wait of a message if a receive is posted.  Return: true if no message waits any more */
 static bool try_end_wait(struct rnic_rnr *rnr)
 {
 	unsigned long flags;
@@ -206,9 +208,12 @@ void rnic_rnr_end_wait_if_posted(struct rnic_qp *qp)
 }
 
 /*
- * Promise a receive to the message that waits longest for an SRQ.  Return: the message, with a
- * reference to its queue pair; NULL if none waits, or if all receives are promised.  The queue pair
- * has a reference of its own until its stream is unbound, and rnic_rnr_cancel() has left the list.
+ * Promise a receive to the message that has waited longest for an SRQ.  kref_get() is safe here: a
+ * queue pair in the list still has its initial reference, because rnic_rnr_cancel() removes the
+ * queue pair from the list before that reference is dropped.
+ *
+ * Return: the message, with a reference to its queue pair; NULL if no message waits, or if all
+ * receives are promised.
  */
 static struct rnic_rnr *promise_to_oldest(struct rnic_srq *srq)
 {
@@ -256,7 +261,7 @@ void rnic_rnr_set_limit(struct rnic_qp *qp, u32 ms)
 	WRITE_ONCE(qp->rnr->limit_ms, ms);
 }
 
-/* Fail the message if its time is over.  Else check again later, or end the wait for an RQ. */
+/* End the wait if the time limit has expired, or if the RQ has a receive; else check again later */
 static void __check_rnr_wait(struct rnic_rnr *rnr)
 {
 	bool has_recv = rnic_rq_has_recv(rnr->qp);
@@ -264,7 +269,7 @@ static void __check_rnr_wait(struct rnic_rnr *rnr)
 	lockdep_assert_held(&rnr->lock);
 	/* if a receive was posted in time, later messages must still be able to wait */
 	rnr->expired = !has_recv && has_rnr_limit_passed(rnr);
-	/* a message that waits longer may need the receive of an SRQ */
+	/* an SRQ's receive may belong to an older message, so leave SRQs to rnic_rnr_wake_srq() */
 	if (rnr->expired || (has_recv && !rnr->qp->srq))
 		__end_rnr_wait(rnr);
 	else

@@ -298,8 +298,8 @@ bool rnic_rq_has_recv(struct rnic_qp *qp)
  *
  * Context: any.
  *
- * Return: true if NEED_WAKEUP is set for the caller; false if a flush has begun, which has set
- * NEED_WAKEUP itself and needs it until the end.
+ * Return: true if NEED_WAKEUP was set for the caller; false if a flush has begun, which has set
+ * NEED_WAKEUP for itself and needs it until the queue is reset.
  */
 bool rnic_rq_try_set_wakeup(struct rnic_qp *qp)
 {

@@ -21,13 +21,13 @@
 #include "rdv_qp.h"
 #include "rnic.h"
 
-/* A context, maybe a softirq, completes at most this many requests, then a worker continues */
+/* Maximum number of requests that one context completes; a worker completes the others */
 #define COMPLETE_MAX	256
 
 enum swqe_state {
 	SWQE_PULLED,		/* done once the LLP has accepted the message */
 	SWQE_AWAITS_RESPONSE,		/* done once the response is placed */
-	SWQE_DONE,		/* complete once all earlier requests are completed */
+	SWQE_DONE,		/* can be completed after all earlier requests */
 };
 
 /* Copy the fixed part of a WQE. A program may change the WQE at any time. */
@@ -303,7 +303,7 @@ static bool __try_prepare_oldest_completion(struct rnic_qp *qp)
 		return true;
 	if (!sq->flushing)
 		return false;
-	/* rnic_qp_must_keep_recvs() may have postponed the flush of receives up to this error */
+	/* until this error, rnic_qp_must_keep_recvs() may have postponed the flush of receives */
 	if (!sq->error_completed && rnic_qp_rdv(qp))
 		rnic_qp_schedule_flush(qp);
 	sq->error_completed = true;
@@ -434,8 +434,8 @@ static void set_done_and_complete(struct rnic_qp *qp, u32 slot)
 	if (!sq->flushing) {
 		rnic_swqe_at(sq, slot)->state = SWQE_DONE;
 		/*
-		 * The LLP accepts no message of a local request, so advance @sent here, unless
-		 * earlier requests are being sent: rdmap_sq_complete_sent() does it then.
+		 * A local request sends no message, so advance sq->sent here. If earlier requests
+		 * are still being sent, rdmap_sq_complete_sent() advances it later.
 		 */
 		if (sq->sent == slot)
 			sq->sent++;

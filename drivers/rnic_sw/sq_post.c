@@ -151,14 +151,15 @@ static int __post_send_wr(struct rnic_qp *qp, const struct ib_send_wr *wr)
 }
 
 /*
- * Handle a post after the stream has ended.  The worker decides when the flush begins, see
- * rnic_rdv_try_defer_flush().  A program's later posts are flushed at once.
+ * Handle a post after the stream has ended.  qp->err_work decides when the flush begins, see
+ * rnic_rdv_try_defer_flush().  After that, a program's posts are flushed immediately.
  */
 static void flush_post_after_end(struct rnic_qp *qp)
 {
 	/*
-	 * A reset consumes the WQE, or leaves it to the next stream.  It waits for the references
-	 * of flushes, so do not take another one.
+	 * A reset in progress consumes the WQE, or leaves the WQE to the next stream.  The reset
+	 * also waits until each scheduled flush has dropped its reference to the QP, so do not
+	 * schedule another flush here.
 	 */
 	if (READ_ONCE(qp->discarding))
 		return;

@@ -136,7 +136,7 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 	spin_lock_init(&srq->lock);
 	INIT_WORK(&srq->event_work, rnic_srq_event_work);
 	INIT_LIST_HEAD(&srq->waiters);
-	/* a library shows by its first doorbell that it rings doorbells for SRQs */
+	/* assume an old library, which rings no doorbells for SRQs, until the first doorbell */
 	srq->rings = !uctx;
 	srq->max_sge = max(attr->attr.max_sge, 1U);
 	err = rnic_ring_set_sizes(&srq->ring, attr->attr.max_wr,
@@ -221,8 +221,8 @@ bool rnic_srq_has_recv(struct rnic_srq *srq)
  * __rnic_srq_try_promise - promise a WQE to a message that waits
  * @srq: the queue, with srq->lock held
  *
- * The next dequeue by any stream keeps a promise.  A stream that fails after its promise does not
- * dequeue, so promises expire.
+ * Each dequeue fulfils one promise, whichever stream dequeues.  A stream that fails after it got a
+ * promise does not dequeue, so promises expire.
  *
  * Return: true if a WQE is posted that was not promised to another message, or if no message must
  * wait, because the producer index is invalid; false otherwise.

@@ -67,8 +67,8 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx) == 8 &&
 	      offsetof(struct rnic_sw_query_conn_resp, llp) == 12);
 
 /**
- * rnic_alloc_ucontext - verbs: create the context of a program that opens the
- * device
+ * rnic_alloc_ucontext - create the context of a program that opens the device
+ * (device operation)
  * @ib: the context, allocated by ib_core
  * @udata: struct rnic_sw_alloc_ctx and its response
  *
@@ -91,8 +91,8 @@ int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 }
 
 /**
- * rnic_dealloc_ucontext - verbs: destroy the context of a program that closes
- * the device
+ * rnic_dealloc_ucontext - destroy the context of a program that closes the device
+ * (device operation)
  * @ib: the context; ib_core has destroyed all its queues
  */
 void rnic_dealloc_ucontext(struct ib_ucontext *ib)
@@ -102,9 +102,9 @@ void rnic_dealloc_ucontext(struct ib_ucontext *ib)
 }
 
 /**
- * rnic_has_any_attr - check whether a command of a program has one of some attributes
+ * rnic_has_any_attr - check whether a program's command has any attribute of a list
  * @udata: driver data of the command
- * @ids: IDs of the attributes, UVERBS_ATTR_*
+ * @ids: the list: IDs of attributes, UVERBS_ATTR_*
  * @n: number of @ids
  *
  * Return: true if the command has at least one of the attributes, false otherwise.

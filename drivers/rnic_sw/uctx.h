@@ -36,10 +36,10 @@ struct rnic_ring {
 	u32			slots;		/* number of slots, a power of two */
 	u32			stride;		/* size of a slot in bytes */
 	u32			bytes;		/* size of header and slots, in bytes */
-	u32			alloc_bytes;		/* size of allocation, if @map is set */
+	u32			alloc_bytes;	/* if @map is set: bytes allocated */
 	/* memory to be freed with the ring; both are NULL for the second ring of a pair */
-	void			*mem;		/* of a kernel consumer; __vmalloc() memory */
-	struct rnic_map		*map;		/* of a program */
+	void			*mem;		/* kernel consumer's ring: __vmalloc() memory */
+	struct rnic_map		*map;		/* program's ring: mappable memory */
 };
 
 /* Memory that a program can map: one or two rings, or a page of small rings */

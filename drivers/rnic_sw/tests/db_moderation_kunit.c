@@ -6,7 +6,7 @@
 #define START	1000000u
 
 /*
- * Ring @n doorbells at intervals of @gap ns, with transmit passes of 0 ns.
+ * Ring @n doorbells at intervals of @gap ns, with transmit passes that take 0 ns.
  * Return: the number of coalescing periods started.
  */
 static u32 ring_doorbells(struct db_mod *b, u64 *now, u32 n, u32 gap)

@@ -61,7 +61,10 @@ static void expect_equal(struct kunit *test, const struct model *m,
 		KUNIT_ASSERT_EQ(test, m->id[m->served], req->slot);
 }
 
-/* The model marks atomics and the RTR message by two bits of the ID */
+/*
+ * Expect that the queue counts the Reads among its @n oldest requests correctly. In the
+ * model, bit 20 of an ID marks an atomic, and bit 21 marks the RTR message.
+ */
 static void expect_reads(struct kunit *test, const struct model *m, const struct rdmap_reqq *q,
 			 u32 n)
 {

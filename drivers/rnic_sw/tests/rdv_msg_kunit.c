@@ -176,7 +176,7 @@ static void lid_is_low_half_of_address(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0xc0a8bfffu, rdv_lid_to_addr(0xbfff, 0xc0a80001, MASK(16)));
 }
 
-/* Other hosts of the subnet have another high half */
+/* If the netmask has less than 16 bits, hosts of the subnet may differ in the high half */
 static void short_netmask_has_no_lids(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0u, (u32)rdv_addr_to_lid(0x0a000102, MASK(15)));
