@@ -222,7 +222,7 @@ static int rnic_cm_handle_request(struct ddp_listener *l, struct ddp_session *ss
 		if (rnic_pending_req_remove(ep))
 			rnic_ep_put(ep);
 	}
-	/* after an error the LLP drops its reference to @ss; take one for rnic_ep_free() to drop */
+	/* after an error the LLP drops its reference, and rnic_ep_free() another: so take one */
 	ddp_session_get(ss);
 	rnic_ep_put(ep);
 	return err;
@@ -282,7 +282,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 		.stream = &ep->qp->rdmap.stream,
 	};
 
-	/* return -ENETDOWN and no other error: after this error SUNRPC retries the connect */
+	/* return -ENETDOWN, because SUNRPC retries the connect after this error */
 	if (!args.net)
 		return ERR_PTR(-ENETDOWN);
 	rnic_fill_llp_policy(dev, &policy);

@@ -71,9 +71,8 @@ static int listen_on_llp(struct rnic_listener *listener, const struct ddp_listen
  * that the kernel has no SCTP or that the port is in use, with two exceptions:
  *
  * * -ENOMEM is never ignored.
- * * -EACCES is not ignored if the listener uses an LLP already.  In this case the current task
- *   changes the device's setting, and must get the error, because it is not permitted to bind the
- *   port.
+ * * -EACCES is not ignored if the listener uses an LLP already.  In this case the current task is
+ *   changing the device's setting, but is not permitted to bind the port, and must get the error.
  */
 static bool may_ignore_llp_error(const struct rnic_listener *listener, int llp, u8 mask, int err)
 {
@@ -412,10 +411,10 @@ static void call_for_unlocked_listeners(struct rnic_llps *llps,
 
 /*
  * Make a listener use the LLPs in @mask only: start those of them that do not run yet, then stop
- * all other LLPs. Starting fails mostly for a listener that was added after step 1 of
- * switch_listener_llps(). It can also fail if step 1 ignored an error of SCTP, or was skipped
- * because the setting stays the same. The setting is stored already, so log the error and return
- * success.
+ * all other LLPs.  Step 1 of switch_listener_llps() has usually started them.  Otherwise starting
+ * may fail here: the listener was added later, step 1 ignored an error of SCTP, or step 1 was
+ * skipped because the setting stays the same.  As the setting is stored already, log the error and
+ * return success.
  */
 static int rnic_listener_set_llps(struct rnic_listener *listener, u8 mask)
 {

@@ -112,10 +112,10 @@ int rnic_ensure_sctp_for_user(struct rnic_dev *dev)
  * rnic_llps_init - set up the LLPs and the list of listeners of a new device
  * @dev: the device
  *
- * Looks up TCP only.  Callers of rnic_ensure_llp() or rnic_ensure_sctp_for_user() look up SCTP
- * when it is needed.
+ * Looks up only MPA, the LLP over TCP.  SCTP is looked up when it is needed, by rnic_ensure_llp()
+ * or rnic_ensure_sctp_for_user().
  *
- * Return: 0; -EPROTONOSUPPORT if no module provides TCP's LLP; or -ENOMEM.  Unless dev->llps is
+ * Return: 0; -EPROTONOSUPPORT if no module provides MPA; or -ENOMEM.  Unless dev->llps is
  * NULL, the caller must call rnic_llps_exit() later, also after an error.
  */
 int rnic_llps_init(struct rnic_dev *dev)

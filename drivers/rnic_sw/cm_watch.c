@@ -5,8 +5,8 @@
  * An exiting program closes its rdma_cm ID, and iw_cm then waits, uninterruptibly, until the
  * driver has reported the result of a connect in progress.  Destroying the program's QP would
  * abort the connect, but the kernel may close the ID first and destroy the QP only afterwards.
- * So without this file the program could not exit before the peer replies or a timeout of the
- * LLP expires.
+ * So without this file the program could not exit before the peer has replied or a timeout of the
+ * LLP has expired.
  *
  * iw_cm does not notify the driver that it waits, so a work item checks periodically whether the
  * programs that connect are exiting.

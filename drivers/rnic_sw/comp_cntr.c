@@ -3,10 +3,11 @@
  * Completion counters of programs: each has the number of operations that completed with success,
  * and the number of those that completed with an error.
  *
- * No lock and no reference protects a counter from a QP that counts. An entry of a QP's table is
- * set by rnic_qp_attach_comp_cntr() and stays until the QP has been destroyed, and ib_core does
- * not destroy a counter that is attached to a QP. A QP that is being destroyed waits until no
- * context can complete a request (rnic_destroy_qp()), and then frees its table.
+ * A QP that counts neither locks the counter nor takes a reference to it, because the counter
+ * cannot disappear. An entry of a QP's table is set by rnic_qp_attach_comp_cntr() and stays until
+ * the QP has been destroyed, and ib_core does not destroy a counter that is attached to a QP. A QP
+ * that is being destroyed waits until no context can complete a request (rnic_destroy_qp()), and
+ * then frees its table.
  */
 #include <linux/bits.h>
 #include <linux/slab.h>
@@ -63,7 +64,7 @@ static enum ib_comp_cntr_entry status_to_cntr_entry(u8 status)
 
 /*
  * Get the operation of a WQE. The WQE may be invalid and then have any opcode. Atomics, binds and
- * invalidations are not counted, because the verbs have no operation for them.
+ * invalidations are not counted: enum ib_qp_attach_comp_cntr_op has no bits for them.
  */
 static enum rnic_comp_op opcode_to_comp_op(u8 opcode)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Delivery of completion events: call the completion handler of a CQ, on the right CPU.
+ * Delivery of completion events: call the completion handler of a CQ, on the CPU of its completion
+ * vector if possible.
  *
  * The context that writes a completion sends an IPI to the CPU of the CQ's completion vector,
  * which calls the kernel consumer's handler there. As a result ib_core also polls the CQ on that

@@ -192,8 +192,8 @@ static void end_buffer_access(struct rnic_dmabuf *d)
 }
 
 /*
- * Call begin_cpu_access(). The caller must do this before it maps the buffer: if the exporter has
- * lost the buffer, the call fails, and the buffer must not be mapped.
+ * Call begin_cpu_access(). The caller must do this before it maps the buffer: if the exporter can
+ * no longer provide the buffer, the call fails, and the buffer must not be mapped.
  */
 static int begin_buffer_access(struct rnic_dmabuf *d)
 {

@@ -8,11 +8,11 @@
  * at most one doorbell file.  A QP has a doorbell in this file if the file existed when the program
  * created the QP.
  *
- * The lookup takes no lock.  A doorbell in a file keeps its memory and its number, and new QPs use
- * the doorbells of destroyed QPs.  When the file is closed, its doorbells are freed after an RCU
- * grace period, those of existing QPs with their QPs.  While a call rings a doorbell, it is a user
- * of the doorbell.  The destruction of a QP first stops the doorbell, so that there are no new
- * users, and then waits for the last one.
+ * The lookup takes no lock.  A doorbell in a file stays allocated and keeps its number, and new
+ * QPs use the doorbells of destroyed QPs.  When the file is closed, the idle doorbells are freed
+ * after an RCU grace period; the doorbell of an existing QP is freed with the QP.  While a call
+ * rings a doorbell, it is a user of the doorbell.  The destruction of a QP first stops the
+ * doorbell, so that there are no new users, and then waits for the last one.
  *
  * A doorbell file keeps the module loaded, because the operations of the file are here.
  */

@@ -17,8 +17,8 @@ struct rnic_uctx;
 
 /**
  * struct rnic_doorbell - doorbell of a program's send queue
- * @file_id: number of the doorbell file among those of @uctx.  Constant
- * @number: number of the doorbell in that file; 0 if it is in no file.  Constant
+ * @file_id: number of the doorbell's file, unique among the files of @uctx; constant
+ * @number: number of the doorbell in that file; 0 if it is in no file; constant
  * @qp: the queue pair
  * @uctx: context of the program
  * @users: number of calls that are ringing the doorbell; plus INT_MIN before

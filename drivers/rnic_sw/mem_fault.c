@@ -34,7 +34,7 @@
 /* Maximum number of processes with unpinned MRs: their workqueues are charged to no cgroup */
 #define OWNERS_MAX	4096
 
-/* Maximum number of such processes for one user, unless the process has CAP_SYS_RESOURCE */
+/* Maximum number of processes of one user with unpinned MRs; CAP_SYS_RESOURCE lifts this limit */
 #define OWNERS_USER_MAX	1024
 
 /* Maximum time that rnic_unpinned_wait_released() waits, in jiffies */

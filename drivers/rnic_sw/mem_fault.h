@@ -65,8 +65,8 @@ struct rnic_fault_worker {
 
 	/* protected by faults_lock */
 	bool			busy;	/* @work is queued, or serves a request */
-	/* request being served; NULL if it was cancelled or completed meanwhile, or if none */
-	struct ddp_fault		*fault;
+	/* request being served; NULL if none is, or if it was cancelled or completed meanwhile */
+	struct ddp_fault	*fault;
 };
 
 /**

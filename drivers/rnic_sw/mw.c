@@ -36,7 +36,7 @@ struct rnic_window {
 	spinlock_t		lock;	/* held while the window is validated or unlinked */
 	bool			removed;	/* is being deallocated; protected by @lock */
 
-	/* @lock and rnic_dev.windows_lock protect these: to write hold both, to read either */
+	/* to write the next two, hold @lock and rnic_dev.windows_lock; to read them, hold either */
 	struct rnic_mr		*mr;	/* MR to which the window is bound, or NULL */
 	struct list_head	entry;	/* entry in rnic_mr.windows of @mr */
 

@@ -43,8 +43,9 @@ static struct workqueue_struct *unregister_wq;
  *
  * The order matters.  Kernel consumers get their flush errors before ib_core calls their
  * remove().  A consumer that destroys its last queue pair after such an error may drop
- * its state of the device, and then miss remove(): NVMe, for example, would retry for ten
- * minutes.  So rnic_destroy_qp() waits until @unregister_queued is completed.
+ * its state of the device, so that its remove() then does nothing: NVMe, for example, would
+ * try to reconnect for ten minutes.  So rnic_destroy_qp() waits until @unregister_queued is
+ * completed.
  */
 static void rnic_netdev_unregister_work(struct work_struct *work)
 {

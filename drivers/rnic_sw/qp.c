@@ -58,7 +58,7 @@ static void rnic_qp_report_error(struct rnic_qp *qp)
  */
 static bool needs_flush(struct rnic_qp *qp)
 {
-	/* pairs with the release in rnic_qp_reset(); litmus: publish */
+	/* pairs with the release in __restart(), qp_reset.c; litmus: publish */
 	return !smp_load_acquire(&qp->discarding) && test_bit(0, &qp->rdmap.stream.failed);
 }
 

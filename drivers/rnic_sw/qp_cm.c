@@ -30,7 +30,7 @@ struct rnic_qp_cm {
 	 * number of references taken by rnic_get_qp() that rnic_qp_add_ref() has not taken over yet
 	 */
 	unsigned int	early_refs;
-	/* serializes the modifies of the QP; here, because struct rnic_qp must not become larger */
+	/* serializes modifies of the QP; not in struct rnic_qp, which must not become larger */
 	struct mutex	modify_lock;
 };
 

@@ -535,7 +535,7 @@ bool rdmap_prepare_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 	return any;
 }
 
-/* Count the segments and payload bytes that the LLP has fetched since the last call */
+/* Count the segments and payload bytes that the LLP has accepted since the last call */
 static void count_sent(struct rdmap *r)
 {
 	const struct ddp_stream *s = &r->stream;

@@ -4,8 +4,8 @@
  * or accepts.
  *
  * The modify to RTR chooses the role.  The passive side listens on the rendezvous port before the
- * modify returns; the active side connects in the background, again and again until the peer is
- * in RTR, too.  A program may post requests in RTS at once; they are sent when the stream starts.
+ * modify returns; the active side connects in the background, and tries again until the peer is in
+ * RTR, too.  In RTS a program may post requests immediately; they are sent when the stream starts.
  * If they wait for longer than the queue pair's timeout and retry count permit, the queue pair
  * fails.  The same limit applies to requests that are not completed when the peer disappears.
  */
@@ -26,9 +26,9 @@
 /* The work item ---------------------------------------------------------------------------- */
 
 /**
- * __rdv_queue_work - run the work item in @ms milliseconds, or earlier if it is queued already
+ * __rdv_queue_work - queue the work item, so that it runs after @ms milliseconds at the latest
  * @rdv: the rendezvous; the caller must hold its lock
- * @ms: delay
+ * @ms: delay; ignored if the work item is queued for an earlier time already
  *
  * Does nothing if the rendezvous has ended.
  */
@@ -200,7 +200,7 @@ static struct rnic_rdv *new_rdv(struct rnic_qp *qp, const struct ib_qp_attr *att
 	return rdv;
 }
 
-/* Choose the role.  Without a GRH, the GIDs to compare are those of the addresses. */
+/* Choose the role.  Without a GRH, compare the IPv4-mapped GIDs of the two addresses. */
 static enum rdv_role choose_role(const struct rnic_rdv *rdv, const struct rdma_ah_attr *ah)
 {
 	const struct sockaddr_in *own = (const void *)&rdv->local;
@@ -264,7 +264,7 @@ static int rdv_publish_and_begin_connect(struct rnic_rdv *rdv)
 	rdv->next_try = jiffies;
 	rdv->port = rdv->active ? NULL : RDV_PORT_OPENING;
 	/*
-	 * Publish before listening, because the peer may be faster than this function.
+	 * Publish before listening, because the peer's Request may arrive immediately.
 	 *
 	 * Publish before reading the state: either this function sees that the queue pair has
 	 * failed, or err_work, which is queued after the failure, sees the rendezvous and stops it.
@@ -497,7 +497,7 @@ static bool __may_defer_flush(const struct rnic_rdv *rdv)
  * An InfiniBand adapter retries for as long as timeout and retry count permit before it reports an
  * error. A program that exits in this time never sees the error, and so succeeds. So the requests
  * fail only after this time, which begins when this function or the work item first finds requests.
- * Without a limit they fail at once, because no retry can succeed.
+ * If there is no limit (timeout 0), they fail immediately, because no retry can succeed.
  *
  * The caller must have called rnic_rdv_stop().  A post to a queue pair whose flush is deferred
  * schedules qp->err_work, which calls this function again.
@@ -559,7 +559,7 @@ void rnic_rdv_stop(struct rnic_qp *qp)
 		rdv->state = RDV_ENDED;
 	spin_unlock_bh(&rdv->lock);
 	cancel_delayed_work_sync(&rdv->work);
-	/* no other context changes the session any more */
+	/* read rdv->ss without the lock, because no other context changes it any more */
 	if (!connected && rdv->ss)
 		rdv->type->stop(rdv->ss, true);
 	rdv_port_put(rdv);
@@ -568,7 +568,7 @@ void rnic_rdv_stop(struct rnic_qp *qp)
 
 /**
  * rnic_rdv_free - free the rendezvous of a queue pair that is being reset or destroyed
- * @qp: the queue pair, without sessions; rnic_rdv_stop() must have been called after
+ * @qp: the queue pair, which has no session any more; rnic_rdv_stop() must have been called after
  *	rnic_qp.discarding was set.  For a reset the caller must hold rnic_dev.rdv_lock.
  */
 void rnic_rdv_free(struct rnic_qp *qp)

@@ -44,12 +44,12 @@ enum rdv_state {
 
 /*
  * Rendezvous of a queue pair, from its modify to RTR until it is reset or destroyed, or until the
- * modify fails.  A context that uses the rendezvous holds rnic_dev.rdv_lock, is an RCU reader, has
- * a reference from rdv_get(), or makes an upcall of a session, which has a reference to the queue
- * pair.
+ * modify fails.  A context that uses the rendezvous must hold rnic_dev.rdv_lock, be an RCU reader,
+ * have a reference from rdv_get(), or make an upcall of a session, which has a reference to the
+ * queue pair.
  */
 struct rnic_rdv {
-	/* constant after RTR */
+	/* constant after the modify to RTR */
 	struct rnic_qp			*qp;
 	const struct ddp_session_type	*type;	/* LLP */
 	struct sockaddr_storage		local;	/* own address, without port */
@@ -65,7 +65,7 @@ struct rnic_rdv {
 	 */
 	struct rdv_port			*port;
 
-	spinlock_t			lock;	/* leaf; protects the members below */
+	spinlock_t			lock;	/* leaf lock; protects the members below */
 	enum rdv_state			state;
 	struct rdv_msg			msg;	/* message that this side sends */
 	u8				timeout, retry_cnt;	/* valid in RTS */

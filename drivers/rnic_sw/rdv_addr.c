@@ -117,7 +117,7 @@ static int find_neighbour(const struct net *net, int ifindex, const u8 *mac,
 }
 
 /*
- * Find the addresses if the peer is named by the LID @dlid.  Return: 0; -EINVAL if @dlid stands for
+ * Find the addresses if the LID @dlid identifies the peer.  Return: 0; -EINVAL if @dlid stands for
  * no address; -ENODEV if the interface is being removed.
  */
 static int resolve_lid(struct rnic_dev *dev, u16 dlid, struct sockaddr_storage *local,

@@ -53,7 +53,7 @@ static void rnic_rdv_release(struct kref *ref)
 }
 
 /**
- * rdv_put - drop a reference
+ * rdv_put - drop a reference to a rendezvous
  * @rdv: the rendezvous
  */
 void rdv_put(struct rnic_rdv *rdv)
@@ -225,7 +225,7 @@ int rdv_accept(struct rnic_rdv *rdv)
 		kfree(o);
 		return -ECANCELED;
 	}
-	/* up to now the socket belongs to the device */
+	/* until now the socket has belonged to the device */
 	rdv->type->set_owner(ss, &rdv->owner);
 	if (o)
 		err = rdv->type->accept(ss, &rdv->qp->rdmap.stream, o);

@@ -5,9 +5,10 @@
 #include "rdv_time.h"
 
 /*
- * An InfiniBand adapter may take up to four times the timeout for one try.  A stream needs a TCP
- * handshake and two start-up frames in processes that may have to wait for a CPU, so a small
- * timeout is raised to LIMIT_MIN milliseconds.
+ * SLACK: an InfiniBand adapter may take up to four times the timeout for one try.
+ *
+ * LIMIT_MIN: minimum limit in milliseconds.  A stream needs a TCP handshake and two start-up
+ * frames, and the processes that handle these may have to wait for a CPU.
  */
 #define SLACK		4
 #define LIMIT_MIN	1000

@@ -141,7 +141,7 @@ struct rnic_srq {
 	bool			rings;
 	struct list_head	waiters;	/* messages that wait for a WQE, see rnr.c */
 	u32			promised;	/* posted WQEs promised to messages, see rnr.c */
-	unsigned long		promised_at;	/* last change of @promised, jiffies */
+	unsigned long		promised_at;	/* time of the last promise, in jiffies */
 };
 
 #ifdef CONFIG_SMP
@@ -273,7 +273,7 @@ struct rnic_qp {
 	bool			error_reported;	/* error event was raised; used by err_work only */
 	/* LAST_WQE_REACHED was raised; protected by rq.flush_lock */
 	bool			last_wqe_reported;
-	bool			error_requested;	/* the consumer has moved the QP to ERR */
+	bool			error_requested;	/* flush receives even if peer is lost */
 	u8			init_access;	/* low byte of the access flags of modify to INIT */
 	/* the peer's start-up message, see qp_conn.c; set once; NULL before */
 	struct rnic_peer_msg	*peer_msg;
@@ -448,7 +448,7 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			    u32 max_num_sg);
 int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 		   unsigned int *off);
-/* Execute a fast registration WR: set key and rights of the MR, and bind the MR to stream @s */
+/* Execute a fast registration WR; only the peer of @s may invalidate the MR afterwards */
 enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 			       struct ddp_stream *s);
 u8 rnic_to_ddp_rights(int ib_access);
@@ -471,7 +471,7 @@ enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
  * consumer closes the connection, or if the peer has half-closed it.
  */
 void rnic_qp_close(struct rnic_qp *qp);
-/* The peer's access rights of a new queue pair */
+/* Access rights that the peer of a new queue pair has */
 #define RNIC_QP_ALL_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
 				 IB_ACCESS_REMOTE_ATOMIC)
 /*

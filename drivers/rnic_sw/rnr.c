@@ -37,7 +37,7 @@ struct rnic_rnr {
 	u32			limit_ms;	/* RDV_FOREVER: no limit */
 	bool			waiting;	/* a message waits for a receive */
 	bool			expired;	/* limit_ms was exceeded once: never wait again */
-	unsigned long		since;		/* begin of the wait, in jiffies */
+	unsigned long		since;		/* start of the wait, in jiffies */
 	/* in rnic_srq.waiters while a message waits; protected by rnic_srq.lock */
 	struct list_head	entry;
 	struct delayed_work	work;
@@ -51,7 +51,7 @@ static bool has_rnr_limit_passed(const struct rnic_rnr *rnr)
 	       time_after_eq(jiffies, rnr->since + msecs_to_jiffies(limit));
 }
 
-/* Get the time until the next check of the SRQ, in jiffies */
+/* Get the time until the next check of the SRQ, in jiffies; LONG_MAX if there is no SRQ */
 static long get_poll_delay(const struct rnic_srq *srq)
 {
 	if (!srq)

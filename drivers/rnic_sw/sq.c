@@ -303,7 +303,7 @@ static bool __try_prepare_oldest_completion(struct rnic_qp *qp)
 		return true;
 	if (!sq->flushing)
 		return false;
-	/* until this error, rnic_qp_must_keep_recvs() may have postponed the flush of receives */
+	/* flush receives that rnic_qp_must_keep_recvs() has kept until this error */
 	if (!sq->error_completed && rnic_qp_rdv(qp))
 		rnic_qp_schedule_flush(qp);
 	sq->error_completed = true;

@@ -120,7 +120,7 @@ static void full_table_keeps_its_entries(struct kunit *test)
 	update_range(100, 200);
 	for (i = FIRST; i < GIDS_MAX; i++)
 		KUNIT_EXPECT_EQ(test, 100 + i - FIRST, (u32)(__force u64)table[i].half[1]);
-	/* addresses that are listed first get no entry */
+	/* new addresses get no entry in a full table, even if they are listed first */
 	update_range(50, 200);
 	KUNIT_EXPECT_EQ(test, 100u, (u32)(__force u64)table[FIRST].half[1]);
 	KUNIT_EXPECT_EQ(test, 100 + PLACES - 1, (u32)(__force u64)table[GIDS_MAX - 1].half[1]);
