@@ -135,7 +135,7 @@ static void exit_cq(struct rnic_cq *cq)
 }
 
 /**
- * rnic_create_user_cq - create a completion queue for a program
+ * rnic_create_user_cq - create a completion queue for a program (device operation)
  * @ib: the CQ, zeroed except for the fields that the core has set
  * @attr: minimum number of entries, completion vector and flags
  * @attrs: attributes with the driver data: struct rnic_sw_create_cq and its response
@@ -162,7 +162,7 @@ int rnic_create_user_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 }
 
 /**
- * rnic_create_cq - create a completion queue for a kernel consumer
+ * rnic_create_cq - create a completion queue for a kernel consumer (device operation)
  * @ib: the CQ, zeroed except for the fields that the core has set
  * @attr: minimum number of entries and completion vector; must have no flags, because struct
  *	ib_wc has no field for a timestamp
@@ -189,7 +189,7 @@ int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 }
 
 /**
- * rnic_destroy_cq - destroy a completion queue
+ * rnic_destroy_cq - destroy a completion queue (device operation)
  * @ib: the CQ; no queue pair may use it
  * @udata: ignored, see rnic_dealloc_pd()
  *
@@ -393,7 +393,7 @@ static int poll_cqe_batch(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
 }
 
 /**
- * rnic_poll_cq - poll the completion queue of a kernel consumer
+ * rnic_poll_cq - poll the completion queue of a kernel consumer (device operation)
  * @ib: the CQ
  * @n: maximum number of completions to return
  * @wc: filled in with the completions
@@ -466,7 +466,7 @@ void rnic_cq_drop_qp_cqes(struct rnic_cq *cq, const struct ib_qp *qp)
 }
 
 /**
- * rnic_req_notify_cq - arm the completion queue of a kernel consumer
+ * rnic_req_notify_cq - arm the completion queue of a kernel consumer (device operation)
  * @ib: the CQ
  * @how: which completions generate an event, and whether the return value reports unpolled
  *	completions (IB_CQ_REPORT_MISSED_EVENTS)

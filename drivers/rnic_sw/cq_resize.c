@@ -164,7 +164,7 @@ static int switch_to_resize_ring(struct rnic_cq *cq, u64 key, struct ib_udata *u
 }
 
 /**
- * rnic_resize_user_cq - resize the completion queue of a program
+ * rnic_resize_user_cq - resize the completion queue of a program (device operation)
  * @ib: the CQ
  * @cqe: minimum number of entries
  * @udata: struct rnic_sw_resize_cq and its response

@@ -23,7 +23,7 @@ struct rnic_uctx;
  * @uctx: context of the program
  * @users: number of calls that are ringing the doorbell; plus INT_MIN before
  *	rnic_doorbell_enable() and after rnic_doorbell_disable()
- * @unused: completed when the last of these calls ends after rnic_doorbell_disable()
+ * @unused: completed when the last of these calls has ended; see rnic_doorbell_disable()
  * @entry: entry in the file's list of idle doorbells, if no QP uses the doorbell
  * @rcu: frees the doorbell after an RCU grace period, because lookups by number take no lock
  * @timer: end of the coalescing period; armed, or its handler is running, while sq.coalescing

@@ -85,7 +85,7 @@ static struct ib_mr *publish_mr(struct rnic_dev *dev, struct rnic_mr *mr)
 }
 
 /**
- * rnic_get_dma_mr - get an MR of all kernel memory for a kernel consumer
+ * rnic_get_dma_mr - get an MR of all kernel memory for a kernel consumer (device operation)
  * @pd: the protection domain
  * @access: mask of IB_ACCESS_*; with remote rights, peers can access all kernel memory
  *
@@ -233,7 +233,7 @@ static int check_access_flags(int access)
 }
 
 /**
- * rnic_reg_user_mr - register memory of the current process
+ * rnic_reg_user_mr - register memory of the current process (device operation)
  * @pd: the protection domain
  * @start: address of the first byte
  * @length: length in bytes; need not be a multiple of the page size
@@ -258,7 +258,7 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 }
 
 /**
- * rnic_reg_user_mr_dmabuf - register a range of a dma-buf
+ * rnic_reg_user_mr_dmabuf - register a range of a dma-buf (device operation)
  * @pd: the protection domain
  * @offset: first byte, as an offset in the buffer
  * @length: length in bytes; need not be a multiple of the page size
@@ -434,7 +434,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 }
 
 /**
- * rnic_dereg_mr - deregister an MR
+ * rnic_dereg_mr - deregister an MR (device operation)
  * @ib: the MR
  * @udata: ignored, see rnic_dealloc_pd()
  *
@@ -455,7 +455,7 @@ int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 }
 
 /**
- * rnic_alloc_mr - allocate an MR for fast registration
+ * rnic_alloc_mr - allocate an MR for fast registration (device operation)
  * @pd: the protection domain
  * @type: must be IB_MR_TYPE_MEM_REG
  * @max_num_sg: maximum number of pages
@@ -504,7 +504,7 @@ static int rnic_mr_add_block(struct ib_mr *ib, u64 addr)
 }
 
 /**
- * rnic_map_mr_sg - set the pages for the next fast registration of an MR
+ * rnic_map_mr_sg - set the pages for the next fast registration of an MR (device operation)
  * @ib: the MR; its current registration and a posted invalidation of it are not affected
  * @sg: the pages
  * @n: number of elements of @sg

@@ -257,7 +257,7 @@ static int prefetch_sge(const struct ib_pd *pd, const struct ib_sge *sge,
 }
 
 /**
- * rnic_advise_mr - verbs: prefetch ranges of ODP MRs
+ * rnic_advise_mr - prefetch ranges of ODP MRs (device operation)
  * @pd: protection domain of the MRs
  * @advice: kind of prefetch
  * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH or 0

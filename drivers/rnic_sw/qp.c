@@ -367,7 +367,7 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 }
 
 /**
- * rnic_create_qp - verbs: create a queue pair
+ * rnic_create_qp - create a queue pair (device operation)
  * @ib: the queue pair, allocated by ib_core
  * @attr: requested attributes; the capacities are set to those of the queue pair
  * @udata: struct rnic_sw_create_qp and its response; NULL for a kernel consumer
@@ -412,7 +412,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 }
 
 /**
- * rnic_destroy_qp - verbs: destroy a queue pair
+ * rnic_destroy_qp - destroy a queue pair (device operation)
  * @ib: the queue pair
  * @udata: ignored, see rnic_dealloc_pd()
  *

@@ -180,7 +180,7 @@ static bool try_get_early_ref(struct rnic_qp_cm *cm)
 }
 
 /**
- * rnic_get_qp - iw_cm operation: look up a QP by number
+ * rnic_get_qp - look up a QP by number (iw_cm operation)
  * @ib: the device
  * @qpn: the QP number
  *
@@ -208,7 +208,7 @@ struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
 }
 
 /**
- * rnic_qp_add_ref - iw_cm operation: take a reference to a QP
+ * rnic_qp_add_ref - take a reference to a QP (iw_cm operation)
  * @ib: the handle, from rnic_get_qp()
  *
  * If rnic_get_qp() has taken a reference that no call of this function has taken over yet,
@@ -230,7 +230,7 @@ void rnic_qp_add_ref(struct ib_qp *ib)
 }
 
 /**
- * rnic_qp_rem_ref - iw_cm operation: drop a reference to a QP
+ * rnic_qp_rem_ref - drop a reference to a QP (iw_cm operation)
  * @ib: the handle; if its references were revoked, the QP may be freed already
  *
  * Context: any.

@@ -352,8 +352,7 @@ static int __modify_qp(struct rnic_qp *qp, struct ib_qp_attr *attr, int mask)
 }
 
 /**
- * rnic_modify_qp - verbs: change state, access rights, IRD and ORD, or rate of a queue
- * pair
+ * rnic_modify_qp - change state, access rights, depths or rate of a queue pair (device operation)
  * @ib: the queue pair
  * @attr: new values
  * @mask: IB_QP_*: which values of @attr are valid
@@ -385,7 +384,7 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 }
 
 /**
- * rnic_query_qp - verbs: query a queue pair
+ * rnic_query_qp - query a queue pair (device operation)
  * @ib: the queue pair
  * @attr: attributes, filled in
  * @mask: ignored; all values are filled in

@@ -231,7 +231,7 @@ static int end_and_reset(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_reset - verbs: move a queue pair to RESET
+ * rnic_qp_reset - move a queue pair to RESET
  * @qp: the queue pair, in any state
  *
  * Aborts the stream, if there is one.  Discards posted work requests and, for a kernel consumer,

@@ -338,7 +338,7 @@ void rnic_rq_clear_wakeup(struct rnic_qp *qp)
 }
 
 /**
- * rnic_post_recv - verbs: post receive work requests
+ * rnic_post_recv - post receive work requests (device operation)
  * @ib: the queue pair
  * @wr: list of requests of a kernel consumer. A program writes its requests to
  *	the ring itself, and passes NULL. The function then flushes these

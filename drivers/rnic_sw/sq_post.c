@@ -206,7 +206,7 @@ void rnic_qp_handle_doorbell(struct rnic_qp *qp)
 }
 
 /**
- * rnic_post_send - verbs: post send work requests
+ * rnic_post_send - post send work requests (device operation)
  * @ib: the queue pair
  * @wr: list of requests of a kernel consumer. A program writes its requests to
  *	the ring itself, and passes NULL to ring the doorbell.

@@ -107,7 +107,7 @@ static void rnic_srq_event_work(struct work_struct *work)
 }
 
 /**
- * rnic_create_srq - verbs: create a shared receive queue
+ * rnic_create_srq - create a shared receive queue (device operation)
  * @ib: the SRQ, allocated by ib_core
  * @attr: requested attributes; max_wr and max_sge are set to the actual sizes.
  *	srq_limit is ignored, because only rnic_modify_srq() arms the limit.
@@ -157,7 +157,7 @@ give:
 }
 
 /**
- * rnic_destroy_srq - verbs: destroy a shared receive queue
+ * rnic_destroy_srq - destroy a shared receive queue (device operation)
  * @ib: the SRQ; the caller must ensure that no queue pair uses it
  * @udata: ignored, because the core may pass the udata of a failed creation
  *
@@ -279,14 +279,14 @@ static bool __defer_srq_event(struct rnic_srq *srq, int event)
 }
 
 /**
- * rnic_modify_srq - verbs: arm the limit of a shared receive queue
+ * rnic_modify_srq - arm the limit of a shared receive queue (device operation)
  * @ib: the SRQ
  * @attr: new attributes
  * @mask: attributes to change; only IB_SRQ_LIMIT is supported
  * @udata: must be empty
  *
  * If fewer WQEs are posted than the new limit, event_work raises the limit
- * event immediately. This function does not call the event handler itself,
+ * event soon. This function does not call the event handler itself,
  * because the caller may hold locks that the handler takes. If no WQE has been
  * dequeued since the last limit event, the next event is raised only after the
  * next WQE has been dequeued.
@@ -320,7 +320,7 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 }
 
 /**
- * rnic_query_srq - verbs: query the attributes of a shared receive queue
+ * rnic_query_srq - query the attributes of a shared receive queue (device operation)
  * @ib: the SRQ
  * @attr: set to sizes and limit of the queue
  *
@@ -386,8 +386,7 @@ enum iw_reason rnic_srq_dequeue(struct rnic_srq *srq, struct rdmap *r, u64 *wr_i
 }
 
 /**
- * rnic_post_srq_recv - verbs: post receive work requests to a shared receive
- * queue
+ * rnic_post_srq_recv - post receive work requests to a shared receive queue (device operation)
  * @ib: the SRQ
  * @wr: list of requests of a kernel consumer. A program writes its requests to
  *	the ring itself, and passes NULL if NEED_WAKEUP is set.

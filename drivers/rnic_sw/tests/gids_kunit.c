@@ -147,7 +147,7 @@ static void both_gid_halves_are_compared(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, !memcmp(&table[FIRST + 2], &c, sizeof(c)));
 }
 
-/* Checks become rarer, and end within two minutes */
+/* The delays between checks grow, and the last check is within two minutes */
 static void checks_end_within_two_minutes(struct kunit *test)
 {
 	u32 delay = GIDS_DELAY_MIN, sum = 0;

@@ -153,9 +153,9 @@ static const char *check_final_ord(const struct negotiation_local *me,
 	if (rep->ird != NONE && r->ord > rep->ird)
 		return "MPA2-32, ORD";
 	if (rep->ird != NONE && r->ord < min(ord, rep->ird))
-		return "ORD cut for nothing";
+		return "ORD reduced without need";
 	if (r->ord > max_t(u16, ord, need))
-		return "raised ORD";
+		return "ORD raised without need";
 	return need && !r->ord ? "no ORD for the Read" : "ok";
 }
 
@@ -198,7 +198,7 @@ static const char *check_final_flags(const struct negotiation_local *me,
 	u8 can = get_usable_rtr_types(me, rep);
 
 	if (r->why != IW_OK && r->rtr)
-		return "MPA2-50: a Terminate is first";
+		return "MPA2-50: no RTR before a Terminate";
 	if (r->why == IW_MPA_IRD)
 		return "ok";
 	if (!p2p)
@@ -256,7 +256,7 @@ static const char *check_request_word(const struct negotiation_local *me,
 	if (!me->enhanced)
 		return req->ird | req->ord | req->rtr ? "MPA2-62" : "ok";
 	if (req->ird != cap_depth(me->ird) || req->ord != cap_depth(me->ord))
-		return "depths";
+		return "IRD or ORD of the Request";
 	if ((req->rtr & NEG_RTR_TYPES) != types)
 		return "MPA2-42 MPA2-54";
 	if (!(req->rtr & NEG_RTR_P2P) != !types)
@@ -300,7 +300,7 @@ static const char *check_both_ends(const struct negotiation_local *a,
 	negotiation_build_reply(b, &req, &rep, &rb);
 	negotiation_evaluate_reply(a, &req, &rep, &ra);
 	if (ra.why != IW_OK && ra.why != IW_MPA_RTR)
-		return "why";
+		return "unexpected reason of a failure";
 	if (ra.ord > rb.ird)
 		return "initiator ORD over responder IRD";
 	if (rb.ord > ra.ird)

@@ -146,7 +146,8 @@ static void local_reasons_are_silent(struct kunit *test)
 	for (why = 0; why < IW_REASON_NR; why++) {
 		KUNIT_EXPECT_EQ_MSG(test, has_terminate(why),
 				    iw_reason_get_row(why)->layer != IW_NOT_ON_WIRE,
-				    "%s has no vector", iw_reason_name(why));
+				    "%s: golden[] and the table of reasons must agree",
+				    iw_reason_name(why));
 		if (has_terminate(why))
 			continue;
 		f = make_fault(why, 18, 28);
