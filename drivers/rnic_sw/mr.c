@@ -390,7 +390,7 @@ static struct ib_mr *publish_replacement_mr(struct rnic_mr *old, struct rnic_mr 
 }
 
 /**
- * rnic_rereg_user_mr - change the memory, the rights or the protection domain of a program's MR
+ * rnic_rereg_user_mr - change memory, rights or protection domain of an MR (device operation)
  * @ib: the MR
  * @flags: mask of IB_MR_REREG_*: the properties to change
  * @start: address of the new memory; used with IB_MR_REREG_TRANS only

@@ -39,7 +39,7 @@ struct rnic_odp {
  * tables
  */
 enum odp_absent_action {
-	ODP_FAULT,	/* fault these pages in; fail if that is impossible */
+	ODP_FAULT,		/* fault these pages in; fail if that is impossible */
 	ODP_SKIP_ABSENT,	/* skip these pages */
 	ODP_STOP_ABSENT,	/* stop at the first of these pages */
 };

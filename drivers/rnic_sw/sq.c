@@ -26,7 +26,7 @@
 
 enum swqe_state {
 	SWQE_PULLED,		/* done once the LLP has accepted the message */
-	SWQE_AWAITS_RESPONSE,		/* done once the response is placed */
+	SWQE_AWAITS_RESPONSE,	/* done once the response is placed */
 	SWQE_DONE,		/* can be completed after all earlier requests */
 };
 
