@@ -22,11 +22,11 @@ struct exporter_new {
 
 struct exporter_info {
 	__s32	fd;		/* in: the buffer */
-	__u32	attached;	/* present number */
+	__u32	attached;	/* present number of attachments */
 	__u32	mapped;		/* present number of mappings for the CPU */
 	__u32	begun;		/* present number of CPU accesses */
 	__u32	begins;		/* number of CPU accesses so far */
-	__u32	moves;
+	__u32	moves;		/* number of moves so far */
 	__u32	pinned;		/* present number of pins */
 	__u32	waiting;	/* present number of callers blocked by EXPORTER_HOLD */
 };
@@ -40,8 +40,9 @@ struct exporter_held {
 
 /* Create a buffer and return its file descriptor */
 #define EXPORTER_NEW	_IOW('x', 1, struct exporter_new)
-/* Operations on the buffer that a file descriptor refers to.  MOVE fails with EBUSY if the buffer is
- * mapped or pinned
+/*
+ * Operations on the buffer that a file descriptor refers to.  EXPORTER_MOVE fails with EBUSY if the
+ * buffer is mapped or pinned.
  */
 #define EXPORTER_MOVE	_IOW('x', 2, __s32)
 #define EXPORTER_REVOKE	_IOW('x', 3, __s32)

@@ -20,7 +20,7 @@ static int get_exporter_fd(void)
 	if (fd < 0)
 		fd = open("/dev/rnic_sw_exporter", O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		skip("no module rnic_sw_exporter: run builds it");
+		skip("no module rnic_sw_exporter (the script run builds it)");
 	return fd;
 }
 
@@ -277,9 +277,7 @@ static void test_two_regions(void)
 	buffer_wait_detached(files.c);
 }
 
-/*
- * Register a part of the buffer that starts at an odd offset, with an IOVA of the same page offset
- */
+/* Register a part of the buffer that starts inside a page, with an IOVA of the same page offset */
 static void test_part(void)
 {
 	const size_t page = get_page_size(), off = 3 * page + 100;
@@ -301,7 +299,7 @@ static void test_part(void)
 		.len = 5000, .raddr = 0x70000000 + 100, .rkey = d.s.mr->rkey });
 	expect_success(d.p.c.scq, 2, IBV_WC_RDMA_READ);
 	CHECK(!memcmp(d.c.at, d.c.at + 6000, 5000), "the data read back must be the same");
-	CHECK(!memcmp(d.c.at, d.s.at + off, 5000), "elsewhere");
+	CHECK(!memcmp(d.c.at, d.s.at + off, 5000), "the data must be in this part");
 	CHECK(d.s.at[off - 1] == 0x5a && d.s.at[off + 5000] == 0x5a, "no other byte may change");
 	/* read one byte after the end of the MR, which is inside the buffer */
 	post_job(&d.p.c, &(struct job){
@@ -418,8 +416,10 @@ static void test_refusals(void)
 	pair_close(&p);
 }
 
-/* Call ibv_rereg_mr()'s command directly, because the library refuses the call for this type of
- * MR. Another library might not refuse it, so the kernel must.
+/*
+ * Reregister a dma-buf MR, which libibverbs refuses: for this call, change the type that libibverbs
+ * has stored after the struct ibv_mr to that of an ordinary MR. A program need not use libibverbs,
+ * so the kernel must handle the command.
  */
 static int rereg_by_command(struct buf *b, int what, void *at, int access)
 {
@@ -437,7 +437,7 @@ static int rereg_by_command(struct buf *b, int what, void *at, int access)
 	return err;
 }
 
-/* The rights of an MR may change, but not exceed those of its registration */
+/* The rights of an MR may change, but must not exceed those of its registration */
 static void test_changed(void)
 {
 	const int rights = IBV_REREG_MR_CHANGE_ACCESS, read = IBV_ACCESS_REMOTE_READ;

@@ -311,7 +311,7 @@ static void test_held_destroyed(void)
 	buffer_wait_detached(h.fd);
 }
 
-/* The program may be killed while another process uses the buffer, too */
+/* A program may be killed while its stream waits for an exporter, which then moves the buffer */
 static void test_held_killed(void)
 {
 	int fd = buffer_create(PAGES, 0), status;
@@ -362,7 +362,8 @@ static void wait_device_removed(struct fixture *d)
 	buffer_wait_detached(get_shared_fd(d, &d->s));
 }
 
-/* Check whether a message succeeds. A message that is posted after the removal of the QP never
+/*
+ * Check whether a message succeeds. A message that is posted after the removal of the QP never
  * completes, but there is an event for the end of the QP.
  */
 static bool wait_send_success(struct fixture *d)
@@ -412,7 +413,7 @@ static void wait_device_deleted(const struct fixture *d)
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s",
 		 ibv_get_device_name(d->p.c.id->verbs->device));
 	while (!access(path, F_OK)) {
-		CHECK(now_ms() < until, "the device must go");
+		CHECK(now_ms() < until, "the device must be deleted");
 		sleep_ms(20);
 	}
 }

@@ -166,7 +166,7 @@ static uint64_t compute_sum(const struct buf *b)
 	return sum;
 }
 
-/* Messages of the parent must not change the memory of the child */
+/* Fork a child that checks that messages of the parent do not change the child's memory */
 static void share_with_child(struct buf *b)
 {
 	uint64_t sum;
@@ -309,7 +309,7 @@ static void test_truncated(void)
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	check_exchange_with(&d, d.s.len / 2, truncate_and_grow);
-	/* pages that were cut off are replaced by new pages when the file has grown again */
+	/* after the file has grown again, new pages replace those that were cut off */
 	exchange_write(&d, 0, d.s.len, 5, NULL);
 	CHECK(!ftruncate(fd_of[1], d.s.len / 2) && !ftruncate(fd_of[1], d.s.len), "%m");
 	exchange_read(&d, 0, d.s.len / 2, 6, NULL);
@@ -398,7 +398,7 @@ static void skip_without_swap(void)
 		skip("no swap space: CONFIG_ZRAM, or a loop device");
 }
 
-/* Swap out private memory and memfds; messages must swap it in */
+/* Swap out private memory and memfds; messages must swap the pages in */
 static void pages_can_be_swapped_out(void)
 {
 	const char *where = "/proc/vmstat";
@@ -451,7 +451,7 @@ static void split_huge_page(struct buf *b)
 	CHECK(!mprotect(last, get_page_size(), PROT_READ | PROT_WRITE), "%m");
 }
 
-/* Collapse and split alternately */
+/* Collapse both buffers to huge pages and split them, alternately */
 static void collapse_or_split(struct buf *b)
 {
 	static unsigned int turn;

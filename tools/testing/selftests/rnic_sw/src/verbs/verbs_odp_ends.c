@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/*
- * Processes that are killed or that hang during page faults of their MRs must
- * not affect others.
- */
+/* Processes that are killed or that hang during page faults of their MRs must not affect others. */
 #define _GNU_SOURCE
 #include <linux/userfaultfd.h>
 #include <signal.h>
@@ -14,7 +11,8 @@
 
 #include "verbs_odp.h"
 
-/* Pass the userfaultfd to another process.  As long as it is open in that process, the page is not
+/*
+ * Pass the userfaultfd to another process.  As long as it is open in that process, the page is not
  * served, even after the death of this process.
  */
 static void send_fd(int over, int fd)
@@ -41,14 +39,14 @@ static int receive_fd(int over)
 	struct cmsghdr *c;
 	int fd;
 
-	CHECK(recvmsg(over, &msg, 0) == 1, "the child must get to its message");
+	CHECK(recvmsg(over, &msg, 0) == 1, "the child must start its message");
 	c = CMSG_FIRSTHDR(&msg);
 	CHECK(c, "a file descriptor must arrive");
 	memcpy(&fd, CMSG_DATA(c), sizeof(int));
 	return fd;
 }
 
-/* Check for ODP in a child: once a process uses the library, it fails in later children */
+/* Check for ODP in a child: libibverbs fails in children of a process that has used it */
 static void skip_without_odp(void)
 {
 	struct pair p;
@@ -199,7 +197,7 @@ static void exit_before_child(void)
 		sleep_ms(500);
 		_exit(PASS);
 	}
-	/* now this process exits: then the pages that these messages use no longer exist */
+	/* the pages that these messages use disappear when this process exits */
 	for (i = 0; i < 40; i++)
 		post_job(&d.p.c, &(struct job){
 			.op = i % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
@@ -233,7 +231,7 @@ static void test_outlived(void)
 #define NOBODY	65534u
 #define OF_A_USER	1024	/* limit on ODP processes of one user */
 
-/* Keep a process with an ODP MR until the test ends */
+/* In a child: register an ODP MR, report the result with @tell, and stay until the test ends */
 static void hold_region(struct ibv_device *dev, int tell, int wait_for)
 {
 	struct ibv_context *ctx = ibv_open_device(dev);
@@ -250,7 +248,7 @@ static void hold_region(struct ibv_device *dev, int tell, int wait_for)
 	_exit(0);
 }
 
-/* Start another such process, of user @uid.  Return: 0, or the errno of its registration */
+/* Start a process of user @uid with an ODP MR.  Return: 0, or the errno of its registration */
 static int start_owner(struct ibv_device *dev, uid_t uid, int tell[2], int wait_for[2])
 {
 	pid_t pid = fork();
@@ -284,7 +282,7 @@ static void owners_are_limited(void)
 	error = start_owner(devs[0], NOBODY, tell, wait_for);
 	CHECK(error == ENOMEM, "one process above the limit must be refused: %s", strerror(error));
 	CHECK(!start_owner(devs[0], NOBODY - 1, tell, wait_for), "another user must not be refused");
-	CHECK(!start_owner(devs[0], 0, tell, wait_for), "root");
+	CHECK(!start_owner(devs[0], 0, tell, wait_for), "root must not be refused");
 	close(wait_for[1]);
 	for (i = 0; i < OF_A_USER + 3; i++)
 		CHECK(wait(&status) > 0 && !status, "%x", status);

@@ -72,7 +72,7 @@ static void test_beside_pinned(void)
 	odp_fixture_close(&d);
 }
 
-/* A receive of an SRQ is placed into non-present pages */
+/* A Send must be placed into pages that are not present, for a receive from an SRQ */
 static void test_srq(void)
 {
 	struct ibv_sge sge = { .length = 3 * get_page_size() };
@@ -224,13 +224,13 @@ static void test_implicit_arguments(void)
 	struct pair p;
 
 	odp_pair_open(&p, &(struct opts){});
-	CHECK(!ibv_reg_mr(p.c.pd, NULL, SIZE_MAX, RIGHTS_ALL), "pinned");
+	CHECK(!ibv_reg_mr(p.c.pd, NULL, SIZE_MAX, RIGHTS_ALL), "a pinned MR must be refused");
 	CHECK(!ibv_reg_mr(p.c.pd, (void *)get_page_size(), SIZE_MAX, RIGHTS_ODP),
-	      "an address above 0");
-	CHECK(!ibv_reg_mr(p.c.pd, NULL, 0, RIGHTS_ODP), "nothing");
+	      "an address above 0 must be refused");
+	CHECK(!ibv_reg_mr(p.c.pd, NULL, 0, RIGHTS_ODP), "an empty range must be refused");
 	CHECK(!ibv_reg_mr(p.c.pd, NULL, get_page_size(),
 			  IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_ON_DEMAND),
-	      "remote write without local write");
+	      "remote write without local write must be refused");
 	pair_close(&p);
 }
 
@@ -337,7 +337,7 @@ static void check_error(int got, int want, int line)
 
 #define REFUSED(want, ...)	check_error(try_advise(__VA_ARGS__), want, __LINE__)
 
-/* Errors must be those of ibv_advise_mr(3), where that page defines one */
+/* Errors must be those of the manual page ibv_advise_mr(3), as far as it defines them */
 static void test_advice_refused(void)
 {
 	struct buf pinned, hole, dead, odd;
@@ -362,12 +362,12 @@ static void test_advice_refused(void)
 	 */
 	REFUSED(ENOENT, d.p.c.pd, FETCH, FLUSH, &d.s, 0, page);
 	/* try ranges beyond either end of the MR, and one that wraps around */
-	CHECK(try_advise(pd, FETCH, FLUSH, &d.s, 1, d.s.len), "past the end");
-	CHECK(try_advise(pd, FETCH, FLUSH, &d.s, -page, page), "before the start");
+	CHECK(try_advise(pd, FETCH, FLUSH, &d.s, 1, d.s.len), "past the end must be refused");
+	CHECK(try_advise(pd, FETCH, FLUSH, &d.s, -page, page), "before the start must be refused");
 	/* a pinned MR has no pages to fault in */
 	pages_create(&pinned, 2);
 	buf_reg(&pinned, pd, RIGHTS_ALL);
-	CHECK(try_advise(pd, FETCH, FLUSH, &pinned, 0, page), "pinned");
+	CHECK(try_advise(pd, FETCH, FLUSH, &pinned, 0, page), "a pinned MR must be refused");
 	pages_free(&pinned);
 	/* an MR without write access cannot be prefetched for writing */
 	pages_create(&dead, 2);
@@ -402,7 +402,7 @@ static void check_kernel_ranges_are_refused(struct ibv_pd *pd, uint8_t *at)
 	CHECK(!mr && errno == EINVAL, "a range up to the kernel's must be refused: %m");
 }
 
-/* The peer writes to @odd, and a Send returns the data */
+/* The client writes to @odd, which has a tagged address, and the server sends the data back */
 static void exchange_tagged(struct fixture *d, const struct buf *odd)
 {
 	buf_fill(&d->c, 0, d->c.len, 3);

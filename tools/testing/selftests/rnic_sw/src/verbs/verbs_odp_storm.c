@@ -133,8 +133,8 @@ static void run_round(struct storm *st, uint32_t seed)
 }
 
 /*
- * No byte may differ while another thread changes the mappings in ways that
- * keep the content of the pages
+ * No byte may differ while another thread changes the mappings in ways that keep the content of the
+ * pages
  */
 static void test_storm(void)
 {
@@ -154,7 +154,7 @@ static void test_storm(void)
 	storm_close(&st);
 }
 
-/* Pages that were taken away belong to another user --------------------------- */
+/* Freed pages: no message may write to them after another user has got them ------- */
 
 struct flood {
 	struct fixture	d;
@@ -182,7 +182,7 @@ static void *write_continuously(void *arg)
 	return NULL;
 }
 
-/* Allocate pages immediately after some were freed: these are usually the same pages */
+/* Allocate pages immediately after freeing some, usually the same ones: no Write may change them */
 static void reuse_pages(struct flood *f, uint32_t seed)
 {
 	struct buf b;
@@ -220,9 +220,8 @@ static void test_not_touched(void)
 /* Holes ----------------------------------------------------------------------- */
 
 /*
- * Poll completions of messages. The first message that needs the missing page
- * must end the stream. Return: true if a message has needed the page, false if
- * all messages have succeeded.
+ * Poll completions of messages. The first message that needs the missing page must end the stream.
+ * Return: true if a message has needed the page, false if all messages have succeeded.
  */
 static bool poll_until_ended(struct fixture *d, uint32_t posted)
 {
@@ -282,7 +281,7 @@ static void test_holes(void)
 	pages_free(&c);
 }
 
-/* Less memory than the MRs have ------------------------------------------------ */
+/* MRs that are larger than the memory limit -------------------------------------- */
 
 /* Write each page and read it back, @times times */
 static void write_and_read_all(struct fixture *d, uint32_t times)

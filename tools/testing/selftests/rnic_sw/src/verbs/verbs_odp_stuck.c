@@ -17,7 +17,6 @@
 #define PAGES	6u
 #define STUCK	3u		/* index of the first unserved page */
 
-/* Open a userfaultfd */
 int open_userfaultfd(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -34,7 +33,7 @@ static uint8_t *get_stuck_address(const struct buf *b)
 	return b->at + STUCK * get_page_size();
 }
 
-/* Make pages from @STUCK on absent until they are served */
+/* Make the pages from index STUCK on absent until they are served */
 static void withhold_pages(int fd, struct buf *b)
 {
 	struct uffdio_register reg = {
@@ -274,9 +273,9 @@ static void test_stuck_behind(void)
 }
 
 /*
- * While a message waits, more data arrives than the receiver can buffer. The excess data stays at
- * the sender; over SCTP this also applies to other streams of the association. All data arrives
- * later.
+ * While a message waits, more data is sent than the receiver can buffer. The excess data stays at
+ * the sender; over SCTP so does data of other streams of the association. After the page is served,
+ * all data must arrive.
  */
 static void test_stuck_flood(void)
 {
@@ -369,7 +368,7 @@ static void test_stuck_protected(void)
 	wait_fault(s.fd, &s.d.s);
 	check_others_run(&s);
 	CHECK(memcmp(get_stuck_address(&s.d.s), s.d.c.at + STUCK * page, page),
-	      "must be unchanged");
+	      "protected pages must be unchanged");
 	protect_pages(s.fd, &s.d.s, false);
 	expect_success(s.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	wait_all_placed(&s.d);
@@ -394,7 +393,7 @@ static void test_stuck_unregistered(void)
 	expect_success(s.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	wait_all_placed(&s.d);
 	CHECK(!memcmp(s.d.s.at + get_page_size(), s.d.c.at + get_page_size(), 5 * get_page_size()),
-	      "data");
+	      "what was sent must have arrived");
 	stall_close(&s);
 }
 

@@ -16,7 +16,7 @@
 #define PAGES	8u
 #define TIMES	12u
 
-/* mremap: other pages with equal content replace the first ones --------------------- */
+/* mremap: other pages with equal content replace those of the MR --------------------- */
 
 #define SAME	7u
 
@@ -206,7 +206,7 @@ static void test_merged_under(void)
 	for (i = 0; i < 20 || count_unshared_pages() < before + 20; i++) {
 		exchange_pages(&d, i);
 		if (now_ms() > until)
-			skip("pages are hardly merged here");
+			skip("KSM merges too few pages here");
 	}
 	printf("# unshared %ld times, %u rounds\n", count_unshared_pages() - before, i);
 	write_file(KSM "run", "2");

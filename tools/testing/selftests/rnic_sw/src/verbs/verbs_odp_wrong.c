@@ -35,8 +35,8 @@ static void remove_pages(struct buf *b, enum lack lack, int fd)
 }
 
 /*
- * Open a fixture and remove pages of its buffer @b, even present ones.  If @q is not NULL, open
- * another connection first: later its memory could be mapped into the hole.
+ * Open a fixture and remove pages of its buffer @b, although they are present.  If @q is not NULL,
+ * open another connection before that: its rings and buffers must not be mapped into the hole.
  */
 static void fixture_open_without_pages(struct fixture *d, struct buf *b, enum lack lack, struct pair *q)
 {
@@ -61,7 +61,7 @@ static void fixture_open_without_pages(struct fixture *d, struct buf *b, enum la
 struct remote {
 	enum lack		lack;
 	enum ibv_wr_opcode	op;
-	const char		*ends;	/* the counter of the reason */
+	const char		*ends;	/* counter of the reason why the stream ends */
 };
 
 struct counts read_counts(const struct fixture *d, const char *ends)
@@ -252,7 +252,7 @@ static void test_implicit_kernel(void)
 	}
 }
 
-/* Return: the start of the stack in its present mapping */
+/* Return: the lowest address of the stack in its present mapping */
 static uintptr_t read_stack_start(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -268,8 +268,8 @@ static uintptr_t read_stack_start(void)
 }
 
 /*
- * Only the owner can grow a stack.  A peer's access below it must fail without a message in the
- * kernel's log, because otherwise peers could fill the log.
+ * Only the process itself can grow its stack.  A peer's access below the stack must fail without a
+ * message in the kernel's log, because otherwise peers could fill the log.
  */
 static void test_implicit_stack(void)
 {
