@@ -59,7 +59,7 @@ struct test {
 	const char	*name;
 	void		(*run)(void);
 	unsigned int	seconds;	/* time limit; 0: USUAL_SECONDS */
-	const char	*shows;		/* rows of requirements.tsv */
+	const char	*shows;		/* IDs in requirements.tsv that the case tests */
 	bool		asked;		/* runs only if the command line names it */
 };
 
@@ -146,7 +146,7 @@ struct opts {
 	bool		cq_ex;
 	uint64_t	send_ops;	/* IBV_QP_EX_WITH_*, for a QP with ibv_wr_*() */
 	uint8_t		ird, ord;	/* IRD and ORD of the client */
-	uint8_t		s_ird, s_ord;	/* of the server; default: as the client */
+	uint8_t		s_ird, s_ord;	/* those of the server; default: as the client */
 	const char	*addr;		/* address to connect to; default: setting.addr */
 	const char	*at;		/* address to listen at; default: @addr */
 	bool		v6only;		/* the listener accepts IPv6 connections only */
@@ -192,9 +192,8 @@ void pair_disconnect(struct pair *p);	/* waits for the event at both ends */
 void pair_free(struct pair *p);		/* in any state */
 void pair_close(struct pair *p);	/* pair_disconnect(), then pair_free() */
 /*
- * Open a connection, send a message in each direction, and close it. After this all effects of
- * earlier operations are visible, however slow the machine is: what has not happened by now will not
- * happen.
+ * Open a connection, send a message in each direction, and close it.  After this all effects of
+ * earlier operations are visible, however slow the machine is; no effect can appear later.
  */
 void wait_until_idle(void);
 int query_qp_state(const struct end *e);
@@ -240,7 +239,7 @@ struct ibv_wc wait_next_wc(struct ibv_cq *cq);
 void expect_success(struct ibv_cq *cq, uint64_t id, enum ibv_wc_opcode op);
 void expect_recv(struct ibv_cq *cq, uint64_t id, uint32_t len);
 void expect_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status);
-void expect_no_completion(struct ibv_cq *cq);	/* check: no completion now, none after settle() */
+void expect_no_completion(struct ibv_cq *cq);	/* check: none after wait_until_idle() */
 void expect_no_completion_now(struct ibv_cq *cq);	/* check: no completion now */
 void sleep_ms(unsigned int ms);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The kernel must refuse WQEs and commands with bits that this version of the ABI does not define.
- * There are also cases with rings that cannot be mapped.
+ * Other cases: lengths of buffers, a response that the kernel cannot write, and a ring that the
+ * program cannot map.
  */
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -55,8 +56,8 @@ static const struct spoil sends[] = {
 };
 
 /*
- * Post the request before the connection is established: the kernel fetches requests only
- * afterwards
+ * Post the request before the connection is established, and then spoil its WQE: the kernel fetches
+ * requests only after the connection is established
  */
 static void try_bad_send(const struct spoil *s)
 {
@@ -126,7 +127,7 @@ struct verb {
 	const char	*what;
 	uint8_t		nr;
 	bool		ex;
-	bool		answers;	/* has a response; unless ex, its address comes first */
+	bool		answers;	/* has a response; if !ex, @core begins with its address */
 	size_t		own;		/* minimum length of the driver's data, in bytes */
 	const void	*core;
 	size_t		len;
@@ -188,8 +189,8 @@ static void try_lengths(int fd, const struct verb *v)
 	for (len = 0; len <= OWN_MOST; len += unit)
 		expect_errno(fd, v, none, len, len < v->own ? EINVAL : 0);
 	/*
-	 * A non-zero word must be refused: the first words are undefined, or comp_mask, of which no
-	 * bit is defined; the last words are undefined.
+	 * A byte that is not 0 must be refused in the first word, which is comp_mask without any
+	 * defined bit, or undefined, and in the last words, which are undefined
 	 */
 	for (at = 0; at < OWN_MOST; at += at ? 7 : OWN_MOST - 15) {
 		own[at] = 1;
@@ -282,9 +283,7 @@ static void test_abi_commands(void)
 	pair_create_qp(&p, &p.s);
 	try_objects(p.c.id->verbs, &p);
 	try_changes(p.s.id->verbs, &p);
-	/*
-	 * reject the request, because without a reply this process could exit only after a timeout
-	 */
+	/* reject the request: without a reply this process could exit only after a timeout */
 	CHECK(!rdma_reject(p.s.id, NULL, 0), "%m");
 	/*
 	 * The program does not know the handles of the created objects, so it cannot destroy them.
@@ -340,9 +339,9 @@ static void test_abi_words(void)
 }
 
 /*
- * The driver's part of the response can be written, but the part of the RDMA core is at an address
- * that is not mapped. The command must then fail, and the kernel must destroy the object that it
- * has just created, which has the requested attributes, without a warning.
+ * The kernel can write the driver's part of the response, but the part of the RDMA core is at an
+ * address that is not mapped. The command must then fail, and the kernel must destroy the object
+ * that it has just created, here one with options of the driver, without a warning.
  */
 static void test_abi_unanswered(void)
 {
@@ -405,11 +404,11 @@ enum { OWN_DRIVER_ID = 0x726e7377, OWN_QUERY_CONN = 1 << UVERBS_ID_NS_SHIFT };
 enum { QUERY_HANDLE = 1 << UVERBS_ID_NS_SHIFT, QUERY_RESP, QUERY_DATA, QUERY_UNKNOWN };
 enum { RESP_LEN = 16, RESP_LLP = 12, RESP_DATA_LEN = 14, QUERY_MOST = 65535 };
 
-/* Outputs of a query, and the lengths of the buffers that the kernel gets */
+/* Output buffers of a query, and the lengths that the command gives for them */
 struct query {
 	uint8_t		resp[RESP_LEN * 4], data[QUERY_MOST + 1];
 	uint16_t	resp_len, data_len;
-	uint16_t	last;		/* last attribute that the kernel gets */
+	uint16_t	last;		/* last attribute of the command */
 };
 
 /* Query the QP @handle of the file @fd.  Return: 0 or an errno */
@@ -436,8 +435,8 @@ static int query_conn(int fd, uint32_t handle, struct query *q)
 }
 
 /*
- * Check that the @len bytes at @got begin with those of @want, and continue with zeros, and that
- * the buffer continues with 0xff
+ * Check an output buffer of @all bytes: the first @len bytes must be @want, followed by zeros; the
+ * kernel must not write the rest, which was filled with 0xff
  */
 static void expect_output(const uint8_t *got, size_t len, const char *want, size_t want_len,
 			  size_t all)
@@ -552,7 +551,7 @@ static void test_resize_unmapped(void)
 	CHECK(!setrlimit(RLIMIT_AS, &tight), "%m");
 	err = ibv_resize_cq(d.p.s.rcq, 100000);
 	CHECK(!setrlimit(RLIMIT_AS, &was), "%m");
-	CHECK(err, "resized");
+	CHECK(err, "the resize must fail");
 	/* no completion may be lost, and resizing must work again */
 	for (; i < 7; i++) {
 		post_recv(&d.p.s, i, &d.s, 0, 50);

@@ -136,10 +136,7 @@ static void test_atomic_wr_api(void)
 
 enum { QPS = 6, BURST = 32 };
 
-/*
- * Post a burst of atomics, and mark each value below @n that they return in
- * @seen
- */
+/* Post a burst of atomics, and mark in @seen each value that they return, which must be below @n */
 static void check_burst_of_adds(struct pair *p, const struct atom *a, uint8_t *seen,
 				uint32_t n)
 {
@@ -191,7 +188,7 @@ static void test_atomic_distinct(void)
 		pair_close(&p[i]);
 }
 
-/* Post a Write, a FetchAdd and a Read of one word without waiting */
+/* A Write, a FetchAdd and a Read of one word, posted without waiting, must execute in order */
 static void test_atomic_in_line(void)
 {
 	const uint32_t to = 400;	/* in words */
@@ -421,7 +418,7 @@ static void test_atomic_wrong_sink(void)
 /* Accesses that must be refused, and the errors at both ends ------------- */
 
 struct bad_access {
-	const char		*ends;		/* the counter of the reason */
+	const char		*ends;		/* counter of the reason why the stream ends */
 	enum ibv_wc_status	status;
 	enum ibv_event_type	event;		/* at the server */
 	int			skew;

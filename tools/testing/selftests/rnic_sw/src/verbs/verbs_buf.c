@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Test buffers: every byte of the buffer and of its guard areas can be
- * verified.
- */
+/* Test buffers: every byte of the buffer and of its guard areas can be verified. */
 #include <sys/mman.h>
 
 #include "verbs.h"

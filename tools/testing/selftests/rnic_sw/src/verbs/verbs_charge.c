@@ -132,7 +132,7 @@ static void charge_regions(void)
 	pair_free(&p);
 }
 
-/* A TCP listener that never replies to connection requests */
+/* Open a TCP listener that accepts connections, but never sends an MPA Reply */
 static int open_silent_listener(struct sockaddr_in *at)
 {
 	socklen_t len = sizeof(*at);
@@ -156,7 +156,7 @@ static void expect_cm_event(struct rdma_event_channel *ch,
 	rdma_ack_cm_event(ev);
 }
 
-/* Connections that are being set up must be charged; in this case they have no QP */
+/* Connections that are being set up must be charged; their QPs are charged earlier */
 static void charge_connects(void)
 {
 	static struct rdma_cm_id *id[CALLERS];
@@ -199,7 +199,7 @@ static void charge_connects(void)
 /*
  * A worker serves page faults of an ODP MR, and the memory that it allocates must be charged to the
  * program. The Writes access pages that are far apart, so that each page fault needs a new page
- * table, and a new table of the driver.
+ * table of the process and a new table of the driver.
  */
 static void charge_brought(void)
 {

@@ -94,7 +94,7 @@ static void test_coalesce_stream(void)
 	fixture_close(&d);
 }
 
-/* State of a thread that posts until a completion is flushed */
+/* State of a thread that posts until one of its requests is flushed */
 struct poster {
 	struct fixture	*d;
 	uint32_t	posted;
@@ -122,7 +122,7 @@ static void *keep_posting(void *arg)
 			write_word(p->d, p->posted++, SIG);
 		count_completion(p);
 	}
-	/* in the error state each post is processed, even if it could be coalesced */
+	/* in the error state each request must complete, even if its doorbell could be coalesced */
 	while (p->done != p->posted)
 		count_completion(p);
 	for (; p->posted - p->done < DEPTH / 2; p->posted++)

@@ -40,7 +40,7 @@ static void destroy_counters(const struct counted *n)
 
 static const uint64_t nothing[OPS];
 
-/* Open a connection both ends of which have counters before it is established */
+/* Open a connection; attach counters to both of its QPs before it is established */
 static void open_counted(struct fixture *d, const struct opts *o, struct counted *c,
 			 struct counted *s)
 {
@@ -73,7 +73,7 @@ static void post_many_recvs(const struct end *e, const struct buf *b, uint32_t n
 
 /*
  * Each kind of operation is counted at both ends, also an unsignaled one.  Atomics are not
- * counted, and neither is the message that starts the connection.
+ * counted, and neither is the first message of the connection, which the driver sends (RTR).
  */
 static void test_comp_operations(void)
 {
@@ -132,7 +132,7 @@ static void test_comp_before_cqe(void)
 	fixture_close(&d);
 }
 
-/* Requests that complete with an error are counted in the other entry */
+/* Requests that complete with an error are counted in ENTRY_ERR, not in ENTRY_COMP */
 static void test_comp_errors(void)
 {
 	const uint64_t failed[OPS] = { 5, 4, 2, 0, 3, 0 }, done[OPS] = { 1, 0, 0, 0, 0, 0 };
@@ -206,7 +206,7 @@ static void post_srq_recv(const struct end *e, uint64_t id, const struct buf *b,
 	CHECK(!ibv_post_srq_recv(e->srq, &wr, &bad), "%m");
 }
 
-/* One counter may count all operations, and those of several QPs with an SRQ */
+/* One counter may count all operations of a QP, and receives of another QP with the same SRQ */
 static void test_comp_shared(void)
 {
 	struct fixture d = {};
@@ -234,7 +234,7 @@ static void test_comp_shared(void)
 	post_many(&d, IBV_WR_RDMA_READ, 2, 0);
 	expect_comp_value(ctx, cntr, ENTRY_COMP, 11);
 	pair_close(&other);
-	CHECK(comp_destroy(ctx, cntr) == EBUSY, "still attached to one QP");
+	CHECK(comp_destroy(ctx, cntr) == EBUSY, "the counter is still attached to one QP");
 	fixture_close(&d);
 }
 

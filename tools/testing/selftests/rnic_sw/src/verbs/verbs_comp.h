@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Calls of the RDMA core for completion counters, see verbs_comp.c */
+/* Completion counters: wrappers of the RDMA core's methods (verbs_comp_calls.c), and checks */
 #ifndef RNIC_SW_VERBS_COMP_H
 #define RNIC_SW_VERBS_COMP_H
 
@@ -17,7 +17,7 @@ struct comp_caps {
 	uint64_t	max_value;
 };
 
-/* All calls return 0 or an errno */
+/* Methods of the RDMA core.  Return: 0 or an errno */
 int comp_query(const struct ibv_context *ctx, struct comp_caps *caps);
 int comp_try_create(const struct ibv_context *ctx, uint32_t *cntr);
 int comp_destroy(const struct ibv_context *ctx, uint32_t cntr);
@@ -26,11 +26,11 @@ int comp_set(const struct ibv_context *ctx, uint32_t cntr, uint64_t entry, uint6
 int comp_try_read(const struct ibv_context *ctx, uint32_t cntr, uint64_t entry, uint64_t *value);
 int comp_attach(const struct end *e, uint32_t cntr, uint64_t mask);
 
-/* Skip the case if the RDMA core has no counters; fail if only the driver has none */
+/* Skip the case if the RDMA core has no such counters; fail if only the driver has none */
 void skip_without_comp_counters(const struct ibv_context *ctx);
 uint32_t comp_create(const struct ibv_context *ctx);
 uint64_t comp_read(const struct ibv_context *ctx, uint32_t cntr, int entry);
-/* Wait until an entry has a value, which it must not exceed */
+/* Wait until an entry of the counter reaches @want; fail if it exceeds @want */
 void expect_comp_value(const struct ibv_context *ctx, uint32_t cntr, int entry, uint64_t want);
 
 #endif

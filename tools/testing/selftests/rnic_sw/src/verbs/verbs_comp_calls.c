@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Calls of the RDMA core for completion counters, see verbs_comp.h. */
+/* Wrappers of the RDMA core's methods for completion counters, see verbs_comp.h. */
 #include "verbs_comp.h"
 #include "verbs_ioctl.h"
 

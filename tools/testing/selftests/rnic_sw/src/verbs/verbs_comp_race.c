@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Completion counters while requests complete on other CPUs, and of a program that ends. */
+/* Completion counters while requests complete on other CPUs, and while their program ends. */
 #include <pthread.h>
 #include <sys/wait.h>
 
@@ -109,7 +109,7 @@ static void test_comp_race(void)
 		CHECK(!pthread_join(th, NULL), "%m");
 		CHECK(n <= w.done && comp_read(ctx, cntr, ENTRY_COMP) <= w.done, "%llu of %u",
 		      (unsigned long long)n, w.done);
-		/* Writes that are still under way when the server's QP is destroyed */
+		/* these Writes are still in flight when the server's QP is destroyed */
 		for (n = 0; n < 40; n++)
 			post_job(&d.p.c, &(struct job){
 				.op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 8,
@@ -124,7 +124,7 @@ static void test_comp_race(void)
 	}
 }
 
-/* In a separate process: end while requests complete, with attached counters of different age */
+/* In a child: exit while requests complete, with counters created before and after the QP */
 static void end_with_counters(void)
 {
 	struct writer w = { .n = UINT32_MAX };
@@ -149,7 +149,7 @@ static void end_with_counters(void)
 	_exit(0);
 }
 
-/* The kernel frees the counters of a program that ends; comp_limit detects a missing one */
+/* The kernel frees the counters of a program that ends; a later comp_limit would detect a leak */
 static void test_comp_end(void)
 {
 	int i, status;

@@ -98,8 +98,8 @@ static void check_disconnect_sends_all(uint32_t n, uint32_t len)
 		post_send(&d.p.c, i, &d.c, i * len, len);
 	CHECK(!rdma_disconnect(d.p.c.id), "%m");
 	/*
-	 * this request is posted after the disconnect, and must fail although earlier ones are not
-	 * sent yet
+	 * this request is posted after the disconnect, and must fail although earlier requests may
+	 * not be sent yet
 	 */
 	post_send(&d.p.c, n, &d.c, 0, 1);
 	for (i = 0; i < n; i++)
@@ -156,7 +156,7 @@ static void test_both_goodbye(void)
 		post_send(&d.p.c, 2, &d.c, 0, 100);
 		post_send(&d.p.s, 2, &d.s, 0, 100);
 		CHECK(!rdma_disconnect(d.p.s.id), "%m");
-		/* this end may already have got the disconnect of the other end */
+		/* may fail, because this end may already have got the other end's disconnect */
 		rdma_disconnect(d.p.c.id);
 		pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 		pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
@@ -211,7 +211,8 @@ static void check_ipv4(const struct sockaddr *sa, const char *addr)
 
 /*
  * A wildcard IPv6 listener accepts IPv4 connections and reports IPv4 addresses.  Over SCTP the
- * client's port is that of its association, which another connection may have set up.
+ * client's port is that of its association, which another connection may have set up, so the ports
+ * may differ.
  */
 static void test_any_address(void)
 {
@@ -275,7 +276,7 @@ static void test_depths(void)
 	pair_close(&p);
 }
 
-/* Both ends post 20 Reads at the same time, to a peer with an IRD of 2 */
+/* Both ends post 20 Reads at the same time; each has an IRD of 2, and requests an ORD of 20 */
 static void test_depths_unlike(void)
 {
 	struct fixture d;

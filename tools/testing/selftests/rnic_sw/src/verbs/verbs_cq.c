@@ -122,8 +122,8 @@ static void wait_recv(struct end *e, uint64_t id)
 }
 
 /*
- * Send each message back. Each end waits for completion events in poll(), so each round puts a
- * thread to sleep.
+ * Answer each message with an empty one. Each end waits for completion events in poll(), so
+ * threads sleep and wake up in each round.
  */
 static void *echo_messages(void *arg)
 {

@@ -89,9 +89,9 @@ static void test_send_large(void)
 }
 
 /*
- * Map memory for a message of maximum length: both ends map the same MiB again
- * and again, so that little memory is needed. The case checks the bytes that
- * arrive last.
+ * Map memory for a message of maximum length. Each end maps one MiB again and again, so that little
+ * memory is needed. Each MiB that arrives therefore overwrites the one before, and the case can
+ * check only the last one.
  */
 static struct ibv_mr *map_huge_region(struct ibv_pd *pd, uint8_t *page, uint32_t seed)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The doorbell file: which numbers a program may ring, and rings during the destruction of QPs.
+ * The doorbell file: which doorbell numbers are valid, and calls that ring doorbells while QPs are
+ * destroyed.
  *
- * The programs of all other cases ring the doorbells of their send queues with this file, too.
+ * All other cases also use this file: the provider rings the doorbells of send queues with it.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -17,7 +18,7 @@
 enum { OWN_DOORBELL = 1 << UVERBS_ID_NS_SHIFT };
 #define RING_SQ		_IO(RDMA_IOCTL_MAGIC, 0x80)
 
-#define NUMBERS		64	/* no context of these cases has a higher number */
+#define NUMBERS		64	/* each context of these cases has only lower numbers */
 
 /* Allocate a doorbell file.  Return: 0, with @fd set; or an errno */
 static int alloc_file(const struct ibv_context *ctx, int *fd)
@@ -32,13 +33,13 @@ static int alloc_file(const struct ibv_context *ctx, int *fd)
 	return err;
 }
 
-/* Return: 0 or an errno */
+/* Ring the doorbell @number.  Return: 0 or an errno */
 static int ring(int fd, unsigned long number)
 {
 	return ioctl(fd, RING_SQ, number) ? errno : 0;
 }
 
-/* Find the doorbell file of this process, which must have one only */
+/* Find the doorbell file of this process, which must not have two.  Return: its fd, or -1 */
 static int find_file(void)
 {
 	char path[PATH_MAX], to[PATH_MAX];
@@ -61,7 +62,7 @@ static int find_file(void)
 	return found;
 }
 
-/* Find the numbers that can be rung.  Return: their number, with @last set to the highest */
+/* Count the valid doorbell numbers; set @last to the highest of them */
 static unsigned int count_numbers(int fd, unsigned long *last)
 {
 	unsigned int found = 0;
@@ -118,7 +119,7 @@ static struct ibv_qp *make_unconnected_qp(const struct pair *p)
 	return qp;
 }
 
-/* The number of a destroyed QP is invalid until another QP gets it */
+/* The doorbell number of a destroyed QP is invalid until another QP gets it */
 static void test_doorbell_numbers(void)
 {
 	unsigned long last = 0, third = 0;
@@ -140,7 +141,7 @@ static void test_doorbell_numbers(void)
 	CHECK(!count_numbers(fd, &last), "numbers after all QPs are destroyed");
 }
 
-/* Posts work without the file */
+/* Posts must work after the program has closed the doorbell file */
 static void test_doorbell_closed(void)
 {
 	struct fixture d;
@@ -178,8 +179,9 @@ static void *keep_ringing(void *arg)
 }
 
 /*
- * Threads ring all doorbells while QPs are created, fail and are destroyed. There are so many
- * threads that some call rings a doorbell at any time. They must not delay the destruction.
+ * Threads ring all doorbells while QPs are created, enter the error state and are destroyed. There
+ * are so many threads that a call is in progress at any time. The calls must not delay the
+ * destruction.
  */
 static void test_doorbell_race(void)
 {

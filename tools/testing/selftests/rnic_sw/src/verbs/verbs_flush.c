@@ -23,7 +23,7 @@ static void check_flushed_in_order(struct ibv_cq *cq, uint64_t n)
 		CHECK(wc.wr_id == i, "%llu, want %llu",
 		      (unsigned long long)wc.wr_id, (unsigned long long)i);
 		if (wc.status == IBV_WC_SUCCESS)
-			CHECK(!flushing, "no success after a flushed one");
+			CHECK(!flushing, "no request may succeed after a flushed one");
 		else
 			CHECK(wc.status == IBV_WC_WR_FLUSH_ERR, "%s",
 			      ibv_wc_status_str(wc.status));
@@ -57,9 +57,7 @@ static void test_flush_posted(void)
 	fixture_free(&d);
 }
 
-/* Posting in the error state is allowed any number of times, and each request
- * completes immediately
- */
+/* In the error state, any number of requests may be posted; each completes immediately */
 static void test_flush_late(void)
 {
 	struct fixture d;
@@ -113,9 +111,7 @@ static void *post_sends(void *arg)
 	return NULL;
 }
 
-/* The QP goes to error while another thread posts: each request must complete
- * exactly once
- */
+/* The QP enters the error state while another thread posts: each request completes exactly once */
 static void test_flush_race(void)
 {
 	pthread_t poster;

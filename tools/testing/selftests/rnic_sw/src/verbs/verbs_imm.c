@@ -6,10 +6,7 @@
 
 #define SIZE	70000u
 
-/*
- * A Write with Immediate of bytes [@off, @off + @len) of the client's buffer to
- * the server's
- */
+/* A Write with Immediate of bytes [@off, @off + @len) of the client's buffer to the server's */
 struct imm {
 	uint64_t	id;
 	unsigned int	flags;
@@ -279,8 +276,8 @@ static void expect_both_end(struct fixture *d, enum ibv_event_type at_s)
 }
 
 /*
- * Without a posted receive the Write must be placed, because it needs none, and
- * then the immediate data must end the stream
+ * Without a posted receive, the Write must be placed, because it needs no receive. The message with
+ * the immediate data must then end the stream.
  */
 static void test_imm_no_receive(void)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Limits on the number of objects: limits of the device, and limits of a
- * control group.
- */
+/* Limits on the number of objects: limits of the device, and limits of a control group. */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <sys/wait.h>
@@ -171,7 +169,7 @@ static void set_group_limit(const struct ibv_context *ctx, const char *n)
 	CHECK(!fclose(f), "%s: %m", path);
 }
 
-/* The kernel creates all kinds of objects, and so must enforce the group's limit for each */
+/* The kernel must enforce the limit of the control group for each kind of object */
 static void objects_are_limited(void)
 {
 	static const struct kind *const kinds[] = {
@@ -306,11 +304,11 @@ static long read_kernel_pages_kib(void)
 }
 
 #define PAIRS		128
-#define PAIR_PAGES	48	/* KiB: the rings, and twice that as a margin */
+#define PAIR_PAGES	48	/* KiB per connection: 16 for the rings, and 32 as a margin */
 
 /*
- * An established connection must use few pages besides its rings: no socket may
- * keep the buffer of its start-up frame
+ * An established connection must use few pages besides its rings: no socket may keep the buffer of
+ * its start-up frame
  */
 static void test_pair_pages(void)
 {
@@ -325,7 +323,7 @@ static void test_pair_pages(void)
 	before = read_kernel_pages_kib();
 	for (i = 1; i < PAIRS; i++)
 		pair_open_like(&p[i], &p[0]);
-	/* retry, because data is kept until it is acknowledged */
+	/* retry, because TCP keeps data until the peer acknowledges it */
 	for (i = 0; i < 100; i++) {
 		each = (read_kernel_pages_kib() - before) / (PAIRS - 1);
 		if (each < PAIR_PAGES)

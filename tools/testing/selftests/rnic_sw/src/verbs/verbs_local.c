@@ -4,7 +4,7 @@
 
 #include "verbs.h"
 
-/* Requests before the wrong one must succeed, those after it must be flushed */
+/* Requests before the wrong one must succeed, and those after it must be flushed */
 static void expect_local_error(const struct job *wrong, struct fixture *d)
 {
 	struct job good = {
@@ -142,7 +142,7 @@ static void expect_create_qp(struct end *e, struct ibv_qp_init_attr *attr, int w
 		CHECK(!ibv_destroy_qp(qp), "%m");
 		return;
 	}
-	CHECK(!qp, "made");
+	CHECK(!qp, "must be refused");
 	CHECK(errno == want, "%m, not %s", strerror(want));
 }
 
@@ -176,7 +176,7 @@ static void test_qp_arguments(void)
 	pair_close(&p);
 }
 
-/* Objects of another context of the device must be refused, objects of the same one accepted */
+/* A QP must not use CQs of another context of the device; it may use CQs of its own context */
 static void test_cq_of_another(void)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC,
@@ -196,8 +196,8 @@ static void test_cq_of_another(void)
 	attr.recv_cq = p.c.rcq;
 	errno = 0;
 	/*
-	 * Depending on its version, the RDMA core finds no CQ with this handle in the context, or
-	 * finds that the CQ belongs to another context
+	 * depending on its version, the RDMA core finds no CQ with this handle in the context
+	 * (ENOENT), or finds that the CQ belongs to another context (EINVAL)
 	 */
 	CHECK(!ibv_create_qp(pd, &attr) && (errno == ENOENT || errno == EINVAL), "%m");
 	own = ibv_create_cq(ctx, 8, NULL, NULL, 0);
@@ -217,7 +217,7 @@ static void expect_reg_fails(struct ibv_pd *pd, void *at, size_t len, int access
 
 	errno = 0;
 	mr = ibv_reg_mr(pd, at, len, access);
-	CHECK(!mr, "registered");
+	CHECK(!mr, "must be refused");
 	CHECK(errno == want, "%m, not %s", strerror(want));
 }
 
@@ -302,10 +302,7 @@ static void test_bind_other_pd(void)
 	fixture_free(&d);
 }
 
-/*
- * Post two SGEs that are together longer than the maximum length of a message:
- * nothing may be sent
- */
+/* Post two SGEs that are together longer than the maximum message: nothing may be sent */
 static void expect_too_long_fails(enum ibv_wr_opcode op, uint32_t one, uint32_t two)
 {
 	struct ibv_sge sge[2];
@@ -411,7 +408,7 @@ static void test_modify_arguments(void)
 	attr.qp_state = IBV_QPS_ERR;
 	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to ERR must be accepted");
 	attr.qp_state = IBV_QPS_INIT;
-	CHECK(ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE) == EINVAL, "back");
+	CHECK(ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE) == EINVAL, "ERR to INIT must be refused");
 	pair_free(&p);
 }
 
@@ -464,7 +461,7 @@ static void test_opcodes_not_offered(void)
 	CHECK(err == EINVAL, "%s", strerror(err));
 	attr.pd = d.p.c.pd;
 	attr.send_cq = attr.recv_cq = d.p.c.scq;
-	CHECK(!ibv_create_qp_ex(d.p.c.id->verbs, &attr), "a QP for that must be refused");
+	CHECK(!ibv_create_qp_ex(d.p.c.id->verbs, &attr), "a QP for this operation must fail");
 	CHECK(errno == EOPNOTSUPP, "%m");
 	/* the refused call had no effect */
 	post_send(&d.p.c, 2, &d.c, 0, 50);

@@ -115,7 +115,7 @@ static bool dereg_during_writes(uint32_t round)
 	memcpy(after, flood.at, MIB);
 	flood.mr = NULL;
 	CHECK(!pthread_join(thread, NULL), "%m");
-	/* post one more Write, in case all others were already done */
+	/* post one more Write, which must end the stream if all others had already arrived */
 	post_job(&d.p.c, &(struct job){
 		.id = FLOOD, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1,
 		.rkey = f.key, .raddr = f.at });

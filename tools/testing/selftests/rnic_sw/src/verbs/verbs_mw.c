@@ -207,7 +207,7 @@ static void test_type1_shut(void)
 	free_window_and_fixture(&d, mw);
 }
 
-/* A window with only one right must grant only this one */
+/* A window with only the right to write must not grant the right to read */
 static void test_rights_write(void)
 {
 	struct fixture d;
@@ -240,7 +240,7 @@ static void test_rights_read(void)
 	free_window_and_fixture(&d, mw);
 }
 
-/* A window may be accessed with offsets instead of addresses */
+/* A window bound with IBV_ACCESS_ZERO_BASED is accessed with offsets instead of addresses */
 static void test_zero_based(void)
 {
 	struct fixture d;
@@ -416,7 +416,7 @@ static void expect_invalidate_refused(struct pair *p, uint32_t rkey, const char 
 	CHECK(wait_next_wc(p->c.scq).wr_id == 6, "send");
 }
 
-/* A peer must not invalidate a window of type 1 (N-5) */
+/* A peer must not invalidate a window of type 1: several streams share it (RFC 5040 8.1.1 (7)) */
 static void test_type1_remote_inv(void)
 {
 	struct fixture d;
@@ -542,7 +542,7 @@ static void test_many_shut(void)
 		if (i != MANY / 2)
 			invalidate_type2(&d, mw[i]->rkey);
 	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "an MR with an open window must not be deregistered");
-	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "still");
+	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "a second attempt must fail as well");
 	check_access(&d, mw[MANY / 2]->rkey, AT, WIDE);
 	invalidate_type2(&d, mw[MANY / 2]->rkey);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");

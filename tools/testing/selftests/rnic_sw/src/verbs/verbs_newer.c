@@ -39,7 +39,7 @@ static int query_speed(const struct ibv_context *ctx, uint32_t port, uint64_t *s
 	return call_issue(&c, ctx);
 }
 
-/* Return: the speed of a port in 100 Mbit/s, by the older attributes */
+/* Return: the speed of a port in 100 Mbit/s, computed from the older attributes */
 static uint64_t compute_old_speed(const struct ibv_port_attr *port)
 {
 	static const struct { uint8_t speed, rate; } lanes[] = {
@@ -53,7 +53,10 @@ static uint64_t compute_old_speed(const struct ibv_port_attr *port)
 	CHECK(false, "speed %u, width %u", port->active_speed, port->active_width);
 }
 
-/* The interfaces of the tests have a speed that the older attributes can express, or none */
+/*
+ * The new query and the older attributes must give the same speed: the interfaces of the tests have
+ * a speed that the older attributes can express, or none
+ */
 static void test_newer_port_speed(void)
 {
 	struct ibv_port_attr port;
@@ -102,7 +105,7 @@ static int deregister_mr(const struct ibv_context *ctx, uint32_t handle)
 	return call_issue(&c, ctx);
 }
 
-/* Check what a registration of @d's server buffer by attributes refuses */
+/* Check that registration by attributes refuses invalid arguments, with @d's server buffer */
 static void check_refused_regs(const struct fixture *d)
 {
 	const struct ibv_pd *pd = d->p.s.pd;
@@ -124,10 +127,10 @@ static void check_refused_regs(const struct fixture *d)
 	begin_reg(&c, &r, pd, at, d->s.len, RIGHTS_ALL);
 	call_add_value(&c, MR_ADDR, 8, at);
 	call_add_value(&c, MR_DMA_HANDLE, 0, 1);
-	CHECK(call_issue(&c, pd->context), "DMA hints are refused");
+	CHECK(call_issue(&c, pd->context), "DMA hints must be refused");
 }
 
-/* Data moves through an MR that is registered by attributes, at an IOVA of its own */
+/* Data must be placed through an MR that is registered by attributes, with a separate IOVA */
 static void test_newer_reg_mr(void)
 {
 	uint64_t at, iova;

@@ -236,7 +236,7 @@ static void fill_cqs(struct pair *p, int qps, int n)
 		post_send(&p[i % qps].c, i / qps, NULL, 0, 0);
 	}
 	while (find_rings_with(n, &any) < 2) {
-		CHECK(now_ms() < until, "both completion queues become full");
+		CHECK(now_ms() < until, "both CQs must become full");
 		sleep_ms(1);
 	}
 }
@@ -263,7 +263,7 @@ static void test_shared_cq(void)
 		struct ibv_wc wc = wait_next_wc(p[0].s.rcq);
 
 		for (i = 0; p[i].s.qp->qp_num != wc.qp_num; i++)
-			CHECK(i < QPS - 1, "queue pair %u must be one of the test", wc.qp_num);
+			CHECK(i < QPS - 1, "QP %u must belong to this case", wc.qp_num);
 		CHECK(!wc.status && wc.wr_id == next[i]++, "%s, %llu",
 		      ibv_wc_status_str(wc.status),
 		      (unsigned long long)wc.wr_id);

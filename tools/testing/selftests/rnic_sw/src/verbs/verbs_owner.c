@@ -32,8 +32,8 @@ static void check_numbers_of_pd(struct end *e)
 		last = qp[i]->qp_num;
 	}
 	/*
-	 * the QPs use two blocks of numbers, and perhaps the rest of blocks that other users have
-	 * begun
+	 * the QPs use two blocks of 64 numbers, and perhaps the rest of blocks that other users
+	 * have begun
 	 */
 	CHECK(blocks && blocks <= 4, "%u blocks", blocks);
 	for (i = 0; i < ARRAY_SIZE(qp); i++)
@@ -52,7 +52,7 @@ static void test_owner_numbers(void)
 		if (i && numbers[i] - numbers[i - 1] + 1024 < 2048)
 			near++;
 	}
-	/* by chance two random numbers are adjacent in one of 8000 pairs */
+	/* two random numbers are this close to each other in one of 8000 cases */
 	CHECK(near < 3, "%u, %u, %u, %u ...", numbers[0], numbers[1],
 	      numbers[2], numbers[3]);
 	check_numbers_of_pd(&p[0].c);
@@ -223,8 +223,8 @@ static void test_owner_child(void)
 /* Accepting --------------------------------------------------------------- */
 
 /*
- * Wait until the client is rejected, possibly after a retry with MPA revision 1. Otherwise this
- * process would exit late, because it would still wait for a reply.
+ * Wait until the client is rejected, possibly after a retry with MPA revision 1. Otherwise the exit
+ * of this process would be delayed until the client's connection request has timed out.
  */
 static void wait_reject(struct pair *p)
 {
@@ -258,14 +258,14 @@ static int accept_with_qpn(struct pair *p, uint32_t qpn)
 	return err;
 }
 
-/* A process that connects to itself, reads a QP number from @to and accepts with that QP */
+/* A process that connects to itself, and accepts with the QP whose number is written to @to */
 struct acceptor {
 	pid_t	pid;
 	int	to;
 };
 
 /*
- * Start such a process. Call this function before the parent opens the device: otherwise the child
+ * Start an acceptor. Call this function before the parent opens the device: otherwise the child
  * would inherit the parent's files, and the kernel would regard the parent as their owner.
  */
 static struct acceptor start_acceptor(enum actor who)
@@ -345,7 +345,7 @@ static void kernel_qp_cannot_be_connected(void)
 #define SCTP_ADAPTATION_LAYER	7
 #define ADAPTATION_DDP		1	/* RFC 5043 11.1 */
 
-/* A socket that accepts connections at the pair's address but never sends; @at: its address */
+/* Open a socket that accepts connections at the pair's address but never sends; @at: its address */
 static int open_silent_listener(const struct pair *p, struct sockaddr_storage *at)
 {
 	int protocol = is_over_sctp() ? IPPROTO_SCTP : IPPROTO_TCP;

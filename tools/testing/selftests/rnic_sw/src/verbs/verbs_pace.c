@@ -32,8 +32,9 @@ static uint64_t measure_write_ms(const struct fixture *d)
 	return now_ms() - start;
 }
 
-/* Return: the minimum of several tries, because other programs may delay one.  Stop when a try
- * takes at most @enough.  Each try must take at least @least.
+/*
+ * Return: the minimum time of several tries in ms, because other programs may delay a try.  Stop
+ * when a try takes at most @enough.  Each try must take at least @least.
  */
 static uint64_t measure_min_write_ms(const struct fixture *d, uint64_t least, uint64_t enough)
 {

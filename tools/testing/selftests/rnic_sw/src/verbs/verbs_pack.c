@@ -100,7 +100,7 @@ static void test_rings_packed_fork(void)
 	qp = create_qp(&d);
 	CHECK(count_mappings() == n + 1, "the ring must not be on a page that a child has mapped");
 	CHECK(!ibv_destroy_qp(qp), "%m");
-	CHECK(count_mappings() == n, "the mapping must be gone");
+	CHECK(count_mappings() == n, "the mapping must be removed");
 	CHECK(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid, "%m");
 	qp = create_qp(&d);
 	CHECK(count_mappings() == n, "the ring must share a page again");
@@ -108,7 +108,7 @@ static void test_rings_packed_fork(void)
 	fixture_close(&d);
 }
 
-/* Check that the ring, as mapped at the fork, is unchanged */
+/* In the child: check that the ring is still empty in the mapping inherited at the fork */
 static int is_ring_unchanged(const struct ring *r, int go)
 {
 	uint8_t octet;
@@ -122,8 +122,9 @@ static int is_ring_unchanged(const struct ring *r, int go)
 	return 0;
 }
 
-/* A child must not see rings that its parent creates later on a page that the child has inherited.
- * The parent had unmapped the page when it destroyed the last ring on it.
+/*
+ * A child must not see rings that its parent creates later on a page that the child has inherited.
+ * After the fork the parent destroys the last ring on this page, which unmaps the page.
  */
 static void test_rings_packed_orphan(void)
 {
@@ -162,10 +163,7 @@ struct maker {
 	unsigned int	made;
 };
 
-/*
- * Create and destroy rings, and check that a new ring has no entries of an old
- * one
- */
+/* Create and destroy rings, and check that a new ring has no entries of an old one */
 static void *make_and_destroy(void *arg)
 {
 	struct maker *m = arg;

@@ -321,9 +321,7 @@ void pair_close(struct pair *p)
 	pair_free(p);
 }
 
-/* Send an empty message.  The receive has a buffer of one byte, because siw
- * needs one.
- */
+/* Send an empty message.  The receive has a buffer of one byte, because siw needs a buffer. */
 static void send_empty(const struct end *from, const struct end *to, uint64_t id)
 {
 	struct buf b;

@@ -197,7 +197,10 @@ static void test_post_full(void)
 	CHECK(err == ENOMEM, "%s", strerror(err));
 	CHECK(rn == attr.cap.max_recv_wr, "%u of %u", rn,
 	      attr.cap.max_recv_wr);
-	/* because the QP is not connected, requests stay in the queue, or none is accepted */
+	/*
+	 * the QP is not connected: the provider accepts as many requests as the queue has entries,
+	 * or refuses all of them
+	 */
 	while (!(err = try_post_job(&p.c, &(struct job){ .op = IBV_WR_SEND })))
 		CHECK(++n < 10000, "endless");
 	CHECK(n == attr.cap.max_send_wr || !n, "%u of %u", n,
@@ -239,7 +242,7 @@ static void test_wrap_around(void)
 }
 
 /*
- * Run one end of a ping-pong in which two threads send one message at a time: no wake-up may be
+ * Run one end of a ping-pong in which two threads send one message at a time: no doorbell may be
  * lost. The receive for the first message is already posted.
  */
 static void run_ping_pong_end(struct end *e, struct buf *b, bool first)
@@ -292,8 +295,9 @@ static void test_ping_pong(void)
 	fixture_close(&d);
 }
 
-/* A ping-pong must not be delayed by doorbell coalescing: each end must soon notice that no more
- * requests follow
+/*
+ * Doorbell coalescing must not delay a ping-pong: the kernel must soon stop it, because no other
+ * request follows a message
  */
 static void test_ping_not_coalesced(void)
 {

@@ -35,7 +35,7 @@ static void pin_to_cpu(int which)
 
 /*
  * Run @run concurrently with the case, in another process: User-Mode Linux runs only one thread of
- * a process at a time outside the kernel.
+ * a process at a time in user mode.
  */
 static pid_t start_beside(void (*run)(void *arg), void *arg)
 {
@@ -114,8 +114,8 @@ static uint32_t get_minimum(const uint32_t *each)
 	return one < two ? one : two;
 }
 
-/* Continue until both racers have interleaved often enough. A racer that has reached its number
- * must not stop before the other one, which needs it to interleave.
+/* Check whether a racer must continue: until both racers have run and interleaved often enough,
+ * because each of them can interleave only with a running racer
  */
 static bool must_continue(const struct racer *r)
 {
@@ -205,7 +205,7 @@ static void keep_adding(void *arg)
 
 enum { EACH = 16, ENCOUNTERS = 20 };
 
-/* Count with atomics of the client. Return: how often the CPU has counted between two atomics */
+/* Count with atomics of both ends. Return: how often the CPU has counted between two atomics */
 static uint32_t count_interleavings(struct fixture *d, const struct buf *theirs)
 {
 	uint32_t k, met = 0;
@@ -248,7 +248,7 @@ static void test_atomic_global(void)
 	buf_reg(&theirs, d.p.c.pd, RIGHTS);
 	hand->at = get_word(&d.s, 0);
 	pid = start_beside(keep_adding, hand);
-	/* the scheduler decides how often atomics and the CPU interleave: wait for enough of these */
+	/* the scheduler decides how often atomics and the CPU interleave: repeat often enough */
 	for (; n < 100 || (met < ENCOUNTERS && now_ms() < until); n++)
 		met += count_interleavings(&d, &theirs);
 	__atomic_store_n(&hand->stop, true, __ATOMIC_RELEASE);
@@ -359,7 +359,7 @@ static void gone_free(struct gone *g)
 /*
  * The MR is as long as a segment, so a copy in progress ends at the end of the MR.  The copy must
  * have ended when dereg_mr has returned or the Local Invalidate has completed.  A copy is too short
- * to show that reliably: ddp_stag_kunit.c and the memory model (revoke.litmus) do.
+ * for a reliable test here: ddp_stag_kunit.c and the litmus test revoke.litmus show it.
  */
 static void check_revoke_ends_copy(uint32_t round, bool window)
 {
@@ -408,11 +408,11 @@ static void invalidate_waits_for_copies(void)
 		check_revoke_ends_copy(i, true);
 }
 
-/* If the last byte of a Write is visible, all of it is --------------------------- */
+/* If the last byte of a Write is visible, all its bytes are visible --------------- */
 
 /*
- * Many Writes of one segment are posted together, because writer and reader wait for each other
- * after each post, which takes long on a busy machine.
+ * Each round posts many Writes of one segment: after a round the writer and the reader wait for
+ * each other, which takes long on a busy machine.
  */
 enum { LOOKS = 64, FEWEST = 64, SHORT = 1200, PLACES = 256,
        ROOM = SHORT + PLACES };
@@ -466,7 +466,7 @@ static void watch_writes(void *arg)
 
 static uint32_t choose_random_length(void) { return FEWEST + get_random_below(SHORT - FEWEST); }
 
-/* Prepare Write number @i at a random offset, because a copy depends on the alignment of its start */
+/* Prepare Write number @i at a random offset, because copying depends on the alignment */
 static void prepare_write(struct look *k, uint32_t i, uint32_t len)
 {
 	size_t at = i * ROOM + get_random_below(PLACES);

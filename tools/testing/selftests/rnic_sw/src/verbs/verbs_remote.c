@@ -19,7 +19,7 @@ enum violation {
 struct attempt {
 	enum violation		what;
 	enum ibv_wr_opcode	op;
-	const char		*ends;	/* the counter of the reason */
+	const char		*ends;	/* counter of the reason why the stream ends */
 };
 
 #define LEN	100u
@@ -39,7 +39,7 @@ static struct counts read_counts(const struct fixture *d, const char *ends)
 	};
 }
 
-/* Check that one stream has ended, for that reason, with one Terminate */
+/* Check that since @was one stream has ended, for the reason @ends, with one Terminate */
 static void check_terminate_counts(const struct fixture *d, const char *ends,
 			 const struct counts *was)
 {
@@ -140,8 +140,8 @@ static void fixture_prepare(struct fixture *d, const struct attempt *a)
 }
 
 /*
- * Check the completion of the invalid request: a Write may have completed
- * before the Terminate arrives, but a Read must not complete
+ * Check the completion of the invalid request: a Write may have succeeded before the Terminate
+ * arrives, but a Read must not succeed
  */
 static void check_culprit(struct fixture *d, enum ibv_wr_opcode op)
 {
@@ -239,7 +239,7 @@ static void test_qp_right_own(void)
 	fixture_close(&d);
 }
 
-/* The peer sends a message although there is no posted receive */
+/* A message for which no receive is posted must end the stream */
 static void test_no_receive(void)
 {
 	const char *ends = "end_ddp_untagged_no_buffer";
@@ -306,7 +306,7 @@ static void check_still_open(struct fixture *d, struct pair *q)
 	buf_expect(&d->s, 0, LEN, 5);
 }
 
-/* A peer must not invalidate an ordinary MR (N-5) */
+/* A peer must not invalidate an ordinary MR (RFC 5040 4.8, 8.1.1 (7)) */
 static void test_invalidate_refused(void)
 {
 	struct ibv_send_wr *bad, wr = {

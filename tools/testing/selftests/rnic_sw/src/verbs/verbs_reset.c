@@ -53,7 +53,7 @@ static void post_both(struct ibv_qp *qp)
 	struct ibv_send_wr send = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED },
 			   *bad_send;
 
-	/* fails if the queue is full */
+	/* ignore errors: a queue may be full */
 	ibv_post_recv(qp, &recv, &bad_recv);
 	ibv_post_send(qp, &send, &bad_send);
 }
@@ -92,7 +92,7 @@ static void *keep_posting(void *arg)
 	return NULL;
 }
 
-/* After all that, a reset must make the QPs usable */
+/* After the race, a reset must make the QPs usable again */
 static void connect_and_send(struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
@@ -100,7 +100,7 @@ static void connect_and_send(struct ibv_cq *cq)
 
 	for (i = 0; i < QPS; i++)
 		CHECK(!enter(qps[i], IBV_QPS_RESET), "RESET: %m");
-	CHECK(!ibv_poll_cq(cq, 1, &wc), "no completion of an earlier life");
+	CHECK(!ibv_poll_cq(cq, 1, &wc), "a reset must discard earlier completions");
 	for (i = 0; i < QPS; i++)
 		CHECK(!enter_init(qps[i]) && !enter_rtr(qps[i], qps[!i]->qp_num), "RTR: %m");
 	for (i = 0; i < QPS; i++)

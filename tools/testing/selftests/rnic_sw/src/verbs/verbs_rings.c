@@ -38,7 +38,10 @@ static uint32_t get_random_value(void)
 #define BELL_SEND	IB_USER_VERBS_CMD_POST_SEND
 #define BELL_RECV	IB_USER_VERBS_CMD_POST_RECV
 
-/* Ring the doorbell like the provider, whether or not anything was posted */
+/*
+ * Ring the doorbell with the uverbs command that the provider uses without a doorbell file, whether
+ * or not anything was posted
+ */
 static bool try_doorbell(const struct ibv_qp *qp, uint32_t command)
 {
 	struct ib_uverbs_post_send_resp resp;
@@ -200,7 +203,7 @@ static void test_rings_in_one(void)
 	CHECK(qp, "%m");
 	CHECK(find_rings(ring, ARRAY_SIZE(ring)) == n + 1, "both rings must be one mapping");
 	CHECK(!ibv_destroy_qp(qp), "%m");
-	CHECK(find_rings(ring, ARRAY_SIZE(ring)) == n, "the mapping must be gone");
+	CHECK(find_rings(ring, ARRAY_SIZE(ring)) == n, "the mapping must be removed");
 	fixture_close(&d);
 }
 
@@ -506,9 +509,7 @@ static void test_binds_refilled(void)
 	fixture_close(&d);
 }
 
-/*
- * where keep_jumping() continues after a fault, because the ring may be unmapped during its access
- */
+/* Where keep_jumping() continues after a fault: a resize unmaps the old ring during the access */
 static sigjmp_buf unmapped;
 
 static void leave_unmapped_access(int sig)

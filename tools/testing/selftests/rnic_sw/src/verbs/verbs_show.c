@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* iproute2's program rdma must show the objects of this process. */
+/* The program rdma of iproute2 must show the objects of this process and their counters. */
 #include <stdarg.h>
 
 #include "verbs.h"
@@ -88,10 +88,7 @@ static void check_llp(void)
 	CHECK(get_shown_number("mulpdu") <= 65536, "%s", shown);
 }
 
-/*
- * rdma must show a QP that is connected, that has posted work, and that is in
- * error
- */
+/* rdma must show the state of a QP that is connected, has posted work, or is in the error state */
 static void test_show_qp(void)
 {
 	struct fixture d;
@@ -290,8 +287,9 @@ static void test_count_ending_qp(void)
 	fixture_free(&d);
 }
 
-/* With automatic binding per process, all QPs of a process must count in one set,
- * from their creation on
+/*
+ * With automatic binding per process, all QPs of a process must count in one set, from their
+ * creation on
  */
 static void test_count_process(void)
 {

@@ -55,7 +55,7 @@ static void check_received(struct twins *t, uint64_t id, struct pair *p, uint32_
 	CHECK(wc.qp_num == p->s.qp->qp_num, "%u", wc.qp_num);
 }
 
-/* Both connections must use the receives in order */
+/* Both connections must use the receives of the SRQ in the order of posting */
 static void test_in_order(void)
 {
 	struct twins t;
@@ -64,7 +64,7 @@ static void test_in_order(void)
 	twins_open(&t);
 	for (i = 0; i < DEPTH; i++)
 		post_srq_recv_of_twins(&t, i);
-	CHECK(try_srq_recv(t.d.p.s.srq, 99, &t.d.s, 10) == ENOMEM, "full");
+	CHECK(try_srq_recv(t.d.p.s.srq, 99, &t.d.s, 10) == ENOMEM, "the SRQ must be full");
 	for (i = 0; i < DEPTH; i++) {
 		struct pair *p = get_random_below(2) ? &t.q : &t.d.p;
 
@@ -74,7 +74,7 @@ static void test_in_order(void)
 	twins_close(&t);
 }
 
-/* Use many rounds through a small ring */
+/* Post and use many times as many receives as the ring of the SRQ has entries */
 static void test_wraps(void)
 {
 	struct twins t;
@@ -131,10 +131,7 @@ static void test_limit(void)
 	send_and_complete(&t, &t.q, 10);
 	check_received(&t, 4, &t.q, 10);
 	expect_no_async_event(ctx);
-	/*
-	 * if the limit is above the number of receives, the event must arrive
-	 * immediately
-	 */
+	/* if the limit is above the number of receives, the event must arrive immediately */
 	arm_limit(&t, 4);
 	expect_async_event(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, t.d.p.s.srq);
 	twins_close(&t);
@@ -197,8 +194,8 @@ static void check_ended_by_bad_index(struct twins *t, struct pair *p, uint64_t w
 }
 
 /*
- * If the producer index is invalid, no receive may be used, and one error event
- * must be generated
+ * If the program writes an invalid producer index, no receive may be used, and the SRQ must
+ * generate one error event
  */
 static void test_lies(void)
 {
@@ -270,9 +267,10 @@ static void test_arguments(void)
 	expect_create_fails(s->pd, dev.max_srq_wr + 1, 1, EINVAL);
 	expect_create_fails(s->pd, 1, dev.max_srq_sge + 1, EINVAL);
 	check_limit_unarmed(s->pd);
-	CHECK(ibv_modify_srq(s->srq, &attr, IBV_SRQ_LIMIT) == EINVAL, "limit");
+	CHECK(ibv_modify_srq(s->srq, &attr, IBV_SRQ_LIMIT) == EINVAL,
+	      "a limit above the depth must be refused");
 	CHECK(ibv_modify_srq(s->srq, &attr, IBV_SRQ_MAX_WR) == EOPNOTSUPP,
-	      "resize");
+	      "resizing must be refused");
 	CHECK(ibv_post_srq_recv(s->srq, &wr, &bad) == EINVAL, "two SGEs must be refused");
 	CHECK(bad == &wr, "bad_wr");
 	CHECK(try_post_recv(s, 1, &t.d.s, 0, 10), "a receive queue of its own must be refused");

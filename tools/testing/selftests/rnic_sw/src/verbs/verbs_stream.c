@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Long streams for impaired networks: all bytes must arrive unchanged, once, and
- * in order.
+ * Long sequences of messages, for networks that lose or reorder packets: all bytes must arrive
+ * unchanged, once, and in order.
  */
 #include <sched.h>
 
@@ -51,7 +51,10 @@ static void check_completion(struct flow *f, const struct ibv_wc *wc)
 	f->got++;
 }
 
-/* Free the slots whose Send has completed and whose data has been checked */
+/*
+ * Poll the completions of Sends whose data has been checked, and those of received messages, and
+ * check the data of these.  Return: true if there was a completion, false otherwise
+ */
 static bool poll_completions(struct flow *f)
 {
 	struct ibv_wc wc;
@@ -108,8 +111,8 @@ static void test_stream_send(void)
 }
 
 /*
- * Write to different offsets, and immediately read each range back to another
- * buffer: the Read must return the data of the Write before it (RDMAP-122).
+ * Write to different offsets, and immediately read each range back to another buffer: the Read must
+ * return the data of the Write before it (RDMAP-122).
  */
 static uint64_t write_and_read(struct fixture *d, uint32_t seed)
 {

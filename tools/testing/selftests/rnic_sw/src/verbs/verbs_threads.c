@@ -5,13 +5,11 @@
 
 #include "verbs.h"
 
-/* Threads ----------------------------------------------------------------- */
-
 enum { THREADS = 4, EACH = 500, DEPTH = 64 };
 
 /*
- * Free entries of the send queue.  A thread that finds no free entry sleeps: on a
- * machine with few CPUs, busy retries would starve the completions.
+ * Number of free entries of the send queue.  A thread that finds no free entry sleeps: on a machine
+ * with few CPUs, busy retries would leave no CPU time for the completions.
  */
 static sem_t places;
 
