@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * direct ADDRESS PORT tcp|sctp: connect to a server over the lower layer that a
- * direct verb selects, and disconnect.  The provider is the one that libibverbs
- * has loaded.
+ * direct ADDRESS PORT tcp|sctp: select a lower layer with the direct verb rnic_sw_dv_set_llp(),
+ * connect to a server over this layer, and disconnect.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Direct verbs, declared as in rnic_sw_dv.h, which need not be installed.  The provider is the one
- * that libibverbs has loaded.  Define _GNU_SOURCE before including any header.
+ * Direct verbs of the provider that libibverbs has loaded.  They are declared here as in
+ * rnic_sw_dv.h, so that this header of the provider need not be installed.  Define _GNU_SOURCE
+ * before including any header.
  */
 #ifndef DIRECT_VERBS_H
 #define DIRECT_VERBS_H
@@ -40,7 +41,7 @@ static int find_provider(struct dl_phdr_info *info, size_t size, void *path)
 	return 1;
 }
 
-/* Look up a direct verb by name.  Return: NULL if no provider, or one without it, is loaded. */
+/* Look up a direct verb by name.  Return: NULL if no loaded provider of this project has it */
 static inline void *find_direct_verb(const char *name)
 {
 	const char *path = NULL;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Test server that wire_fuzz.py attacks.  It runs on the tested device, accepts
- * all connections, with receives posted and memory registered, sends some
- * messages itself, and cleans up after connections however they end.
+ * Test server that wire_fuzz.py attacks.  It runs on the tested device, accepts all connections,
+ * with receives posted and memory registered, sends some messages itself, and cleans up after
+ * connections however they end.
  *
- * It reads commands as lines of text and replies to each with "ok ..." or "err
- * ...".  The first byte of the Private Data, or of the command to connect, gives
- * the server's actions for a connection: enum action.
+ * It reads commands as lines of text and replies to each with "ok ..." or "err ...".  For a
+ * connection of the peer, the first byte of the Private Data gives the server's actions (enum
+ * action); for a connection to the peer, an argument of the command "call" gives them.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -50,9 +50,9 @@ static struct area {
 	const char	*name;
 	size_t		len;
 	int		access;
-	bool		foreign;	/* in another protection domain */
-	bool		constant;	/* must not change */
-	bool		slots;		/* only LEN bytes of each SLOT may change */
+	bool		foreign;	/* in another PD than the QPs */
+	bool		constant;	/* the peer must not change any byte */
+	bool		slots;		/* only the first LEN bytes of each SLOT may change */
 	uint8_t		*base;
 	struct ibv_mr	*mr;
 } areas[] = {
@@ -338,9 +338,8 @@ static void run_listen_command(char **w)
 }
 
 /*
- * Set the Private Data of the connection request. It identifies the command to
- * the peer, because connections may reach the peer in another order than the
- * commands.
+ * Set the Private Data of the connection request: the actions, and the number of the command. The
+ * peer needs the number, because connections may reach it in another order than the commands.
  */
 static void record_private_data(struct conn *c, int actions, int number)
 {
@@ -509,10 +508,7 @@ static void run_command(char *line)
 	fflush(stdout);
 }
 
-/*
- * Read one command. Only one can be pending, because the sender waits for the
- * reply.
- */
+/* Read one command. Only one can be pending, because the sender waits for the reply. */
 static bool read_command(void)
 {
 	char line[LINE];

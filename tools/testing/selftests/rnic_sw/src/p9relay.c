@@ -2,8 +2,8 @@
 /*
  * p9relay ADDRESS PORT COMMAND ARGS...: a server for 9P over RDMA.
  *
- * Accepts one connection, writes its messages to the standard input of COMMAND
- * and sends what COMMAND writes, one message per Send.  Exits when the
+ * Accepts one connection, writes the client's messages to the standard input of COMMAND, which is a
+ * 9P server, and sends the replies that COMMAND writes, one message per Send.  Exits when the
  * connection ends.  Needed because Debian has no server for 9P over RDMA.
  */
 #include <endian.h>

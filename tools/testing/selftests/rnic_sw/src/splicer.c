@@ -2,13 +2,12 @@
 /*
  * splicer FD SECONDS: send pages by reference while changing them.
  *
- * Standard input is two versions of the same bytes, up to 64 KiB each, one
- * after the other.  The first version is copied to memory, and the memory is
- * spliced to the socket FD again and again: vmsplice() to a pipe, splice() to
- * the socket, so that TCP sends the pages themselves.  At the same time a second
- * thread, on another CPU if there is one, changes the bytes that differ to the
- * other version and back.  When the peer sends any data, the program prints how
- * often it has sent the memory, which then holds the first version, and exits.
+ * Standard input is two versions of the same bytes, up to 64 KiB each, one after the other.  The
+ * first version is copied to memory, and the memory is spliced to the socket FD again and again:
+ * vmsplice() to a pipe, splice() to the socket, so that TCP sends the pages themselves.  At the
+ * same time a second thread, on another CPU if there is one, changes the bytes that differ to the
+ * other version and back.  After SECONDS, or when the peer sends any data or ends the connection,
+ * the program restores the first version, prints how often it has sent the memory, and exits.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,7 +32,7 @@
 static uint16_t versions[2 * MOST / 2];
 static volatile uint16_t *memory;
 static size_t len;			/* bytes of one version */
-static unsigned int places[MOST / 2], nplaces;
+static unsigned int places[MOST / 2], nplaces;	/* indexes of the words that differ */
 static volatile bool over;
 static long cpus;
 
@@ -75,8 +74,8 @@ static void pin_to_cpu(long cpu)
 }
 
 /*
- * Change the bytes again and again, with delays of many lengths, so that the
- * kernel reads between any two writes
+ * Change the bytes again and again, with delays of many lengths, so that reads by the kernel fall
+ * between any two of these writes
  */
 static void *change_memory_repeatedly(void *unused)
 {

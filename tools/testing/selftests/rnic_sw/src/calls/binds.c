@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * binds ADDRESS PORT SECONDS: call rdma_bind_addr() again and again for SECONDS, and fail if a call
- * fails.  rdma_cm looks the device up in the core's GID table, which the core rewrites whenever an
- * address of the interface changes.  If PORT is 0, the kernel chooses a port.
+ * fails.  rdma_cm looks the device up in the GID table of the RDMA core, which rewrites the table
+ * whenever an address of the interface changes.  If PORT is 0, the kernel chooses a port.
  */
 #include <errno.h>
 #include <stdio.h>

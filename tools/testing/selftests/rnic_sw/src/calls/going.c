@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * going ADDRESS PORT INTERFACE: delete the interface and connect during the removal.
+ * going ADDRESS PORT INTERFACE: delete the interface, and connect while its RDMA device is removed.
  *
  * The program calls rdma_connect() when the kernel reports that the interface is being deleted: the
  * device has been notified, but not removed yet.  The program prints the result.
  *
- * The program has real-time priority; the process that removes the device has not.  Both share one
- * CPU, so the call is made before the removal continues.
+ * The program has real-time priority; the process that deletes the interface has normal priority.
+ * Both share one CPU, so the call is made before the removal continues.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -18,9 +18,9 @@
 #define PATIENCE	60	/* in seconds, for each round */
 #define QPS		8	/* QP n and QP n ^ 1 are a pair */
 #define OCTETS		20000
-#define NAP_MOST	20000	/* in microseconds: a pair connects in this time, or does not */
+#define NAP_MOST	20000	/* in microseconds: about as long as a pair takes to connect */
 #define PSN		7
-#define TIMEOUT		18	/* posted requests of the last pair wait for half a minute */
+#define TIMEOUT		18	/* with 7 retries: posted requests wait for 30 s */
 
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;
@@ -140,7 +140,7 @@ static void run_round(void)
 	alarm(PATIENCE);
 	for (i = 0; i < QPS; i++)
 		qps[i] = create_qp();
-	/* any side may be the first one; some have no peer yet when they are destroyed */
+	/* either side may be modified first; some pairs are not connected yet when destroyed */
 	for (i = 0; i < QPS; i++) {
 		unsigned int n = i ^ first;
 
@@ -159,7 +159,7 @@ static void run_round(void)
 	}
 }
 
-/* Connect a pair that is not destroyed */
+/* Connect a pair, and check that messages arrive in both directions */
 static void check_last_pair(void)
 {
 	struct ibv_qp *one = create_qp(), *other = create_qp();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * race connect|accept ADDRESS PORT ROUNDS: destroy a queue pair while another thread uses it to
- * connect, or to accept a request.  In each round the call must return: the peer, which is this
- * program as well, does not end the connection.
+ * connect, or to accept a request.  In each round the call must return, although the peer, which is
+ * this program as well, does not end the connection.
  *
  * The first calls are timed; they return before the queue pair is destroyed.  In later rounds a
  * thread of higher priority destroys the queue pair at a random moment of the call.  Because of the
@@ -17,7 +17,7 @@
 #include "calls.h"
 
 #define PATIENCE	30	/* in seconds, for each round */
-#define TIMED		8	/* number of rounds */
+#define TIMED		8	/* number of timed rounds */
 #define LONG_NAP	50000	/* microseconds, longer than a call */
 #define BACKLOG		1024
 
@@ -41,8 +41,8 @@ static int compare_times(const void *a, const void *b)
 }
 
 /*
- * Choose a delay of at most the median duration of a call, so that exceptionally slow calls do not
- * count
+ * Choose the delay in microseconds before the QP is destroyed: at most the median duration of a
+ * call, so that exceptionally slow calls do not count
  */
 static long choose_delay(void)
 {

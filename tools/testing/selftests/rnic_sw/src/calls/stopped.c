@@ -25,16 +25,16 @@
 #include "calls.h"
 
 #define PATIENCE	30	/* in seconds, for each round */
-#define TIMED		8	/* number of rounds */
+#define TIMED		8	/* number of timed rounds */
 #define LONG_NAP	50000	/* in microseconds, longer than a call */
 /*
- * How long the third thread runs, in microseconds.  Less than one second, because
- * after one second the kernel grants some time to threads of normal priority.
+ * How long the third thread runs, in microseconds.  Less than one second, because real-time
+ * throttling then lets threads of normal priority run.
  */
 #define STOPPED		400000
 #define BACKLOG		16
-#define COUNTED		500	/* number of queue pairs */
-/* microseconds to wait per QP, because the core caches counters for this time */
+#define COUNTED		500	/* number of queue pairs in mode count */
+/* microseconds to wait before a read of counters: the RDMA core caches them for this time */
 #define AGE		10000
 
 struct side {
@@ -52,7 +52,7 @@ struct call {
 static struct sockaddr_in to;
 static pthread_barrier_t start;
 static sem_t stop, stopped;
-static int returned;		/* true when the second call has returned */
+static int returned;		/* 1 when the second call has returned */
 static int waited;		/* number of rounds in which the second call waited for the first */
 static long took, sum;
 static pid_t first_tid;
@@ -105,7 +105,7 @@ static void destroy_listener(struct side *side)
 	side->id = NULL;
 }
 
-static struct side many;	/* owner of the device of all queue pairs */
+static struct side many;	/* its ID opens the device for the queue pairs of mode count */
 
 static void create_queue_pairs(struct side *side)
 {
@@ -171,8 +171,9 @@ static void *make_calls(void *arg)
 	return NULL;
 }
 
-/* Read the kernel stack of thread @tid.  Return: true if a module of this project is on it, false
- * otherwise
+/*
+ * Read the kernel stack of thread @tid.  Return: true if a function of this project's modules is on
+ * the stack, false otherwise
  */
 static bool is_in_our_module(pid_t tid, bool show)
 {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * failnth: make each allocation of a scene fail once.  Round n makes the n-th
- * allocation fail and then repeats the scene without failures.  A scene is done
- * when it has fewer than n allocations in round n.
+ * failnth: make each allocation of a scene fail once.  A scene is a sequence of calls, see
+ * failnth.h.  Round n makes the n-th allocation fail and then repeats the scene without failures.
+ * A scene is done when it has fewer than n allocations in round n.
  *
- * There are three ways to inject failures.  "task" uses /proc/thread-self/fail-nth,
- * for allocations of this thread.  "slab" and "page" use failslab and
- * fail_page_alloc, for allocations in any context, including softirqs and
- * workers.  The caller sets a filter for the allocations that count, see
- * failnth.sh.
+ * There are three ways to inject failures.  "task" uses /proc/thread-self/fail-nth, for allocations
+ * of this thread.  "slab" and "page" use failslab and fail_page_alloc, for allocations in any
+ * context, including softirqs and workers.  failnth.sh, which runs this program, restricts both to
+ * allocations with a function of this project's modules on the stack.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,8 +23,8 @@
 #define ROUNDS_MOST	20000	/* limit for one scene */
 /* a scene is done after this number of successive rounds without a failure */
 #define MISSES		5
-#define SEARCH_MOST	500	/* number of rounds */
-#define SEARCH_LEAP_AT	2
+#define SEARCH_MOST	500	/* maximum number of rounds of find_base() */
+#define SEARCH_LEAP_AT	2	/* the round of find_base() that increases the base by a leap */
 
 struct setting setting = { .netdev = "t1" };
 
@@ -85,11 +84,11 @@ static unsigned long read_number(const char *path)
 }
 
 /*
- * failslab and fail_page_alloc do not reset their count of allocations after a round, and do not
- * show it. To fail the n-th allocation from now, these are set to fail every (@base + n)-th
- * allocation, once. @base is the current count, or an upper bound of it while @sure is false. @base
- * can only be too low if the kernel counts further allocations until it has recorded and reported
- * the failure, which is rare.
+ * A way to inject failures. failslab and fail_page_alloc count allocations; they neither show nor
+ * reset their count. To fail the n-th allocation from now, they are set to fail every
+ * (@base + n)-th allocation, once. @base is the current count, or an upper bound of it while @sure
+ * is false. @base is too low only if the kernel counts further allocations before it has recorded
+ * and reported the failure, which is rare.
  */
 struct way {
 	const char	*name;
@@ -121,8 +120,9 @@ static void start_injecting_failures(struct way *w, unsigned long n)
 		write_number(FAIL_NTH, n);
 		return;
 	}
-	/* At the last failure the count was equal to the interval.  If there was
-	 * no failure, the count has not reached the interval yet.
+	/*
+	 * At the last failure the count was equal to the interval.  If there was no failure, the
+	 * count has not reached the interval yet.
 	 */
 	if (!w->base)
 		w->base = read_number(make_attr_path(w, "interval"));
@@ -131,10 +131,7 @@ static void start_injecting_failures(struct way *w, unsigned long n)
 	write_number(make_attr_path(w, "probability"), 100);
 }
 
-/*
- * Stop injecting failures. Return: true if an allocation has failed, false if
- * none has
- */
+/* Stop injecting failures. Return: true if an allocation has failed, false if none has */
 static bool stop_injecting_failures(struct way *w)
 {
 	bool fired;
@@ -203,9 +200,9 @@ static bool run_round(const struct scene *s, struct way *w, unsigned long n,
 }
 
 /*
- * Find the kernel's count of allocations if it is unknown. The count is known after any allocation
- * has failed, because then it has reached @base. If the count was already higher than @base,
- * increase @base first until it exceeds the count.
+ * Find the kernel's count of allocations if it is unknown: run rounds until an allocation fails.
+ * At this moment the count is equal to the interval, and so to the new base. If the count was
+ * already higher than the base, the leap makes the base exceed it.
  */
 static bool find_base(const struct scene *s, struct way *w)
 {
@@ -219,9 +216,9 @@ static bool find_base(const struct scene *s, struct way *w)
 }
 
 /*
- * The number of allocations differs between rounds: a timer may run, or a QP
- * may be destroyed before the worker allocates its association.  Therefore the
- * scene is done only when several rounds in succession have no failure.
+ * The number of allocations differs between rounds: a timer may run, or a QP may be destroyed
+ * before the worker allocates its association.  Therefore the scene is done only when several
+ * rounds in succession have no failure.
  */
 static bool run_all_rounds(const struct scene *s, struct way *w, unsigned long *n)
 {
@@ -335,10 +332,7 @@ static bool run_scene_all_ways(const struct scene *s, const char *which)
 	size_t w;
 	int err;
 
-	/*
-	 * run the scene once without failures, because some allocations are
-	 * made only once
-	 */
+	/* run the scene once without failures, because some allocations are made only once */
 	err = s->run();
 	if (err)
 		return print_result(s, &ways[0], 0, "fails without an injected failure", err);

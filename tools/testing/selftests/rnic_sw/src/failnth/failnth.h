@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Scenes of failnth.  A scene creates all objects that it needs, frees them, and
- * survives failures, which it returns.  Both ends of its connection are in this
- * process.
+ * Scenes of failnth.  A scene is a function that creates all objects that it needs, uses them, and
+ * frees them.  If a call fails, the scene still frees its objects, and returns the errno.  Both
+ * ends of its connection are in this process.
  */
 #ifndef RNIC_SW_FAILNTH_H
 #define RNIC_SW_FAILNTH_H
@@ -17,8 +17,8 @@
 #define WRONG	(-1)
 
 /*
- * A scene. Return: 0; the errno of the failure; or WRONG if a call does not
- * return or has a wrong result, which has been printed.
+ * A scene. Return: 0; the errno of the call that failed; or WRONG if a call does not return or has
+ * a wrong result, which has been printed
  */
 typedef int scene_fn(void);
 
@@ -46,12 +46,11 @@ static inline int get_errno(void)
 	return errno ? errno : EIO;
 }
 
+/* Make a call that returns 0 (TRY) or a pointer (MADE) on success. Result: 0 or an errno */
 #define TRY(call)	(errno = 0, (call) ? get_errno() : 0)
 #define MADE(call)	(errno = 0, (call) ? 0 : get_errno())
 
-/*
- * failnth_link.c: do the same as the commands rdma link add and rdma link del
- */
+/* failnth_link.c: do the same as the commands rdma link add and rdma link del */
 int add_link(const char *dev, const char *netdev);
 int delete_link(const char *dev);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/*
- * Do the same as the commands rdma link add and rdma link del, in this process.
- */
+/* Do the same as the commands rdma link add and rdma link del, in this process. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -84,10 +82,7 @@ static int find_index_in(struct nlmsghdr *h, const char *dev)
 
 		if (a->nla_type == RDMA_NLDEV_ATTR_DEV_INDEX)
 			memcpy(&index, value, sizeof(index));
-		/*
-		 * the attribute with the name follows the attribute with the
-		 * index
-		 */
+		/* the attribute with the name follows the attribute with the index */
 		if (a->nla_type == RDMA_NLDEV_ATTR_DEV_NAME && !strcmp(value, dev))
 			return index;
 		at += NLA_ALIGN(a->nla_len);
@@ -95,9 +90,7 @@ static int find_index_in(struct nlmsghdr *h, const char *dev)
 	return -1;
 }
 
-/* Read the next part of a dump.  Return: false if it was the last one, true
- * otherwise
- */
+/* Read the next part of a dump.  Return: false if it was the last one, true otherwise */
 static bool read_dump_part(int fd, const char *dev, int *found)
 {
 	char answer[16384];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Scene of failnth in which two QPs of one device are connected by ibv_modify_qp(), without
- * rdma_cm.  The driver sets up the stream in the background, and tries again after a failure there.
- * So the scene fails only if a call fails, or if the stream ends after it has started.
+ * rdma_cm.  The driver sets up the stream in the background, and retries if that fails.  So the
+ * scene fails only if a call fails, or if the stream ends after it has started.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #include "failnth.h"
 
-#define PATIENCE	45000	/* ms */
+#define PATIENCE	45000	/* ms; a completion that takes longer is considered missing */
 #define SMALL		700
 #define LARGE		40000
 #define OCTETS		(2 * LARGE)
@@ -165,7 +165,7 @@ static int connect_both(struct both *b)
 	return err ? err : enter_rts(other);
 }
 
-/* The Read is answered after the Send, so a good Read means that the Send has arrived */
+/* The peer answers the Read after it has received the Send: a good Read shows that both worked */
 static int transfer_messages(struct half *h, struct half *peer)
 {
 	int err = post_receive(peer);

@@ -28,7 +28,7 @@ struct end {
 	char			*mem;
 	bool			up;
 	bool			over;
-	int			why;	/* errno */
+	int			why;	/* errno, the reason of @over */
 };
 
 struct pair {
@@ -88,7 +88,7 @@ static int next_event(struct pair *p, long ms)
 	if (poll(&fd, 1, ms > 0 ? ms : 0) != 1)
 		return ETIME;
 	err = TRY(rdma_get_cm_event(p->ch, &ev));
-	/* the library has handled this event itself */
+	/* librdmacm has handled this event itself, so it reports none */
 	if (err == EAGAIN)
 		return 0;
 	if (err)
@@ -142,7 +142,7 @@ static const char *describe_state(const struct end *e)
 		return "over";
 	if (e->up)
 		return "up";
-	return e->id ? "there" : "not created";
+	return e->id ? "not connected" : "not created";
 }
 
 static int wait_until(struct pair *p, bool (*so)(const struct pair *p),
@@ -154,7 +154,7 @@ static int wait_until(struct pair *p, bool (*so)(const struct pair *p),
 	while (!so(p) && !err)
 		err = next_event(p, until - now_ms());
 	if (err == ETIME)
-		return report_wrong("%s: does not come; the client is %s, the server is %s",
+		return report_wrong("no %s in time; the client is %s, the server is %s",
 				    what, describe_state(&p->c), describe_state(&p->s));
 	return err;
 }
@@ -224,8 +224,8 @@ static int destroy_end(struct end *e)
 static int destroy_pair(struct pair *p, int err)
 {
 	/*
-	 * read the remaining events first, because connection requests that
-	 * were not accepted must be destroyed
+	 * read the remaining events first, because connection requests that were not accepted must
+	 * be destroyed
 	 */
 	while (p->ch && !next_event(p, 0))
 		;
@@ -308,7 +308,7 @@ static int connect_client(struct pair *p)
 	if (!err)
 		err = TRY(rdma_connect(p->c.id, &param));
 	if (!err)
-		err = wait_until(p, has_request, "the connection request");
+		err = wait_until(p, has_request, "connection request");
 	return err ? err : p->c.why;
 }
 
@@ -321,16 +321,13 @@ static int post_receive(struct end *e)
 	return ibv_post_recv(e->id->qp, &wr, &bad);
 }
 
-/*
- * Close the server after a failure. The client must be notified that the server
- * has not accepted.
- */
+/* Close the server after a failure; the client must be notified that it is not accepted */
 static int close_server(struct pair *p, int err)
 {
 	p->refuse = true;
 	if (destroy_end(&p->s))
 		return WRONG;
-	return wait_until(p, is_client_over, "the end of the client after a failure of the server")
+	return wait_until(p, is_client_over, "end of the client after a failure of the server")
 	       ? WRONG : err;
 }
 
@@ -353,11 +350,11 @@ static int establish_pair(struct pair *p)
 	if (!err)
 		err = accept_request(p);
 	if (!err)
-		err = wait_until(p, is_answered_at_both, "the established connection");
+		err = wait_until(p, is_answered_at_both, "established connection");
 	if (err || (!p->c.over && !p->s.over))
 		return err;
 	err = p->c.over ? p->c.why : p->s.why;
-	return wait_until(p, are_both_over, "the end of the other end") ? WRONG : err;
+	return wait_until(p, are_both_over, "end of the other side") ? WRONG : err;
 }
 
 /* Traffic ----------------------------------------------------------------- */
@@ -427,7 +424,7 @@ static int disconnect_pair(struct pair *p, int err)
 
 	if (late && late != EINVAL)
 		return late;
-	return wait_until(p, are_both_over, "the end of both ends") ? WRONG : err;
+	return wait_until(p, are_both_over, "end of both sides") ? WRONG : err;
 }
 
 int scene_traffic(void)
@@ -449,7 +446,7 @@ int scene_drop(void)
 	if (!err && destroy_end(&p.c))
 		err = WRONG;
 	else if (!err)
-		err = wait_until(&p, is_server_over, "the end of the server");
+		err = wait_until(&p, is_server_over, "end of the server");
 	return destroy_pair(&p, err);
 }
 
@@ -459,7 +456,7 @@ static int reject_request(struct pair *p)
 
 	if (err)
 		return close_server(p, err);
-	err = wait_until(p, is_client_answered, "the rejection");
+	err = wait_until(p, is_client_answered, "rejection");
 	if (err)
 		return err;
 	if (p->c.up)

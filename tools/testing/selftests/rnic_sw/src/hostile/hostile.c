@@ -37,7 +37,10 @@
 			 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC | \
 			 IBV_ACCESS_MW_BIND)
 
-/* Sums of all sessions, for the log */
+/*
+ * Sums of all sessions, for the log. soft: changes to memory of ODP MRs; hard: sessions that could
+ * not set up such memory although the device supports ODP; modified: completions without rdma_cm
+ */
 struct tally {
 	atomic_ulong	writes, ioctls, posts, scribbles, connected, forks, soft, hard, modified;
 };
@@ -382,7 +385,7 @@ static void install_fault_handler(void)
 
 /* Sessions ----------------------------------------------------------------- */
 
-/* Leave a child, which inherits the rings and keeps them mapped after the death of its parent */
+/* Start a child, which inherits the rings and keeps them mapped after the death of its parent */
 static void fork_child(void)
 {
 	pid_t pid = fork();
@@ -508,7 +511,7 @@ int main(int argc, char **argv)
 	       seed, n, tally->connected, tally->writes, tally->ioctls,
 	       tally->posts, tally->scribbles, tally->forks, tally->soft,
 	       tally->modified);
-	/* unless the program has done all of this, the test proves nothing */
+	/* unless the program has done all of this at least once, the test proves nothing */
 	return tally->connected && tally->writes && tally->ioctls && tally->posts &&
 	       tally->scribbles && tally->modified && tally->hard < n ? 0 : 1;
 }

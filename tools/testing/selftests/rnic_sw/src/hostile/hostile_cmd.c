@@ -18,7 +18,7 @@
 #define WORDS		128	/* maximum length of a command */
 #define DRIVER_WORDS	24	/* maximum length of the driver's data */
 #define HANDLES		24	/* the core numbers handles from 0 */
-#define OWN		(1u << UVERBS_ID_NS_SHIFT)	/* first method or attribute of the driver */
+#define OWN		(1u << UVERBS_ID_NS_SHIFT)	/* driver's first method or attribute */
 
 /* Contents of a word of a command */
 enum field {
@@ -27,7 +27,7 @@ enum field {
 	PTR	= 'p',		/* two words: an address in this program's memory */
 	LEN	= 'l',		/* two words: a length within that memory */
 	ZERO	= '0',
-	MINUS	= 'm',		/* no completion channel */
+	MINUS	= 'm',		/* a completion channel, mostly -1: none */
 	BITS	= 'f',		/* flags */
 	TYPE	= 't',		/* sq_sig_all, qp_type RC, is_srq */
 	ANY	= '?',

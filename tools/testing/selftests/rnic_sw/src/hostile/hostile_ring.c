@@ -8,8 +8,9 @@
 #define RINGS		64
 #define HEADER_WORDS	48	/* the header and the start of the first entry */
 
-/* First post slightly more entries than the ring has, then advance the index by
- * half of its range
+/*
+ * First post slightly more entries than a ring of a random size has, then advance the index by half
+ * of its range
  */
 static void write_two_bad_indexes(volatile uint32_t *at)
 {

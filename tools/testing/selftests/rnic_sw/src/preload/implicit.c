@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * implicit.so, for LD_PRELOAD: turn each registration of memory into an ODP MR of the whole
- * address space, so that nothing is pinned.  Append a line to the file $IMPLICIT_LOG for each.
+ * implicit.so, for LD_PRELOAD: turn each registration of memory into an ODP MR of the whole address
+ * space, so that nothing is pinned.  Append a line to the file $IMPLICIT_LOG for each registration.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -2,9 +2,9 @@
 /*
  * late_connect.so, for LD_PRELOAD: delay rdma_connect().
  *
- * perftest's client connects a second time as soon as both ends have agreed to
- * do so, and at that time its server starts to listen.  Without the delay the
- * client may connect before the server listens.
+ * A client of perftest connects a second time as soon as both ends have agreed to do so, but the
+ * server starts to listen only then.  Without the delay the client may connect before the server
+ * listens.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * listen_tos.so, for LD_PRELOAD: set the type of service $LISTEN_TOS before
- * rdma_listen(), because programs do not set it for their listeners.
+ * listen_tos.so, for LD_PRELOAD: set the type of service $LISTEN_TOS before rdma_listen(), because
+ * programs do not set a type of service for their listeners.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Test server of the raw peer: runs verbs and rdma_cm calls on the tested device.
+ * Test server for the raw peer: makes calls of verbs and rdma_cm on the tested device.
  *
- * It reads commands as lines of text and replies to each with "ok ..." or "err
- * ...".  Each event is reported in a separate line: "cm ...", "wc ...", "async
- * ...".  Connections, MRs and listeners are referred to by number.
+ * It reads commands as lines of text and replies to each with "ok ..." or "err ...".  Each event is
+ * reported in a separate line: "cm ...", "wc ...", "async ...".  Connections, MRs and listeners are
+ * referred to by number.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -21,7 +21,7 @@
 
 #define CONNS		4096
 #define WORDS		12
-#define PD_MAX		256
+#define PD_MAX		256		/* maximum length of Private Data, in bytes */
 #define LINE		16384
 #define DEPTH		64
 #define PATIENCE	10000		/* in milliseconds */
@@ -171,8 +171,8 @@ static int wait_cm_event(struct conn *c, enum rdma_cm_event_type want)
 }
 
 /*
- * Resolve with the arguments FROM PORT TOS. If they are missing, the kernel
- * chooses the source address.
+ * Bind to the source address FROM PORT, and set the type of service TOS. Without these arguments do
+ * nothing: the kernel then chooses the source address.
  */
 static int resolve_from(struct conn *c, char **w)
 {
@@ -188,10 +188,7 @@ static int resolve_from(struct conn *c, char **w)
 	       rdma_bind_addr(c->id, (struct sockaddr *)&from);
 }
 
-/*
- * open ADDRESS PORT [FROM PORT TOS]: resolve the address and create the QP, but
- * do not connect
- */
+/* open ADDRESS PORT [FROM PORT TOS]: resolve the address and create the QP, but do not connect */
 static void run_open_command(char **w)
 {
 	struct sockaddr_storage a = parse_address(w[1], w[2]);
@@ -345,8 +342,8 @@ static void report_completion(const struct ibv_wc *wc)
 }
 
 /*
- * Report all completions in the CQ. This does not depend on a completion event,
- * which may be lost after removal of the device.
+ * Report all completions in the CQ, even if there is no completion event, because events may be
+ * lost after removal of the device
  */
 static void report_completions(void)
 {

@@ -11,7 +11,7 @@
 
 struct conn {
 	struct rdma_cm_id	*id;	/* NULL: connected without rdma_cm */
-	struct rdma_event_channel *chan;	/* one per connection of rdma_cm that has a QP */
+	struct rdma_event_channel *chan;	/* or NULL: accepted, or without rdma_cm */
 	struct ibv_qp		*qp;	/* or NULL */
 	uint32_t		qpn;
 };
