@@ -15,7 +15,7 @@
  * @peer: the passive process
  * @posted: number of messages posted so far
  * @done: number of messages completed so far
- * @batch: the passive end is notified after this many Sends
+ * @batch: number of Sends after which the passive end is woken to post receives again
  * @sge: SGEs of a list
  * @wr: work requests of a list
  */
@@ -35,8 +35,9 @@ static const enum ibv_wr_opcode opcodes[] = {
 	[OP_READ] = IBV_WR_RDMA_READ,
 };
 
-/* Build message @n. Its completion completes all messages before it as well,
- * so wr_id is the number of messages up to this one.
+/*
+ * Build message @n. Its completion shows that all messages before it have completed as well, so
+ * wr_id is the number of messages up to this one.
  */
 static void fill_wr(struct run *r, struct ibv_send_wr *wr, struct ibv_sge *sge,
 		    uint64_t n)
@@ -113,8 +114,9 @@ static void wait_completion(struct run *r)
 	}
 }
 
-/* Wait until a list of work requests fits into the queues. Return: true if a completion was
- * polled, false otherwise
+/*
+ * Wait until a list of work requests fits into the queues. Return: true if a completion was polled,
+ * false otherwise
  */
 static bool wait_for_queue_space(struct run *r)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Plain TCP and plain SCTP messages, for comparison. TCP's receiver sleeps
- * until much data has arrived, because otherwise its wake-ups would be measured.
- * SCTP's receiver reads all data that has arrived when it wakes up. SCTP is used
- * as iw_sctp_ddp does: unordered messages, no delay, and the same buffer sizes.
+ * Plain TCP and plain SCTP messages, for comparison. The receiver of TCP sleeps until much data has
+ * arrived, because otherwise its wake-ups would be measured. The receiver of SCTP reads all data
+ * that has arrived when it wakes up. SCTP is used in the same way as by iw_sctp_ddp: unordered
+ * messages, no delay, and the same buffer sizes.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define CHUNK		(1 << 20)
 #define LOW_WATER	(1 << 17)
 
-/* As for an accepted peer in iw_sctp_ddp, see sock_buf.c */
+/* Buffer sizes of iw_sctp_ddp for an accepted peer, see sock_buf.c there */
 #define SCTP_RCVBUF	(8 << 20)
 #define SCTP_SNDBUF	(2 << 20)
 
@@ -75,8 +75,9 @@ static int open_listener(const struct options *opt, struct shared *sh)
 	return fd;
 }
 
-/* Receive queued data. If no data is queued, first wait until the low-water mark is reached or
- * the sender has finished. Return: the number of bytes, 0 at the end.
+/*
+ * Receive queued data. If no data is queued, first wait until the low-water mark is reached or the
+ * sender has finished. Return: the number of bytes, 0 at the end
  */
 static ssize_t receive_some(int fd, uint8_t *buf)
 {

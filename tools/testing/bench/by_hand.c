@@ -68,8 +68,9 @@ static void move_to_rts(struct side *s)
 			 IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-/* Connect to the other end, which calls this function, too. @own: 0 for the passive end, 1 for the
- * active one
+/*
+ * Connect to the other end, which calls this function, too. @own: 0 for the passive end, 1 for the
+ * active end
  */
 void by_hand_connect(struct side *s, int own)
 {

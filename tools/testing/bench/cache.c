@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Model of a cache, see cache.h. */
 #include "cache.h"
 
-/* Make @line the first of its set. If it was not in the set, count a fetch and drop the last one. */
+/* Move @line to the front of its set. If it was not there, count a fetch and drop the last line */
 static void access_line(struct cache *c, uint64_t line)
 {
 	uint64_t *set = c->line[line % CACHE_SETS], wanted = line + 1, last = wanted;

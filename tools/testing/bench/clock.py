@@ -32,7 +32,7 @@ def read_budgets(path):
 
 
 def format_table(measured):
-    """Return the costs of each implementation by (row, CRC, MTU), in the order of measuring."""
+    """Return {(row, CRC, MTU): {implementation: cost}}, in the order of measuring."""
     found = {}
     for run in measured["runs"]:
         who = "bare" if run["who"] in ("tcp", "sctp") else run["who"]
@@ -49,7 +49,7 @@ def format_figure(value):
 
 def get_budget_tolerance(path, kernel):
     """Return the factor by which a figure may exceed its budget: figures vary by 2 % between
-    runs, and more on another kernel than that of the budget, whose TCP may cost more."""
+    runs. They vary more on another kernel than that of the budget: its TCP may cost more."""
     with open(path, encoding="ascii") as f:
         return 1.02 if f"# Kernel {kernel}\n" in f else 1.1
 
@@ -101,7 +101,8 @@ def print_profile(measured, profiles):
 
 
 def draw_and_print_profile(measured, folder):
-    """Draw the profile first and print it then, because the reader of a pipe may stop early."""
+    """Draw the profile before printing it, because the reader of the output may close the pipe
+    early."""
     profiles = list(profile_parts.compute_profiles(measured, os.path.join(folder, "instructions"),
                                                    os.path.join(folder, "kallsyms")))
     picture = stacks.draw(measured, profiles)

@@ -59,7 +59,7 @@ static double read_busy_seconds(void)
 	return sum / sysconf(_SC_CLK_TCK);
 }
 
-/* Read /proc/net/dev: in a line, bytes and frames sent follow eight numbers for receiving */
+/* Read /proc/net/dev: after eight numbers for receiving, a line has the bytes and frames sent */
 static uint64_t read_loopback_frames(void)
 {
 	unsigned long long n = 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""cpus.py MEASURED: print the results of measure.py with several CPUs as a table:
-medians, and the ratios of the pairs."""
+"""cpus.py MEASURED: print the results of measure.py with several CPUs as a table: the medians of
+each row, and the ratios of rnic_sw to siw in its pairs of measurements."""
 import collections
 import json
 import statistics

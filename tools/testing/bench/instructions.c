@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Plugin of QEMU that counts the guest's instructions by address, and the cache
- * lines that they would have fetched.
+ * Plugin of QEMU that counts the guest's instructions by address, and the cache lines that they
+ * would have fetched.
  *
  * The program rate executes a marker, a no-op that no other code contains (see record_mark()). At
  * each marker, the counts since the previous one are appended to the file that the option out=
@@ -70,7 +70,7 @@ static void on_marker(unsigned int cpu, void *unused)
 	fflush(out);
 }
 
-/* Count by virtual address, which is the same for a program's code in all its processes */
+/* Look up code by virtual address, which is the same in all processes of a program */
 static void on_executed(unsigned int cpu, void *block)
 {
 	const struct block *b = block;

@@ -122,7 +122,7 @@ def open_idle_connections(program, number):
 
 def measure_many(opts):
     """Open many connections at once, over each lower layer in turn. Drop the first result of
-    each, because a system that has just started still frees memory."""
+    each, because shortly after its start the system still frees memory."""
     print(f"[99 %] {rows.MANY} connections", flush=True)
     run_command("ip", "link", "set", "lo", "mtu", "65536")
     raise_descriptor_limit()
@@ -208,13 +208,13 @@ def parse_options():
     p.add_argument("--warm", type=float, default=0.5, help="seconds of warm-up before each")
     p.add_argument("--rows", default="", help="only rows whose name matches this pattern")
     p.add_argument("--ours", action="store_true", help="only rnic_sw, not siw, TCP and SCTP")
-    p.add_argument("--idle", type=int, default=0, help="number of idle connections meanwhile")
+    p.add_argument("--idle", type=int, default=0, help="number of idle connections to keep open")
     p.add_argument("--many", action="store_true", help="also measure many connections")
     p.add_argument("--beside", action="store_true", help="also measure pings beside a "
                                                          "neighbour")
     p.add_argument("--cpus", action="store_true", help="also measure scaling with CPUs")
     p.add_argument("--on-demand", action="store_true",
-                   help="also measure memory on demand")
+                   help="also measure the rows of rnic_sw only, such as ODP")
     p.add_argument("--symbols", help="file for a copy of /proc/kallsyms")
     return p.parse_args()
 

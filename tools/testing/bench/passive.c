@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The passive end of a measurement: target of Writes, Sends and Reads. It sleeps and never polls. */
+/*
+ * The passive end of a measurement: target of Writes, Sends and Reads. It sleeps while it waits,
+ * except for pings with option -p.
+ */
 #include <poll.h>
 #include <sys/eventfd.h>
 

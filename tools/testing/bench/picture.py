@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Draw the ratios: one bar for each row, logarithmic, with its range as a line."""
+"""Draw the ratios of report.py: one bar for each row, on a logarithmic scale, with the range of
+the row as a line."""
 import math
 
 from svg import draw_box, draw_line, draw_text, wrap_svg

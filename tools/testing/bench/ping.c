@@ -9,7 +9,7 @@
 
 #define BATCH	8
 
-/* Send a message. The other end has one receive posted at that time. */
+/* Send a message. At this time the other end must have posted a receive. */
 void ping_send(struct side *s, uint64_t n, uint32_t octets)
 {
 	struct ibv_sge sge = {

@@ -44,7 +44,7 @@ class Symbols:
         self.symbols = found
 
     def find_symbol(self, addr):
-        """Return (function, module) of an address; ("", "programs") for user space."""
+        """Return (function, module) of an address, or ("", "programs") for one in user space."""
         if addr < USER:
             return "", "programs"
         n = bisect.bisect_right(self.addresses, addr) - 1

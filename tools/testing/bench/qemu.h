@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The used part of QEMU's plugin interface, version 1 (from its qemu-plugin.h, which distributions
- * do not package).
+ * The part of QEMU's plugin interface, version 1, that instructions.c uses. QEMU declares it in
+ * qemu-plugin.h, which distributions do not package.
  */
 #ifndef QEMU_H
 #define QEMU_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * rate: measure the throughput of one queue pair (or TCP connection, or SCTP
- * association) between two processes of this machine during a given time. The
- * passive process sleeps when it has nothing to do, so that on one CPU it takes
- * no time from the active one.
+ * rate: measure the throughput of one queue pair (or TCP connection, or SCTP association) between
+ * two processes of this machine during a given time. The passive process sleeps when it has nothing
+ * to do, so that on one CPU it takes no time from the active one.
  */
 #ifndef RATE_H
 #define RATE_H
@@ -46,7 +45,7 @@ enum op {
  * @reads: maximum of outstanding RDMA Reads (IRD and ORD)
  * @on_demand: register memory for on-demand paging
  * @skew: page offset of the passive end's buffer
- * @faults: drop the pages of a Read's sink before it is posted
+ * @faults: drop the pages of a Read's sink before the Read is posted
  * @by_hand: connect by ibv_modify_qp() instead of rdma_cm
  * @recvs: depth of the receive queue
  * @warm: seconds of traffic before the measurement
@@ -80,8 +79,8 @@ struct options {
  * @received: number of Sends received; bytes received for plain TCP and SCTP
  * @wanted: the passive process polls until it has received this number of Sends
  * @waiting: true if the active process sleeps until @allowed or @received grows
- * @credit: eventfd on which it sleeps
- * @work: eventfd, signalled after a change of @wanted
+ * @credit: eventfd on which the active process sleeps while @waiting
+ * @work: eventfd, signalled by the active process after a change of @wanted
  * @ready: eventfd, signalled when the passive process listens
  * @stop: eventfd, signalled at the end with the number of messages
  * @bad: true if the data received differ from the data sent

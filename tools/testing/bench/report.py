@@ -21,8 +21,8 @@ def get_median(values):
     return statistics.median(values) if values else None
 
 
-# The median may be as low as LEVEL times the required ratio if a pair has reached the required
-# ratio: another run might reach it with the median.
+# A median of at least LEVEL times the required ratio counts as "level" if a pair has reached the
+# required ratio: in another run the median might reach it.
 LEVEL = 0.98
 
 

@@ -72,10 +72,10 @@ OURS = [*UNPINNED, *WITHOUT_CM, *ASKEW]
 # more programs, each with its own QP, write at the same time
 PINGS = [Row("ping 64 B, spinning", ["-s", "64", "-p", "ping"], ("off",), (65536,), {}),
          Row("ping 64 B, by events", ["-s", "64", "ping"], ("off",), (65536,), {})]
-# The last of PINGS, while a neighbour uses all CPU time. On one CPU its share is half of the
-# time, so it must reach LEAST_SHARE, a bit less than half, of its rate without a neighbour. No
-# round may take longer than ALL_WITHIN microseconds. How many rounds wait for the neighbour's
-# time slice is not limited, because that depends on the length of the slices.
+# The last of PINGS, while another pair of programs (the neighbour) uses all CPU time. On one CPU
+# the ping gets half of the time, so it must reach LEAST_SHARE, a bit less than half, of its rate
+# without a neighbour. No round may take longer than ALL_WITHIN microseconds. How many rounds wait
+# for the neighbour's time slice is not limited, because that depends on the length of the slices.
 NEIGHBOURS = (("rnic_sw", "tcp"), ("siw", "tcp"), ("rnic_sw", "sctp"))
 LEAST_SHARE = 0.4
 ALL_WITHIN = 20000

@@ -15,8 +15,8 @@
 #define HUGE_PAGE	((size_t)2 << 20)
 
 /*
- * Get the size of the window in bytes, a multiple of the message size. Messages use its slots in
- * turn.
+ * Return: the size in bytes of the window, the part of a buffer whose slots, one message each, are
+ * used in turn
  */
 size_t get_window_size(const struct options *opt)
 {
@@ -55,16 +55,18 @@ bool has_pattern(const uint8_t *buf, size_t len)
 	return true;
 }
 
-/* Check whether each slot has been written several times, because the operation that ends a run
- * may skip a slot
+/*
+ * Check whether each slot must have been written, so that its content can be compared. Once is not
+ * enough, because the operation that ends a run may skip a slot.
  */
 bool has_filled_all_slots(const struct side *s, uint64_t messages)
 {
 	return messages > 4 * s->window / (s->opt->size ? s->opt->size : 1);
 }
 
-/* Wait for an event of type @want. A connection request may arrive before the end of the previous
- * connection is reported: keep that event for a later call.
+/*
+ * Wait for an event of type @want. A connection request may arrive before the event for the end of
+ * the previous connection: keep the request for a later call.
  */
 static struct rdma_cm_event *
 wait_for_event(struct side *s, enum rdma_cm_event_type want)
@@ -103,8 +105,8 @@ static int get_access_flags(const struct options *opt)
 }
 
 /*
- * Allocate huge pages if available: with small pages the cost of a message would vary between
- * runs, because it depends on how many of them are contiguous
+ * Allocate huge pages if available: with small pages the cost of a message would vary between runs,
+ * because it depends on how many of the pages are contiguous
  */
 static uint8_t *alloc_huge_pages(size_t len)
 {
@@ -135,7 +137,7 @@ static void make_buffer(struct side *s)
 
 	s->window = get_window_size(s->opt);
 	len = s->skew + s->window + SPARE;
-	/* small pages if a test drops single pages */
+	/* small pages, if a measurement drops single pages */
 	s->buf = s->opt->faults ? alloc_pages(len) : alloc_huge_pages(len);
 	memset(s->buf, 0, len);
 	s->buf += s->skew;

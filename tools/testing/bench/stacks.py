@@ -36,8 +36,8 @@ TOO_LONG = 3
 LETTER, MARGIN = 7, 8
 SIZE = re.compile(r" (\d+ (?:B|KiB|MiB))")
 
-# label: name of the row; mtu and size: those of the panel; parts: [(name, colour,
-# thousands)]
+# label: name of the row without the size; size, sctp, mtu: the panel to which the bar belongs;
+# parts: [(name, colour, thousands of instructions)]
 Bar = namedtuple("Bar", "label size sctp mtu who parts")
 
 
@@ -153,8 +153,7 @@ def draw_key(bars, y):
 
 
 def draw(measured, profiles):
-    """Return the picture, or "" if there is nothing to draw. Rows without a rival are left
-    out."""
+    """Return the picture, or "" if there is nothing to draw. Rows of rnic_sw only are left out."""
     beside_none = {row.name for row in rows.OURS}
     bars = [make_bar(run, profile) for run, profile in zip(measured["runs"], profiles)
             if run["row"] not in beside_none]
