@@ -65,9 +65,9 @@ static void fill_wr(struct run *r, struct ibv_send_wr *wr, struct ibv_sge *sge,
 }
 
 /*
- * Let the passive end post its receives again. It does so in batches, because otherwise the
- * measurement would include a wake-up for each receive. Solicited events could do the same, but siw
- * does not support them.
+ * Wake the passive end, so that it posts its receives again. It does so in batches, because
+ * otherwise the measurement would include a wake-up for each receive. Solicited events would avoid
+ * these wake-ups as well, but siw does not support them.
  */
 static void request_reposts(struct run *r)
 {

@@ -141,9 +141,9 @@ static uint64_t send_chunk(int fd, const struct options *opt, uint8_t *buf)
 }
 
 /*
- * Send until @end, and wait until all data has arrived. The last chunk does not count: it
- * makes TCP exceed the low-water mark, so that the receiver reads the data before it.
- * Return: the number of bytes sent, with the last chunk.
+ * Send until @end, then send one more chunk, and wait until all data before that chunk has arrived.
+ * The last chunk makes TCP exceed the low-water mark, so that the receiver reads the data before
+ * the chunk. Return: the number of bytes sent, including the last chunk.
  */
 static uint64_t send_until(int fd, const struct options *opt,
 			   struct shared *sh, uint64_t sent, double end)

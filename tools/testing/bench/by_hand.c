@@ -51,7 +51,7 @@ static void move_to_rtr(struct side *s, uint32_t peer)
 		.ah_attr = { .is_global = 1, .port_num = 1, .grh.hop_limit = 1 },
 	};
 
-	/* both ends are on one device */
+	/* both ends are on one device, so they have the same GID */
 	attr.ah_attr.grh.sgid_index = find_gid(s, &attr.ah_attr.grh.dgid);
 	modify_qp(s, &attr, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 			 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);

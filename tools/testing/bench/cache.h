@@ -9,7 +9,7 @@ enum { CACHE_LINE = 64, CACHE_WAYS = 8, CACHE_SETS = 64 };
 
 /**
  * struct cache - contents of the cache
- * @line: lines of each set, the last used one first; address / CACHE_LINE + 1, 0: none
+ * @line: lines of each set, the last used one first, each as address / CACHE_LINE + 1; 0: no line
  * @fetched: number of lines that were not present when used
  */
 struct cache {

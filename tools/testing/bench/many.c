@@ -28,7 +28,7 @@
  * @sin: address at which the passive process listens
  * @want: number of connections to set up
  * @have: number of established connections
- * @ready: eventfd: the other process may continue
+ * @ready: eventfd, signalled when the active process may continue
  */
 struct end {
 	struct rdma_event_channel *events;

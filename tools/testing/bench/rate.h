@@ -16,10 +16,10 @@
 /* Maximum number of ping rounds whose time is recorded */
 #define ROUNDS	65536
 
-/* Bytes of the buffer for the Read that ends a sequence of Writes */
+/* Number of bytes at the end of a buffer, for the Read that ends a sequence of Writes */
 #define SPARE	64
 
-/* Length in bytes of the last ping */
+/* Length in bytes of the last ping: ends the passive end's loop */
 #define FAREWELL	1
 
 enum op {

@@ -47,7 +47,10 @@ struct exporter_held {
 #define EXPORTER_MOVE	_IOW('x', 2, __s32)
 #define EXPORTER_REVOKE	_IOW('x', 3, __s32)
 #define EXPORTER_INFO	_IOWR('x', 4, struct exporter_info)
-/* Block begin or map calls, until EXPORTER_FREE is set or all files of the device are closed */
+/*
+ * Block calls of begin_cpu_access() or of vmap(), until EXPORTER_FREE is set or all files of the
+ * device are closed
+ */
 #define EXPORTER_HOLD	_IOW('x', 5, struct exporter_held)
 
 #endif

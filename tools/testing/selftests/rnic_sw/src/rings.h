@@ -19,7 +19,7 @@ struct ring {
 	size_t			words;
 };
 
-/* Fill @ring.  Return: the number of mappings, at most @max */
+/* Find the mappings of rings and store them in @ring.  Return: their number, at most @max */
 size_t rings_find_mapped(struct ring *ring, size_t max);
 
 /*

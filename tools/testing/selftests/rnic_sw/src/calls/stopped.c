@@ -9,7 +9,7 @@
  *
  * All threads run on one CPU.  The first thread has normal priority; the second one preempts it at
  * a random moment of the call.  A third thread has a priority between these: if the second thread
- * waits, the third one runs for a long time, and the first does not.
+ * waits for the first, the third one runs for a long time, and so the first cannot continue.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

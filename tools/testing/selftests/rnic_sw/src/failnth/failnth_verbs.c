@@ -81,7 +81,7 @@ static int create_queues(struct objects *o)
 		err = create_qp(o, 0, o->srq, true);
 	if (!err)
 		err = create_qp(o, 1, NULL, true);
-	/* rings share pages: the third QP's rings do not fit on the page of the first two QPs */
+	/* rings share pages, but one of these QPs needs a new page, whose allocation can fail */
 	for (i = 2; !err && i < QPS; i++)
 		err = create_qp(o, i, NULL, false);
 	return err;

@@ -29,7 +29,7 @@ enum field {
 	ZERO	= '0',
 	MINUS	= 'm',		/* a completion channel, mostly -1: none */
 	BITS	= 'f',		/* flags */
-	TYPE	= 't',		/* sq_sig_all, qp_type RC, is_srq */
+	TYPE	= 't',		/* bytes sq_sig_all, qp_type (always RC) and is_srq */
 	ANY	= '?',
 };
 

@@ -96,7 +96,7 @@ static void post_work(struct ibv_qp *qp)
 	ibv_post_send(qp, &send, &bad_send);
 }
 
-/* Return the number of another QP, rarely the own number or a guessed one */
+/* Return the number of another QP, rarely that of the QP itself or a guessed one */
 static uint32_t choose_dest(unsigned int own)
 {
 	const struct ibv_qp *peer = qps[own ^ 1];
@@ -108,7 +108,7 @@ static uint32_t choose_dest(unsigned int own)
 	return peer ? peer->qp_num : 0;
 }
 
-/* Do the next step of a QP that is to connect, or rarely any step */
+/* Do the next step of connecting and using a QP, or rarely a random step */
 static void advance_qp(unsigned int i)
 {
 	static unsigned int at[QPS];

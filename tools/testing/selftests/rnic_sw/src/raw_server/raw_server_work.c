@@ -54,7 +54,10 @@ static bool allocate_region(struct region *r, size_t len, uint64_t iova)
 	return true;
 }
 
-/* mr SIZE RIGHTS PD IOVA: register memory between guard areas, all filled with 0x5a */
+/*
+ * mr SIZE RIGHTS PD IOVA: register memory between guard areas, all filled with 0x5a.  PD: index in
+ * pds.  IOVA: 0 stands for the address of the memory.
+ */
 void run_mr_command(char **w)
 {
 	struct region *r = &regions[nregions];

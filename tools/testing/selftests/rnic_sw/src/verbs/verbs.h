@@ -179,7 +179,7 @@ struct pair {
 void pair_open(struct pair *p, const struct opts *o);
 /* Open another connection that uses the PDs, CQs and SRQ of @like */
 void pair_open_like(struct pair *p, const struct pair *like);
-/* Steps of pair_open(): resolve the address and listen; get the request; accept it */
+/* Steps of pair_open(): listen and resolve; connect and get the request; accept the request */
 void pair_prepare(struct pair *p, const struct opts *o);
 void pair_request(struct pair *p);
 void pair_accept(struct pair *p);

@@ -179,7 +179,7 @@ static void expect_errno(int fd, const struct verb *v, const void *own,
 		CHECK(!answer[i], "%s: byte %zu is %#x", v->what, i, answer[i]);
 }
 
-/* Try each length of the driver's data, and a value in each word */
+/* Try each length of the driver's data, and a byte that is not 0 at several offsets */
 static void try_lengths(int fd, const struct verb *v)
 {
 	static const uint8_t none[OWN_MOST];
@@ -273,7 +273,7 @@ static void try_changes(struct ibv_context *ctx, struct pair *p)
 		try_lengths(ctx->cmd_fd, &verbs[i]);
 }
 
-/* Try each command that can have data of the driver, and each word of that data */
+/* Try each command that can have data of the driver, with correct and incorrect data */
 static void test_abi_commands(void)
 {
 	struct pair p = {};

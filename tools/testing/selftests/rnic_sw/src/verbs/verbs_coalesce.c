@@ -21,10 +21,7 @@ static void write_word(const struct fixture *d, uint32_t n, uint32_t flags)
 		.flags = flags });
 }
 
-/*
- * Wait for word @n only by reading memory, because another post would cause the coalesced ones to
- * be sent
- */
+/* Wait for word @n only by reading memory: another post would cause coalesced posts to be sent */
 static void wait_word(const struct fixture *d, uint32_t n)
 {
 	size_t off = n % DEPTH * 8;

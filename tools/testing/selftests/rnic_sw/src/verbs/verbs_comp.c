@@ -111,7 +111,7 @@ static void test_comp_operations(void)
 	destroy_counters(&s);
 }
 
-/* A program that has polled a completion finds it counted */
+/* When a program has polled a completion, the completion must have been counted */
 static void test_comp_before_cqe(void)
 {
 	struct fixture d = {};
@@ -260,7 +260,7 @@ static void test_comp_modify(void)
 	fixture_close(&d);
 }
 
-/* What the kernel refuses, with which errno */
+/* Check which calls the kernel refuses, and with which errno */
 static void test_comp_refused(void)
 {
 	static const uint64_t bad[] = { 2, 3, 1u << 31, UINT32_MAX };
@@ -296,7 +296,7 @@ static void test_comp_refused(void)
 	pair_disconnect(&d.p);
 	rdma_destroy_qp(d.p.c.id);
 	d.p.c.qp = NULL;
-	/* the values remain after the QP */
+	/* the values remain after the QP is destroyed */
 	CHECK(!comp_read(ctx, cntr, ENTRY_COMP), "nothing was sent");
 	CHECK(!comp_destroy(ctx, cntr) && !comp_destroy(ctx, second), "%m");
 	CHECK(comp_destroy(ctx, cntr) == ENOENT, "destroyed twice: %m");
@@ -321,7 +321,7 @@ static void test_comp_limit(void)
 		if (err)
 			break;
 	}
-	/* the cases that ended before must have freed their counters */
+	/* earlier cases must have freed their counters */
 	CHECK(n == caps.max && err == ENOMEM, "%u: %s", n, strerror(err));
 	CHECK(!comp_destroy(p.c.id->verbs, made[0]), "%m");
 	CHECK(!comp_try_create(p.c.id->verbs, &made[0]), "%m");

@@ -167,7 +167,7 @@ static void test_both_goodbye(void)
 	}
 }
 
-/* If the QP is destroyed without a disconnect, the peer must notice */
+/* If the QP is destroyed without a disconnect, the peer must get the event of a disconnect */
 static void test_destroyed_without_disconnect(void)
 {
 	struct fixture d;

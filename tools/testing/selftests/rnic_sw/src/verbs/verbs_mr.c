@@ -314,7 +314,7 @@ static void test_rereg_rights(void)
 	fixture_free(&d);
 }
 
-/* Even if the memory is pinned again, peers must find it at the old address */
+/* If new rights require pinning again, peers must still find the memory at the old address */
 static void test_rereg_base(void)
 {
 	struct fixture d;

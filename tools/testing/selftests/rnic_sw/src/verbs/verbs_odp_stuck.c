@@ -243,8 +243,8 @@ static void test_stuck_atomic(void)
 }
 
 /*
- * Messages that follow a waiting one are delivered in order, whatever their number. No data that is
- * queued in the socket is lost, and no message overtakes another.
+ * Messages that follow a waiting one must be delivered in order, whatever their number. No data
+ * that is queued in the socket may be lost, and no message may overtake another.
  */
 static void test_stuck_behind(void)
 {
@@ -416,7 +416,7 @@ static void test_stuck_unmapped(void)
 	check_others_run(&s);
 }
 
-/* The end of a waiting MR or QP ---------------------------------------------- */
+/* Deregistration of the MR and destruction of the QP during a page fault -------- */
 
 struct ender {
 	struct stall	*s;

@@ -178,7 +178,7 @@ static void expect_own_request_fails(enum lack lack, enum ibv_wr_opcode op)
 	/* the fence makes the Send wait for the Read */
 	post_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = IBV_SEND_FENCE });
 	wc = wait_next_wc(d.p.c.scq);
-	/* an unusable sink is detected when the response arrives; this ends the stream */
+	/* an unusable sink is detected when the response arrives; the Read is then flushed */
 	CHECK(wc.wr_id == 1 && wc.status == (op == R ? IBV_WC_WR_FLUSH_ERR :
 						       IBV_WC_LOC_PROT_ERR),
 	      "%s", ibv_wc_status_str(wc.status));
