@@ -117,6 +117,7 @@ static void check_disconnect_sends_all(uint32_t n, uint32_t len)
 	fixture_free(&d);
 }
 
+/* Disconnect while messages of one, several and many segments are in the send queue */
 static void test_goodbye(void)
 {
 	check_disconnect_sends_all(100, 7);
@@ -377,6 +378,7 @@ static void test_modify_whole(void)
 	pair_free(&p);
 }
 
+/* IRD and ORD that ibv_modify_qp() has set must limit the negotiation */
 static void test_bounded(void)
 {
 	struct pair p = {};

@@ -226,6 +226,7 @@ static void test_resize_many(void)
 	fixture_free(&d);
 }
 
+/* Resize the CQ repeatedly, while the main thread uses it */
 static void *keep_resizing(void *arg)
 {
 	struct fixture *d = arg;

@@ -149,6 +149,7 @@ static void test_type1(void)
 	free_window_and_fixture(&d, mw);
 }
 
+/* A Write that begins before the window must be refused */
 static void test_type1_before(void)
 {
 	struct fixture d;
@@ -187,6 +188,7 @@ static void test_type1_again(void)
 	free_window_and_fixture(&d, mw);
 }
 
+/* A bind of length 0 must invalidate the window, and release the MR */
 static void test_type1_shut(void)
 {
 	struct fixture d;
@@ -485,6 +487,7 @@ static void test_bad_binds(void)
 	expect_bind_fails(BINDABLE, &(struct ibv_mw_bind_info){}, 0x5a5a00);
 }
 
+/* A bound window of type 2 must not be bound again */
 static void test_bound_twice(void)
 {
 	struct fixture d;

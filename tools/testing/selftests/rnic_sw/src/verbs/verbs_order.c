@@ -105,6 +105,7 @@ static void test_fence(void)
 	fixture_close(&d);
 }
 
+/* A Read after a Write to the same memory must return the bytes of the Write */
 static void test_write_then_read(void)
 {
 	struct fixture d;

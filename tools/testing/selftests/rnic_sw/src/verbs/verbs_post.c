@@ -5,6 +5,7 @@
 
 #include "verbs.h"
 
+/* Unsignalled requests must get no CQE, and must free their entries of the send queue */
 static void test_unsignalled(void)
 {
 	struct fixture d;
@@ -26,6 +27,7 @@ static void test_unsignalled(void)
 	fixture_close(&d);
 }
 
+/* With sq_sig_all, each request must get a CQE */
 static void test_sig_all(void)
 {
 	struct fixture d;
