@@ -6,7 +6,8 @@ log; "kernel" lists what the kernel has reported. A program without a server has
 """
 import re
 
-# Faults of perftest's clock calibration on a slow machine: the run says nothing about the device
+# Faults of perftest's clock calibration on a slow machine. A run with such a fault does not show
+# whether the device works.
 NOISE = re.compile(r"Can't produce a report|Correlation coefficient|measured.*MHz")
 
 # Characters of a line that are searched

@@ -24,12 +24,12 @@ class Stack:
     adds: int = 0           # types that its Reply also names, whether offered or not
     fixed: int = 0          # RTR type that its Reply always names, and the only one it accepts
     needs_model: bool = False   # it refuses an enhanced Reply that has no flag A or
-                                    # names neither type Write nor Read
+                                # names neither type Write nor Read
     opens_plain: int = 0    # RTR type with which it opens a connection of revision 1
     stag: int = 1           # STag of its first message
     data: bytes = b"hello"  # Private Data of its Request
     refuses_crc: bool = False   # it rejects a Request with flag C
-    resets: bool = True     # it refuses a Request with a reset, otherwise with a FIN
+    resets: bool = True     # it refuses a Request with a reset; if false, with a FIN
     bare_reject: bool = False   # a Reply that rejects has no flag C
 
     # initiator ------------------------------------------------------------

@@ -307,7 +307,7 @@ def set_socket_options(sock, streams=STREAMS, adaptation=ADAPTATION, inbound=Non
 
 
 class Association(Carrier):
-    """An association on a kernel socket that prepare() has set up."""
+    """An association on a kernel socket that set_socket_options() has set up."""
 
     def __init__(self, sock):
         super().__init__()
@@ -326,8 +326,8 @@ class Association(Carrier):
     def wait_established(cls, sock):
         out = cls(sock)
         out.wait_until(lambda: out.ready)
-        out.process_input_until_quiet(0.02)        # the notification of the Adaptation Indication
-                                # arrives after COMM_UP
+        # the notification of the Adaptation Indication arrives after COMM_UP
+        out.process_input_until_quiet(0.02)
         return out
 
     def receive_input(self, timeout):

@@ -61,8 +61,8 @@ class Wire:
 
 
 def make_send_fpdus(writer, count, **wrong):
-    """Yield this many Sends of random sizes as FPDUs; "wrong" has arguments of fpdu() for the last
-    one."""
+    """Yield this many Sends of random sizes as FPDUs; wrong: more arguments of build_fpdu() for the
+    last one."""
     rand = random.Random(count)
     for msn in range(1, count + 1):
         size = rand.randrange(MSS - 60)
