@@ -3,10 +3,10 @@
 #
 # capturing.sh: packet captures of a host's traffic; sourced by lib.sh.
 #
-#   t_start_capture HOST FILE   starts tcpdump on HOST and waits until it captures
-#   t_end_capture HOST       waits until FILE has all packets sent so far, and stops tcpdump
+#   t_start_capture HOST FILE  starts tcpdump on HOST and waits until it captures
+#   t_end_capture HOST         waits until FILE has all packets sent so far, and stops tcpdump
 
-# shellcheck disable=SC2154	# lib.sh's: t_pids, t_hosts
+# shellcheck disable=SC2154	# lib.sh sets t_pids and t_hosts
 declare -A t_capture_file t_capture_dev
 # payload of the last packet of a capture, which no other packet contains
 readonly T_LAST_WORD='the capture ends here'

@@ -7,8 +7,8 @@
 # A case begins with `set_up_device`, which creates one device for both ends, and ends with
 # `check_nothing_left`, which checks that all objects are freed. A script that transfers data
 # defines two functions:
-#   set_up_consumer   starts the server and connects the client; sets DISK for a block device,
-#              DIR for a file system
+#   set_up_consumer     starts the server and connects the client; sets DISK (a block device) or
+#                       DIR (a mount point)
 #   tear_down_consumer  undoes set_up_consumer(); must also work if the device has been removed
 #
 # T_RDMA=siw: use siw's device, to distinguish faults of rnic_sw from those of a consumer.

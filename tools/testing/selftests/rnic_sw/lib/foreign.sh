@@ -49,10 +49,10 @@ t_run_rping_pair() {
 	t_fail "rping's event channel was closed early in $try tries"
 }
 
-# Run a program of perftest, and retry after two known faults. The program gives up if its clock
-# calibration fails, as on slow or jittery machines. And the client's second connection is refused
-# if the server does not listen again yet, which is frequent on one CPU: so the library late_connect
-# delays the client's connect.
+# Run a program of perftest, and retry after two known faults. First, the program gives up if its
+# clock calibration fails, as it may on slow or jittery machines. Second, the client's second
+# connection is refused if the server does not listen again yet, which is frequent on one CPU. To
+# make this rarer, the library late_connect delays the client's connect.
 t_run_perftest() {
 	local prog=$1 try late
 	shift

@@ -34,7 +34,7 @@ class Bad(Exception):
 
 
 class Session:
-    """One session. go() is a generator that yields what the session waits for:
+    """One session. run_session() is a generator that yields what the session waits for:
 
         ("octets", N, seconds)  N bytes to read
         ("any", 0, seconds)     some data to read
@@ -48,14 +48,15 @@ class Session:
     def __init__(self, w, number, seed):
         self.w, self.number = w, number
         self.rand = random.Random(seed << 32 | number)
-        self.right = self.rand.random() < 0.125
-        self.asked = None               # value of self.w.ones when a request for
-                                        # revision 2 was sent
+        self.right = self.rand.random() < 0.125     # true: the session sends no errors
+        self.asked = None               # value of self.w.ones (see FuzzWire.set_policy())
+                                        # when a request for revision 2 was sent
         self.sock = self.listener = None
         self.buf, self.out = bytearray(), bytearray()
         self.ended = None               # "fin" or "rst"
         self.waits, self.deadline = ("any", 0), 0
-        self.fresh = True               # ready() has not been called yet
+        self.fresh = True               # get_resume_value() has not been called since the
+                                        # session began to wait
         self.reader = self.writer = None
         self.messages = fuzzing.Messages(self.rand, w.areas)
         self.spoiler = self.SPOILER(self.rand, self.messages, self.build_fpdu)
@@ -382,7 +383,8 @@ class Session:
                 self.set_socket(self.listener.accept()[0])
 
     def get_resume_value(self):
-        """Return the value with which go() is resumed, or None if the session must still wait."""
+        """Return the value with which run_session() is resumed, or None if the session must still
+        wait."""
         self.do_pending_io()
         what, count = self.waits
         if what == "call":

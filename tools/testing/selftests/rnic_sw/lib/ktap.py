@@ -10,7 +10,7 @@ import time
 import traceback
 
 SKIP = 4
-TAINTS = 640            # TAINT_WARN, TAINT_DIE
+TAINTS = 640            # bits 9 and 7: TAINT_WARN and TAINT_DIE
 
 _cases = []
 

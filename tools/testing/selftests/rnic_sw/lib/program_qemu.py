@@ -17,12 +17,12 @@ import time
 
 BIOS = 64 << 10             # size of the guest's program
 AREA, AREA_END = 0x20000, 0xA0000   # memory that the guest's program writes
-STEP = 1 << 10              # it writes a counter to the first bytes of each KiB
+STEP = 1 << 10              # distance of the places to which it writes a counter
 LOADED = 2 << 20            # address of the data that QEMU loads
 PATIENCE = float(os.environ.get("T_TIME", "120"))
 
 # The guest's program, in real mode at F000:0000. In an endless loop it increments a counter and
-# writes the counter to each place of the area in turn.
+# writes the counter to each place of the area in turn. A place is the first two bytes of a KiB.
 PROGRAM = bytes.fromhex(
     "31db"                  # xor bx, bx
     "43"                    # round: inc bx
@@ -36,7 +36,7 @@ PROGRAM = bytes.fromhex(
     "3d00a0"                # cmp ax, 0A000h
     "75ec"                  # jnz segment
     "ebe6")                 # jmp round
-RESET = bytes.fromhex("ea000000f0")     # jmp F000:0000, at the last 16 bytes
+RESET = bytes.fromhex("ea000000f0")     # jmp F000:0000, at the reset vector: the last 16 bytes
 
 
 class Monitor:
@@ -59,7 +59,7 @@ class Monitor:
         self.run_command("qmp_capabilities")
 
     def run_command(self, what, **how):
-        """Run a command and return its answer."""
+        """Run a command and return QEMU's response."""
         self.sock.sendall(json.dumps({"execute": what, "arguments": how}).encode() + b"\n")
         for line in self.lines:
             answer = json.loads(line)
@@ -70,7 +70,7 @@ class Monitor:
         raise AssertionError(f"{what}: QEMU has closed its monitor")
 
     def read_memory(self, at, size, path):
-        """Return that part of the guest's memory; path: a file for it."""
+        """Return size bytes of the guest's memory at address at; path: name of a temporary file."""
         self.run_command("pmemsave", val=at, size=size, filename=path)
         with open(path, "rb") as file:
             octets = file.read()
@@ -78,7 +78,7 @@ class Monitor:
         return octets
 
     def read_counter(self, path):
-        """Return the counter at the first place."""
+        """Return the counter at the first place of the area."""
         return struct.unpack("<H", self.read_memory(AREA, 2, path))[0]
 
 
@@ -93,7 +93,7 @@ def wait_until(cond, what):
 def check_counter_changes(monitor, path):
     """Wait until the counter of the guest's program has changed."""
     first = monitor.read_counter(path)
-    wait_until(lambda: monitor.read_counter(path) != first, "the guest counts on")
+    wait_until(lambda: monitor.read_counter(path) != first, "the guest's counter changes")
 
 
 def check_area(octets):

@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from lib.wire import (DEVICE, PATIENCE, PEER, SERVER, SUCCESS, Closed, check, mpa, rdmap, same)
 
 RDV_PORT = 291
-OWN_PSN, PEER_PSN = 0x123456, 0xABCDEF      # first PSN that raw_server, that the peer sends
+OWN_PSN, PEER_PSN = 0x123456, 0xABCDEF      # first PSNs: raw_server's, and the raw peer's
 IRD, ORD = 3, 5
-TIMEOUT, RETRIES, RNR_RETRIES = 18, 7, 6    # posted requests wait for half a minute
+# attributes of the QP; with this timeout and retry count, posted requests wait for the peer for
+# about half a minute
+TIMEOUT, RETRIES, RNR_RETRIES = 18, 7, 6
 HAS_SQ_PSN = 1
 
 
@@ -80,7 +82,7 @@ class Program:
 
     @property
     def right(self):
-        """The message of its peer."""
+        """The valid message of its peer."""
         return Message(self.peer_qpn, self.qpn, OWN_PSN, PEER_PSN, 7)
 
     def destroy(self):
@@ -155,7 +157,8 @@ def check_data(w, program):
 
 
 def check_request_is_refused(w, data, **how):
-    """Check that a Request with these data is refused in the way in which all are refused."""
+    """Check that a Request with this Private Data is refused, and that the connection ends as
+    w.refusal says: every refused Request must look the same to the peer."""
     with w.connect_to_rdv_port(**how) as peer:
         w.send_request(peer, data)
         same("end, and bytes before it", peer.wait_end(), w.refusal)

@@ -3,7 +3,8 @@
 """rendezvous.py DEVICE CASE: connect queue pairs of one device with ibv_modify_qp(), called through
 pyverbs.
 
-See Documentation/rendezvous.rst. The interpreter is the one for which Debian builds pyverbs."""
+See Documentation/rendezvous.rst. The first line names the interpreter for which Debian builds
+pyverbs."""
 
 import ctypes
 import errno
@@ -99,7 +100,7 @@ class End:
         raise AssertionError(f"no completion with status {status} within {limit} s")
 
     def is_idle(self, seconds=0.3):
-        """Check that no completion comes."""
+        """Check that no completion arrives within this number of seconds."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             n, wcs = self.cq.poll()
@@ -164,20 +165,22 @@ def wakeups():
     count = 0
     with open("/proc/self/maps", encoding="ascii") as maps:
         places = [line.split()[0].split("-") for line in maps if "uverbs" in line]
+    # each ring begins with a header of 32 words, at a multiple of the header's size
     for begin, end in places:
         size = int(end, 16) - int(begin, 16)
         words = memoryview(ctypes.string_at(int(begin, 16), size)).cast("I")
         for at in range(0, len(words), 32):
             header = list(words[at:at + 32])
             flags = header[17]
-            # the words of a header besides prod, cons and flags are 0
+            # the other words of a header, besides prod, cons and flags, are 0
             header[0] = header[16] = header[17] = 0
             count += flags == 1 and not any(header)
     return count
 
 
 def srq_wakeup(ctx):
-    """While messages wait for an SRQ, a post enters the kernel, and ends the oldest wait."""
+    """While messages wait for an SRQ, posting a receive enters the kernel, which delivers the message
+    that has waited longest."""
     first = End(ctx, 1, shared=True)
     to = [first] + [End(ctx, n, partner=first) for n in (2, 3, 4)]
     ends = [(End(ctx, 0x100 + n), one) for n, one in enumerate(to)]
@@ -201,7 +204,7 @@ def srq_wakeup(ctx):
         for _, later in ends[n + 1:]:
             later.is_idle(0.05)
     assert wakeups() == idle, "the SRQ should not have NEED_WAKEUP set"
-    # a post ends all waits for which there are receives; a reset ends a wait, too
+    # one post of two receives ends the wait of two messages; a reset also ends a wait
     for one, other in ends:
         one.post_send("again")
         one.wait_completion(IBV_WC_SUCCESS)
@@ -247,7 +250,7 @@ def missing_receive_fails_sender(ctx):
 
 
 def missing_peer_fails_request(ctx):
-    """A request fails if the peer never enters RTR, but only when timeout and retries are over."""
+    """A request fails if the peer never enters RTR, but only after the last retry has timed out."""
     a, b = End(ctx, 1), End(ctx, 2)
     a.to_rtr(b)
     a.to_rts()
@@ -379,7 +382,8 @@ def unusable_values_are_refused(ctx):
 
 
 def unusable_gids_are_refused(ctx):
-    """A GID that is no host's address, or not of the family of the own address, is refused."""
+    """A GID is refused if it is not the address of a host, or if its address family differs from that
+    of this side's address."""
     a, b = End(ctx, 1), End(ctx, 2)
     ipv4, ipv6 = 0, find_gid_index(ctx, "fd00:9::1")    # GID 0 selects the first address of the device
     for index, gid, error in ((ipv6, "::", errno.EINVAL),
@@ -400,7 +404,7 @@ def other_netns_is_refused(ctx):
 
 
 def attributes_can_change_in_rts(ctx):
-    """In RTS the RNR timer and the access flags can be changed, but no timeout."""
+    """In RTS the RNR timer and the access flags can be changed, but the timeout cannot."""
     a, b = connect_pair(ctx)
     for one in a, b:
         one.to_rts()
@@ -518,7 +522,8 @@ POST_SEND, POST_RECV = 28, 29  # commands IB_USER_VERBS_CMD_*
 
 
 def ring_doorbells(fd):
-    """Post no work request to all queue pairs of the file, again and again."""
+    """Ring the doorbells of all queue pairs of the file in an endless loop. A doorbell is a post
+    without work requests."""
     answer = ctypes.create_string_buffer(16)
     bells = [struct.pack("IHHQIIII", command, 8, 1, ctypes.addressof(answer), handle, 0, 0, 64)
              for handle in range(16) for command in (POST_SEND, POST_RECV)]

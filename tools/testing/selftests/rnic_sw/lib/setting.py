@@ -9,6 +9,7 @@ import struct
 import sys
 
 NETLINK_RDMA, RDMA_NL_NLDEV = 20, 5
+# Constants of the kernel's headers; a comment gives the beginning of their names there
 CMD_GET, CMD_SET = 1, 2                         # RDMA_NLDEV_
 DEV_INDEX, DEV_NAME = 1, 2                      # RDMA_NLDEV_ATTR_
 PARAMS, PARAM_ENTRY, PARAM_NAME, PARAM_VALUE = range(119, 123)

@@ -2,11 +2,11 @@
 """Common code of the wire tests: a raw peer in a network namespace, and a program that uses the
 device in the current one.
 
-    network namespace "wire"             this one
-    +-----------------------+   veth   +-----------------------+
-    | raw peer, plain TCP   |----------| device iww, raw_server   |
-    | wirep    10.9.2.2     |          | wirem    10.9.2.1     |
-    +-----------------------+          +-----------------------+
+    network namespace "wire"           current namespace
+    +-----------------------+   veth   +------------------------+
+    | raw peer, plain TCP   |----------| device iww, raw_server |
+    | wirep    10.9.2.2     |          | wirem    10.9.2.1      |
+    +-----------------------+          +------------------------+
 """
 
 import contextlib
@@ -396,8 +396,8 @@ class Wire:
 
     @contextlib.contextmanager
     def drop_packets(self, interface):
-        """Context manager: drop all packets that this end of the wire sends. Checks that at
-        least one was dropped."""
+        """Context manager: drop all packets that are sent through this interface. Checks at the end
+        that at least one was dropped."""
         tc = add_netem(interface, "loss 100%")
         try:
             yield
@@ -471,7 +471,7 @@ def setting(name, *value, device=DEVICE):
 
 
 def make_plain_reply(request):
-    """Return a Reply that accepts the Request with the depths that it requests."""
+    """Return a Reply that accepts the Request with the IRD and ORD that it requests."""
     if request.enhanced:
         return mpa.make_reply(rev=2, flags=mpa.C | mpa.S,
                               pd=mpa.pack_word(request.ord, request.ird, request.rtr))

@@ -17,8 +17,8 @@ from lib.wire import (CM, NEIGHBOUR, SERVER_IF, WC, Async, Refused, add, case, c
 OTHER_PORT = 5791
 OWN_NEIGHBOUR = "10.9.2.98"     # another address of the device's host
 ABOVE = 1 << 24                 # a bit that no QP number or PSN has
-PAUSES = 1, 2, 4, 8, 16, 32, 64, 128, 250, 250      # ms
-JIFFY = 10                                          # ms
+PAUSES = 1, 2, 4, 8, 16, 32, 64, 128, 250, 250      # ms between the device's connects
+JIFFY = 10                                          # ms by which a pause may be shorter
 
 
 def check_fails(want, call, *args):
@@ -97,11 +97,12 @@ def test_plain_request_is_accepted(w):
 
 
 def expect_refusal_counts(w, count, **rises):
-    """Context manager: check that so many Requests are refused, and that nothing else is counted."""
+    """Context manager: check that this number of Requests is refused, that the other counters rise
+    as given, and that nothing else is counted."""
     return w.expect_counts(peers_refused=count, end_local_abort=count, **rises)
 
 
-# Wrong messages: each function gets the right message, and returns the bytes to send
+# Invalid messages: each function gets the valid message, and returns the bytes to send
 WRONG = {
     "version 0": lambda m: replace(m, version=0).pack(),
     "version 2": lambda m: replace(m, version=2).pack(),

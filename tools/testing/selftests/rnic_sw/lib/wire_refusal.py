@@ -194,8 +194,8 @@ def make_icmp_error(packet, code):
 
 
 def receive_first_packet(sock, port):
-    """Return the first packet to the absent address, or None if none arrives within a
-    second."""
+    """Return the first packet to the address ABSENT and this port, or None if none arrives within
+    a second."""
     end = time.monotonic() + 1
     while time.monotonic() < end:
         try:
