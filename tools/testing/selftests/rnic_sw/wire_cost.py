@@ -18,7 +18,7 @@ ROUNDS = 3              # pairs of measurements, one after the other
 SEGMENTS = 10000        # number of segments of one byte
 FPDUS = 40000           # number of FPDUs of minimum length
 READS = 16384           # number of Reads of zero bytes
-AT_ONCE = 64
+AT_ONCE = 64            # number of Reads in flight
 CALLS = 1500            # number of connections with an invalid Request
 
 

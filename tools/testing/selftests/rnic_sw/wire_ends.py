@@ -271,7 +271,7 @@ def test_half_closed_peer_gets_posted_data(w, role):
     link.peer.send_fin()
     for wr in range(8):
         octets = sum(len(seg.payload) for seg in link.peer.receive_message())
-        same("octets", octets, BIG)
+        same("bytes", octets, BIG)
     for wr in range(8):
         link.expect_wc(wr=wr, status=SUCCESS)
     link.expect_end("fin")
@@ -351,8 +351,8 @@ def test_disconnect_sends_posted_work_first(w, role):
         link.post("send", memory, 3000, wr)
     w.server.do("disconnect", link.conn)
     for wr in range(2, 6):
-        same("octets", sum(len(seg.payload)
-                           for seg in link.peer.receive_message()), 3000)
+        same("bytes", sum(len(seg.payload)
+                          for seg in link.peer.receive_message()), 3000)
     link.expect_end("fin")
     link.peer.close()
     for wr in range(2, 6):
@@ -433,7 +433,8 @@ add_case_for_both_roles("the peer closes without a response", "DDP-76 MPA-131",
 
 
 def test_post_after_disconnect_is_flushed(w, role):
-    """The program posts a request while earlier requests cannot be sent yet."""
+    """The program posts a request after the disconnect, while earlier requests cannot be sent yet.
+    The device must refuse or flush this request."""
     memory = w.shared(BIG, "l")
     link = connect_as(w, role)
     link.round_trip()
@@ -446,8 +447,8 @@ def test_post_after_disconnect_is_flushed(w, role):
     except Refused:
         posted = False
     for wr in range(4):
-        same("octets", sum(len(seg.payload)
-                           for seg in link.peer.receive_message()), BIG)
+        same("bytes", sum(len(seg.payload)
+                          for seg in link.peer.receive_message()), BIG)
     link.expect_end("fin")
     link.peer.close()
     if posted:
@@ -538,7 +539,7 @@ def open_with_unsent_data(w):
 
 def check_all_data_arrives(link, timeout=PATIENCE):
     got = sum(len(seg.payload) for seg in link.peer.receive_message(timeout))
-    same("octets", got, STUFF)
+    same("bytes", got, STUFF)
 
 
 @case("an end is not timed out while data is unacknowledged", "DDP-3 DDP-72 DDP-76 RDMAP-152")

@@ -212,7 +212,8 @@ class Answer:
     what: tuple                     # expected layer, type and code of the Terminate
     end: str                        # name of the expected counter, without end_
     make: Callable                  # makes the segments from the request
-    right: bool = False             # whether the segments before it complete the request
+    right: bool = False             # whether the segments before the invalid one complete the
+                                    # request
 
 
 def make_atomic_response(q, ident=0, msn=1, octets=slice(None), extra=b"", **fields):

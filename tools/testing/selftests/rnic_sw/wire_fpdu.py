@@ -16,8 +16,9 @@ from lib.wire import (CM, DEVICE, HERE, SERVER_IF, NS, PEER, PEER_IF, QP_FATAL, 
 BASE = 0x7FFFFFFFE000
 BIG = 1 << 18
 ETH_MTU = 1500
-# The number of offsets in a marker interval at which an FPDU can begin: all multiples of four but
-# one, because an FPDU begins directly after a CRC field, which never is where a marker must be.
+# The number of offsets in a marker interval at which an FPDU can begin: all multiples of four except
+# offset 4. An FPDU begins directly after a CRC field, but at offsets 0 to 3 there is a marker and
+# never a CRC field.
 PHASES = mpa.INTERVAL // 4 - 1
 
 FIGURE_5 = bytes.fromhex("00000000 002a 4143 00000000 00000000 00000001"
@@ -48,7 +49,7 @@ def test_rfc_figures_are_received(w):
     with w.change_policy(markers=1) as port:
         link = w.initiate(peer=w.connect_tcp(port), recvs=[(inbox, 1024)] * 2,
                           opened=False)
-        check("the Reply asks for markers", w.reply.flags & mpa.M)
+        check("the Reply requests markers", w.reply.flags & mpa.M)
         link.peer.send_bytes(FIGURE_5)
         same("length", link.expect_wc(wr=1, status=0).length, 24)
         link = w.initiate(peer=w.connect_tcp(port), recvs=[(inbox, 1024)] * 2,
@@ -135,7 +136,8 @@ def test_crc_error_ends_stream_at_its_segment(w):
              "on", target.read_bytes(wrong * cut, following), b"\x5A" * following)
 
 
-# control, RDMAP control, STag, TO, first and last byte of the payload, PAD, CRC
+# bytes of these fields, in this order: DDP control, RDMAP control, STag, TO, payload (its first and
+# last byte), PAD (two bytes), CRC (its first and last byte)
 for octet in (2, 3, 4, 15, 16, 40, 41, 42, 44, 47):
     for side in "responder", "initiator":
         add(f"{side}: bit changed in byte {octet} of a Write",

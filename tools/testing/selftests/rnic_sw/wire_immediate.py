@@ -192,7 +192,7 @@ def test_end_sends_both_messages_or_none(w, role):
         w.server.do("disconnect", link.conn)
         for wr in range(3):
             octets = sum(len(s.payload) for s in link.peer.receive_message())
-            same("octets", octets, BIG)
+            same("bytes", octets, BIG)
             same("Immediate Data", link.peer.receive_segment().payload,
                  struct.pack(">II", wr, 0))
         link.expect_end()

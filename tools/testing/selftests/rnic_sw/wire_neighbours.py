@@ -181,8 +181,8 @@ def test_sending_recovers_from_memory_shortage(w):
         used = read_cpu_time() - began
         print(f"# {used:.2f} s of CPU in 2 s", flush=True)
         check(f"at most 1 s of CPU time in 2 s, not {used} s", used < 1)
-    same("octets", sum(len(seg.payload)
-                       for seg in link.peer.receive_message()), 20 << 10)
+    same("bytes", sum(len(seg.payload)
+                      for seg in link.peer.receive_message()), 20 << 10)
     link.expect_wc(wr=1, status=SUCCESS)
     link.round_trip()
 

@@ -153,7 +153,8 @@ def test_incomplete_message_completes_nothing(w):
 
 
 def check_write_stops(w, take):
-    """Check that nothing more of a Write is placed once take(region, link) has returned."""
+    """Call take(region, link), which withdraws the peer's right to the region, in the middle of a
+    Write. Check that nothing more of the Write is placed once take() has returned."""
     target, inbox = w.register_region(4096, "lw"), w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)])
     link.peer.send_segments(*(
@@ -262,8 +263,8 @@ def test_ird_limits_read_requests(w):
         for _ in range(depth):
             link.peer.read(make_read_request(source, BIG // 4))
         for _ in range(depth):
-            same("octets", len(check_tagged_payload(link.peer.receive_message(), 0x1234,
-                                                    0x5678)), BIG // 4)
+            same("bytes", len(check_tagged_payload(link.peer.receive_message(), 0x1234,
+                                                   0x5678)), BIG // 4)
         with w.expect_counts(end_ddp_untagged_no_buffer=1):
             requests = [make_read_request(source, BIG).segment(link.peer.next_msn(1))
                         for _ in range(depth + 1)]
@@ -284,7 +285,7 @@ def test_excess_read_requests_end_one_stream(w):
     # send as many requests as were negotiated; the peers do not read the responses
     greedy.peer.read(make_read_request(source, BIG))
     modest.peer.read(make_read_request(source, BIG))
-    same("octets", len(check_tagged_payload(modest.peer.receive_message(), 0x1234, 0x5678)),
+    same("bytes", len(check_tagged_payload(modest.peer.receive_message(), 0x1234, 0x5678)),
          BIG)
     second = make_read_request(source, BIG).segment(greedy.peer.next_msn(1))
     greedy.peer.send_segments(second)
@@ -292,12 +293,12 @@ def test_excess_read_requests_end_one_stream(w):
     same("Terminate", term.what, (1, 2, 2))
     same("header", term.ddp, second.header())
     modest.peer.read(make_read_request(source, 16))
-    same("octets", len(check_tagged_payload(modest.peer.receive_message(), 0x1234, 0x5678)), 16)
+    same("bytes", len(check_tagged_payload(modest.peer.receive_message(), 0x1234, 0x5678)), 16)
 
 
 def check_read_stops(w, take, what):
-    """Check that neither the rest of the data nor the next request is processed once
-    take(region, link) has returned."""
+    """Call take(region, link), which withdraws the peer's right to the region, during a Read
+    Response. Check that the device sends neither the rest of it nor the next Read Response."""
     source = w.register_region(BIG, "r")
     link = w.initiate(peer=w.connect_with_small_rcvbuf(), recvs=[(w.shared(1024, "l"), 64)])
     request = make_read_request(source, BIG)
@@ -355,7 +356,7 @@ def test_each_kind_of_send_is_sent(w):
             same("QN, MSN, MO", (seg.qn, seg.msn, seg.mo), (0, msn, mo))
             same("DV, reserved bits", (seg.dv, seg.rsvd), (1, 0))
             mo += len(seg.payload)
-        same("octets", mo, 5000)
+        same("bytes", mo, 5000)
         link.expect_wc(wr=msn, status=SUCCESS)
 
 
@@ -395,7 +396,7 @@ def check_message_of_kind(message, wr):
         same("Read", (first.ulp, asked.size, asked.src_to),
              (0x41, wr, 0x1000 + wr))
         size = 28
-    same("octets", sum(len(seg.payload) for seg in message), size)
+    same("bytes", sum(len(seg.payload) for seg in message), size)
 
 
 @case("work of every kind is sent in the order of posting",

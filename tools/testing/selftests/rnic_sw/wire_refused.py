@@ -29,7 +29,8 @@ class TcpWire(Wire):
 
 
 def check_reply_fails_connect(w, octets, event, error, tries=1):
-    """Let the peer send these bytes after the device's Request, and then close."""
+    """Let the peer send these bytes after the device's Request, and then close; tries: number of
+    connections that the device makes. Check that the program gets this event and error."""
     with w.listening() as (sock, port):
         conn = start_connect(w, PEER, port)
         for _ in range(tries):

@@ -40,7 +40,7 @@ def test_several_sessions_share_association(w):
     for number, link in enumerate(links):
         link.post("send", memory, 10 + number, 9)
     for number, link in enumerate(links):
-        same("octets", len(link.peer.receive_segment().payload), 10 + number)
+        same("bytes", len(link.peer.receive_segment().payload), 10 + number)
         link.expect_wc(wr=9, status=SUCCESS)
 
 
@@ -462,7 +462,7 @@ def test_short_message_is_not_delayed(w):
     ghost.sacking = False
     for wr in 1, 2, 3:
         link.post("send", memory, 8, wr)
-        same("octets", len(link.peer.receive_segment().payload), 8)
+        same("bytes", len(link.peer.receive_segment().payload), 8)
 
 
 @case("the end of a long message is not delayed", "SCTPDDP-78")
@@ -472,7 +472,7 @@ def test_end_of_long_message_is_not_delayed(w):
     ghost.sacking = False
     link.post("send", memory, 4000, 1)
     octets = sum(len(each.payload) for each in link.peer.receive_message())
-    same("octets", octets, 4000)
+    same("bytes", octets, 4000)
 
 
 def post_until_sctp_is_full(w, link, memory, most):

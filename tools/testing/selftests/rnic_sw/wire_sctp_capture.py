@@ -44,7 +44,7 @@ def send_many_lengths(w, connect):
             ("read", 64), ("write", 65536), ("send", 20))):
         link.post(opcode, memory, size, wr, 0x10, 0x20)
         octets = sum(len(seg.payload) for seg in link.peer.receive_message())
-        same("octets", octets, size if opcode != "read" else 28)
+        same("bytes", octets, size if opcode != "read" else 28)
     w.server.do("disconnect", link.conn)
     link.expect_end()
     return link
@@ -104,7 +104,7 @@ def test_sctp_fragments_below_least_mtu(w):
         link.post("send", memory, 4000, 1)
         segments = link.peer.receive_message()
         packets, data = filter_packets_of_device(sniffer.pop_packets())
-    same("octets", sum(len(seg.payload) for seg in segments), 4000)
+    same("bytes", sum(len(seg.payload) for seg in segments), 4000)
     same("length of the longest "
          "segment", max(len(seg.pack()) + 2 for seg in segments), LEAST)
     check("SCTP fragments a "
@@ -125,7 +125,7 @@ def test_segments_follow_path_mtu(w, before, after):
         for _ in range(5):
             link.post("write", memory, 20000, 1, 0x10, 0x20)
             segments = link.peer.receive_message()
-            same("octets", sum(len(s.payload) for s in segments), 20000)
+            same("bytes", sum(len(s.payload) for s in segments), 20000)
             link.expect_wc(wr=1, status=SUCCESS)
         packets, data = filter_packets_of_device(sniffer.pop_packets())
     longest = max(p.size for p in packets)

@@ -97,7 +97,8 @@ class Association(sctp.Association):
 
 
 class SctpSession(Session):
-    """A session on one stream. go() yields (condition, seconds)."""
+    """A session on one stream. run_session() yields pairs: a condition to wait for, and the time
+    limit in seconds."""
 
     SPOILER = Spoiler
 

@@ -34,7 +34,7 @@ STAYS_ACCEPTED = 10     # seconds that a peer stays accepted after its last sess
 IDLE = 60               # seconds that an accepted peer's association may be without a session
 SOON = 8                # seconds in which another peer must be served
 DEEP = 8                # sessions with much data to send
-N = 300                 # maximum number of chunks of other sessions before a message
+N = 300                 # maximum number of other sessions' chunks that delay a message
 ADDRESSES = 16          # maximum number of addresses of a peer
 TIMEOUTS = 8            # consecutive timeouts until an association with one path
                         # fails
@@ -448,7 +448,7 @@ def test_deep_queues_starve_no_session(w):
     count_chunks_before(lambda n: n > 200)
     other.post("send", memory, 100, 9)
     waited = [count_chunks_before(lambda _: other.peer.came)]
-    same("octets", len(other.peer.receive_segment().payload), 100)
+    same("bytes", len(other.peer.receive_segment().payload), 100)
     w.server.do("disconnect", other.conn)
     waited.append(count_chunks_before(lambda _: other.peer.came))
     same("control message at the end", other.peer.receive_control().code, TERMINATE)

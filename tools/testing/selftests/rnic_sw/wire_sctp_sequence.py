@@ -89,8 +89,8 @@ add_case_for_both_roles("a segment after the peer's Terminate",
 
 
 def test_violation_drops_unsent_data(w, role):
-    """Like after_terminate(), with much data to send: the end is not graceful, so data that has
-    not been sent is dropped."""
+    """Like test_chunk_after_terminate_ends_session(), but the device has much data to send. The end
+    is not graceful, so data that has not been sent is dropped."""
     memory, target = w.shared(BIG, "l"), w.shared(4096, "lw")
     link = connect_as(w, role)
     for wr in range(4):
@@ -176,8 +176,8 @@ def test_peer_gets_posted_data_after_terminate(w, role):
     with w.expect_counts(end_peer_closed=1):
         link.peer.terminate()
         for wr in range(4):
-            same("octets", sum(len(seg.payload)
-                               for seg in link.peer.receive_message()), BIG)
+            same("bytes", sum(len(seg.payload)
+                              for seg in link.peer.receive_message()), BIG)
         for wr in range(4):
             link.expect_wc(wr=wr, status=SUCCESS)
         link.expect_end()
@@ -196,8 +196,8 @@ def test_disconnect_sends_posted_work_first(w, role, **call):
         link.post("send", memory, 3000, wr)
     w.server.do("disconnect", link.conn)
     for wr in range(2, 6):
-        same("octets", sum(len(seg.payload)
-                           for seg in link.peer.receive_message()), 3000)
+        same("bytes", sum(len(seg.payload)
+                          for seg in link.peer.receive_message()), 3000)
     link.expect_end()
     same("body of the Terminate", link.peer.arrived[-1].octets[2:], b"\0\4")
     link.peer.terminate()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test a peer that connects, closes its receive window and acknowledges probes. The device then
-cannot send replies to its requests, and must not wait without limit until it can."""
+"""Test a peer that requests sessions, closes its receive window and acknowledges SCTP's probes of
+the window. The device then cannot send replies to the requests. It must not wait without limit."""
 
 import os
 import subprocess

@@ -567,7 +567,7 @@ def test_responder_may_send_first(w):
     memory = w.shared(4096)
     link = w.initiate()
     link.post("send", memory, 16, 5)
-    same("octets", len(link.peer.receive_segment().payload), 16)
+    same("bytes", len(link.peer.receive_segment().payload), 16)
     link = w.respond(recvs=[(memory, 64)])
     link.peer.send(b"first")
     link.expect_wc(wr=1, status=0)

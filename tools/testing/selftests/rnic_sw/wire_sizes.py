@@ -46,7 +46,7 @@ def test_fpdus_have_length_of_mulpdu(w, mss, markers):
                  (STAG, to, 0x40))
             same("DV and reserved bits", (seg.dv, seg.rsvd), (1, 0))
             to += len(seg.payload)
-        same("octets", to - TO, 20000)
+        same("bytes", to - TO, 20000)
         lengths = {len(fpdu.ulpdu) for fpdu in fpdus[:-1]}
         same("ULPDU_Length", lengths, {compute_mulpdu(mss, markers)})
         check("FPDUs are no longer than a TCP segment",
@@ -88,8 +88,9 @@ def test_little_room_gives_no_short_ulpdu(w):
 
 @case("no ULPDU above 64768, however long a segment may be", "MPA-7")
 def test_ulpdu_length_is_limited(w):
-    """An EMSS of 65483 would allow 65474 bytes. Half of the peer's window is large enough for
-    that once the peer has read some data."""
+    """With this MTU the EMSS is 65483, for which a ULPDU could have 65474 bytes. TCP's segments are
+    at most half as long as the peer's window, which grows while the peer reads data. So send until
+    the segments have their full length."""
     memory = w.shared(BIG, "l")
     try:
         shell(f"ip -n {NS} link set {PEER_IF} mtu 65535")
@@ -128,7 +129,7 @@ def test_fpdus_follow_mtu(w):
             link.peer.receive_fpdu()
             link.post("write", memory, 20000, 2, 0x4321, 0x99)
             fpdus = receive_fpdus_of_message(link)
-            # the TCP header has 12 bytes of timestamps, which are subtracted
+            # 52: headers of IP and TCP, with 12 bytes of timestamps
             same(f"ULPDU_Length at MTU {mtu}",
                  {len(fpdu.ulpdu) for fpdu in fpdus[:-1]},
                  {compute_mulpdu(mtu - 52, False)})
@@ -155,7 +156,7 @@ def test_queued_data_keeps_segmentation(w):
     finally:
         shell(f"ip link set {SERVER_IF} mtu 1500")
     segments = [ddp.parse(fpdu.ulpdu) for fpdu in fpdus]
-    same("octets", sum(len(seg.payload) for seg in segments), 4 * BIG)
+    same("bytes", sum(len(seg.payload) for seg in segments), 4 * BIG)
     lengths = [len(fpdu.ulpdu) for fpdu, seg in zip(fpdus, segments)
                if not seg.last]
     old, new = compute_mulpdu(1500 - 52, False), compute_mulpdu(600 - 52, False)

@@ -111,8 +111,8 @@ def test_changing_lengths_do_no_harm(w):
 
 
 def run_connections_in_turn(w, honest, port, request, make_versions):
-    """Open connections one after the other; each is used until it ends. make() returns the two
-    versions of the data that the splicer sends."""
+    """Open connections one after the other; each is used until it ends. make_versions() returns the
+    two versions of the data that the splicer sends."""
     end = time.monotonic() + SECONDS
     links = count = 0
     while time.monotonic() < end:
@@ -128,7 +128,7 @@ def run_connections_in_turn(w, honest, port, request, make_versions):
 
 
 def make_payload_pair_maker(place, target, size):
-    """Return a make() for Writes whose CRC matches only one of two payloads."""
+    """Return a make_versions() for Writes whose CRC matches only one of two payloads."""
     def make_versions(link):
         good = b"g" * size
         bad = good[:place] + b"BBBB" + good[place + 4:]

@@ -548,6 +548,8 @@ def test_closed_initiator_leaves_no_state(w):
 
 
 # Slow cases -----------------------------------------------------------------
+
+
 @case("responder: a silent initiator is closed after the time limit", "MPA-119 MPA-102")
 def test_silent_initiator_times_out(w):
     get_slow_initiators(w)["silent"].check_deadline()
