@@ -3,13 +3,14 @@
 # addresses.sh: test which addresses a device serves, on each kind of interface above another one,
 # over TCP and SCTP. A device must serve the addresses for which rdma_cm chooses it, and no others.
 #
-# Host b has the interface under test above vb. For VLANs host a has a VLAN, too:
+# Host b has the interface under test above vb. If that is a VLAN, host a has a VLAN, too. The
+# columns are the interface, its address and the device on it:
 #
-#	a:  va    10.9.8.1  iwalow  -------  b:  vb    10.9.8.2  iwblow in some cases
+#	a:  va    10.9.8.1  iwalow  -------  b:  vb    10.9.8.2  iwblow (in some cases)
 #	    va.7  10.9.7.1  iwa                  vb.7  10.9.7.2  iwb
 #	                                         d9    10.9.9.2  no device
 #
-# For the other kinds va has 10.9.7.1 and iwa. Interfaces have IPv6 addresses as well.
+# For the other kinds va has 10.9.7.1 and iwa. The interfaces have IPv6 addresses as well.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -17,7 +18,8 @@ A4=10.9.7.1 B4=10.9.7.2 A6=fd00:9:7::1 B6=fd00:9:7::2
 LOW_A4=10.9.8.1 LOW_B4=10.9.8.2 LOW_A6=fd00:9:8::1 LOW_B6=fd00:9:8::2
 ALIEN=10.9.9.2
 ROUNDS=2 SIZE=50000	# rounds and message size of rping
-ENOUGH=75000	# minimum of bytes in one direction that show a connection: rping transfers 100000
+# bytes in one direction which show that rping's data has passed: rping transfers ROUNDS * SIZE
+ENOUGH=75000
 
 add_addresses_and_set_up() {
 	ip -n "$1" addr add "$3/24" dev "$2"
@@ -38,8 +40,8 @@ create_hosts() {
 	ip -n $NS_B link set vb up
 }
 
-# create_upper MODULE NAME ARGS...: create interface NAME on b; skip the case if the kernel lacks
-# its kind
+# create_upper MODULE NAME ARGS...: create interface NAME, the one under test, on b with the
+# arguments ARGS of `ip link add`; skip the case if the kernel lacks MODULE
 create_upper() {
 	B_IF=$2
 	modprobe -q "$1" || true
@@ -71,8 +73,8 @@ create_vlan() {
 	add_addresses_and_set_up "$NS_A" va $LOW_A4 $LOW_A6
 	add_addresses_and_set_up "$NS_B" vb $LOW_B4 $LOW_B6
 	t_new_device iwalow va "$NS_A"
-	# this device is the first one on the host, so rdma_cm gives it the addresses of the VLAN,
-	# too
+	# iwalow is the first device on the host, so rdma_cm gives it the addresses of the VLAN, too;
+	# it must therefore listen on SCTP as well
 	t_set_listen iwalow both "$NS_A" || true
 }
 create_vlan_in_vrf() { create_vlan; create_vrf v97; }
@@ -151,7 +153,8 @@ check_connects_through() {
 	local llp=$1 dev=$2 through=$2 dev_before through_before sctp
 	shift 2
 	[ "$dev" != "$B_IF" ] || through=${VRF:-$dev}
-	dev_before=$(print_rx_bytes "$dev") through_before=$(print_rx_bytes "$through") sctp=$(count_sctp_connects)
+	dev_before=$(print_rx_bytes "$dev") through_before=$(print_rx_bytes "$through")
+	sctp=$(count_sctp_connects)
 	RNIC_SW_LLP=$llp "$@"
 	check_data_passed_interface "$dev" "$dev_before"
 	check_data_passed_interface "$through" "$through_before"
@@ -164,7 +167,7 @@ check_address_is_served() {
 	local before
 	before=$(print_accepts)
 	check_connects_through "$1" "$2" t_run_rping_client "$3" -C $ROUNDS -S $SIZE -V
-	t_check "$B_DEV accepts a call to $3 over $1" [ "$(print_accepts)" -gt "$before" ]
+	t_check "$B_DEV accepts a connection to $3 over $1" [ "$(print_accepts)" -gt "$before" ]
 }
 
 # check_address_is_refused LLP ADDRESS: check that a connection to ADDRESS is refused without a
@@ -227,8 +230,8 @@ test_vlan_device_serves_lower_address() {
 	done
 }
 
-# Both interfaces have a device, and rdma_cm gives the addresses of both to the first device. If this
-# device is removed, the other one serves them.
+# Both interfaces have a device, and rdma_cm gives the addresses of both interfaces to the first
+# device. If the first device is removed, the other one serves them.
 test_first_of_two_devices_serves_both() {
 	local llp
 	create_hosts_with vlan

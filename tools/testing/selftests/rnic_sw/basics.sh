@@ -489,9 +489,9 @@ print_locks_after() {
 		at && sub(/^ -> \[.*\] /, "")' /proc/lockdep | sort -u
 }
 
-# Programs hold their socket locks while they wait for memory. Reclaim of memory may write to
-# storage that is reached through a device, and so take locks of the device's sockets. For lockdep
-# these sockets, created and accepted ones, therefore need separate lock classes.
+# Programs hold their socket locks while they wait for memory. Memory reclaim may write to storage
+# that is reached through a device, and so take the locks of the device's sockets. The created and
+# the accepted sockets of a device need lock classes of their own, or lockdep reports a deadlock.
 sockets_have_own_lock_classes() {
 	local family
 	[ -e /proc/lockdep ] || t_skip "lockdep is not available in this kernel"
@@ -533,9 +533,9 @@ namespace_deletion_ends_client() {
 	t_check "the namespace is destroyed" t_wait_until 60 is_peer_gone
 }
 
-# A program keeps its namespace until it exits; its listener must not keep it longer. The kernel
-# destroys namespaces in the order of their deletion: once one that was deleted later is gone, only
-# the running programs can keep the first one.
+# A program keeps its namespace until it exits, and its listener must not keep it longer. The kernel
+# destroys namespaces in the order of their deletion. So once rnic-later, which is deleted after
+# b's namespace, has been destroyed, only the running programs can keep b's namespace.
 listener_does_not_keep_namespace() {
 	local i
 	create_two_hosts

@@ -46,7 +46,10 @@ print_fact() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$tm
 # check_fact NAME TEST NUMBER: compare a fact that the checker has printed, as in: check_fact fpdus
 # -gt 100
 check_fact() {
-	test "$(print_fact "$1")" "$2" "$3" || { echo "failed: $1 $2 $3: it is $(print_fact "$1")"; return 1; }
+	test "$(print_fact "$1")" "$2" "$3" || {
+		echo "failed: $1 $2 $3: it is $(print_fact "$1")"
+		return 1
+	}
 }
 
 # Traffic ---------------------------------------------------------------------
@@ -78,8 +81,8 @@ run_programs_ipv6() {
 		rstream -s "$B6" -p "$PORT" -I 1 -C 2 -S 1048576 -T v
 }
 
-# Run programs that connect by ibv_modify_qp(), one connection each. GID 0 is the device's MAC
-# address.
+# Run programs that connect by ibv_modify_qp(), one connection each. Both ends use GID 0 (options
+# -g 0 and -x 0), which contains the device's MAC address.
 run_without_cm() {
 	local prog
 	command -v ibv_rc_pingpong >/dev/null || t_skip "program ibv_rc_pingpong not found (package ibverbs-utils)"
@@ -148,8 +151,8 @@ is_recorded() { check_fact connections -ge 5 && check_fact other_connections -eq
 # RDMAP's.
 is_decoded() { check_fact fpdus -gt 50 && [ ! -s "$tmp/$recording.faults" ] && has_known_opcodes; }
 
-# is_decoded_with_connections N: like is_decoded; the capture has N connections of iWARP, or more
-# that were refused
+# is_decoded_with_connections N: like is_decoded; also check that the capture has at least N iWARP
+# connections, refused ones included
 is_decoded_with_connections() { is_decoded && check_fact connections -ge "$1"; }
 
 # Check that no frame has an opcode that RDMAP does not define

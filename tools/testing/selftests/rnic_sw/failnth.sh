@@ -5,12 +5,13 @@
 # both ends, or have no effect; the next try must succeed. See src/failnth/failnth.c.
 #
 # If sctp_accept() has no memory for an endpoint, the kernel logs "Attempt to release TCP socket in
-# state 10": it frees the new SCTP socket, still in the listener's state. Nothing is left.
+# state 10", because it frees the new SCTP socket while the socket has the state of the listener.
+# The message is harmless: nothing leaks.
 #
 # T_LONG=1: fail every such allocation once, and log which function allocated;
 # T_WAYS=task,slab,page: use only these ways: /proc/self/fail-nth, failslab, fail_page_alloc.
 
-# shellcheck disable=SC2154	# t_count is lib.sh's
+# shellcheck disable=SC2154	# lib.sh sets t_count
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 DEBUG=/sys/kernel/debug
@@ -67,12 +68,12 @@ disable_failures() {
 	set_failure_option reject-end 0
 }
 
-# check_number_of_failures N: check that the scene has at least N allocations. The kernel counts
-# only one in $EVERY of them, so their number is estimated.
+# check_number_of_failures N: check that the scene has at least N allocations. Only one in $EVERY of
+# them fails and is counted, so the number of allocations is estimated.
 check_number_of_failures() {
 	local n
 	n=$(sed -n 's/^injected //p' "$T_CASE/log")
-	t_check "at least $1 of all allocations were to fail ($n failed, one in $EVERY)" \
+	t_check "there are at least $1 allocations ($n have failed, one in $EVERY)" \
 		[ $((n * EVERY)) -ge "$1" ]
 }
 
@@ -111,8 +112,8 @@ filter_driver_allocations
 t_defer disable_failures
 disable_other_filters
 define_case "verbs objects" 90 verbs
-# the kind "task" is left out, because all allocations of this scene are in the context of the
-# caller
+# the way "task" is left out: all allocations of this scene are in the context of the caller, so
+# "slab" and "page" make the same ones fail
 define_case "device added and deleted" 500 device tcp slab,page
 define_case "connect, accept, traffic, disconnect, over tcp" 150 traffic tcp
 define_case "reject, over tcp" 90 reject tcp

@@ -5,7 +5,7 @@
 #
 # T_SECONDS=S: duration (15); T_SEED=N: seed (1); T_FIRST=M: number of the first session.
 
-# shellcheck disable=SC2154	# t_pids is lib.sh's
+# shellcheck disable=SC2154	# lib.sh sets t_pids
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 . "$(dirname "$(readlink -f "$0")")/lib/memory.sh"
 

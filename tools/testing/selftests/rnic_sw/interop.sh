@@ -56,7 +56,8 @@ set_siw_role() {
 	fi
 }
 
-# change_setting NAME VALUE: change a setting of rnic_sw until the case (script) ends
+# change_setting NAME VALUE: change a setting of rnic_sw until the case ends, or until the script
+# ends if this is called outside a case
 change_setting() {
 	t_defer t_change_setting iwi "$1" "$(t_print_setting iwi "$1" rnic-i)" rnic-i
 	t_run_or_bail_out t_change_setting iwi "$1" "$2" rnic-i
@@ -164,8 +165,8 @@ define_programs() {
 }
 
 # define_perftests WORDS: define cases with perftest. Its server listens on all addresses, and the
-# RDMA core starts that listener on all devices. So a server of rnic_sw would also use siw's port,
-# and siw is the responder in all these cases. Some cases test both directions, so siw also sends.
+# RDMA core starts that listener on all devices. A server for rnic_sw would therefore also listen on
+# siw, so siw is the responder in all these cases. In cases with both directions siw also sends.
 define_perftests() {
 	local words=$1 n
 	n=$(t_scale_rounds 500)

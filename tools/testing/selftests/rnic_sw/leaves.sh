@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# leaves.sh: the removal of a device or of its interface must not be delayed by pending connects, by
-# connections whose peer sends nothing, or by references that the driver forgets to drop.
+# leaves.sh: test that the removal of a device or of its interface is not delayed by pending
+# connects, by connections whose peer sends nothing, or by references that the driver has not
+# dropped.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 

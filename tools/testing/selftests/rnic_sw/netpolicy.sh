@@ -3,16 +3,17 @@
 # netpolicy.sh: firewall rules that match user, control group or mark treat the packets of a
 # program's connections like those of its own sockets, over TCP and SCTP, on both sides.
 #
-# The rules count packets. Counter "sent" counts the packets of the connection, and the
-# other counters those that a rule by owner matches. A host sends its last packets after
-# it has closed the socket; these have no owner.
+# The rules count packets. Counter "sent" counts all packets of the connection, and each other
+# counter those whose user, control group or mark a rule matches. A host sends its last packets
+# after it has closed the socket, so these packets have no user and no group.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 . "$(dirname "$(readlink -f "$0")")/lib/gids.sh"
 
 CLIENT=1234 SERVER=1235	# users of the two programs
 UNOWNED=3	# packets of one host that may follow the close of its socket
-# packets that may precede the claim of a connection by a queue pair, or refuse the peer before
+# packets without an owner when programs connect by ibv_modify_qp(): those that are sent before a
+# queue pair takes over the connection, or that refuse the peer because no queue pair waits yet
 UNCLAIMED=60
 # nft looks control groups up in this directory, which `ip netns exec` hides
 GROUPS_DIR=/sys/fs/cgroup

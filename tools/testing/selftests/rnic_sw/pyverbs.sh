@@ -194,9 +194,9 @@ run_tests_without_changes() {
 	check_unchanged_passes "$ran" $early
 }
 
-# check_unchanged_passes RAN EARLY: check how many of RAN tests have passed, which is what is left
-# after the failures and skipped tests of the runner's last line. EARLY tests have failed because they
-# compared too early.
+# check_unchanged_passes RAN EARLY: check how many of RAN tests have passed. The last line of the
+# runner's output has the numbers of failed and skipped tests. EARLY tests have failed only because
+# they compared the peer's memory too early; they count as passed.
 check_unchanged_passes() {
 	local others want
 	others=$(tail -n 1 "$T_CASE/stderr" | tr -c '0-9\n' ' ')

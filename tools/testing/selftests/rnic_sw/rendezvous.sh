@@ -17,10 +17,10 @@ run_pingpong() {
 	t_choose_port
 	t_run_pair "$PORT" "$prog" -d "$B_DEV" ${gid_b:+-g "$gid_b"} -p "$PORT" -n "$n" "$@" -- \
 		"$prog" -d "$A_DEV" ${gid_a:+-g "$gid_a"} -p "$PORT" -n "$n" "$@" "$B4"
-	t_check "all messages came" grep -q "$n iters in" "$T_CASE"/client.log
+	t_check "all messages arrive" grep -q "$n iters in" "$T_CASE"/client.log
 }
 
-# The rendezvous port is closed when no queue pair waits
+# The rendezvous port must be closed when no queue pair waits for a peer
 check_port_is_closed() {
 	! on b ss -tlnH "sport = :$PORT_DEFAULT" | grep -q . ||
 		t_fail "the rendezvous port is open after the end of the programs"
@@ -82,7 +82,8 @@ run_qperf() {
 print_lid() { on "$1" cat "/sys/class/infiniband/$2/ports/1/lid"; }
 has_lid() { [ "$(print_lid a "$A_DEV")" = "$1" ]; }
 
-# lid_follows_address: the LID is the low half of the first IPv4 address, if that is a LID
+# lid_follows_address: the LID must be the low half of the first IPv4 address if that is a valid
+# unicast LID and the prefix has at least 16 bits, and otherwise 0
 lid_follows_address() {
 	has_lid 0x1 || t_fail "the LID of 10.9.0.1/24 is $(print_lid a "$A_DEV")"
 	t_defer restore_address
@@ -104,7 +105,8 @@ restore_address() {
 	ip addr add "$A6/64" dev "$A_IF" nodad
 }
 
-# perftest_chooses_gid PROGRAM ARGS...: the commands of a user who names neither device nor GID
+# perftest_chooses_gid PROGRAM ARGS...: run PROGRAM with neither a device nor a GID on the command
+# line, and check which GID it chooses
 perftest_chooses_gid() {
 	local prog=$1
 	shift
@@ -115,7 +117,7 @@ perftest_chooses_gid() {
 		grep -qE "GID index +: $(print_gid_index_of a "$A4")\$" "$T_CASE/client.log"
 }
 
-# The setting 0 forbids queue pairs that rdma_cm does not connect
+# The value 0 of the setting rendezvous forbids queue pairs that rdma_cm does not connect
 setting_0_forbids_rendezvous() {
 	t_change_setting iw0 rendezvous 0
 	t_choose_port

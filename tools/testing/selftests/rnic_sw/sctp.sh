@@ -197,7 +197,8 @@ unreachable_peer_is_detected() {
 	check_ends_soon s1 100
 }
 
-# apply_netem WORDS...: apply netem in both directions, and set EARLY
+# apply_netem WORDS...: apply netem in both directions, and set EARLY to the number of segments that
+# a has placed out of order so far
 apply_netem() {
 	t_apply_netem a "$A_IF" "$@"
 	t_apply_netem b "$B_IF" "$@"

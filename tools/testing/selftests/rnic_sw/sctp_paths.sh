@@ -12,7 +12,7 @@
 
 export RNIC_SW_LLP=sctp
 SLAB=/sys/kernel/debug/failslab
-ENOUGH=1000000	# bytes
+ENOUGH=1000000	# bytes which show that perftest transfers its messages
 A4_2=10.9.3.1 B4_2=10.9.3.2 A6_2=fd00:9:3::1 B6_2=fd00:9:3::2
 
 create_second_link() {
@@ -223,8 +223,8 @@ is_addr_in_use() {
 		grep -qF " ${1%/*} "
 }
 
-# A wildcard listen must fail if another program uses the port on the device's address, and no other
-# device has that address as a path.
+# A wildcard listen must fail if another program uses the port on the device's address: no other
+# device has a path with this address, so no device could serve it.
 listen_fails_if_port_in_use() {
 	t_defer t_set_listen "$B_DEV" both "$NS_B"
 	t_set_listen "$B_DEV" sctp "$NS_B"
@@ -441,9 +441,10 @@ count_bytes() {
 }
 has_moved_bytes() { [ "$(count_bytes "$1")" -gt "$2" ]; }
 
-# Wait for traffic, then set the first link down. A connection does not show that there is traffic,
-# because perftest also uses one to exchange parameters and may start again: so wait for a number of
-# bytes. A busy machine transfers less than 2 MB in a second.
+# Wait for traffic, then set the first link down. An existing connection does not show that there is
+# traffic: perftest first makes one to exchange parameters, and t_run_perftest() may start perftest
+# again. Therefore wait until ENOUGH bytes have passed. ENOUGH must not be larger, because a busy
+# machine transfers less than 2 MB in a second.
 set_link_down_under_traffic() {
 	t_wait_until 100 has_moved_bytes va $(($(count_bytes va) + ENOUGH)) || t_fail "no traffic"
 	set_link a va down

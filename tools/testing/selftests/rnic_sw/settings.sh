@@ -77,7 +77,7 @@ paths_of_other_netns_are_refused() {
 	t_change_setting iw0 paths lo
 	ip netns add rnic-c
 	t_defer t_drop_netns rnic-c
-	t_check "paths reads elsewhere in another network namespace" \
+	t_check "paths reads 'elsewhere' in another network namespace" \
 		test "$(t_print_setting iw0 paths rnic-c)" = elsewhere
 	t_change_setting iw0 paths none
 	t_check "paths reads none in another network namespace" \
@@ -122,7 +122,7 @@ netlink_reports_errors() {
 	! unshare --user --map-root-user true || check_needs_admin unshare --user --map-root-user
 }
 
-# A send with several netlink messages gets a reply to each message
+# If one send() contains several netlink messages, each message gets a reply
 each_message_gets_reply() {
 	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files in this kernel"
 	python3 - "$T_DIR/lib" <<-'END'

@@ -5,7 +5,7 @@
 #
 # T_ROUNDS=N: number of rounds (8); use 200 for a long manual run.
 
-# shellcheck disable=SC2154	# t_pids is lib.sh's
+# shellcheck disable=SC2154	# lib.sh sets t_pids
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 ROUNDS=${T_ROUNDS:-8}
@@ -213,7 +213,8 @@ connect_races_leave_nothing() {
 	t_create_device iw0 t0
 }
 
-# Queue pairs that ibv_modify_qp() connects, destroyed by their program or with it at any moment
+# Queue pairs that ibv_modify_qp() connects are destroyed at random moments, by their program or
+# because it is killed
 modified_qps_leave_nothing() {
 	local modify round
 	modify=$(t_find_program modify)

@@ -9,7 +9,7 @@
 export SOFT_RDMA=$T_RDMA NVMET_TRTYPES=rdma
 # nvmet opens files with O_DIRECT, which the file system of the logs may not support: use /tmp
 RESULTS=/tmp/rnic_sw-blktests
-# the smallest size and the shortest times that the tests accept
+# the smallest size, number of iterations and time that the tests accept
 export NVME_IMG_SIZE=350M NVME_NUM_ITER=10 TIMEOUT=10
 
 write_module_options() {
@@ -17,7 +17,8 @@ write_module_options() {
 	echo "options rtrs_server always_invalidate=N sess_queue_depth=64" >/run/modprobe.d/blktests.conf
 }
 
-# Wrap the program rdma, so that devices that the tests create use SCTP only
+# If SCTP is to be tested, put a wrapper of the program rdma into PATH, which makes each device that
+# the tests create use SCTP only
 use_sctp() {
 	local tools=/run/blktests-tools
 	[ "${T_LLP:-}" = sctp ] || return 0
@@ -48,7 +49,7 @@ create_kernel_file_links() {
 	[ ! -e "${T_KCONFIG:-}" ] || cp "$T_KCONFIG" "/boot/config-$(uname -r)"
 }
 
-# Start udev, which creates the names below /dev/disk. Its children do not inherit this environment.
+# Start udev, which creates the names below /dev/disk
 start_udev() {
 	local udevd=/lib/systemd/systemd-udevd
 	[ -x $udevd ] && ! pidof systemd-udevd >/dev/null || return 0
@@ -57,7 +58,7 @@ start_udev() {
 	udevadm settle
 }
 
-# Provide multipathd's plugins in /lib/multipath, from which multipathd loads them
+# Provide the plugins of the unpacked multipathd in /lib/multipath, from which it loads them
 link_multipath_plugins() {
 	[ -e /lib/multipath ] || [ ! -e "${T_UNPACKED:-}/lib/multipath" ] ||
 		ln -s "$T_UNPACKED/lib/multipath" /lib/multipath
@@ -106,7 +107,7 @@ modprobe -r rnic_sw
 for test in $(cd "$T_BLKTESTS/tests" && ls -d {nvme,srp,rnbd}/[0-9][0-9][0-9]); do
 	t_case "$(print_test_name "$test")" "" run_blktest "$test"
 done
-# Record the number of connections from SCTP's statistics; none used TCP, because the devices listen
-# on SCTP only
+# Record the connections for t_check_no_tcp(): their total number, and how many used SCTP. Both are
+# the number in SCTP's statistics, because the devices listen on SCTP only.
 awk '$1 == "SctpActiveEstabs" { print $2, $2 }' /proc/net/sctp/snmp >"$T_LOG/$T_SCRIPT/connects" 2>/dev/null
 t_print_summary

@@ -19,7 +19,8 @@ run_pingpong() {
 	check_nothing_left
 }
 
-# Use buffers that together, at both ends, exceed the control group's limit more than twice
+# The buffers of both ends together are more than twice as large as the memory limit of the control
+# group
 pingpong_exceeds_memory_limit() {
 	local size=16000003
 	skip_without_program fi_pingpong libfabric-bin

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # programs/fabtests.sh: libfabric's own tests, run by libfabric's test runner, over verbs (connected
 # endpoints) and over verbs;ofi_rxm (connectionless endpoints on top of connected ones).
-# T_FABTESTS=DIR: the directory in which scripts/build-program has installed them; not below /tmp.
+# T_FABTESTS=DIR: the directory in which scripts/build-program has installed them; not below /tmp,
+# which is empty in a bed.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 

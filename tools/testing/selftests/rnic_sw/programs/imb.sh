@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # programs/imb.sh: Intel's MPI benchmarks on Open MPI, libfabric and verbs. T_IMB=DIR: the directory
-# in which scripts/build-program has built them, with verification of results; not below /tmp.
+# in which scripts/build-program has built them, with verification of results; not below /tmp, which
+# is empty in a bed.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 

@@ -54,7 +54,8 @@ curl_gets_page() {
 }
 
 # run_iperf3 WHERE ARGS...: run iperf3. The server listens at WHERE, or at [::] if WHERE is empty.
-# Without the library select_by_poll.so iperf3 is not notified of data, see its source.
+# Without the library select_by_poll.so iperf3 is not notified of data, see
+# src/preload/select_by_poll.c.
 run_iperf3() {
 	local selects where=$1
 	shift

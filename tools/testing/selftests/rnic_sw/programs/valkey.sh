@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # programs/valkey.sh: valkey with RDMA. T_VALKEY=DIR: the source tree of valkey, built by
-# scripts/build-program; not below /tmp.
+# scripts/build-program; not below /tmp, which is empty in a bed.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
