@@ -288,8 +288,8 @@ def test_ird_limits_atomics_and_reads(w):
 
 
 def check_lost_right(w, take, code, end):
-    """Call take(word, link), which withdraws the peer's right to the word, while an atomic waits for
-    an earlier Read. Check that the atomic then fails, although a later Send has been delivered."""
+    """Call take(word, link), which withdraws the peer's right to the word, while an atomic waits
+    for an earlier Read. Check that the atomic fails, although a later Send has been delivered."""
     source, word = w.shared(BIG, "r"), w.register_region(64, "la")
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)],
                       peer=w.connect_with_small_rcvbuf())

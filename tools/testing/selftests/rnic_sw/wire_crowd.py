@@ -39,8 +39,8 @@ def connect_silent_peers(w, number, end=math.inf):
 
 
 def check_survivors(peers, most):
-    """Check that no more than `most` peers stay connected, and that the others are reset long before
-    the time limit for a Request."""
+    """Check that no more than `most` peers stay connected, and that the others are reset long
+    before the time limit for a Request."""
     end = time.monotonic() + LATE
     while len(left := [peer for peer in peers if peer.stays_silent(0.001)]) > most:
         check(f"at most {most} of {len(peers)} peers stay connected, not "

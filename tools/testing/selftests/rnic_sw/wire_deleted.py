@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test that the removal of the device flushes the requests of programs before the RDMA core destroys
-their queue pairs."""
+"""Test that the removal of the device flushes the requests of programs before the RDMA core
+destroys their queue pairs."""
 
 import signal
 

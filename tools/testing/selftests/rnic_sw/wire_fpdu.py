@@ -16,9 +16,9 @@ from lib.wire import (CM, DEVICE, HERE, SERVER_IF, NS, PEER, PEER_IF, QP_FATAL, 
 BASE = 0x7FFFFFFFE000
 BIG = 1 << 18
 ETH_MTU = 1500
-# The number of offsets in a marker interval at which an FPDU can begin: all multiples of four except
-# offset 4. An FPDU begins directly after a CRC field, but at offsets 0 to 3 there is a marker and
-# never a CRC field.
+# The number of offsets in a marker interval at which an FPDU can begin: all multiples of four
+# except offset 4. An FPDU begins directly after a CRC field, but at offsets 0 to 3 there is a
+# marker and never a CRC field.
 PHASES = mpa.INTERVAL // 4 - 1
 
 FIGURE_5 = bytes.fromhex("00000000 002a 4143 00000000 00000000 00000001"

@@ -445,8 +445,8 @@ def test_end_waits_for_slow_acks(w):
     ghost.sacking = False
     with w.expect_counts(end_local_close=1, end_timeout=0):
         w.server.do("disconnect", link.conn)
-        # The time limit CLOSE begins when the peer acknowledges our Terminate. The peer has not done
-        # so yet, so the session must still exist after CLOSE seconds.
+        # The time limit CLOSE begins when the peer acknowledges the device's Terminate. The peer
+        # has not done so yet, so the session must still exist after CLOSE seconds.
         ghost.process_input_until_quiet(CLOSE + 2)
         ghost.send_sack()
         ghost.sacking = True

@@ -66,8 +66,8 @@ add("EMSS 88: no MULPDU below 128", "MPA-6 MPA-60",
 
 @case("little space in a segment: no ULPDU below 128 because of it", "MPA-61")
 def test_little_room_gives_no_short_ulpdu(w):
-    """A short Send leaves a little space in a TCP segment. The driver must not fill this space with a
-    short ULPDU of the Write that follows: all ULPDUs but the last one have at least 128 bytes."""
+    """A short Send leaves a little space in a TCP segment. The driver must not fill this space with
+    a short ULPDU of the Write that follows: all ULPDUs but the last one have at least 128 bytes."""
     memory = w.shared(BIG, "l")
     for rest in 8, 60, 132, 150:
         link = w.initiate(opened=False)

@@ -179,8 +179,8 @@ def wakeups():
 
 
 def srq_wakeup(ctx):
-    """While messages wait for an SRQ, posting a receive enters the kernel, which delivers the message
-    that has waited longest."""
+    """While messages wait for an SRQ, posting a receive enters the kernel, which delivers the
+    message that has waited longest."""
     first = End(ctx, 1, shared=True)
     to = [first] + [End(ctx, n, partner=first) for n in (2, 3, 4)]
     ends = [(End(ctx, 0x100 + n), one) for n, one in enumerate(to)]
@@ -382,10 +382,11 @@ def unusable_values_are_refused(ctx):
 
 
 def unusable_gids_are_refused(ctx):
-    """A GID is refused if it is not the address of a host, or if its address family differs from that
-    of this side's address."""
+    """A GID is refused if it is not the address of a host, or if its address family differs from
+    that of this side's address."""
     a, b = End(ctx, 1), End(ctx, 2)
-    ipv4, ipv6 = 0, find_gid_index(ctx, "fd00:9::1")    # GID 0 selects the first address of the device
+    # GID 0 selects the first address of the device
+    ipv4, ipv6 = 0, find_gid_index(ctx, "fd00:9::1")
     for index, gid, error in ((ipv6, "::", errno.EINVAL),
                               (ipv6, "::1", errno.EINVAL),
                               (ipv6, "ff02::1", errno.EINVAL),

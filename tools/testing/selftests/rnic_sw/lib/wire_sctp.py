@@ -53,8 +53,8 @@ class Session(Link):
 
 
 def make_accept(request, data=b""):
-    """Return an Accept of the same kind as the request (plain or enhanced), with the IRD and ORD that
-    the request contains."""
+    """Return an Accept of the same kind as the request (plain or enhanced), with the IRD and ORD
+    that the request contains."""
     if request.enhanced:
         return make_enhanced(E_ACCEPT, data, request.ord, request.ird,
                              request.rtr)
