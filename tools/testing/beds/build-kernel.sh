@@ -25,7 +25,8 @@ die() { echo "$me: $*" >&2; exit 1; }
 watched='$(filter-out kernel/entry/%,$(filter net/% drivers/infiniband/% drivers/nvme/% kernel/% lib/%,$(obj)/))'
 
 kernel_make() {
-	make -C "$source" ARCH="$arch" O="$build" -j"$(nproc)" ${make_args[0]+"${make_args[@]}"} "$@"
+	make -C "$source" ARCH="$arch" O="$build" -j"$(nproc)" ${make_args[0]+"${make_args[@]}"} \
+		"$@"
 }
 
 configure() {
@@ -107,7 +108,8 @@ rebuild_with_config() {
 
 # Build the kernel if necessary, and set build to its directory.
 build_if_needed() {
-	NEED_WHY="to build a kernel" "$scripts/need" gcc make flex bison bc libelf-dev libssl-dev kmod patch
+	NEED_WHY="to build a kernel" "$scripts/need" gcc make flex bison bc libelf-dev libssl-dev \
+		kmod patch
 	source=$("$here/uml-source")
 	key=$( { basename "$source"; gcc -dumpfullversion; cat "${fragments[@]}" ${patches[0]+"${patches[@]}"}
 		printf '%s' ${make_args[0]+"${make_args[@]}"}; } | sha256sum | cut -c1-10)

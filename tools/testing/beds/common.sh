@@ -12,7 +12,8 @@ die() { echo "$me: $*" >&2; exit 2; }
 # Set from the options: cpus mem (empty if not given) timeout kmemleak stalls clock plugin pin
 # modules out append link port bed. Set rest to the remaining arguments.
 parse_options() {
-	cpus='' mem='' timeout=900 kmemleak='' stalls='' clock='' plugin='' pin='' modules='' out='' append='' link='' port='' bed=debug
+	cpus='' mem='' timeout=900 kmemleak='' stalls='' clock='' plugin='' pin='' modules=''
+	out='' append='' link='' port='' bed=debug
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--kmemleak) kmemleak=1; shift; continue ;;
@@ -20,7 +21,8 @@ parse_options() {
 		--clock) clock=off; shift; continue ;;
 		--clock-waits) clock=on; shift; continue ;;
 		--help | -h) usage; exit 0 ;;
-		--bed | --plugin | --cpus | --mem | --timeout | --pin | --modules | --out | --append | --link | --port)
+		--bed | --plugin | --cpus | --mem | --timeout | --pin | --modules | --out | \
+		--append | --link | --port)
 			[ $# -ge 2 ] || die "$1 requires a value" ;;
 		-?*) [ "$1" = -- ] || { usage >&2; die "unknown option $1"; } ;;
 		esac
@@ -33,7 +35,8 @@ parse_options() {
 		shift 2
 	done
 	rest=("$@")
-	[[ $timeout =~ ^[0-9]+$ ]] || die "invalid --timeout '$timeout': must be a number of seconds"
+	[[ $timeout =~ ^[0-9]+$ ]] ||
+		die "invalid --timeout '$timeout': must be a number of seconds"
 	[[ $cpus =~ ^[0-9]*$ ]] || die "invalid --cpus '$cpus': must be a number"
 	"$scripts/as-root" "$me" || exit
 }
@@ -48,7 +51,8 @@ prepare() {
 		scratch=$out
 	fi
 	out=$(cd "$out" && pwd -P)
-	[ -z "$modules" ] || modules=$(cd "$modules" && pwd -P) || die "no such directory: --modules $modules"
+	[ -z "$modules" ] || modules=$(cd "$modules" && pwd -P) ||
+		die "no such directory: --modules $modules"
 	case $tree$out$modules in
 	*[[:space:],:]*) die "paths must not contain blanks, commas or colons: $tree $out $modules" ;;
 	esac
@@ -86,7 +90,8 @@ write_command() {
 print_link_args() {
 	[ -n "$link" ] || return 0
 	local mine=${link%%,*}
-	printf '%s\n' -netdev "dgram,id=link,local.type=unix,local.path=$mine,remote.type=unix,remote.path=${link#*,}" \
+	printf '%s\n' \
+		-netdev "dgram,id=link,local.type=unix,local.path=$mine,remote.type=unix,remote.path=${link#*,}" \
 		-device "virtio-net-$1,netdev=link,mac=52:54:00:$(echo "$mine" | md5sum | sed 's/\(..\)\(..\)\(..\).*/\1:\2:\3/')" \
 		-object "filter-dump,id=kept,netdev=link,file=$out/link.pcap"
 }
