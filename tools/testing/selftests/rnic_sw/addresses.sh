@@ -52,7 +52,8 @@ create_upper() {
 create_vrf() {
 	VRF=$1
 	modprobe -q vrf || true
-	ip -n "$NS_B" link add "$VRF" type vrf table 97 || t_skip "VRFs are not available in this kernel"
+	ip -n "$NS_B" link add "$VRF" type vrf table 97 ||
+		t_skip "VRFs are not available in this kernel"
 	ip -n "$NS_B" link set "$VRF" up
 	ip -n "$NS_B" link set "$B_IF" master "$VRF"
 }
@@ -73,8 +74,8 @@ create_vlan() {
 	add_addresses_and_set_up "$NS_A" va $LOW_A4 $LOW_A6
 	add_addresses_and_set_up "$NS_B" vb $LOW_B4 $LOW_B6
 	t_new_device iwalow va "$NS_A"
-	# iwalow is the first device on the host, so rdma_cm gives it the addresses of the VLAN, too;
-	# it must therefore listen on SCTP as well
+	# iwalow is the first device on the host, so rdma_cm gives it the addresses of the VLAN,
+	# too; it must therefore listen on SCTP as well
 	t_set_listen iwalow both "$NS_A" || true
 }
 create_vlan_in_vrf() { create_vlan; create_vrf v97; }
@@ -118,7 +119,8 @@ add_device() {
 start_server() {
 	t_choose_port
 	T_TIME=600 t_start "server-$PORT" b rping -s -P -a "$1" -p "$PORT" -S $SIZE
-	t_wait_until "$T_TIME" t_is_listening_or_ended "server-$PORT" "$PORT" || t_fail "no listener on $1"
+	t_wait_until "$T_TIME" t_is_listening_or_ended "server-$PORT" "$PORT" ||
+		t_fail "no listener on $1"
 	! t_has_ended "server-$PORT" || { cat "$T_CASE/server-$PORT.log"; false; }
 }
 
@@ -158,7 +160,8 @@ check_connects_through() {
 	RNIC_SW_LLP=$llp "$@"
 	check_data_passed_interface "$dev" "$dev_before"
 	check_data_passed_interface "$through" "$through_before"
-	[ "$llp" = tcp ] || t_check "the connection is over SCTP" [ "$(count_sctp_connects)" -gt "$sctp" ]
+	[ "$llp" = tcp ] ||
+		t_check "the connection is over SCTP" [ "$(count_sctp_connects)" -gt "$sctp" ]
 }
 
 # check_address_is_served LLP INTERFACE ADDRESS: check that $B_DEV accepts a connection to ADDRESS,
@@ -242,7 +245,8 @@ test_first_of_two_devices_serves_both() {
 	for llp in $LLPS; do B_DEV=iwblow check_each_address "$llp"; done
 	t_drop_device iwblow "$NS_B"
 	for llp in $LLPS; do
-		t_wait_until 10 can_connect_over "$llp" || t_fail "no device serves the VLAN's address over $llp"
+		t_wait_until 10 can_connect_over "$llp" ||
+			t_fail "no device serves the VLAN's address over $llp"
 		check_each_address "$llp"
 	done
 }
@@ -278,7 +282,8 @@ connect_from_vrf() {
 	t_choose_port
 	T_TIME=600 t_start "server-$PORT" a rping -s -P -a $A4 -p "$PORT" -S $SIZE
 	t_wait_listener a "$PORT"
-	NS_A=$NS_B check_connects_through "$1" vb.7 t_run_rping_client $A4 -I $B4 -C $ROUNDS -S $SIZE -V
+	NS_A=$NS_B check_connects_through "$1" vb.7 t_run_rping_client $A4 -I $B4 -C $ROUNDS \
+		-S $SIZE -V
 }
 
 for kind in bond bridge macvlan ipvlan vlan vlan_in_vrf; do

@@ -41,7 +41,9 @@ check_capture() {
 	t_fail "check failed, see $T_CASE/$recording.pcap"
 }
 
-print_fact() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$tmp/$recording.facts"; }
+print_fact() {
+	awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$tmp/$recording.facts"
+}
 
 # check_fact NAME TEST NUMBER: compare a fact that the checker has printed, as in: check_fact fpdus
 # -gt 100
@@ -85,7 +87,8 @@ run_programs_ipv6() {
 # -g 0 and -x 0), which contains the device's MAC address.
 run_without_cm() {
 	local prog
-	command -v ibv_rc_pingpong >/dev/null || t_skip "program ibv_rc_pingpong not found (package ibverbs-utils)"
+	command -v ibv_rc_pingpong >/dev/null ||
+		t_skip "program ibv_rc_pingpong not found (package ibverbs-utils)"
 	t_choose_port
 	t_run_pair "$PORT" ibv_rc_pingpong -d "$B_DEV" -g 0 -p "$PORT" -n 100 -- \
 		ibv_rc_pingpong -d "$A_DEV" -g 0 -p "$PORT" -n 100 "$B4"
@@ -156,13 +159,24 @@ is_decoded() { check_fact fpdus -gt 50 && [ ! -s "$tmp/$recording.faults" ] && h
 is_decoded_with_connections() { is_decoded && check_fact connections -ge "$1"; }
 
 # Check that no frame has an opcode that RDMAP does not define
-has_known_opcodes() { check_fact opcode_12 -eq 0 && check_fact opcode_13 -eq 0 && check_fact opcode_14 -eq 0 && check_fact opcode_15 -eq 0; }
+has_known_opcodes() {
+	check_fact opcode_12 -eq 0 && check_fact opcode_13 -eq 0 && check_fact opcode_14 -eq 0 &&
+		check_fact opcode_15 -eq 0
+}
 
 # Check that there are many Writes, Read Requests, Read Responses and Sends
-has_all_kinds() { check_fact opcode_0 -ge 40 && check_fact opcode_1 -ge 40 && check_fact opcode_2 -ge 40 && check_fact opcode_3 -ge 40; }
+has_all_kinds() {
+	check_fact opcode_0 -ge 40 && check_fact opcode_1 -ge 40 && check_fact opcode_2 -ge 40 &&
+		check_fact opcode_3 -ge 40
+}
 
-has_only_good_crcs() { check_fact tshark_good_crcs -eq "$(print_fact fpdus)" && check_fact tshark_unused_crcs -eq 0 && check_fact tshark_bad_crcs -eq 0; }
-has_unused_crcs() { check_fact tshark_unused_crcs -eq "$(print_fact fpdus)" && check_fact tshark_good_crcs -eq 0; }
+has_only_good_crcs() {
+	check_fact tshark_good_crcs -eq "$(print_fact fpdus)" &&
+		check_fact tshark_unused_crcs -eq 0 && check_fact tshark_bad_crcs -eq 0
+}
+has_unused_crcs() {
+	check_fact tshark_unused_crcs -eq "$(print_fact fpdus)" && check_fact tshark_good_crcs -eq 0
+}
 
 # tshark knows only MPA revision 1, so it warns about new fields of revision 2.
 is_revision_1() { check_fact tshark_revision_2_warnings -eq 0; }
@@ -187,23 +201,32 @@ is_aligned() { check_fact segments -gt 100 && check_fact unaligned -eq 0; }
 # A message that ends in the middle of a batch misaligns the FPDUs after it, up to the end
 # of the batch (at most 64 KiB). How often this happens depends on timing.
 is_mostly_aligned() {
-	check_fact segments -gt 100 && check_fact unaligned -lt $(($(print_fact segments) / 2)) && check_fact apart -le 65536
+	check_fact segments -gt 100 && check_fact unaligned -lt $(($(print_fact segments) / 2)) &&
+		check_fact apart -le 65536
 }
 
-has_all_terminates() { check_fact opcode_7 -gt 10 && check_fact opcode_7 -eq "$(cat "$tmp/terminates")"; }
+has_all_terminates() {
+	check_fact opcode_7 -gt 10 && check_fact opcode_7 -eq "$(cat "$tmp/terminates")"
+}
 has_immediate() { check_fact opcode_8 -gt 0 && check_fact opcode_9 -gt 0; }
 has_atomics() { check_fact opcode_10 -gt 0 && check_fact opcode_11 -gt 0; }
 # sctp-check reports a fault if tshark's output differs from the bytes of a chunk.
 is_decoded_sctp() { check_fact chunks -gt 100 && [ ! -s "$tmp/$recording.faults" ]; }
-has_control_messages() { check_fact function_5 -ge "$1" && check_fact function_6 -ge 1 && check_fact function_4 -ge 1; }
-has_rejected_connections() { check_fact rejected -gt 0 && check_fact tshark_rejected -eq "$(print_fact rejected)"; }
+has_control_messages() {
+	check_fact function_5 -ge "$1" && check_fact function_6 -ge 1 && check_fact function_4 -ge 1
+}
+has_rejected_connections() {
+	check_fact rejected -gt 0 && check_fact tshark_rejected -eq "$(print_fact rejected)"
+}
 
 connect_without_listener() {
 	t_choose_port
 	t_start_capture b "$tmp/nobody.pcap"
-	t_check_fails_with "rdma_connect: Connection refused" on a timeout "$T_TIME" rdma_client -s "$B4" -p "$PORT"
+	t_check_fails_with "rdma_connect: Connection refused" \
+		on a timeout "$T_TIME" rdma_client -s "$B4" -p "$PORT"
 	t_end_capture b
-	tshark -n -o tcp.try_heuristic_first:TRUE -r "$tmp/nobody.pcap" -Y "tcp.port == $PORT" 2>/dev/null | tee "$T_CASE/frames"
+	tshark -n -o tcp.try_heuristic_first:TRUE -r "$tmp/nobody.pcap" -Y "tcp.port == $PORT" \
+		2>/dev/null | tee "$T_CASE/frames"
 	t_check "TCP sends a reset" grep -q 'RST' "$T_CASE/frames"
 	t_check "no MPA frame is sent" test -z "$(sed -n '/MPA/p' "$T_CASE/frames")"
 }
@@ -217,7 +240,8 @@ add_vlan() {
 		# shellcheck disable=SC2086
 		set -- $ns
 		netdev=$3.5
-		t_run_or_bail_out ip -n "$1" link add link "$3" name "$netdev" type vlan id 5 egress-qos-map 2:2 6:6
+		t_run_or_bail_out ip -n "$1" link add link "$3" name "$netdev" type vlan id 5 \
+			egress-qos-map 2:2 6:6
 		t_defer ip -n "$1" link del "$netdev"
 		t_run_or_bail_out ip -n "$1" addr add "10.9.5.$2/24" dev "$netdev"
 		t_run_or_bail_out ip -n "$1" addr add "fd00:9:5::$2/64" dev "$netdev" nodad
@@ -274,19 +298,24 @@ damaged_capture_is_detected() {
 	grep -q '1 bad CRCs' "$T_CASE/out"
 }
 
-# define_common_cases WORDS CRC LONGEST-FPDU ROW: define the cases that check a capture over TCP. WORDS
-# begin the names of the cases, and ROW is a requirement that the case of the longest FPDU shows.
+# define_common_cases WORDS CRC LONGEST-FPDU ROW: define the cases that check a capture over TCP.
+# WORDS begin the names of the cases. CRC is "CRC" if the FPDUs have one. ROW is a requirement that
+# the case of the longest FPDU shows.
 define_common_cases() {
 	t_case "$1: recorded" "" check_capture is_recorded
 	t_case "$1: tshark decodes every frame" \
-		"MPA-3 MPA-15 MPA-16 MPA-19 MPA-74 MPA-77 DDP-26 DDP-35 RDMAP-1 RDMAP-138" check_capture is_decoded
+		"MPA-3 MPA-15 MPA-16 MPA-19 MPA-74 MPA-77 DDP-26 DDP-35 RDMAP-1 RDMAP-138" \
+		check_capture is_decoded
 	t_case "$1: Writes, Reads and Sends" "RDMAP-17 RDMAP-20" check_capture has_all_kinds
 	if [ "$2" = CRC ]; then
-		t_case "$1: every FPDU has a good CRC" "MPA-2 MPA-39 MPA-48 MPA-49 MPA-52" check_capture has_only_good_crcs
+		t_case "$1: every FPDU has a good CRC" "MPA-2 MPA-39 MPA-48 MPA-49 MPA-52" \
+			check_capture has_only_good_crcs
 	else
-		t_case "$1: the CRC field is present and unused" "MPA-20 MPA-42 MPA-47" check_capture has_unused_crcs
+		t_case "$1: the CRC field is present and unused" "MPA-20 MPA-42 MPA-47" \
+			check_capture has_unused_crcs
 	fi
-	t_case "$1: the longest FPDU fills a segment" "$4 MPA-62" check_capture has_longest_fpdu "$3"
+	t_case "$1: the longest FPDU fills a segment" "$4 MPA-62" \
+		check_capture has_longest_fpdu "$3"
 }
 
 define_no_markers_case() {
@@ -312,7 +341,8 @@ define_common_cases "$words" CRC 1448 MPA-56
 define_no_markers_case "$words"
 t_case "$words: MPA revision 2" "MPA2-4 MPA2-6" check_capture is_revision_2
 t_case "$words: IP must not fragment packets" "MPA-149" check_capture has_whole_packets
-t_case "$words: one message at a time: each segment begins with an FPDU" "MPA-64" check_capture is_aligned
+t_case "$words: one message at a time: each segment begins with an FPDU" "MPA-64" \
+	check_capture is_aligned
 t_case "$words: pcap-check detects a changed byte" "" check_capture damaged_capture_is_detected
 
 words="MTU 1500, IPv4, no CRC, revision 1" recording=old
@@ -321,8 +351,10 @@ change_setting crc 0
 change_setting revision 1
 define_common_cases "$words" "" 1448 MPA-56
 define_no_markers_case "$words"
-t_case "$words: no fields of MPA revision 2" "MPA-90 MPA-92 MPA2-7 MPA2-62" check_capture is_revision_1
-t_case "$words: deep queues: most segments begin with an FPDU" "MPA-64" check_capture is_mostly_aligned
+t_case "$words: no fields of MPA revision 2" "MPA-90 MPA-92 MPA2-7 MPA2-62" \
+	check_capture is_revision_1
+t_case "$words: deep queues: most segments begin with an FPDU" "MPA-64" \
+	check_capture is_mostly_aligned
 change_setting crc 1
 change_setting revision auto
 
@@ -337,7 +369,8 @@ traffic=(run_programs "64 65536")
 change_setting markers 1
 define_common_cases "$words" CRC 1448 MPA-55
 t_case "$words: markers are in the right places" \
-	"MPA-22 MPA-23 MPA-25 MPA-27 MPA-28 MPA-29 MPA-30 MPA-34 MPA-35 MPA-36 MPA-51 MPA-84" check_capture has_markers
+	"MPA-22 MPA-23 MPA-25 MPA-27 MPA-28 MPA-29 MPA-30 MPA-34 MPA-35 MPA-36 MPA-51 MPA-84" \
+	check_capture has_markers
 
 words="MTU 1500, IPv6, markers, no CRC" recording=markers6
 traffic=(run_programs_ipv6)
@@ -358,8 +391,10 @@ fi
 
 for llp in tcp sctp; do
 	[ $llp = tcp ] || modprobe -q iw_sctp_ddp || continue
-	t_case "type of service and priority, ${llp^^}, IPv4" "" check_marks $llp 10.9.5. ip ip.dsfield.dscp
-	t_case "type of service and priority, ${llp^^}, IPv6" "" check_marks $llp fd00:9:5:: ipv6 ipv6.tclass.dscp
+	t_case "type of service and priority, ${llp^^}, IPv4" "" \
+		check_marks $llp 10.9.5. ip ip.dsfield.dscp
+	t_case "type of service and priority, ${llp^^}, IPv6" "" \
+		check_marks $llp fd00:9:5:: ipv6 ipv6.tclass.dscp
 done
 
 set_mtu 9000
@@ -384,7 +419,8 @@ t_case "$words: tshark decodes every frame" "MPA-15 MPA-19" check_capture is_dec
 t_case "$words: every FPDU has a good CRC" "MPA-39 MPA-52" check_capture has_only_good_crcs
 t_case "$words: as many Terminates as the counter shows" "RDMAP-20" check_capture has_all_terminates
 t_case "$words: Send with Invalidate" "RDMAP-20" check_capture check_fact opcode_4 -gt 0
-t_case "$words: Immediate Data, with and without Solicited Event" "EXT-5" check_capture has_immediate
+t_case "$words: Immediate Data, with and without Solicited Event" "EXT-5" \
+	check_capture has_immediate
 t_case "$words: Atomic Requests and Responses" "EXT-5" check_capture has_atomics
 t_case "$words: rejecting Replies" "MPA-89 MPA-104" check_capture has_rejected_connections
 if modprobe -q iw_sctp_ddp; then
@@ -392,8 +428,10 @@ if modprobe -q iw_sctp_ddp; then
 	traffic=(run_verbs_sctp)
 	t_set_listen "$B_DEV" both
 	t_case "$words: the dissector decodes every chunk" "" check_capture is_decoded_sctp
-	t_case "$words: as many Terminates as the counter shows" "RDMAP-20" check_capture has_all_terminates
-	t_case "$words: Immediate Data, with and without Solicited Event" "EXT-5" check_capture has_immediate
+	t_case "$words: as many Terminates as the counter shows" "RDMAP-20" \
+		check_capture has_all_terminates
+	t_case "$words: Immediate Data, with and without Solicited Event" "EXT-5" \
+		check_capture has_immediate
 	t_case "$words: Atomic Requests and Responses" "EXT-5" check_capture has_atomics
 	t_case "$words: sessions rejected" "" check_capture check_fact function_7 -gt 0
 fi

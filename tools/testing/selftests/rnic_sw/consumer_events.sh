@@ -70,5 +70,6 @@ t_case "a vector's handler is called on its CPU" "" handler_runs_on_its_cpu
 t_case "a vector's handler is called, its CPU offline" "" handler_runs_without_its_cpu
 t_case "one handler of a completion queue at a time" "" handler_calls_do_not_overlap
 t_case "SRQ: a failed queue pair gets a last-WQE event" "" only_failed_qp_reports_last_wqe
-t_case "interface removed: all requests are flushed before the device is removed" "" requests_are_flushed_before_removal
+t_case "interface removed: all requests are flushed before the device is removed" "" \
+	requests_are_flushed_before_removal
 t_print_summary

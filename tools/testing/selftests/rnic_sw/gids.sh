@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# gids.sh: the GID table of a device. GID 0 stays the same, the other entries follow the addresses of
-# the interface, and rdma_cm keeps working while they change.
+# gids.sh: test the GID table of a device. GID 0 must stay the same, the other entries must follow
+# the addresses of the interface, and rdma_cm must keep working while they change.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -28,13 +28,18 @@ print_ipv6_gid() {
 }
 
 # print_link_local: print the link-local address of host a
-print_link_local() { ip -n "$NS_A" -6 -o addr show dev va scope link | awk '{ sub("/.*", "", $4); print $4 }'; }
+print_link_local() {
+	ip -n "$NS_A" -6 -o addr show dev va scope link | awk '{ sub("/.*", "", $4); print $4 }'
+}
 
 # print_gid_table: print the GID table of host a, one entry in each line
 print_gid_table() { on a cat $GIDS/{0..15}; }
 
 # print_gid_index GID: print the index of a GID
-print_gid_index() { print_gid_table | awk -v gid="$1" '$1 == gid { print NR - 1; found++ } END { exit found != 1 }'; }
+print_gid_index() {
+	print_gid_table |
+		awk -v gid="$1" '$1 == gid { print NR - 1; found++ } END { exit found != 1 }'
+}
 
 # has_gid GID [INDEX]: check that the table has the GID, once, and in entry INDEX
 has_gid() {
@@ -42,8 +47,18 @@ has_gid() {
 	at=$(print_gid_index "$1") && [ "${2:-$at}" = "$at" ]
 }
 is_gid_absent() { ! print_gid_table | grep -qx "$1"; }
-wait_until_gid_is_present() { t_wait_until 20 has_gid "$@" || { print_gid_table; t_fail "the table does not get $1${2:+ in entry $2}"; }; }
-wait_until_gid_is_absent() { t_wait_until 20 is_gid_absent "$1" || { print_gid_table; t_fail "the table keeps $1"; }; }
+wait_until_gid_is_present() {
+	t_wait_until 20 has_gid "$@" || {
+		print_gid_table
+		t_fail "the table does not get $1${2:+ in entry $2}"
+	}
+}
+wait_until_gid_is_absent() {
+	t_wait_until 20 is_gid_absent "$1" || {
+		print_gid_table
+		t_fail "the table keeps $1"
+	}
+}
 
 add_address() { ip -n "$NS_A" addr add "$1" dev va "${@:2}"; }
 delete_address() { ip -n "$NS_A" addr del "$1" dev va; }
@@ -57,12 +72,15 @@ table_has_gids_of_each_kind() {
 	wait_until_gid_is_present "$(print_ipv4_gid "$A4")"
 	wait_until_gid_is_present "$(print_ipv6_gid "$A6")"
 	wait_until_gid_is_present "$(print_ipv6_gid "$(print_link_local)")"
-	t_check "no other entry is in use" test "$(print_gid_table | grep -cvx $EMPTY)" -eq $((FIRST + 3))
+	t_check "no other entry is in use" \
+		test "$(print_gid_table | grep -cvx $EMPTY)" -eq $((FIRST + 3))
 	on a ibv_devinfo -v -d iwa | tee "$T_CASE/devinfo"
-	for gid in "$gid0" "$(print_ipv4_gid "$A4")" "$(print_ipv6_gid "$A6")" "$(print_ipv6_gid "$(print_link_local)")"; do
+	for gid in "$gid0" "$(print_ipv4_gid "$A4")" "$(print_ipv6_gid "$A6")" \
+		"$(print_ipv6_gid "$(print_link_local)")"; do
 		t_check "ibv_devinfo shows $gid" grep -q "GID\[.*$gid" "$T_CASE/devinfo"
 	done
-	t_check "the interface of a GID is va" on a grep -qx va "${GIDS%gids}gid_attrs/ndevs/$(print_gid_index "$(print_ipv4_gid "$A4")")"
+	t_check "the interface of a GID is va" on a grep -qx va \
+		"${GIDS%gids}gid_attrs/ndevs/$(print_gid_index "$(print_ipv4_gid "$A4")")"
 }
 
 # The table has the addresses as soon as the device exists, without a change of an address
@@ -124,12 +142,14 @@ tentative_address_has_no_gid() {
 		on a sysctl -qw "net.ipv6.conf.va.$words"
 	done
 	add_address fd00:9:1::5/64
-	add_address 10.9.4.9/24		# so that the table is updated while the address is tentative
+	# let another address cause an update of the table while this one is tentative
+	add_address 10.9.4.9/24
 	wait_until_gid_is_present "$(print_ipv4_gid 10.9.4.9)"
 	print_gid_table >"$T_CASE/table"
 	# a slow machine may read the table only after the detection has ended
 	if is_tentative fd00:9:1::5; then
-		t_check "a tentative address has no GID" t_check_fails grep -qx "$(print_ipv6_gid fd00:9:1::5)" "$T_CASE/table"
+		t_check "a tentative address has no GID" \
+			t_check_fails grep -qx "$(print_ipv6_gid fd00:9:1::5)" "$T_CASE/table"
 	fi
 	t_check "it gets a GID afterwards" t_wait_until 60 has_gid "$(print_ipv6_gid fd00:9:1::5)"
 	t_check "the address is not tentative" t_check_fails is_tentative fd00:9:1::5

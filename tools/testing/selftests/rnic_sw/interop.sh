@@ -87,7 +87,8 @@ check_rping_rejected() {
 	t_choose_port
 	t_start server b rping -s -a "$B4" -p "$PORT" -C 1
 	t_wait_listener b "$PORT"
-	t_check_fails_with "RDMA_CM_EVENT_REJECTED, error -1(04|11)" on a timeout 30 rping -c -a "$B4" -p "$PORT" -C 1
+	t_check_fails_with "RDMA_CM_EVENT_REJECTED, error -1(04|11)" \
+		on a timeout 30 rping -c -a "$B4" -p "$PORT" -C 1
 }
 
 # run_verbs CASE...: run cases of the program verbs, which verifies every byte
@@ -172,10 +173,12 @@ define_perftests() {
 	n=$(t_scale_rounds 500)
 	t_case "$words: ib_send_bw, 4 KiB" "" t_run_perftest ib_send_bw -s 4096 -n "$n" -r 512
 	t_case "$words: ib_send_bw, 1 MiB" "" t_run_perftest ib_send_bw -s 1048576 -n 10 -r 64 -t 16
-	t_case "$words: ib_send_bw, both directions" "" t_run_perftest ib_send_bw -b -s 4096 -n "$n" -r 512
+	t_case "$words: ib_send_bw, both directions" "" \
+		t_run_perftest ib_send_bw -b -s 4096 -n "$n" -r 512
 	t_case "$words: ib_write_bw, 64 KiB" "" t_run_perftest ib_write_bw -s 65536 -n "$n"
 	t_case "$words: ib_write_bw, batches of 16" "" t_run_perftest ib_write_bw -s 64 -l 16 -n 320
-	t_case "$words: ib_write_bw, both directions" "" t_run_perftest ib_write_bw -b -s 65536 -n "$n"
+	t_case "$words: ib_write_bw, both directions" "" \
+		t_run_perftest ib_write_bw -b -s 65536 -n "$n"
 	t_case "$words: ib_read_bw, 64 KiB" "" t_run_perftest ib_read_bw -s 65536 -n "$n"
 	t_case "$words: ib_read_bw, both directions" "" t_run_perftest ib_read_bw -b -s 4096 -n "$n"
 }
@@ -219,7 +222,8 @@ check_rtr() {
 	change_setting rtr "$1"
 	run_captured run_rping "$B4"
 	check_equal "the sender of the first FPDU" "$(print_field iwarp_mpa.fpdu ip.src)" 10.9.1.1
-	check_equal "the opcode of the first FPDU" "$(print_field iwarp_mpa.fpdu iwarp_rdma.opcode)" "$2"
+	check_equal "the opcode of the first FPDU" \
+		"$(print_field iwarp_mpa.fpdu iwarp_rdma.opcode)" "$2"
 }
 
 # Run ucmatose so that its server sends first, and its client sends nothing.
@@ -312,7 +316,8 @@ t_case "siw rejects a Request with markers, against RFC 5044 4.3" "" siw_refuses
 set_siw_role a
 define_programs "siw to rnic_sw"
 t_case "siw to rnic_sw of revision 1: rnic_sw closes" "MPA2-66" siw_does_not_retry_with_revision_1
-t_case "siw to rnic_sw: siw offers no ready-to-receive, so the server must wait" "MPA-113" responder_sends_nothing_before_fpdu
+t_case "siw to rnic_sw: siw offers no ready-to-receive, so the server must wait" "MPA-113" \
+	responder_sends_nothing_before_fpdu
 t_case "siw closes after a Reply with markers, against RFC 5044 4.3" "" \
 	siw_closes_if_reply_has_markers
 t_run_deferred
@@ -324,7 +329,8 @@ define_verbs_cases "rnic_sw to siw" $data zero_length
 t_case "PAD sent to siw is zero" "MPA-17" check_pad -eq 0
 t_case "siw's Terminate has misplaced layer, type and bits M, D, R, against RFC 5040 4.8" "" \
 	check_missing_receive 21020300
-t_case "siw answers an empty Read with data, against RFC 5040 5.2.1" "" siw_answers_empty_read_wrongly
+t_case "siw answers an empty Read with data, against RFC 5040 5.2.1" "" \
+	siw_answers_empty_read_wrongly
 set_siw_role a
 # write_offsets instead of zero_length, because siw completes a Send before a Read posted earlier
 # shellcheck disable=SC2086	# to be split into words

@@ -34,7 +34,8 @@ add_security_association() {
 
 # add_security_associations MODE SPI ALGORITHM...: add associations for both directions
 add_security_associations() {
-	add_security_association "$1" "$2" "$A4" "$B4" "${@:3}" && add_security_association "$1" $(($2 + 1)) "$B4" "$A4" "${@:3}"
+	add_security_association "$1" "$2" "$A4" "$B4" "${@:3}" &&
+		add_security_association "$1" $(($2 + 1)) "$B4" "$A4" "${@:3}"
 }
 
 flush_security_associations() {
@@ -152,7 +153,8 @@ extended_sequence_numbers_wrap() {
 # has_dropped_all REPLAYED FAILED: check that b has dropped at least that many replayed packets and
 # packets that failed the integrity check
 has_dropped_all() {
-	[ "$(print_dropped "$NS_B" replay)" -ge "$1" ] && [ "$(print_dropped "$NS_B" failed)" -ge "$2" ]
+	[ "$(print_dropped "$NS_B" replay)" -ge "$1" ] &&
+		[ "$(print_dropped "$NS_B" failed)" -ge "$2" ]
 }
 
 # Replayed and modified packets must be dropped
@@ -169,7 +171,8 @@ replayed_packets_are_dropped() {
 	ip -n "$NS_B" -s xfrm state
 	t_check "all replayed packets are dropped" \
 		[ "$(print_dropped "$NS_B" replay)" -ge $((window + 20)) ]
-	t_check "the modified packet is dropped" [ "$(print_dropped "$NS_B" failed)" -eq $((failed + 1)) ]
+	t_check "the modified packet is dropped" \
+		[ "$(print_dropped "$NS_B" failed)" -eq $((failed + 1)) ]
 	t_run_rping_pair "$B4" -C 5 -V
 }
 
@@ -179,7 +182,8 @@ has_more_rounds() { [ "$(print_rounds)" -gt "$1" ]; }
 # signal_if_idle HOW SIGNAL: if HOW is idle, stop or continue the client while the keys change
 signal_if_idle() { [ "$1" = busy ] || t_signal client "$2"; }
 
-# replace_keys_twice idle|busy MODE ALGORITHM...: delete all security associations of IPsec and add new ones, twice
+# replace_keys_twice idle|busy MODE ALGORITHM...: delete all security associations of IPsec and add
+# new ones, twice, while the client is stopped (idle) or transfers data (busy)
 replace_keys_twice() {
 	local how=$1 before spi
 	shift
@@ -201,9 +205,11 @@ replace_keys_twice() {
 		t_check "the client still runs" t_is_alive client
 		add_security_associations "$1" $spi "${@:2}"
 		signal_if_idle "$how" CONT
-		t_check "traffic continues with new keys" t_wait_until 40 has_more_rounds $((before + 20))
+		t_check "traffic continues with new keys" \
+			t_wait_until 40 has_more_rounds $((before + 20))
 	done
-	t_check "only one connection was made" [ "$(t_print_counter "$A_DEV" connects)" -eq "$CONNECTS" ]
+	t_check "only one connection was made" \
+		[ "$(t_print_counter "$A_DEV" connects)" -eq "$CONNECTS" ]
 }
 
 connection_survives_rekey() {
@@ -216,7 +222,8 @@ command -v tcpdump >/dev/null || t_skip_all "program tcpdump not found"
 SERVICE="DDP-137 RDMAP-192"
 DELETED="DDP-142 RDMAP-195 MPA-147 SEC-9 SEC-51"
 t_case "ESP in transport mode, AES-GCM" "$SERVICE" traffic_is_protected transport "${GCM[@]}"
-t_case "ESP in tunnel mode, AES-GCM" "$SERVICE DDP-140 RDMAP-193" traffic_is_protected tunnel "${GCM[@]}"
+t_case "ESP in tunnel mode, AES-GCM" "$SERVICE DDP-140 RDMAP-193" \
+	traffic_is_protected tunnel "${GCM[@]}"
 t_case "ESP in tunnel mode, AES-CBC with HMAC" "$SERVICE DDP-140 RDMAP-193" \
 	traffic_is_protected tunnel "${CBC[@]}"
 t_case "sequence numbers go beyond 32 bits" "SEC-47" extended_sequence_numbers_wrap transport \

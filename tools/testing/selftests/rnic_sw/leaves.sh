@@ -100,7 +100,8 @@ device_without_address_can_be_deleted() {
 	t_defer ip link del d7
 	ip link set d7 addrgenmode none
 	ip link set d7 up
-	t_check "the interface has no address" test -z "$(ip -br addr show dev d7 | awk '{ print $3 }')"
+	t_check "the interface has no address" \
+		test -z "$(ip -br addr show dev d7 | awk '{ print $3 }')"
 	t_new_device iw7 d7
 	ibv_devinfo -d iw7 | tee "$T_CASE/devinfo"
 	grep -q 'state:.*PORT_ACTIVE' "$T_CASE/devinfo"

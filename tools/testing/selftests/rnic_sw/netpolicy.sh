@@ -94,8 +94,10 @@ run_rping() {
 
 rules_can_match_user() {
 	t_choose_port
-	load_packet_counters a "$T_PROTOCOL dport $PORT" "own meta skuid $CLIENT" "group meta skgid $CLIENT"
-	load_packet_counters b "$T_PROTOCOL sport $PORT" "own meta skuid $SERVER" "group meta skgid $SERVER"
+	load_packet_counters a "$T_PROTOCOL dport $PORT" "own meta skuid $CLIENT" \
+		"group meta skgid $CLIENT"
+	load_packet_counters b "$T_PROTOCOL sport $PORT" "own meta skuid $SERVER" \
+		"group meta skgid $SERVER"
 	run_rping -C 20
 	check_all_packets_counted a own
 	check_all_packets_counted a group
@@ -122,7 +124,8 @@ rule_can_reject_user() {
 
 create_group_dir() {
 	mountpoint -q $GROUPS_DIR || {
-		mount -t cgroup2 cgroup2 $GROUPS_DIR 2>/dev/null || t_skip "control groups are not available"
+		mount -t cgroup2 cgroup2 $GROUPS_DIR 2>/dev/null ||
+			t_skip "control groups are not available"
 		t_defer umount $GROUPS_DIR
 	}
 	[ -e $GROUPS_DIR/cgroup.controllers ] || t_skip "$GROUPS_DIR is not a version 2 hierarchy"
@@ -172,7 +175,8 @@ rules_match_after_fallback() {
 	T_PROTOCOL=tcp
 	unset RNIC_SW_LLP
 	t_choose_port
-	load_packet_counters a "tcp dport $PORT tcp flags & (syn|ack) == syn" "own meta skuid $CLIENT"
+	load_packet_counters a "tcp dport $PORT tcp flags & (syn|ack) == syn" \
+		"own meta skuid $CLIENT"
 	t_start server b python3 -c '
 import socket, sys
 listener = socket.create_server((sys.argv[1], int(sys.argv[2])))
@@ -205,8 +209,8 @@ listener_keeps_user() {
 	check_all_packets_counted b own
 }
 
-# run_pingpong SERVER_PREFIX... -- CLIENT_PREFIX...: connect queue pairs with ibv_modify_qp(). The QP
-# numbers, which are random, decide which side accepts the connection.
+# run_pingpong SERVER_PREFIX... -- CLIENT_PREFIX...: connect queue pairs with ibv_modify_qp(). The
+# QP numbers, which are random, decide which side accepts the connection.
 run_pingpong() {
 	local -a server=()
 	while [ "$1" != -- ]; do
@@ -215,13 +219,16 @@ run_pingpong() {
 	done
 	shift
 	t_choose_port
-	t_run_pair "$PORT" "${server[@]}" ibv_rc_pingpong -d "$B_DEV" -g "$(print_gid_index_of b "$B4")" -p "$PORT" -n 500 -- \
-		"$@" ibv_rc_pingpong -d "$A_DEV" -g "$(print_gid_index_of a "$A4")" -p "$PORT" -n 500 "$B4"
+	t_run_pair "$PORT" "${server[@]}" ibv_rc_pingpong -d "$B_DEV" \
+		-g "$(print_gid_index_of b "$B4")" -p "$PORT" -n 500 -- \
+		"$@" ibv_rc_pingpong -d "$A_DEV" -g "$(print_gid_index_of a "$A4")" -p "$PORT" \
+		-n 500 "$B4"
 }
 
 # count_rendezvous RULE_A RULE_B: count packets of the protocol from each host to the other one
 count_rendezvous() {
-	command -v ibv_rc_pingpong >/dev/null || t_skip "ibv_rc_pingpong not found (package ibverbs-utils)"
+	command -v ibv_rc_pingpong >/dev/null ||
+		t_skip "ibv_rc_pingpong not found (package ibverbs-utils)"
 	load_packet_counters a "ip daddr $B4 meta l4proto $T_PROTOCOL" "own $1"
 	load_packet_counters b "ip daddr $A4 meta l4proto $T_PROTOCOL" "own $2"
 }
@@ -242,7 +249,9 @@ rendezvous_matches_group() {
 }
 
 count_associations() { on a cat /proc/net/sctp/assocs | awk -v port="$PORT" '$13 == port' | wc -l; }
-has_connected_qps() { [ "$(on a rdma resource show qp link "$A_DEV/1" | grep -c 'state RTS')" -eq "$1" ]; }
+has_connected_qps() {
+	[ "$(on a rdma resource show qp link "$A_DEV/1" | grep -c 'state RTS')" -eq "$1" ]
+}
 
 # Connections of one user share an association; connections of two users do not.
 users_share_no_association() {
@@ -270,7 +279,8 @@ for llp in tcp sctp; do
 	t_case "a rule by user rejects, over $llp" "" run_over_llp $llp rule_can_reject_user
 	t_case "rules by control group, over $llp" "" run_over_llp $llp rules_can_match_group
 	t_case "rules by mark, over $llp" "" run_over_llp $llp mark_reaches_later_chain
-	t_case "rules by user, without rdma_cm, over $llp" "" run_over_llp $llp rendezvous_matches_user
+	t_case "rules by user, without rdma_cm, over $llp" "" \
+		run_over_llp $llp rendezvous_matches_user
 	t_case "rules by control group, without rdma_cm, over $llp" "" \
 		run_over_llp $llp rendezvous_matches_group
 done

@@ -18,7 +18,8 @@ dear=$bandwidth
 [ -z "$T_SLOW" ] || [ -n "${T_LONG:-}" ] || dear=ib_write_bw
 
 is_chosen() {
-	[ -z "${T_LLP:-}" ] || [ -z "$T_SLOW" ] || [ -n "${T_LONG:-}" ] || [[ "|$chosen|" == *"|$1|"* ]]
+	[ -z "${T_LLP:-}" ] || [ -z "$T_SLOW" ] || [ -n "${T_LONG:-}" ] ||
+		[[ "|$chosen|" == *"|$1|"* ]]
 }
 
 define_cases_of_programs() {
@@ -64,7 +65,8 @@ define_cases_of_programs "inline" "ib_send_bw ib_write_bw" -I 64 -s 64 -n "$(t_s
 define_cases_of_programs "inline" "ib_send_lat ib_write_lat" -I 64 -s 64 -n "$turns"
 define_cases_of_programs "batches of 16" "$bandwidth" -l 16 -s 512 -n 320
 define_cases_of_programs "queue depth 1" "$bandwidth" -t 1 -s 512 -n 100
-define_cases_of_programs "queue depth 2048" "$bandwidth" -t 2048 -s 64 -n "$((T_SLOW ? 2048 : 8192))"
+define_cases_of_programs "queue depth 2048" "$bandwidth" -t 2048 -s 64 \
+	-n "$((T_SLOW ? 2048 : 8192))"
 define_cases_of_programs "a completion for each request" "$bandwidth" -Q 1 -s 1024 -n 200
 define_cases_of_programs "shared receive queue" "ib_send_bw" --use-srq -s 4096 -n 200
 define_cases_of_programs "odd size" "$bandwidth" -s 12345 -n 100
@@ -73,7 +75,8 @@ define_cases_of_programs "for 2 seconds" "$dear" -D 2 -s 65536
 define_cases_of_programs "1 outstanding Read" "ib_read_bw" -o 1 -s 65536 -n 100
 for op in FETCH_AND_ADD CMP_AND_SWAP; do
 	define_cases_of_programs "$op" "$atomics" -A $op -n "$n"
-	define_cases_of_programs "$op, bidirectional, 8 queue pairs" ib_atomic_bw -A $op -b -q 8 -n 200
+	define_cases_of_programs "$op, bidirectional, 8 queue pairs" ib_atomic_bw -A $op -b -q 8 \
+		-n 200
 	define_cases_of_programs "$op, 1 outstanding" ib_atomic_bw -A $op -o 1 -n 200
 	define_cases_of_programs "$op, events" "$atomics" -A $op -e -n 200
 done

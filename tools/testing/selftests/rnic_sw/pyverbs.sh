@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# pyverbs.sh: run rdma-core's own tests, with the changes of pyverbs_run.py, and without any changes.
-# Each test must pass or be skipped for a known reason; tools/testing/pyverbs.rst explains and counts
-# the reasons. The tests that this project adds to rdma-core's tree must all pass.
+# pyverbs.sh: run rdma-core's own tests, with the changes of pyverbs_run.py, and without any
+# changes. Each test must pass or be skipped for a known reason; tools/testing/pyverbs.rst explains
+# and counts the reasons. The tests that this project adds to rdma-core's tree must all pass.
 # T_RDMA_CORE=DIR: use the release in DIR, which scripts/build-pyverbs has built, instead of the
 # installed release.
 
@@ -123,8 +123,8 @@ skips_have_known_reasons() {
 	t_check "each skipped test has a known reason" test $unknown = 0
 }
 
-# print_documented_number WHAT ALL: print the number that pyverbs.rst gives for the rdma-core release
-# with ALL tests
+# print_documented_number WHAT ALL: print the number in the row WHAT of the table in pyverbs.rst,
+# for the release of rdma-core that has ALL tests
 print_documented_number() {
 	[ -e "$page" ] || return 0
 	awk -F '  +' -v what="$1" -v all="$2" '
@@ -178,7 +178,8 @@ run_tests_without_changes() {
 	[ -z "${T_LLP:-}" ] && [ "$(nproc)" -eq 1 ] ||
 		t_skip "without changes the tests pass only over TCP and with one CPU"
 	unpack_tests_or_skip
-	timeout "$((T_TIME * 5))" $python "$T_CASE/tests/run_tests.py" -v --dev "$A_DEV" --port 1 --gid 0 \
+	timeout "$((T_TIME * 5))" $python "$T_CASE/tests/run_tests.py" -v --dev "$A_DEV" --port 1 \
+		--gid 0 \
 		>"$T_CASE/stdout" 2>"$T_CASE/stderr" || true
 	tail -n 1 "$T_CASE/stderr"
 	ran=$(sed -n 's/^Ran \([0-9]*\) tests in .*/\1/p' "$T_CASE/stderr")
@@ -214,7 +215,8 @@ t_case "rdma-core's tests run to completion" "" run_all_tests
 if [ -e "$T_LOG/pyverbs.out" ]; then
 	t_case "rdma-core's tests: no test fails" "" no_test_fails
 	t_case "rdma-core's tests: each skipped test has a known reason" "" skips_have_known_reasons
-	t_case "rdma-core's tests: the numbers in tools/testing/pyverbs.rst are right" "" results_match_page
+	t_case "rdma-core's tests: the numbers in tools/testing/pyverbs.rst are right" "" \
+		results_match_page
 	sed 's/^/#/' "$T_LOG/pyverbs.reasons"
 fi
 t_case "rdma-core's tests with huge pages" "" huge_pages

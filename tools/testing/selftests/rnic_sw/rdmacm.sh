@@ -101,7 +101,8 @@ run_stream_async() {
 run_stream_ends() {
 	t_choose_port
 	# shellcheck disable=SC2086	# to be split into words
-	t_run_pair_with_tag "$1" "$PORT" rstream -b "$B4" -p "$PORT" $3 -- rstream -s "$B4" -p "$PORT" $2
+	t_run_pair_with_tag "$1" "$PORT" rstream -b "$B4" -p "$PORT" $3 -- \
+		rstream -s "$B4" -p "$PORT" $2
 }
 
 run_stream_ipv6() {

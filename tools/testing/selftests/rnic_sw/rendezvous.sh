@@ -36,7 +36,8 @@ run_pingpong_and_check_port() {
 pingpong_works_between_hosts() {
 	local a=$1 b=$2
 	shift 2
-	run_pingpong_and_check_port ibv_rc_pingpong "$(print_gid_index_of a "$a")" "$(print_gid_index_of b "$b")" "$@"
+	run_pingpong_and_check_port ibv_rc_pingpong "$(print_gid_index_of a "$a")" \
+		"$(print_gid_index_of b "$b")" "$@"
 }
 
 pingpong_works_over_sctp() {
@@ -44,7 +45,8 @@ pingpong_works_over_sctp() {
 	set_sctp_or_skip
 	before=$(t_print_counter "$A_DEV" connects_sctp)
 	RNIC_SW_LLP=sctp run_pingpong ibv_rc_pingpong 0 0
-	t_check "the connection is over SCTP" [ "$(t_print_counter "$A_DEV" connects_sctp)" -gt "$before" ]
+	t_check "the connection is over SCTP" \
+		[ "$(t_print_counter "$A_DEV" connects_sctp)" -gt "$before" ]
 }
 
 reset_over_sctp() {
@@ -66,8 +68,8 @@ run_perftest() {
 		"$prog" -F -d "$A_DEV" -x "$gid_a" -p "$PORT" "$@" "$B4"
 }
 
-# run_qperf TEST...: without -cm 1 qperf connects by ibv_modify_qp(), and names its peer by its LID. Its
-# server never exits.
+# run_qperf TEST...: without -cm 1 qperf connects by ibv_modify_qp(), and specifies its peer by a
+# LID. qperf's server never exits.
 run_qperf() {
 	command -v qperf >/dev/null || t_skip "program qperf not found (package qperf)"
 	t_choose_port
@@ -90,7 +92,8 @@ lid_follows_address() {
 	while read -r addr lid; do
 		ip addr flush dev "$A_IF" scope global
 		ip addr add "$addr" dev "$A_IF"
-		t_wait_until 10 has_lid "$lid" || t_fail "the LID of $addr is $(print_lid a "$A_DEV")"
+		t_wait_until 10 has_lid "$lid" ||
+			t_fail "the LID of $addr is $(print_lid a "$A_DEV")"
 	done <<-'END'
 		10.9.191.255/16 0xbfff
 		10.9.192.0/16 0x0
@@ -133,7 +136,8 @@ setting_0_forbids_rendezvous() {
 
 # run_pyverbs_case CASE [COMMAND...]: run a case of lib/rendezvous.py, with COMMAND
 run_pyverbs_case() {
-	/usr/bin/python3 -c 'import pyverbs.cmid' || t_skip "pyverbs not found (package python3-pyverbs)"
+	/usr/bin/python3 -c 'import pyverbs.cmid' ||
+		t_skip "pyverbs not found (package python3-pyverbs)"
 	timeout "$T_TIME" "${@:2}" /usr/bin/python3 "$T_DIR/lib/rendezvous.py" iw0 "$1"
 }
 
@@ -143,7 +147,9 @@ other_netns_is_refused() {
 	run_pyverbs_case other_netns_is_refused unshare --net
 }
 
-print_link_local() { on "$1" ip -o -6 addr show dev "$2" scope link | sed -n 's/.* inet6 \([^/]*\).*/\1/p'; }
+print_link_local() {
+	on "$1" ip -o -6 addr show dev "$2" scope link | sed -n 's/.* inet6 \([^/]*\).*/\1/p'
+}
 
 pingpong_works_between_link_locals() {
 	pingpong_works_between_hosts "$(print_link_local a "$A_IF")" "$(print_link_local b "$B_IF")"

@@ -14,7 +14,9 @@ count_associations() { on a ss -HnS | grep -c "^ESTAB.*:$1 *\$" || true; }
 # has exited.
 count_associations_made() { on a awk '$1 == "SctpActiveEstabs" { print $2 }' /proc/net/sctp/snmp; }
 count_qps() { on "$1" rdma resource show qp | grep -c 'state RTS' || true; }
-count_tcp_connects() { echo $(($(t_print_counter "$A_DEV" connects) - $(t_print_counter "$A_DEV" connects_sctp))); }
+count_tcp_connects() {
+	echo $(($(t_print_counter "$A_DEV" connects) - $(t_print_counter "$A_DEV" connects_sctp)))
+}
 
 # check_makes_no_tcp_connection COMMAND...: check that COMMAND does not connect over TCP
 check_makes_no_tcp_connection() {
@@ -26,11 +28,19 @@ check_makes_no_tcp_connection() {
 
 # change_setting HOST NAME VALUE: change a setting of HOST's device
 change_setting() {
-	if [ "$1" = a ]; then t_change_setting "$A_DEV" "$2" "$3" "$NS_A"; else t_change_setting "$B_DEV" "$2" "$3" "$NS_B"; fi
+	if [ "$1" = a ]; then
+		t_change_setting "$A_DEV" "$2" "$3" "$NS_A"
+	else
+		t_change_setting "$B_DEV" "$2" "$3" "$NS_B"
+	fi
 }
 
 print_setting() {
-	if [ "$1" = a ]; then t_print_setting "$A_DEV" "$2" "$NS_A"; else t_print_setting "$B_DEV" "$2" "$NS_B"; fi
+	if [ "$1" = a ]; then
+		t_print_setting "$A_DEV" "$2" "$NS_A"
+	else
+		t_print_setting "$B_DEV" "$2" "$NS_B"
+	fi
 }
 
 ping_with_many_sizes() {
@@ -56,10 +66,12 @@ ping_over_both_llps() {
 
 connect_without_listener_is_rejected() {
 	t_choose_port
-	t_check_fails_with "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
+	t_check_fails_with "RDMA_CM_EVENT_REJECTED, error -104" \
+		on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
 	# connect again while there is an association to the host that has no session with this port
 	t_run_rping_pair "$B4" -C 1
-	t_check_fails_with "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
+	t_check_fails_with "RDMA_CM_EVENT_REJECTED, error -104" \
+		on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
 }
 
 # start_traffic TAG: start a pair of programs that transfer data until one of them ends
@@ -268,7 +280,8 @@ settings_choose_llp() {
 	t_choose_port
 	t_start server b rping -s -P -a "$B4" -p "$PORT"
 	t_wait_listener b "$PORT"
-	t_check_fails_with "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
+	t_check_fails_with "RDMA_CM_EVENT_REJECTED, error -104" \
+		on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
 	change_setting a connect tcp
 	t_run_rping_client "$B4" -C 3
 }
@@ -281,8 +294,10 @@ direct_verb_overrides_environment() {
 	t_choose_port
 	t_start server b rping -s -P -a "$B4" -p "$PORT"
 	t_wait_listener b "$PORT"
-	RNIC_SW_LLP=tcp check_makes_no_tcp_connection on a timeout "$T_TIME" "$direct" "$B4" "$PORT" sctp
-	t_check "the connection was made over SCTP" test $(($(count_associations_made) - before)) = 1
+	RNIC_SW_LLP=tcp check_makes_no_tcp_connection on a timeout "$T_TIME" "$direct" "$B4" \
+		"$PORT" sctp
+	t_check "the connection was made over SCTP" \
+		test $(($(count_associations_made) - before)) = 1
 	t_choose_port
 	t_start other b rping -s -P -a "$B4" -p "$PORT"
 	t_wait_listener b "$PORT"
@@ -303,10 +318,14 @@ tcp_works_if_sctp_is_forbidden() {
 	t_choose_port
 	t_start server b env RNIC_SW_LLP=tcp rping -s -a "$B4" -p "$PORT" -C 3
 	t_wait_listener b "$PORT"
-	t_check_fails_with "rdma_create_qp: Operation not supported" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
-	t_check_fails_with "Protocol not supported|SCTP is not available" change_setting a connect sctp
-	t_check_fails_with "Protocol not supported|SCTP is not available" change_setting b listen sctp
-	t_check_fails_with "Protocol not supported|SCTP is not available" change_setting b listen both
+	t_check_fails_with "rdma_create_qp: Operation not supported" \
+		on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
+	t_check_fails_with "Protocol not supported|SCTP is not available" \
+		change_setting a connect sctp
+	t_check_fails_with "Protocol not supported|SCTP is not available" \
+		change_setting b listen sctp
+	t_check_fails_with "Protocol not supported|SCTP is not available" \
+		change_setting b listen both
 	t_check "the listen setting is tcp" test "$(print_setting b listen)" = tcp
 	RNIC_SW_LLP=tcp t_run_rping_pair "$B4" -C 3
 }
@@ -321,7 +340,8 @@ only_root_loads_blacklisted_sctp() {
 	t_choose_port
 	t_start server b env RNIC_SW_LLP=tcp rping -s -P -a "$B4" -p "$PORT"
 	t_wait_listener b "$PORT"
-	t_check_fails_with "rdma_create_qp: Operation not supported" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
+	t_check_fails_with "rdma_create_qp: Operation not supported" \
+		on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
 	t_check "sctp is not loaded" test ! -d /sys/module/sctp
 	RNIC_SW_LLP=tcp t_run_rping_client "$B4" -C 3
 }
@@ -338,7 +358,8 @@ sctp_is_loaded_on_request() {
 	t_start server b rping -s -P -a "$B4" -p "$PORT"
 	t_wait_listener b "$PORT"
 	# if a client requests SCTP, the module is loaded, but no listener is opened on SCTP
-	t_check_fails_with "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
+	t_check_fails_with "RDMA_CM_EVENT_REJECTED, error -104" \
+		on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
 	t_check "iw_sctp_ddp is loaded" test -d /sys/module/iw_sctp_ddp
 	t_check "there is no listener on SCTP" \
 		test "$(on b awk 'END { print NR }' /proc/net/sctp/eps)" = 1
@@ -413,7 +434,8 @@ refused_listen_changes_no_listener() {
 	t_wait_until "$T_TIME" grep -q listening "$T_CASE/other.log"
 	t_start second b rping -s -P -a "$B4" -p "$second"
 	t_wait_listener b "$second"
-	t_check_fails_with "Address already in use|port of a listener is already in use" change_setting b listen sctp
+	t_check_fails_with "Address already in use|port of a listener is already in use" \
+		change_setting b listen sctp
 	t_check "the listen setting is unchanged" test "$(print_setting b listen)" = tcp
 	BY=tcp check_accepts_only_by "$first" "$second"
 	# with "both", the listener whose SCTP port is in use continues on TCP only
@@ -439,7 +461,8 @@ t_case "streams used up at once, limited by the peer" "SCTPDDP-56 SCTPDDP-57" pe
 t_case "programs killed under traffic" "" killed_end_ends_other
 t_case "one of two programs on an association killed" "SCTPDDP-83" killed_program_does_not_end_other
 t_case "placement out of order" "SCTPDDP-65 SCTPDDP-66" rping_works_with_reordering delay 5ms 4ms
-t_case "placement out of order, with loss" "SCTPDDP-65 SCTPDDP-66" rping_works_with_reordering delay 2ms reorder 30% loss 1%
+t_case "placement out of order, with loss" "SCTPDDP-65 SCTPDDP-66" \
+	rping_works_with_reordering delay 2ms reorder 30% loss 1%
 t_case "placement out of order, queue pairs that share an association" "SCTPDDP-65 SCTPDDP-66" \
 	late_segment_delays_one_qp
 t_case "device deleted under traffic" "SCTPDDP-81" device_deletion_ends_traffic

@@ -84,9 +84,14 @@ check_traffic() {
 }
 
 # print_path_state HOST ADDRESS: print the path's state (enum sctp_spinfo_state)
-print_path_state() { on "$1" cat /proc/net/sctp/remaddr | shorten_ipv6 | awk -v to="$2" '$1 == to { print $8 }'; }
+print_path_state() {
+	on "$1" cat /proc/net/sctp/remaddr | shorten_ipv6 | awk -v to="$2" '$1 == to { print $8 }'
+}
 is_path_active() { print_path_state "$1" "$2" | grep -q 2; }
-wait_path_active() { t_wait_until 40 is_path_active "$1" "$2" || t_fail "the path to $2 is not active: $(print_path_state "$1" "$2")"; }
+wait_path_active() {
+	t_wait_until 40 is_path_active "$1" "$2" ||
+		t_fail "the path to $2 is not active: $(print_path_state "$1" "$2")"
+}
 
 wait_both_paths_active() {
 	wait_path_active a "$1"
@@ -175,7 +180,8 @@ listener_follows_addresses() {
 		t_fail "the socket of the removed address $3 is still there"
 	run_client "$2"
 	on b ip addr add "$3" dev vb
-	t_wait_until 40 can_connect "${3%/*}" || t_fail "no connection to $3 after it was added again"
+	t_wait_until 40 can_connect "${3%/*}" ||
+		t_fail "no connection to $3 after it was added again"
 }
 
 # set_failslab NAME VALUE...: set options of failslab
@@ -251,7 +257,8 @@ many_addresses_are_limited() {
 	t_defer on b ip addr flush dev vb to 10.78.0.0/16
 	t_defer on b ip addr flush dev vb to fd78::/16
 	start_server ::
-	t_wait_until 20 eval '[ "$(count_sockets)" = 1024 ]' || t_fail "$(count_sockets) listening sockets, not 1024"
+	t_wait_until 20 eval '[ "$(count_sockets)" = 1024 ]' ||
+		t_fail "$(count_sockets) listening sockets, not 1024"
 	run_client "$B4"
 	run_client "$B6"
 }
@@ -284,7 +291,9 @@ association_has_two_addresses_each() {
 count_tx_packets() { on a cat "/sys/class/net/$1/statistics/tx_packets"; }
 
 # Print the maximum of consecutive timeouts of host a's association with $PORT
-print_max_timeouts() { on a awk -v port="$PORT" '$13 == port { print $(NF - 7) }' /proc/net/sctp/assocs; }
+print_max_timeouts() {
+	on a awk -v port="$PORT" '$13 == port { print $(NF - 7) }' /proc/net/sctp/assocs
+}
 
 # The second path must carry heartbeats only.
 second_path_has_heartbeats_only() {
@@ -342,8 +351,10 @@ traffic_avoids_path_that_drops_all() {
 #				   rb  10.9.5.254  ----  vb3  10.9.5.1  iwb3
 create_router() {
 	t_run_or_bail_out t_new_netns rnic-r
-	t_run_or_bail_out ip link add va3 mtu 9000 netns "$NS_A" type veth peer name ra mtu 9000 netns rnic-r
-	t_run_or_bail_out ip link add vb3 mtu 1400 netns "$NS_B" type veth peer name rb mtu 1400 netns rnic-r
+	t_run_or_bail_out ip link add va3 mtu 9000 netns "$NS_A" type veth peer name ra mtu 9000 \
+		netns rnic-r
+	t_run_or_bail_out ip link add vb3 mtu 1400 netns "$NS_B" type veth peer name rb mtu 1400 \
+		netns rnic-r
 	t_run_or_bail_out add_link_addresses "$NS_A" va3 10.9.4.1 fd00:9:4::1
 	t_run_or_bail_out add_link_addresses rnic-r ra 10.9.4.254 fd00:9:4::fe
 	t_run_or_bail_out add_link_addresses rnic-r rb 10.9.5.254 fd00:9:5::fe
@@ -432,7 +443,8 @@ connection_ends_if_no_segment_fits() {
 	t_check "the program is notified of the disconnect" \
 		grep -q "DISCONNECT EVENT" "$T_CASE/said"
 	on a ip route get "$B4" | grep "mtu 576"
-	t_check "end_timeout has increased" test "$(t_print_counter "$A_DEV" end_timeout)" -gt "$before"
+	t_check "end_timeout has increased" \
+		test "$(t_print_counter "$A_DEV" end_timeout)" -gt "$before"
 }
 
 # count_bytes INTERFACE: print how many bytes an interface of a has sent and received
@@ -539,7 +551,8 @@ t_case "more addresses than a listener may have sockets" "" many_addresses_are_l
 t_case "one link-local address" "SCTPDDP-52" link_local_address_is_no_path
 t_case "two paths" "SCTPDDP-51" association_has_two_addresses_each "$B4" "$A4" $A4_2 $B4_2
 t_case "two paths, IPv6" "SCTPDDP-51" association_has_two_addresses_each "$B6" "$A6" $A6_2 $B6_2
-T_AT=0.0.0.0 t_case "two paths, wildcard listener" "SCTPDDP-51" association_has_two_addresses_each "$B4" "$A4" $A4_2 $B4_2
+T_AT=0.0.0.0 t_case "two paths, wildcard listener" "SCTPDDP-51" \
+	association_has_two_addresses_each "$B4" "$A4" $A4_2 $B4_2
 t_case "devices on each other's path" "" devices_use_each_others_paths
 t_case "valid and invalid values of paths" "" paths_setting_checks_values
 t_case "a new value of paths applies to new associations" "" paths_apply_to_next_association
@@ -556,6 +569,7 @@ t_case "link failure" "SCTPDDP-55" traffic_fails_over_to_other_path "$B4"
 t_case "a path drops all packets" "SCTPDDP-55" traffic_avoids_path_that_drops_all "$B4" $B4_2 \
 	"$A4" $A4_2
 for t_op in send write read; do
-	t_case "link failure under ib_${t_op}_bw" "SCTPDDP-55" perftest_survives_link_failure "ib_${t_op}_bw"
+	t_case "link failure under ib_${t_op}_bw" "SCTPDDP-55" \
+		perftest_survives_link_failure "ib_${t_op}_bw"
 done
 t_print_summary

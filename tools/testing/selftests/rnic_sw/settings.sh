@@ -26,7 +26,8 @@ each_value_can_be_set() {
 	local name before value
 	modprobe -q iw_sctp_ddp || SETTINGS=$(grep -v ' tcp ' <<<"$SETTINGS")
 	while read -r name before value; do
-		t_check "$name is initially $before" test "$(t_print_setting iw0 "$name")" = "${before/,/ }"
+		t_check "$name is initially $before" \
+			test "$(t_print_setting iw0 "$name")" = "${before/,/ }"
 		set_and_check "$name" "$value"
 		set_and_check "$name" "$before"
 	done <<<"$SETTINGS"
@@ -36,7 +37,8 @@ each_value_can_be_set() {
 	set_and_check streams 0
 	set_and_check rtr none
 	t_change_setting iw0 rtr " read,  write "
-	t_check "words may be separated by blanks and commas" test "$(t_print_setting iw0 rtr)" = "write read"
+	t_check "words may be separated by blanks and commas" \
+		test "$(t_print_setting iw0 rtr)" = "write read"
 }
 
 invalid_values_are_refused() {
@@ -100,22 +102,32 @@ netlink_reports_errors() {
 	check_netlink_error "[Errno 22] rnic_sw: value must be one of auto, 1, 2" revision 3
 	check_netlink_error "[Errno 22] rnic_sw: value must be 0 or 1" crc 2
 	check_netlink_error "[Errno 34] rnic_sw: value must be 0 to 65535" streams 65536
-	check_netlink_error "[Errno 22] rnic_sw: value must be none, or a list of send, write, read" rtr "write or read"
-	check_netlink_error "[Errno 19] rnic_sw: value must be none, or up to 4 other interfaces" paths nothing
-	check_netlink_error "[Errno 22] rnic_sw: value must be none, or up to 4 other interfaces" paths t0
-	check_netlink_error "[Errno 7] rnic_sw: value must be none, or up to 4 other interfaces" paths "lo lo lo lo lo"
+	check_netlink_error \
+		"[Errno 22] rnic_sw: value must be none, or a list of send, write, read" \
+		rtr "write or read"
+	check_netlink_error "[Errno 19] rnic_sw: value must be none, or up to 4 other interfaces" \
+		paths nothing
+	check_netlink_error "[Errno 22] rnic_sw: value must be none, or up to 4 other interfaces" \
+		paths t0
+	check_netlink_error "[Errno 7] rnic_sw: value must be none, or up to 4 other interfaces" \
+		paths "lo lo lo lo lo"
 	check_netlink_error "[Errno 22] rnic_sw: value must be 0 or 1" crc "$(printf '%255s' 1)"
-	check_netlink_error "[Errno 22] Attribute failed policy validation" crc "$(printf '%256s' 1)"
+	check_netlink_error "[Errno 22] Attribute failed policy validation" \
+		crc "$(printf '%256s' 1)"
 	# if a name is unknown, no setting is changed; if a value is invalid, the settings before it
 	# in the message are changed
 	check_netlink_error "[Errno 2] The device has no such setting" streams 9 nothing 1
 	t_check "streams is unchanged" test "$(t_print_setting iw0 streams)" = 0
-	check_netlink_error "[Errno 22] rnic_sw: value must be one of auto, 1, 2" streams 7 revision 3 crc 0
+	check_netlink_error "[Errno 22] rnic_sw: value must be one of auto, 1, 2" \
+		streams 7 revision 3 crc 0
 	"$T_DIR/lib/setting.py" iw0 | paste -sd' ' | tee "$T_CASE/all"
-	grep -Fx "connect tcp listen tcp streams 7 paths none revision auto crc 1 markers 0 rtr write read" "$T_CASE/all"
+	grep -Fx \
+		"connect tcp listen tcp streams 7 paths none revision auto crc 1 markers 0 rtr write read" \
+		"$T_CASE/all"
 	"$T_DIR/lib/setting.py" iw0 streams 0 crc 0
 	t_check "streams and crc are set" \
-		test "$("$T_DIR/lib/setting.py" iw0 | paste -sd' ' | cut -d' ' -f5,6,11,12)" = "streams 0 crc 0"
+		test "$("$T_DIR/lib/setting.py" iw0 | paste -sd' ' | cut -d' ' -f5,6,11,12)" = \
+			"streams 0 crc 0"
 	set_and_check crc 1
 	check_needs_admin setpriv --inh-caps -net_admin --bounding-set -net_admin
 	# root of another user namespace must not have permission either
@@ -189,10 +201,12 @@ rdma_sets_values() {
 	t_check "rdma shows the new crc" test "$(print_setting_by_rdma crc)" = 0
 	t_check "rdma shows the new rtr" test "$(print_setting_by_rdma rtr)" = "send write"
 	t_check "the device has the new values" \
-		test "$(t_print_setting iw0 crc) $(t_print_setting iw0 rtr) $(t_print_setting iw0 streams)" = "0 send write 9"
+		test "$(t_print_setting iw0 crc) $(t_print_setting iw0 rtr) $(t_print_setting iw0 streams)" = \
+			"0 send write 9"
 	check_rdma_error "The device has no such setting" nothing 1
 	check_rdma_error "rnic_sw: value must be 0 or 1" markers 1 crc 2
-	t_check "the setting before the invalid one is set" test "$(print_setting_by_rdma markers)" = 1
+	t_check "the setting before the invalid one is set" \
+		test "$(print_setting_by_rdma markers)" = 1
 	check_rdma_error "a value for each" crc
 	check_rdma_error "a value for each" markers 0 crc
 	read -ra many <<<"$(printf 'markers 0 %.0s' {1..1000})"

@@ -136,8 +136,10 @@ one_socket_serves_vrfs() {
 	t_choose_port
 	t_start server b rping -s -a 0.0.0.0 -p "$PORT"
 	t_wait_listener b "$PORT"
-	t_check "a connection from the device's VRF is accepted" test "$(connect_from_vrf v91)" = "waited for"
-	t_check "a connection from the other VRF is refused" test "$(connect_from_vrf v92)" = refused
+	t_check "a connection from the device's VRF is accepted" \
+		test "$(connect_from_vrf v91)" = "waited for"
+	t_check "a connection from the other VRF is refused" \
+		test "$(connect_from_vrf v92)" = refused
 }
 
 # Two interfaces have the same link-local address. The RDMA core looks only at the address and finds
@@ -173,10 +175,12 @@ container_device_is_visible() {
 
 # A VLAN has the MAC address of the interface below it, but librdmacm finds devices by GUID.
 vlan_has_own_guid() {
-	ip link add link t0 name t0.7 type vlan id 7 || t_skip "VLANs are not available in this kernel"
+	ip link add link t0 name t0.7 type vlan id 7 ||
+		t_skip "VLANs are not available in this kernel"
 	t_defer ip link del t0.7
 	t_new_device iw7 t0.7
-	t_check "the GUIDs differ" [ "$(cat /sys/class/infiniband/iw[07]/node_guid | sort -u | wc -l)" = 2 ]
+	t_check "the GUIDs differ" \
+		[ "$(cat /sys/class/infiniband/iw[07]/node_guid | sort -u | wc -l)" = 2 ]
 }
 
 # All ports of a bond have the same MAC address, but each needs its own GUID.
@@ -190,9 +194,11 @@ bond_ports_have_own_guids() {
 		ip link set "d$n" master d6
 		t_new_device "iw$n" "d$n"
 	done
-	t_check "the MAC addresses are equal" cmp /sys/class/net/d7/address /sys/class/net/d8/address
+	t_check "the MAC addresses are equal" \
+		cmp /sys/class/net/d7/address /sys/class/net/d8/address
 	t_new_device iw6 d6
-	t_check "the GUIDs differ" [ "$(cat /sys/class/infiniband/iw[678]/node_guid | sort -u | wc -l)" = 3 ]
+	t_check "the GUIDs differ" \
+		[ "$(cat /sys/class/infiniband/iw[678]/node_guid | sort -u | wc -l)" = 3 ]
 }
 
 # rdma_cm gives a VLAN's address to the device of the interface below. See also addresses.sh.

@@ -54,7 +54,8 @@ print_block_device() {
 	c=$(basename "$(dirname "$(print_controller)")")
 	# with multipath the name in sysfs includes the controller's number, but the name in /dev
 	# does not
-	ls -d /sys/class/nvme/"$c"/nvme*n1 2>/dev/null | head -n 1 | xargs -r basename | sed 's/c[0-9]*n/n/'
+	ls -d /sys/class/nvme/"$c"/nvme*n1 2>/dev/null | head -n 1 | xargs -r basename |
+		sed 's/c[0-9]*n/n/'
 }
 
 has_block_device() { [ -n "$(print_block_device)" ] && [ -b "/dev/$(print_block_device)" ]; }

@@ -14,7 +14,8 @@ CONNECTIONS=${T_CONNECTIONS:-1000}
 # count_objects DEV KIND: print how many objects of KIND on DEV the RDMA core knows
 count_objects() {
 	rdma resource show "$1" 2>/dev/null |
-		awk -v kind="$2" '{ for (i = 1; i < NF; i++) if ($i == kind) n += $(i + 1) } END { print n + 0 }'
+		awk -v kind="$2" \
+			'{ for (i = 1; i < NF; i++) if ($i == kind) n += $(i + 1) } END { print n + 0 }'
 }
 
 has_no_objects() {
@@ -293,7 +294,8 @@ create_one_device
 t_case "one end killed in the middle of traffic" "DDP-78" killed_end_ends_other
 t_case "four pairs killed at the same time" "" many_pairs_can_be_killed
 t_case "queue pairs destroyed while they connect" "" connect_races_leave_nothing connect accept
-t_case "queue pairs connected by ibv_modify_qp() destroyed while they connect" "" modified_qps_leave_nothing
+t_case "queue pairs connected by ibv_modify_qp() destroyed while they connect" "" \
+	modified_qps_leave_nothing
 t_case "a process stopped during a call delays no other" "" preempted_call_delays_no_other
 t_case "listening takes no longer with many listeners" "" listen_cost_is_independent_of_ports
 t_case "settings changed while listeners are started and closed" "" \

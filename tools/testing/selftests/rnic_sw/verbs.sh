@@ -100,10 +100,13 @@ define_odp_cases() {
 		'local_read_*' 'local_recv_*'
 	t_case "odp_again, memory windows" "" run_with_odp 'mw_*'
 	[ -n "$once_more" ] || return 0
-	t_case "odp_again, deregistration" "" run_with_odp 'mr_dereg_*' mr_rereg mr_keys mr_overlap \
+	t_case "odp_again, deregistration" "" \
+		run_with_odp 'mr_dereg_*' mr_rereg mr_keys mr_overlap \
 		'flush_*' 'destroy_*'
-	t_case "odp_again, messages" "" run_with_odp 'send_*' 'sge_*' 'inline_*' 'write_*' 'read_*' \
-		'reads_*' fence mixed_order sends_in_order 'wr_api*' 'imm_*' 'stream_*' 'threads_*' last_octet
+	t_case "odp_again, messages" "" \
+		run_with_odp 'send_*' 'sge_*' 'inline_*' 'write_*' 'read_*' \
+		'reads_*' fence mixed_order sends_in_order 'wr_api*' 'imm_*' 'stream_*' \
+		'threads_*' last_octet
 	t_case "odp_again, atomics" "" run_with_odp 'atomic_*'
 	t_case "odp_again, shared receive queues" "" run_with_odp 'srq_*'
 }
@@ -151,7 +154,8 @@ define_limit_cases() {
 		create_as_many_as_announced cqs
 	t_case "as many shared receive queues as the device announces" "RDMAP-185 SEC-24" \
 		create_as_many_as_announced srqs
-	t_case "as many MRs as the device announces" "RDMAP-185 SEC-24" create_as_many_as_announced mrs
+	t_case "as many MRs as the device announces" "RDMAP-185 SEC-24" \
+		create_as_many_as_announced mrs
 	t_case "as many memory windows as the device announces" "RDMAP-185 SEC-24" \
 		create_as_many_as_announced mws
 	t_case "as many processes of one user with ODP MRs as are allowed" "SEC-24" \
@@ -201,7 +205,8 @@ count_reordered() { echo $(($(sum_receive_counters TCPOFOQueue -) + $(count_plac
 # check_network_impairments WORDS...: check that netem has lost, duplicated and reordered packets as
 # WORDS say, and that the MTU has changed if WORDS say so
 check_network_impairments() {
-	[[ " $* " != *" loss "* || $(count_lost) -gt 0 ]] || { echo "no packet was lost"; return 1; }
+	[[ " $* " != *" loss "* || $(count_lost) -gt 0 ]] ||
+		{ echo "no packet was lost"; return 1; }
 	[[ " $* " != *" duplicate "* || $(count_duplicates) -gt $DOUBLED ]] ||
 		{ echo "no packet was duplicated"; return 1; }
 	[[ " $* " != *" reorder "* || $(count_reordered) -gt $OVERTAKEN ]] ||
@@ -263,7 +268,8 @@ run_with_corruption() {
 	before=$(count_checksum_errors)
 	run_out_of_order "$@"
 	echo "$(($(count_checksum_errors) - before)) packets had a bad checksum"
-	t_check "packets with bad checksums are dropped" [ "$(count_checksum_errors)" -gt "$before" ]
+	t_check "packets with bad checksums are dropped" \
+		[ "$(count_checksum_errors)" -gt "$before" ]
 }
 
 set_mtu() {
@@ -311,7 +317,8 @@ define_reordering_case() {
 	local name=$1 how=run_out_of_order
 	shift
 	[ "$1" != run_with_corruption ] || { how=$1; shift; }
-	t_case "$name" "$EARLY" "$how" delay 5ms 3ms "$@" -- "${streams[@]}" atomic_in_line imm_stream
+	t_case "$name" "$EARLY" \
+		"$how" delay 5ms 3ms "$@" -- "${streams[@]}" atomic_in_line imm_stream
 }
 
 # Define cases with more reordering and loss than TCP can bear. Over SCTP segments are placed as
@@ -323,7 +330,8 @@ define_lossy_network_cases() {
 		define_reordering_case "reordering and 25 % duplicated" reorder 50% duplicate 25%
 	fi
 	define_reordering_case "reordering and 5 % lost" reorder 50% loss 5%
-	define_reordering_case "reordering and 2 % corrupted" run_with_corruption reorder 50% corrupt 2%
+	define_reordering_case "reordering and 2 % corrupted" run_with_corruption reorder 50% \
+		corrupt 2%
 	define_reordering_case "reordering, 2 % lost, 5 % duplicated, 1 % corrupted" \
 		run_with_corruption reorder 50% loss 2% duplicate 5% corrupt 1%
 }
@@ -339,23 +347,28 @@ create_one_device
 define_all_cases
 t_case "send_2g" "" register_2_gib
 t_case "limits by control group" \
-	"DDP-121 DDP-131 DDP-134 RDMAP-185 RDMAP-189 SEC-5 SEC-24 SEC-30 SEC-40" rdma_cgroup_limits_own_processes
+	"DDP-121 DDP-131 DDP-134 RDMAP-185 RDMAP-189 SEC-5 SEC-24 SEC-30 SEC-40" \
+	rdma_cgroup_limits_own_processes
 define_odp_cases
 define_dmabuf_cases
 [ -n "${T_LLP:-}" ] || define_limit_cases
-[ -n "${T_LLP:-}" ] || t_case "memory is charged to control groups" "RDMAP-188 SEC-24 SEC-30" kernel_memory_is_charged
+[ -n "${T_LLP:-}" ] ||
+	t_case "memory is charged to control groups" "RDMAP-188 SEC-24 SEC-30" \
+		kernel_memory_is_charged
 t_case "time namespace" "the ABI" run_in_time_namespace
 t_run_deferred
 
 create_two_hosts
 streams=(stream_send stream_rw)
-t_case "two hosts" "DDP-50 DDP-64" run_between_hosts "${streams[@]}" 'send_*' 'conn_*' 'remote_*_past_end' \
+t_case "two hosts" "DDP-50 DDP-64" \
+	run_between_hosts "${streams[@]}" 'send_*' 'conn_*' 'remote_*_past_end' \
 	'atomic_*' 'imm_*'
 t_case "MTU 576" "" run_with_mtu 576 stream_send send_sizes
 t_case "MTU 9000" "" run_with_mtu 9000 stream_send send_sizes
 t_case "dereg_race, MTU 65535" "DDP-128 RDMAP-177 SEC-17" run_with_mtu 65535 dereg_race
 t_case "inval_race, MTU 65535" "DDP-128 RDMAP-177 SEC-17" run_with_mtu 65535 inval_race
-[ -z "$once_more" ] || t_case "odp_again, two hosts" "" run_odp_between_hosts "${streams[@]}" 'atomic_*' 'imm_*'
+[ -z "$once_more" ] ||
+	t_case "odp_again, two hosts" "" run_odp_between_hosts "${streams[@]}" 'atomic_*' 'imm_*'
 t_case "loss" "DDP-3 DDP-14 DDP-21 DDP-63" run_with_netem loss 1% -- "${streams[@]}"
 t_case "reordering" "DDP-64 RDMAP-122" \
 	run_with_netem delay 2ms reorder 75% 50% -- "${streams[@]}"

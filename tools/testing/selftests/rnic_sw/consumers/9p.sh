@@ -10,10 +10,12 @@ connect_client() {
 	DIR=$T_CASE/mnt
 	mkdir -p "$DIR"
 	t_choose_port
-	T_TIME=1000 t_start relay b env "RNIC_SW_LLP=${T_LLP:-tcp}" "$(t_find_program p9relay)" "$B4" "$PORT" \
+	T_TIME=1000 t_start relay b env "RNIC_SW_LLP=${T_LLP:-tcp}" "$(t_find_program p9relay)" \
+		"$B4" "$PORT" \
 		diod -f -r 0 -w 1 -n -c /dev/null -e "$SHARE" -L "$T_CASE/diod.log"
 	t_wait_until "$T_TIME" is_server_listening
-	mount -i -t 9p "$B4" "$DIR" -o "trans=rdma,port=$PORT,version=9p2000.L,msize=65536,aname=$SHARE,uname=root,access=user"
+	mount -i -t 9p "$B4" "$DIR" \
+		-o "trans=rdma,port=$PORT,version=9p2000.L,msize=65536,aname=$SHARE,uname=root,access=user"
 	t_defer umount -qfl "$DIR"
 	grep " $DIR 9p" /proc/mounts
 }

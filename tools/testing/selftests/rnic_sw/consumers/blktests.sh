@@ -14,7 +14,8 @@ export NVME_IMG_SIZE=350M NVME_NUM_ITER=10 TIMEOUT=10
 
 write_module_options() {
 	mkdir -p /run/modprobe.d
-	echo "options rtrs_server always_invalidate=N sess_queue_depth=64" >/run/modprobe.d/blktests.conf
+	echo "options rtrs_server always_invalidate=N sess_queue_depth=64" \
+		>/run/modprobe.d/blktests.conf
 }
 
 # If SCTP is to be tested, put a wrapper of the program rdma into PATH, which makes each device that
@@ -109,5 +110,6 @@ for test in $(cd "$T_BLKTESTS/tests" && ls -d {nvme,srp,rnbd}/[0-9][0-9][0-9]); 
 done
 # Record the connections for t_check_no_tcp(): their total number, and how many used SCTP. Both are
 # the number in SCTP's statistics, because the devices listen on SCTP only.
-awk '$1 == "SctpActiveEstabs" { print $2, $2 }' /proc/net/sctp/snmp >"$T_LOG/$T_SCRIPT/connects" 2>/dev/null
+awk '$1 == "SctpActiveEstabs" { print $2, $2 }' /proc/net/sctp/snmp >"$T_LOG/$T_SCRIPT/connects" \
+	2>/dev/null
 t_print_summary

@@ -27,7 +27,8 @@ start_target() {
 	t_defer stop_target
 	mkdir $TPG/lun/lun_0
 	ln -s "$LIO_DISK" $TPG/lun/lun_0/rnic_sw
-	for name in authentication=0 demo_mode_write_protect=0 generate_node_acls=1 cache_dynamic_acls=1; do
+	for name in authentication=0 demo_mode_write_protect=0 generate_node_acls=1 \
+		cache_dynamic_acls=1; do
 		echo "${name#*=}" >"$TPG/attrib/${name%=*}"
 	done
 	create_portal_netns
@@ -132,6 +133,7 @@ skip_without_programs fio iscsid iscsiadm
 define_disk_cases iSER
 t_case "iSER: the target is disabled and enabled under load" "" load_survives_command restart_target
 t_case "iSER: connect and disconnect five times" "" client_can_reconnect_often
-t_case "iSER: refused in the network namespace of the target's TCP portal" "" port_conflict_with_tcp_is_detected
+t_case "iSER: refused in the network namespace of the target's TCP portal" "" \
+	port_conflict_with_tcp_is_detected
 t_case "iSER: initiator and target modules are unloaded" "" modules_can_be_unloaded
 t_print_summary

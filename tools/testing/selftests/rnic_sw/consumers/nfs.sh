@@ -63,7 +63,8 @@ stop_server() {
 connect_client() {
 	DIR=$T_CASE/mnt
 	mkdir -p "$DIR"
-	mount.nfs "$B4:$exported" "$DIR" -o "vers=$VERS,rdma,port=20049,hard,nolock,${VERS_3:+mountproto=tcp,mountport=20048,}timeo=50"
+	mount.nfs "$B4:$exported" "$DIR" \
+		-o "vers=$VERS,rdma,port=20049,hard,nolock,${VERS_3:+mountproto=tcp,mountport=20048,}timeo=50"
 	t_defer umount -qfl "$DIR"
 	grep " $DIR nfs" /proc/mounts | tee "$T_CASE/mounted"
 	grep -q 'proto=rdma' "$T_CASE/mounted"
@@ -171,15 +172,21 @@ modules_can_be_unloaded() {
 skip_without_modules nfsd rpcrdma nfs
 skip_without_programs fio mount.nfs exportfs rpc.mountd rpcbind rpcinfo
 for version in 3 4.0 4.1 4.2; do
-	t_case "NFS $version: files are read back as written" "DDP-126" written_data_is_kept $version
+	t_case "NFS $version: files are read back as written" "DDP-126" \
+		written_data_is_kept $version
 	t_case "NFS $version: random operations (fsx)" "" fsx_finds_no_difference $version
 done
 for version in 3 4.2; do
-	t_case "NFS $version: the link goes down and up under load" "" load_survives_disturbance $version set_link_down_briefly
-	t_case "NFS $version: the server is restarted under load" "" load_survives_disturbance $version restart_server
-	t_case "NFS $version: the device is deleted and added under load" "" load_survives_disturbance $version remove_and_create_device device
-	t_case "NFS $version: the interface is deleted and added under load" "" load_survives_disturbance $version remove_and_create_device interface
-	t_case "NFS $version: the module is unloaded and loaded under load" "" load_survives_disturbance $version remove_and_create_device module
+	t_case "NFS $version: the link goes down and up under load" "" \
+		load_survives_disturbance $version set_link_down_briefly
+	t_case "NFS $version: the server is restarted under load" "" \
+		load_survives_disturbance $version restart_server
+	t_case "NFS $version: the device is deleted and added under load" "" \
+		load_survives_disturbance $version remove_and_create_device device
+	t_case "NFS $version: the interface is deleted and added under load" "" \
+		load_survives_disturbance $version remove_and_create_device interface
+	t_case "NFS $version: the module is unloaded and loaded under load" "" \
+		load_survives_disturbance $version remove_and_create_device module
 done
 t_case "NFS: client and server modules are unloaded" "" modules_can_be_unloaded
 t_print_summary

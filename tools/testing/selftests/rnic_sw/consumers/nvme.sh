@@ -123,7 +123,8 @@ removal_shuts_down_in_order() {
 	start_load
 	before=$(count_recoveries)
 	remove_device module
-	t_check "no connection breaks before the host has shut down" [ "$(count_recoveries)" -eq "$before" ]
+	t_check "no connection breaks before the host has shut down" \
+		[ "$(count_recoveries)" -eq "$before" ]
 	wait_until_load_fails
 	tear_down_consumer
 	create_device

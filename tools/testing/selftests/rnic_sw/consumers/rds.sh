@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumers/rds.sh: RDS accepts InfiniBand devices only, and reports that it ignores an iWARP device.
-# RDS and the device must not disturb each other.
+# consumers/rds.sh: RDS accepts InfiniBand devices only, and reports that it ignores an iWARP
+# device. RDS and the device must not disturb each other.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 

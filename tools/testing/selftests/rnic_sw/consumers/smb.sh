@@ -20,7 +20,10 @@ start_server() {
 	ksmbd.adduser -a tester -p secret -i "$T_CASE/users" -c "$T_CASE/ksmbd.conf"
 	T_TIME=1000 t_start mountd b ksmbd.mountd -n -c "$T_CASE/ksmbd.conf" -u "$T_CASE/users"
 	t_defer stop_server
-	t_wait_until "$T_TIME" is_server_listening || { t_print_log mountd; t_fail "the server does not listen"; }
+	t_wait_until "$T_TIME" is_server_listening || {
+		t_print_log mountd
+		t_fail "the server does not listen"
+	}
 }
 
 # Check whether the server listens. Over TCP the listener is a TCP socket, which ss shows.

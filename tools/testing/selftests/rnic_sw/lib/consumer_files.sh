@@ -27,7 +27,8 @@ skip_without_fsx() {
 
 run_fsx() {
 	"$T_FSX/fsx" -q -N "$(t_scale_rounds 5000)" -S "${T_SEED:-1}" -P "$T_CASE" "$@" "$DIR/fsx"
-	"$T_FSX/fsx" -q -N "$(t_scale_rounds 1000)" -S "${T_SEED:-1}" -P "$T_CASE" -Z -R -W -r 4096 -w 4096 -t 4096 "$DIR/fsx"
+	"$T_FSX/fsx" -q -N "$(t_scale_rounds 1000)" -S "${T_SEED:-1}" -P "$T_CASE" \
+		-Z -R -W -r 4096 -w 4096 -t 4096 "$DIR/fsx"
 	rm "$DIR/fsx"
 }
 

@@ -44,7 +44,8 @@ skip_without_modules() {
 skip_without_programs() {
 	local program
 	for program in "$@"; do
-		command -v "$program" >/dev/null || t_skip_all "$program not found (scripts/unpacked)"
+		command -v "$program" >/dev/null ||
+			t_skip_all "$program not found (scripts/unpacked)"
 	done
 }
 
@@ -229,10 +230,12 @@ stop_load() {
 wait_until_load_fails() {
 	t_wait_until "$T_TIME" t_has_ended load || {
 		t_signal load INT
-		t_wait_until "$T_TIME" t_has_ended load || t_fail "requests neither fail nor complete"
+		t_wait_until "$T_TIME" t_has_ended load ||
+			t_fail "requests neither fail nor complete"
 	}
 	t_kill load
-	! grep -E 'verify:|bad (magic|header|data)' "$T_CASE/load.log" || t_fail "fio reports wrong data"
+	! grep -E 'verify:|bad (magic|header|data)' "$T_CASE/load.log" ||
+		t_fail "fio reports wrong data"
 }
 
 has_ext4() { modprobe -q ext4 || grep -qw ext4 /proc/filesystems; }
@@ -257,7 +260,8 @@ disk_returns_written_data() {
 	set_up_consumer
 	before=$(count_mapping_failures)
 	check_disk_data
-	t_check "all memory could be mapped, see the kernel's log" [ "$(count_mapping_failures)" -eq "$before" ]
+	t_check "all memory could be mapped, see the kernel's log" \
+		[ "$(count_mapping_failures)" -eq "$before" ]
 	tear_down_consumer
 	check_backing_file
 	check_nothing_left
@@ -326,7 +330,8 @@ removed_device_can_be_replaced() {
 define_disk_cases() {
 	t_case "$1: what is written is read" "DDP-126" disk_returns_written_data
 	t_case "$1: a file system" "" file_system_keeps_files
-	t_case "$1: the link goes down and up under load" "" load_survives_command set_link_down_briefly
+	t_case "$1: the link goes down and up under load" "" \
+		load_survives_command set_link_down_briefly
 	t_case "$1: the device is deleted under load" "" removed_device_can_be_replaced device
 	t_case "$1: the interface is deleted under load" "" removed_device_can_be_replaced interface
 	t_case "$1: the module is unloaded under load" "" removed_device_can_be_replaced module

@@ -43,7 +43,8 @@ t_run_rping_pair() {
 			t_check_rping_complete "$T_CASE/client-$try.log"
 			return
 		fi
-		t_has_event_channel_error "$T_CASE/client-$try.log" "$T_CASE/server-$try.log" || return 1
+		t_has_event_channel_error "$T_CASE/client-$try.log" "$T_CASE/server-$try.log" ||
+			return 1
 		echo "rping's event channel was closed early; retrying"
 	done
 	t_fail "rping's event channel was closed early in $try tries"

@@ -59,14 +59,20 @@ create_data() {
 has_no_objects() { ! rdma resource show "$A_DEV" | grep -qE '(qp|cq|mr|srq) [1-9]'; }
 # check_nothing_left: after all programs have exited, wait until the device has no QP, MR, CQ or
 # SRQ; fail after $T_TIME
-check_nothing_left() { t_wait_until "$T_TIME" has_no_objects || { rdma resource show; t_fail "objects are left"; }; }
+check_nothing_left() {
+	t_wait_until "$T_TIME" has_no_objects || {
+		rdma resource show
+		t_fail "objects are left"
+	}
+}
 
 # run_ranks N COMMAND...: run COMMAND in N ranks of Open MPI on this host, which communicate only
 # through libfabric
 run_ranks() {
 	local n=$1
 	shift
-	FI_VERBS_IFACE=$A_IF timeout -k 5 "$T_TIME" mpirun --allow-run-as-root --oversubscribe -np "$n" \
+	FI_VERBS_IFACE=$A_IF timeout -k 5 "$T_TIME" mpirun \
+		--allow-run-as-root --oversubscribe -np "$n" \
 		--mca plm isolated --mca oob_tcp_if_include lo --mca pml cm --mca mtl ofi \
 		--mca mtl_ofi_provider_include 'verbs;ofi_rxm' "$@"
 }

@@ -6,11 +6,11 @@
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 . "$(dirname "$(readlink -f "$0")")/../lib/gids.sh"
 
-readonly programs="ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw ib_send_lat ib_write_lat ib_read_lat \
-	ib_atomic_lat"
+readonly programs="ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw \
+	ib_send_lat ib_write_lat ib_read_lat ib_atomic_lat"
 
-# Before version 23.07, perftest does not deregister an MR if it sends on an iWARP device without -R.
-# So after all data has passed, it cannot deallocate its PD: accept this one failure.
+# Before version 23.07, perftest without -R does not deregister an MR if it sends on an iWARP
+# device. So after all data has passed, it cannot deallocate its PD: accept this one failure.
 # shellcheck disable=SC2016
 accept_pd_failure=(bash -c 'out=$("$@" 2>&1) || status=$?
 	echo "$out"
@@ -18,7 +18,9 @@ accept_pd_failure=(bash -c 'out=$("$@" 2>&1) || status=$?
 		"Failed to deallocate PD - Device or resource busy" ]' -)
 
 # count_connections: print how many connections a's device has made or accepted
-count_connections() { echo $(($(t_print_counter "$A_DEV" connects) + $(t_print_counter "$A_DEV" accepts))); }
+count_connections() {
+	echo $(($(t_print_counter "$A_DEV" connects) + $(t_print_counter "$A_DEV" accepts)))
+}
 
 # run_by_hand PROGRAM ADDRESS_A ADDRESS_B ARGS...: run PROGRAM with the GIDs of these addresses; if
 # they are empty, let it choose the GIDs
@@ -30,10 +32,12 @@ run_by_hand() {
 	shift 3
 	t_choose_port
 	before=$(count_connections)
-	t_run_pair "$PORT" "${accept_pd_failure[@]}" "$prog" -F -d "$B_DEV" "${gid_b[@]}" -p "$PORT" "$@" -- \
+	t_run_pair "$PORT" "${accept_pd_failure[@]}" "$prog" -F -d "$B_DEV" "${gid_b[@]}" \
+		-p "$PORT" "$@" -- \
 		"${accept_pd_failure[@]}" "$prog" -F -d "$A_DEV" "${gid_a[@]}" -p "$PORT" "$@" "$B4"
 	# in UML perftest sometimes fails to calibrate its clock, and then reports infinite times
-	t_check "the program reports a result" grep -qE '^ *[0-9]+ +[0-9]+ +([0-9.]+|inf)' "$T_CASE/client.log"
+	t_check "the program reports a result" \
+		grep -qE '^ *[0-9]+ +[0-9]+ +([0-9.]+|inf)' "$T_CASE/client.log"
 	t_check "the device has connected" [ "$(count_connections)" -gt "$before" ]
 }
 

@@ -13,7 +13,8 @@ run_pingpong() {
 	skip_without_program fi_pingpong libfabric-bin
 	for size in 1 1000 20000 65536 1000003; do
 		t_choose_port
-		t_run_pair_with_tag "-$size" "$PORT" fi_pingpong -p "$1" -e "$2" -d "$B_DEV" -c -I 10 -S $size -B "$PORT" -- \
+		t_run_pair_with_tag "-$size" "$PORT" fi_pingpong -p "$1" -e "$2" -d "$B_DEV" \
+			-c -I 10 -S $size -B "$PORT" -- \
 			fi_pingpong -p "$1" -e "$2" -d "$A_DEV" -c -I 10 -S $size -P "$PORT" "$B4"
 	done
 	check_nothing_left
@@ -51,8 +52,10 @@ t_case "fi_info: connected and reliable endpoints, no datagrams" "" fi_info_show
 t_case "fi_pingpong: connected, verified" "" check_command_uses_device run_pingpong verbs msg
 t_case "fi_pingpong: connectionless, verified" "" check_command_uses_device run_pingpong \
 	'verbs;ofi_rxm' rdm
-t_case "fi_pingpong: connected, implicit ODP" "" check_command_uses_device run_with_implicit_odp run_pingpong verbs msg
+t_case "fi_pingpong: connected, implicit ODP" "" \
+	check_command_uses_device run_with_implicit_odp run_pingpong verbs msg
 t_case "fi_pingpong: connectionless, implicit ODP" "" \
 	check_command_uses_device run_with_implicit_odp run_pingpong 'verbs;ofi_rxm' rdm
-t_case "fi_pingpong: buffers larger than the control group's limit, implicit ODP" "" check_command_uses_device pingpong_exceeds_memory_limit
+t_case "fi_pingpong: buffers larger than the control group's limit, implicit ODP" "" \
+	check_command_uses_device pingpong_exceeds_memory_limit
 t_print_summary

@@ -16,7 +16,8 @@ run_fabtests() {
 	# the runner writes to the current directory
 	cd "$T_CASE" || return
 	"$bin/runfabtests.sh" -v -T "$T_TIME" -t "$set" -p "$bin" -s "$B4" -c "$A4" \
-		-f "$configs/$name/$name.exclude" -f "$T_DIR/lib/program_fabtests.exclude" "$provider" \
+		-f "$configs/$name/$name.exclude" -f "$T_DIR/lib/program_fabtests.exclude" \
+		"$provider" \
 		>results 2>&1 || status=$?
 	sed -n '/^# Total/p' results
 	# print the results of failed tests

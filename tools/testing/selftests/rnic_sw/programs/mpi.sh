@@ -19,5 +19,6 @@ verify_mpi_data() {
 
 create_one_device
 t_case "Open MPI: two ranks, verified" "" check_command_uses_device verify_mpi_data 2
-t_case "Open MPI: two ranks, verified, implicit ODP" "" check_command_uses_device run_with_implicit_odp verify_mpi_data 2
+t_case "Open MPI: two ranks, verified, implicit ODP" "" \
+	check_command_uses_device run_with_implicit_odp verify_mpi_data 2
 t_print_summary

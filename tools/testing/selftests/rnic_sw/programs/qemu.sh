@@ -12,7 +12,8 @@ QEMU=$T_DIR/lib/program_qemu.py
 start_virtual_machine() {
 	local name=$1 where=$2
 	shift 2
-	t_start "$name" "$where" qemu-system-x86_64 -accel tcg -machine pc -m 8 -nodefaults -display none \
+	t_start "$name" "$where" qemu-system-x86_64 -accel tcg -machine pc -m 8 \
+		-nodefaults -display none \
 		-bios "$T_CASE/bios" -qmp "unix:$SOCKETS/$name,server=on,wait=off" "$@"
 }
 

@@ -22,7 +22,8 @@ netcat_sends_file_unchanged() {
 	create_data 3000001
 	t_choose_port
 	set_preload_command nc.traditional
-	t_run_pair "$PORT" bash -c 'exec "${@:2}" >"$1"' - "$T_CASE/got" "${OVER[@]}" -l -s "$B4" -p "$PORT" -- \
+	t_run_pair "$PORT" bash -c 'exec "${@:2}" >"$1"' - "$T_CASE/got" "${OVER[@]}" -l -s "$B4" \
+		-p "$PORT" -- \
 		bash -c 'exec "${@:2}" <"$1"' - "$DATA" "${OVER[@]}" -q 3 "$B4" "$PORT"
 	cmp "$DATA" "$T_CASE/got"
 	rm "$T_CASE/got"
@@ -42,7 +43,8 @@ curl_gets_page() {
 	print_http_response "$DATA" >"$T_CASE/page"
 	t_choose_port
 	set_preload_command nc.traditional
-	t_start server b bash -c 'exec "${@:2}" <"$1"' - "$T_CASE/page" "${OVER[@]}" -l -s "$B4" -p "$PORT"
+	t_start server b bash -c 'exec "${@:2}" <"$1"' - "$T_CASE/page" "${OVER[@]}" -l -s "$B4" \
+		-p "$PORT"
 	t_wait_listener b "$PORT"
 	set_preload_command curl
 	t_start client a "${OVER[@]}" -s -o "$T_CASE/got" "http://$B4:$PORT/"

@@ -13,7 +13,9 @@ start_valkey() {
 	t_wait_listener b "$PORT"
 }
 
-run_valkey_cli() { on a timeout "$T_TIME" "$T_VALKEY/src/valkey-cli" --rdma -h "$B4" -p "$PORT" "$@"; }
+run_valkey_cli() {
+	on a timeout "$T_TIME" "$T_VALKEY/src/valkey-cli" --rdma -h "$B4" -p "$PORT" "$@"
+}
 
 # store_value KEY FILE: store the contents of FILE as the value of KEY. Retry, because on a busy
 # machine valkey's client sometimes fails because of a bug.
@@ -69,7 +71,8 @@ run_valkey_rdma_test() {
 
 run_benchmark() {
 	start_valkey
-	t_start client a "$T_VALKEY/src/valkey-benchmark" --rdma -h "$B4" -p "$PORT" -c 8 -n "$(t_scale_rounds 400)" \
+	t_start client a "$T_VALKEY/src/valkey-benchmark" --rdma -h "$B4" -p "$PORT" -c 8 \
+		-n "$(t_scale_rounds 400)" \
 		-d 1000 --csv -t set,get,lpush,incr
 	t_wait client
 	cat "$T_CASE/client.log"
@@ -83,7 +86,8 @@ killed_clients_do_not_stop_server() {
 	start_valkey
 	for i in $(seq 10); do
 		before=$(print_connects)
-		t_start "client$i" a "$T_VALKEY/src/valkey-benchmark" --rdma -h "$B4" -p "$PORT" -c 8 -n 10000000 -d 1000 -t set
+		t_start "client$i" a "$T_VALKEY/src/valkey-benchmark" --rdma -h "$B4" -p "$PORT" \
+			-c 8 -n 10000000 -d 1000 -t set
 		t_wait_until "$T_TIME" eval "[ \$(print_connects) -gt $before ]"
 		t_kill "client$i" KILL
 		t_check "the server still runs" t_is_alive server
