@@ -10,7 +10,8 @@ import dataclasses
 BY_HAND = "by ibv_modify_qp()"
 BY_CM = "by rdma_cm"
 
-# What the checked output proves
+# What the checked output proves: that the data is right, that a rate was measured, or only that the
+# program has ended well
 DATA = "data"
 RATE = "rate"
 END = "end"
@@ -24,12 +25,12 @@ class Row:
     server: str             # "" if the client starts all processes itself
     client: str
     proofs: tuple           # regular expressions that the client's output must match
-    shows: str = RATE       # what the proofs show
+    shows: str = RATE       # what the proofs show: DATA, RATE or END
     stays: bool = False     # the server does not exit by itself
     partial: tuple = ()     # (regular expression of an error, words): the data passes before it
     quiet: str = ""         # a regular expression that the client's output may not match
     port: int = 0           # port of a program that always uses the same one
-    limit: int = 60         # seconds
+    limit: int = 60         # time limit of the client, in seconds
     must: bool = True       # it has to work on rnic_sw
 
 

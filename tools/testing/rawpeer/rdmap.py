@@ -156,9 +156,9 @@ class Terminate:
     layer: int
     etype: int
     code: int
-    length: int = None          # M bit
-    ddp: bytes = None           # D bit
-    rdma: bytes = None          # R bit
+    length: int = None          # DDP Segment Length (M bit)
+    ddp: bytes = None           # Terminated DDP Header (D bit)
+    rdma: bytes = None          # Terminated RDMA Header (R bit)
     rsvd: int = 0               # the 13 reserved bits
 
     @property

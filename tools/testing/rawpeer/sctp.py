@@ -232,7 +232,7 @@ class Carrier:
 
     def __init__(self):
         self.streams = {}
-        self.adaptation = None      # the peer's indication
+        self.adaptation = None      # value of the peer's Adaptation Indication
         self.ended = None           # "shutdown" or "abort"
         self.ready = False
         self.restarts = 0

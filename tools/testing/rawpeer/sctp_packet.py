@@ -36,17 +36,17 @@ class Chunk:
 
     @property
     def data(self):
-        """DATA: TSN, stream, SSN, payload protocol identifier."""
+        """Fields of a DATA chunk: TSN, stream, SSN, payload protocol identifier."""
         return struct.unpack(">IHHI", self.body[:12])
 
     @property
     def init(self):
-        """INIT and INIT-ACK: tag, window, streams out and in, TSN."""
+        """Fields of an INIT or INIT-ACK: tag, window, streams out and in, TSN."""
         return struct.unpack(">IIHHI", self.body[:16])
 
     @property
     def parameters(self):
-        """INIT and INIT-ACK: a list of the parameters, each as (type, bytes)."""
+        """Parameters of an INIT or INIT-ACK: a list of pairs (type, bytes)."""
         found, rest = [], self.body[16:]
         while len(rest) >= 4:
             kind, size = struct.unpack(">HH", rest[:4])

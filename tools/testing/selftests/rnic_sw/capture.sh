@@ -45,8 +45,8 @@ print_fact() {
 	awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$tmp/$recording.facts"
 }
 
-# check_fact NAME TEST NUMBER: compare a fact that the checker has printed, as in: check_fact fpdus
-# -gt 100
+# check_fact NAME TEST NUMBER: compare a number that the checker has printed, for example:
+# check_fact fpdus -gt 100
 check_fact() {
 	test "$(print_fact "$1")" "$2" "$3" || {
 		echo "failed: $1 $2 $3: it is $(print_fact "$1")"

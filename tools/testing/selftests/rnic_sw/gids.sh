@@ -188,7 +188,7 @@ rdma_cm_works_while_addresses_change() {
 	local binds seconds=${T_SECONDS:-$((T_SLOW ? 20 : 10))}
 	binds=$(t_find_program binds)
 	t_run_rping_pair "$B4" -C 3
-	change_addresses 0.07	# longer than the driver's delay
+	change_addresses 0.07	# longer than the delay after which the driver updates the table
 	T_TIME=600 t_start binds a "$binds" "$A4" 0 "$seconds"
 	t_run_rping_pair "$B4" -C 20
 	t_run_rping_pair "$B4" -C 20

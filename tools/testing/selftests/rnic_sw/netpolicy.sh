@@ -225,7 +225,8 @@ run_pingpong() {
 		-n 500 "$B4"
 }
 
-# count_rendezvous RULE_A RULE_B: count packets of the protocol from each host to the other one
+# count_rendezvous RULE_A RULE_B: on a and on b, count the packets of the protocol that are sent to
+# the other host, and those of them that match RULE_A or RULE_B
 count_rendezvous() {
 	command -v ibv_rc_pingpong >/dev/null ||
 		t_skip "ibv_rc_pingpong not found (package ibverbs-utils)"

@@ -189,7 +189,7 @@ def add_netem_from_peers(how):
 def measure_tx_softirqs():
     """Context manager: measure the softirq runs of the transmit path. Yields a list that is
     filled at the end with the duration in seconds and the number of batches of each run."""
-    events = {get_event_dir("irq", "softirq_entry/"): "vec==6",     # TASKLET, used for BH work
+    events = {get_event_dir("irq", "softirq_entry/"): "vec==6",     # TASKLET: BH workqueues
               get_event_dir("irq", "softirq_exit/"): "vec==6",
               get_event_dir("iw_mpa", "mpa_batch_sent/"): "taken>0"}
     clock = re.search(r"\[(\w+)\]", read(TRACE + "trace_clock"))[1]

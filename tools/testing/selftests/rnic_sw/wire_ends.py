@@ -303,7 +303,8 @@ add_case_for_both_roles("our program destroys the queue pair during work", "",
 
 
 def test_local_fault_sends_terminate(w, role, opcode):
-    """A work request uses deregistered memory: the device sends Terminate 0/0/00 instead."""
+    """A work request uses deregistered memory. The device does not send its message, but Terminate
+    0/0/00."""
     memory = w.register_region(4096, "l")
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     link.post("send", memory, 16, 7)

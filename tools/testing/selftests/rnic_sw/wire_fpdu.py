@@ -425,7 +425,7 @@ def test_sent_markers_are_right(w, role):
     check("one FPDU has a marker between PAD and CRC field",
           any(at == fpdu.start + fpdu.size - 8
               for fpdu in got for at, _ in fpdu.markers))
-    # send FPDUs of which one begins with a marker, and of which some contain markers
+    # send short FPDUs until one begins with a marker; some of the others contain a marker
     for _ in range(3 * PHASES):
         link.post("send", memory, 600, 98, offset=8)
         got = [link.peer.receive_fpdu()]

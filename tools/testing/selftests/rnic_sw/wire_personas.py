@@ -7,7 +7,7 @@ from lib.wire import (CM, PEER, SUCCESS, Peer, add, case, check, mpa, rdmap, run
 from rawpeer import personas
 from rawpeer.personas import READ, TYPES, WRITE, Stack
 
-LIMIT = 128                 # depths that the device reports for revision 1
+LIMIT = 128                 # IRD and ORD that the device reports for revision 1
 OPCODES = {0x40: WRITE, 0x41: READ}
 
 

@@ -75,7 +75,8 @@ def test_removed_route_fails_connect(w):
 
 
 def connect_from_port(w, listening, source):
-    """Let raw_server connect from that port, if the port is free, and send a message."""
+    """Let raw_server connect from the port source, if TCP can use it, and send a message. Return
+    the link and the port from which it has connected."""
     sock, port = listening
     conn = int(w.server.do("open", PEER, port, SERVER, source, 0)[0])
     link = w.add_link(None, conn)

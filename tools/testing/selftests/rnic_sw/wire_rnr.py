@@ -8,8 +8,8 @@ import time
 from lib.wire import FLUSHED, SUCCESS, WC, Async, Link, Wire, case, check, rdmap, same
 from lib.wire_sctp import SctpWire, run_sctp_cases
 
-LONG = 60000        # ms
-SHORT = 500         # ms
+LONG = 60000        # values of the setting rnr_wait, in ms
+SHORT = 500
 NO_BUFFER = 1, 2, 2
 
 

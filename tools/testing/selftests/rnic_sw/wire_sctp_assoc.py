@@ -17,7 +17,7 @@ OTHERS = 0, 2, 0x01000000, 0x80000001
 MOST, BATCH = 32767, 32
 CLOSE = 10      # seconds in which a peer must send its Terminate
 SOME = 1000     # minimum number of chunks in flight when sending stops
-STOPPED = 3     # seconds without a completion
+STOPPED = 3     # seconds without a completion which show that SCTP accepts no more
 
 
 def open_sessions(w, count, **options):
@@ -264,8 +264,8 @@ def test_wrong_indication_fails_connect(w, value):
         with w.expect_counts(end_sctp_adaptation=1):
             link = w.start_connect(port)
             event = w.server.expect_event(CM, conn=link.conn)
-        # The program may be notified before the association ends. If the peer ends the
-        # association first, the device only replies.
+        # The program may be notified before the device ends the association. Wait for this end:
+        # if the peer ended the association first, the device would only reply.
         packets = filter_first_association(sniffer.pop_packets(until=lambda p: (
             p.target[1] == port and find_own_chunks([p], sctp_packet.ABORT, sctp_packet.SHUTDOWN))))
         sock.accept()[0].close()

@@ -21,9 +21,10 @@ FROM_ONE_ADDRESS = 64   # maximum of unaccepted peers at one local address and p
 MANY = FROM_ONE_ADDRESS + FROM_ONE_ADDRESS // 2
 PASSING = 4             # further associations that are being set up or ended
 FEW = FROM_ONE_ADDRESS // 2     # with fewer associations a test shows nothing
-EACH = 96               # KiB per association; debug options make objects larger
-EACH_ASKED = 160        # KiB per association with a pending connection request
-EACH_HELD = 384         # KiB per association with fragments that SCTP reassembles
+# maximum KiB of kernel memory for an association; debug options make objects larger
+EACH = 96
+EACH_ASKED = 160        # with a pending connection request
+EACH_HELD = 384         # with fragments that SCTP reassembles
 WINDOW = 64 * KIB       # bytes announced to an unaccepted peer
 ACCEPTED_WINDOW = 1 << 20
 STRAYS = 32             # chunks outside a session that an unaccepted peer may send

@@ -15,7 +15,7 @@ from lib.wire import Skip, case, check, read, same, shell, write
 from rawpeer.sctp import ACCEPT, TERMINATE
 from lib.wire_sctp import GHOST, make_accept, run_sctp_cases
 
-CONNECT, CLOSE = 30, 10     # seconds that the device waits for a peer
+CONNECT, CLOSE = 30, 10     # seconds that the device waits for a peer's Accept, for its Terminate
 LOOK = 4                    # seconds after which the device polls the state in any case
 # seconds before and after the timeout in which no worker runs; timers may be late by BEHIND
 BEFORE, BEHIND = 1.5, 0.8
@@ -25,8 +25,8 @@ LIMIT = "/proc/sys/kernel/sched_rt_runtime_us"
 
 
 def fork_cpu_spinner(cpu, word):
-    """Fork a process that reads a byte from word and then spins on the CPU, whenever the caller
-    does not run there."""
+    """Fork a process that waits for a byte from the pipe word, and then occupies the CPU. Later the
+    caller gets a higher priority, so that it can still run there."""
     pid = os.fork()
     if not pid:
         os.sched_setaffinity(0, [cpu])
@@ -80,8 +80,8 @@ def start_cpu_spinners():
 
 @contextlib.contextmanager
 def run_after_timeout(began, seconds):
-    """Context manager: run the body when a timer that was set at began has expired, while no
-    worker has run."""
+    """Context manager: run the body after a timer of this number of seconds, started at the time
+    began, has expired, but before a worker has run."""
     with start_cpu_spinners() as block_workers:
         time.sleep(max(began + seconds - BEFORE - time.monotonic(), 0))
         block_workers()

@@ -252,8 +252,8 @@ def test_impossible_ssn_allocates_nothing(w):
 
 @case("a limited number of chunks is queued after a gap", "SCTPDDP-22")
 def test_chunks_after_gap_are_limited(w):
-    """The messages are untagged, and the program has posted fewer receives, so the device has to
-    queue them."""
+    """The first chunk is missing, and the messages are Sends for which there are no receives, so
+    the device has to queue the chunks. At its limit it must end the session."""
     link = w.initiate()
     first = link.peer.ssn
     segment = rdmap.make_send(2, bytes(1400))

@@ -5,7 +5,8 @@
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 
-# seconds that RTRS waits for responses that cannot arrive after the device was removed
+# seconds within which remove_device() must end; RTRS waits for responses, which cannot arrive any
+# more
 export GONE_TIME=45
 CTL=/sys/class/rnbd-client/ctl
 

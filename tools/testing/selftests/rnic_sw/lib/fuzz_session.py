@@ -202,7 +202,8 @@ class Session:
                 self.check_received_segment(ddp.parse(fpdu.ulpdu))
         except (mpa.Malformed, ValueError, struct.error, IndexError) as why:
             if self.spoilt_start:
-                raise Ended from why    # the agreed parameters are unknown
+                # after an invalid start-up frame the agreed parameters are unknown
+                raise Ended from why
             raise Bad(f"kernel sent malformed data: {why}") from why
 
     def check_received_segment(self, seg):

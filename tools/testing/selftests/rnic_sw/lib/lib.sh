@@ -25,7 +25,7 @@
 #   t_skip WORDS                 skips the case; WORDS say why it cannot run
 #   t_check WORDS COMMAND...     fails unless COMMAND succeeds; WORDS say what should hold
 #   t_check_fails COMMAND...     fails unless COMMAND exits with an error status
-#   t_check_fails_with PATTERN COMMAND... like t_check_fails; its output must also match PATTERN
+#   t_check_fails_with PATTERN COMMAND...   like t_check_fails; the output must match PATTERN
 #   t_skip_all WORDS             ends the script before its first case
 #   t_defer COMMAND ARGS...      runs COMMAND at the end of the case (or script); LIFO order
 #   t_print_summary              the last line of a script: prints the plan, exits
@@ -33,8 +33,8 @@
 #
 # Hosts: programs run "on a" (client side) or "on b" (server side). A topology lasts
 # until the end of the case that sets it up, or of the script if set up outside a case.
-#   create_one_device       create_two_hosts [NETDEV-ARGS...]
-#   a and b are one host:    netns $NS_A               netns $NS_B
+#   create_one_device        create_two_hosts [NETDEV-ARGS...]
+#   (a and b are one host)   netns $NS_A               netns $NS_B
 #     dummy t0               +------------+   veth    +------------+
 #     10.9.0.1  device iw0   | va    iwa  |-----------| vb    iwb  |
 #     fd00:9:0::1            | 10.9.1.1   |           | 10.9.1.2   |
@@ -44,7 +44,7 @@
 #   on HOST COMMAND...       runs COMMAND on HOST, without a time limit
 #   t_apply_netem HOST DEV WORDS...   applies netem to what HOST sends through DEV; WORDS: for tc
 #   t_new_device DEV NETDEV  `rdma link add`, undone when the case (script) ends
-#   t_change_setting DEV NAME VALUE [NS], t_print_setting DEV NAME [NS]   write or read a setting of DEV
+#   t_change_setting DEV NAME VALUE [NS], t_print_setting DEV NAME [NS]   write or read a setting
 #   t_create_device DEV NETDEV [NS]   `rdma link add`; enables listening on SCTP as well
 #				 if RNIC_SW_LLP is sctp
 #
@@ -345,8 +345,8 @@ create_two_hosts() {
 	t_hosts=(a b)
 }
 
-# Set the mode. The RDMA core allows this only while no other namespace exists, and namespaces
-# of the previous case may still be cleaned up, so retry.
+# Set the RDMA namespace mode. The RDMA core allows this only while no other network namespace
+# exists, and those of the previous case may not be destroyed yet, so retry.
 t_set_netns_mode() { rdma system show | grep -q "netns $1" || t_wait_until 60 rdma system set netns "$1"; }
 
 # t_use_netns_mode MODE: set the RDMA namespace mode (shared or exclusive) until the

@@ -199,8 +199,8 @@ class Lines(unittest.TestResult):
 
 # pyverbs does not work with the collector of cyclic garbage, so the collector is disabled
 gc.disable()
-# Tests that fork come first: once the library has been used, it does not work in a child
-# process.
+# The tests that fork, those of test_rdmacm, come first: once the library has been used, it does not
+# work in a child process.
 modules = sorted(tests.__test_modules__, key=lambda m: "test_rdmacm" not in m.__name__)
 suite = unittest.TestSuite(
     unittest.defaultTestLoader.loadTestsFromModule(m) for m in modules

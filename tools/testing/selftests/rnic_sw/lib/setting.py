@@ -9,15 +9,15 @@ import struct
 import sys
 
 NETLINK_RDMA, RDMA_NL_NLDEV = 20, 5
-# Constants of the kernel's headers; a comment gives the beginning of their names there
-CMD_GET, CMD_SET = 1, 2                         # RDMA_NLDEV_
-DEV_INDEX, DEV_NAME = 1, 2                      # RDMA_NLDEV_ATTR_
+# Constants of the kernel's headers, with their names there
+CMD_GET, CMD_SET = 1, 2                         # RDMA_NLDEV_CMD_*
+DEV_INDEX, DEV_NAME = 1, 2                      # RDMA_NLDEV_ATTR_DEV_*
 PARAMS, PARAM_ENTRY, PARAM_NAME, PARAM_VALUE = range(119, 123)
-REQUEST, ACK, DUMP = 1, 4, 0x300                # NLM_F_
-ERROR, DONE = 2, 3                              # NLMSG_
+REQUEST, ACK, DUMP = 1, 4, 0x300                # NLM_F_*
+ERROR, DONE = 2, 3                              # NLMSG_*
 SOL_NETLINK, CAP_ACK, EXT_ACK = 270, 10, 11
-ERR_MSG = 1                                     # NLMSGERR_ATTR_
-ACK_TLVS = 0x200                                # NLM_F_
+ERR_MSG = 1                                     # NLMSGERR_ATTR_MSG
+ACK_TLVS = 0x200                                # NLM_F_ACK_TLVS
 NESTED = 0x8000
 HEADER = struct.Struct("=IHHII")
 
