@@ -90,7 +90,7 @@ static bool has_ipv6(const struct in6_addr *addr, const struct net_device *dev)
 #define dev_get_by_index_rcu(net, i)	(WARN_ON(!host_reads), find_dev_by_ifindex(i))
 #define __in_dev_get_rcu(d)	(stubs.no_ip ? NULL : stubs.a4[(d)->ifindex - FIRST])
 #define __in6_dev_get(d)	(stubs.no_ip ? NULL : &stubs.in6[(d)->ifindex - FIRST])
-/* as in compat/ for new kernels, whose rdma_cm does not compare MAC addresses */
+/* like compat/ on new kernels, where rdma_cm does not compare MAC addresses of interfaces */
 #define compat_also_related(mine, has, is_vlan)	(is_vlan)
 #define in_dev_for_each_ifa_rcu(i, in)	for (i = in; i->there; i++)
 
@@ -343,8 +343,8 @@ static void device_serves_its_vrf(struct kunit *test)
 }
 
 /*
- * The VRF of an address is that of its interface if rdma_cm may choose the device for the
- * address, and otherwise that of the device
+ * If rdma_cm may choose the device for an address, ddp_addr_get_vrf() returns the VRF of the
+ * interface that has the address. Otherwise it returns the VRF of the device's own interface.
  */
 static void vrf_follows_addr(struct kunit *test)
 {

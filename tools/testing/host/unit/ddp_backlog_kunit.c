@@ -11,7 +11,7 @@
 
 #define BOUND	20
 #define MANY	(2 * BOUND + 1)
-#define ALIKE(n)	((n) * DDP_SOURCES + 1)	/* sources that share a counter */
+#define ALIKE(n)	((n) * DDP_SOURCES + 1)	/* source number n of those that share counter 1 */
 
 static struct {
 	struct ddp_port_listener l;

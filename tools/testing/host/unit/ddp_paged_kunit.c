@@ -16,8 +16,8 @@
 static struct {
 	u8		octets[END];	/* the memory */
 	rwlock_t	lock;
-	u32		runs;		/* number of accesses to present memory */
-	u32		written;	/* number of accesses for writing */
+	u32		runs;		/* number of extents returned */
+	u32		written;	/* number of extents returned for writing */
 	u32		faults;	/* number of page faults */
 	u64		at;		/* offset of the last page fault */
 	u32		reads;		/* number of reads from the lower layer */

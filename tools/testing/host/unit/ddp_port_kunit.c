@@ -34,9 +34,9 @@ static struct {
 	int		related;	/* interface whose device may also serve the address, or 0 */
 	struct net_device dev;	/* the interface that the core finds */
 	int		vrf[8];	/* VRF of each interface */
-	u64		order;	/* order of the last listener of try_listen() */
-	bool		aborts;	/* the close of the socket will abort connections */
-	u32		aborted;	/* number of sockets that were closed so */
+	u64		order;	/* creation order of try_listen()'s last listener */
+	bool		aborts;	/* true if closing the socket aborts connections */
+	u32		aborted;	/* number of closes that aborted connections */
 } stubs;
 
 int ddp_ifindex_to_vrf(struct net *net, int ifindex)
@@ -158,8 +158,9 @@ static bool is_found_for(struct ddp_listener *dl, int vrf)
 }
 
 /*
- * With tcp_l3mdev_accept one socket serves all VRFs. If two interfaces have the address, the
- * listener of the first one gets the peer, and only a peer from its own VRF.
+ * With tcp_l3mdev_accept one socket serves all VRFs. If interfaces in two VRFs have the same
+ * address, the core finds only the first interface. The listener on that interface gets the
+ * peers of its VRF, and peers of the other VRF get no listener.
  */
 static void listener_of_vrf_gets_peer(struct kunit *test)
 {
@@ -207,8 +208,8 @@ static void first_related_listener_gets_peer(struct kunit *test)
 }
 
 /*
- * If the setting "listen" stops a listener and starts it again after later listeners, the listener
- * keeps its place in the order of listeners
+ * If the setting "listen" stops a listener, and starts it again after listeners that were created
+ * later, the listener keeps its place in the order of listeners
  */
 static void restarted_listener_gets_peer(struct kunit *test)
 {
@@ -228,8 +229,9 @@ static void restarted_listener_gets_peer(struct kunit *test)
 }
 
 /*
- * A listener on one address is in the VRF of its socket, which need not be that of the device.
- * With tcp_l3mdev_accept a socket outside all VRFs may get peers from a VRF.
+ * A listener on one address is in the VRF of its socket, which may differ from the VRF of the
+ * device. The listener gets no peers of other VRFs, although with tcp_l3mdev_accept a socket
+ * outside all VRFs receives their connections.
  */
 static void bound_listener_is_in_vrf_of_socket(struct kunit *test)
 {

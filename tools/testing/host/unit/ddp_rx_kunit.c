@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/ddp/{rx,stream}.c: the general receive path. Lower
- * layer and ULP are stubs.
+ * Unit tests of drivers/ddp/{rx,stream}.c: the general receive path. The lower
+ * layer and the ULP are stubs.
  */
 #include <kunit/test.h>
 #include <ddp/llp.h>
@@ -480,8 +480,8 @@ static void deferred_untagged_is_admitted_once(struct kunit *test)
 }
 
 /*
- * A retried segment must equal the deferred one. If its bytes or its length have changed meanwhile,
- * the stream fails.
+ * A retried segment must equal the deferred segment. If the retried one has other bytes or another
+ * length, the stream fails.
  */
 static void retry_must_equal_deferred_segment(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Unit tests of drivers/ddp/session.c: unloading the ULP's module while an
- * upcall runs; each of the two has its own thread.
+ * upcall runs. The unload and the upcall run in two threads.
  */
 #include <kunit/test.h>
 #include <linux/srcu.h>
@@ -26,7 +26,7 @@ void host_on_srcu_wait(void)
 	usleep(100);
 }
 
-/* The user, whose code is unloaded --------------------------------------------- */
+/* The ULP, whose module is unloaded --------------------------------------------- */
 
 static int block_in_upcall(void)
 {

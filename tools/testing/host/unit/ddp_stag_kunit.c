@@ -121,7 +121,7 @@ static bool clear_valid_and_count_users(bool *valid)
 /* Accesses in flight --------------------------------------------------------------- */
 
 static struct {
-	u32			spins;		/* iterations of the wait for the access */
+	u32			spins;		/* iterations of the loop that waits */
 	bool			valid;		/* true if the MR was valid during the wait */
 	struct ddp_region	*copied;	/* MR that is accessed, or cached */
 	u32			ends_at;	/* iteration in which the access ends */

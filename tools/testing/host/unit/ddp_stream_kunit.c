@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Unit tests of drivers/ddp/stream.c: the rate limit is set in the lower layer,
- * if it supports one; and a reset makes a new stream.
+ * if that layer supports rate limits; and a reset makes a new stream.
  */
 #include <kunit/test.h>
 #include <ddp/llp.h>
@@ -56,7 +56,7 @@ static void count_failure(struct ddp_stream *s, const struct iw_failure *f)
 	(*(int *)s->pd)++;
 }
 
-/* After a reset the stream can be bound and can fail again, and is another one */
+/* After a reset the stream can be bound and can fail again, and has another ID */
 static void reset_makes_new_stream(struct kunit *test)
 {
 	static const struct ddp_llp_ops ops = { .unbind = llp_unbind };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/ddp/{tx,stream}.c: the transmit side, also when the
- * stream fails. Lower layer and ULP are stubs.
+ * Unit tests of drivers/ddp/{tx,stream}.c: the transmit path, before and after
+ * a failure of the stream. The lower layer and the ULP are stubs.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -234,7 +234,7 @@ static void missing_page_delays_segment(struct kunit *test)
 	ddp_tx_end(s);
 }
 
-/* A segment that did not fit is sent later, with any size */
+/* After ddp_tx_undo_pull() the segment is sent later, and may then have another size */
 static void returned_segment_is_sent_later(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
@@ -284,7 +284,7 @@ static void failure_in_fault_sends_terminate(struct kunit *test)
 	ddp_tx_end(s);
 }
 
-/* A cursor can start anywhere in a list of SGEs */
+/* A cursor can start at any offset of a list of SGEs */
 static void cursor_starts_in_any_sge(struct kunit *test)
 {
 	static const struct ddp_sge sge[] = {
@@ -440,14 +440,14 @@ static void no_batch_after_failure_or_fault(struct kunit *test)
 }
 
 /*
- * The caller of ddp_stream_quiesce() sleeps while another context transmits or
- * receives
+ * ddp_stream_quiesce() sleeps while another context transmits or receives. After
+ * @ends_after sleeps, host_on_sleep() ends the activity of that context.
  */
 static struct {
 	struct ddp_stream	*s;
-	bool			tx;
+	bool			tx;		/* the other context transmits; else it receives */
 	u32			sleeps;
-	u32			ends_after;	/* number of sleeps */
+	u32			ends_after;
 } wait;
 
 void host_on_sleep(void)

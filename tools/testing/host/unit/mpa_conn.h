@@ -17,7 +17,7 @@ extern struct mpa_conn_stubs {
 	bool			fin;		/* the peer's FIN has arrived */
 	bool			coming;		/* the TCP handshake is in progress */
 	u32			requests;		/* connection requests reported */
-	u32			refused, ended;	/* ends reported to the listener; to the program */
+	u32			refused, ended;	/* reports to the listener; to the program */
 	u32			half_closes;		/* half-closes reported */
 	enum iw_reason		why;		/* reason reported last */
 	bool			reset;		/* the last release was an abort */
@@ -25,9 +25,9 @@ extern struct mpa_conn_stubs {
 	bool			cut;		/* the peer's FIN is inside an FPDU */
 	u32			fins;		/* FINs sent */
 	u32			written, acked;	/* TCP sequence numbers */
-	int			connects;	/* result of connecting again: 0 or an error */
+	int			connects;	/* result of mpa_sock_connect(): 0 or an error */
 	int			takes;		/* bytes of a frame accepted by TCP, or an error */
-	u32			queued, connq_queued;	/* own work; calls of mpa_connq_add() */
+	u32			queued, connq_queued;	/* times @c.work was queued; mpa_connq_add() calls */
 	struct work_struct	*work;		/* last work item queued, if @keep_work */
 	bool			keep_work;	/* queueing stores the work item in @work */
 	void			(*unlocked)(struct mpa_conn *c);	/* called at unlock */
@@ -38,7 +38,7 @@ extern struct mpa_conn_stubs {
 	u32			received;	/* calls of the receive path */
 	u32			events;		/* number of receive calls that raise an event */
 	bool			more;		/* receive calls leave data in the queue */
-	u32			armed, disarmed;	/* calls that start and stop the timer */
+	u32			armed, disarmed;	/* calls that start the timer; that stop it */
 	unsigned long		delay;		/* last timeout, jiffies */
 	u8			frame[MPA_FRAME_MAX];
 } stubs;

@@ -165,7 +165,7 @@ static void conn_without_stream_is_torn_down(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MPA_ENDED, c->phase);
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_ABORT, stubs.why);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.received);
-	/* freed with the connection */
+	/* the driver frees this with the connection, which this test does not free */
 	kfree(c->su);
 }
 

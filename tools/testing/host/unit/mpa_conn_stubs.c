@@ -40,7 +40,7 @@ void host_on_mutex_unlock(struct mutex *m)
 
 bool host_mod_delayed(struct delayed_work *d, unsigned long delay)
 {
-	/* a connection that has ended must not start a timer: it may be freed */
+	/* a connection that has ended must not start its timer, because it may be freed soon */
 	WARN_ON(stubs.c.phase == MPA_ENDED);
 	stubs.armed++;
 	stubs.delay = delay;

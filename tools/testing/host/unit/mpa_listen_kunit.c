@@ -146,8 +146,8 @@ void mpa_conn_abandon(struct mpa_conn *c)
 void mpa_sock_set_options(struct socket *sock) {}
 
 /*
- * After this call the socket's callbacks may run, and they use a reference to
- * the connection
+ * Stub of the function that installs the socket's callbacks, which may run from then on
+ * and use a reference to the connection
  */
 void mpa_sock_install_callbacks(struct mpa_conn *c)
 {
@@ -219,8 +219,9 @@ static int accept_one_peer(void)
 }
 
 /*
- * A new connection begins and is polled under its mutex. After that the only
- * reference is that of the socket's callbacks.
+ * mpa_listen_accepted() starts the first phase of a new connection and sets an event
+ * while it holds the connection's mutex. Afterwards the only reference is that of the
+ * socket's callbacks.
  */
 static void new_conn_is_polled_once(struct kunit *test)
 {
@@ -253,7 +254,7 @@ static void conn_may_end_while_accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, stubs.freed);
 }
 
-/* If a peer cannot be accepted, the function returns why, and nothing leaks */
+/* If a peer cannot be accepted, mpa_listen_accepted() returns an error and leaks nothing */
 static void accept_failure_leaks_nothing(struct kunit *test)
 {
 	struct ddp_port_listener *called = stubs.called;
@@ -271,16 +272,13 @@ static void accept_failure_leaks_nothing(struct kunit *test)
 		*lacks[i] = false;
 		KUNIT_EXPECT_EQ(test, 0, stubs.held);
 	}
-	/*
-	 * in only two of the cases a connection was allocated before the
-	 * failure, and then freed
-	 */
+	/* in two of the cases the failure occurs after a connection was allocated: it is freed */
 	KUNIT_EXPECT_EQ(test, 2, stubs.given_up);
 	KUNIT_EXPECT_EQ(test, 2, stubs.freed);
 	KUNIT_EXPECT_EQ(test, 0, stubs.begun);
 }
 
-/* A request is aborted if its listener ends first */
+/* Evicting a request, which also happens when its listener ends, aborts the connection */
 static void listener_end_aborts_request(struct kunit *test)
 {
 	mpa_listen_evict(&stubs.c->conn_req);

@@ -168,8 +168,8 @@ static struct ddp_session *connect_with(u16 private_data)
 }
 
 /*
- * Expect that connecting fails with @err, and that nothing is left but the
- * reference of a worker that is still queued
+ * Expect that connecting fails with @err, and that afterwards the only reference
+ * is that of a worker that is still queued
  */
 static void expect_connect_fails(struct kunit *test, u16 private_data, int err)
 {

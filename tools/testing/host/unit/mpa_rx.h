@@ -37,7 +37,7 @@ extern struct mpa_rx_stubs {
 	u32		errors;		/* errors reported to DDP */
 	enum iw_reason	wrong;		/* last error reported to DDP */
 	u32		kicks;		/* calls of mpa_tx_kick() */
-	int		runs;		/* receive passes begun and not ended */
+	int		runs;		/* receive passes in progress */
 	struct tcp_sock	tp;
 	struct sk_buff	skb;		/* first skb of TCP's queue */
 	struct sk_buff	skb2;		/* second skb of TCP's queue, if @skb_len is not 0 */

@@ -92,7 +92,7 @@ static void wrong_crc_ends_batch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
 	expect_payloads(test, 1);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, stubs.c.rx_pos);
-	/* the wrong FPDU is not tried in a batch again */
+	/* no second batch is begun for the FPDU with the wrong CRC */
 	KUNIT_EXPECT_EQ(test, 2u, stubs.off_calls);
 }
 
@@ -184,7 +184,9 @@ static void full_batches_pass_all_payloads(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, IW_DDP_T_HDR_LEN + (n - 1) * stubs.payload, stubs.len);
 		KUNIT_EXPECT_EQ(test, DIV_ROUND_UP(n - 1, most), stubs.batch_calls);
 		/*
-		 * if pages are small, compute the page offset of the last batch
+		 * with pages of 4 KiB the last batch has the page offset of its destination;
+		 * with larger pages, for which long FPDUs are not copied by the page either,
+		 * each batch has the same offset
 		 */
 		off += (stubs.batch_calls - 1) * most * stubs.payload;
 		off = MPA_ULPDU_MAX < DDP_COPY_LONG ? MPA_HEADS_MAX : off & ~PAGE_MASK;

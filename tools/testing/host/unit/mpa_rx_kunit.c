@@ -58,8 +58,8 @@ static void longest_fpdu_is_copied_exactly(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, (u32)MPA_ULPDU_MAX, stubs.len);
 		KUNIT_EXPECT_EQ(test, 0, memcmp(p + MPA_LEN_SIZE, stubs.got, stubs.len));
 		/*
-		 * with small pages the copy is page by page and has the same
-		 * page offset
+		 * with pages of 4 KiB a long ULPDU is copied by the page, so the copy has
+		 * the page offset of the FPDU in the queue
 		 */
 		at = stubs.c.rx_copy - stubs.len - (MPA_ULPDU_MAX < DDP_COPY_LONG ? 0 : off);
 		first = first ?: at;
@@ -280,7 +280,7 @@ static void mpa_rx_consumes_complete_fpdus(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, receive_from_queue(0));
 	KUNIT_EXPECT_FALSE(test, receive_from_queue(WIRE + 100));
 	KUNIT_EXPECT_EQ(test, 100u, stubs.unread);
-	/* true if mpa_rx_receive() leaves a complete FPDU because the budget is used up */
+	/* the result is true only if the budget is used up before the queue */
 	stubs.len = 0;
 	KUNIT_EXPECT_FALSE(test, receive_from_queue((most - 1) * WIRE + 100));
 	KUNIT_EXPECT_EQ(test, 100u, stubs.unread);

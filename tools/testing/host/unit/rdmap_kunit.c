@@ -83,8 +83,8 @@ static void abort_sends_no_terminate(struct kunit *test)
 }
 
 /*
- * A receive whose memory may not be written is a local fault, although a received segment has
- * revealed the fault
+ * A receive whose memory may not be written is a local fault, although the fault is detected when
+ * a segment of the peer arrives
  */
 static void bad_receive_is_local_fault(struct kunit *test)
 {
@@ -135,9 +135,9 @@ static void bad_read_quotes_request(struct kunit *test)
 }
 
 /*
- * Make a Read Response in progress fail: reduce the peer's rights to @rights. Expect
- * that the Terminate quotes the Read Request reduced to the part that is not
- * answered yet.
+ * Reduce the peer's rights to @rights while a Read Response is in progress, so that
+ * the response fails. Expect that the Terminate quotes the Read Request, reduced to the
+ * part that is not answered yet.
  */
 static void expect_rest_quoted(struct kunit *test, u8 rights, enum iw_reason why, u8 code)
 {

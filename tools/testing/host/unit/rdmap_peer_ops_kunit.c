@@ -39,7 +39,7 @@ static void receive_read_request(struct kunit *test, struct rdmap *r, u32 len)
 	receive_message(test, r, (struct ddp_hdr){ .ulp8 = 0x41, .qn = 1 }, RDMAP_RREQ_LEN);
 }
 
-/* Each Write is counted once if the verbs have requested it, also an empty one */
+/* Each Write, even an empty one, is counted once if the verbs have requested that */
 static void writes_are_counted_on_request(struct kunit *test)
 {
 	struct rdmap *r = open_receiver(false);
@@ -57,7 +57,7 @@ static void writes_are_counted_on_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, posted.peer_reads);
 }
 
-/* The peer's RTR message is not counted, but an empty message of another kind or after it is */
+/* The peer's RTR message, an empty first message, is not counted. Any other message is. */
 static void rtr_message_is_not_counted(struct kunit *test)
 {
 	struct rdmap *r;
@@ -77,7 +77,7 @@ static void rtr_message_is_not_counted(struct kunit *test)
 		receive_read_request(test, r, 0);
 		KUNIT_EXPECT_EQ(test, 1 + len, (u32)rdmap_reqq_count_reads(&r->irq, 2));
 	}
-	/* a first empty Write that is not one of the expected types of RTR message is counted */
+	/* an empty first Write is counted if Write is not one of the expected RTR types */
 	r = open_receiver(true);
 	r->rtr_expected = DDP_RTR_P2P | DDP_RTR_READ | DDP_RTR_SEND;
 	receive_write(test, r, 0);

@@ -10,7 +10,7 @@
 #include "mem_results.h"
 
 #define DEPTH	2	/* IRD */
-#define DEAD	0xdead00
+#define DEAD	0xdead00	/* STag that cannot be invalidated */
 
 static struct {
 	u32			taken, done;	/* receives consumed and completed */
@@ -147,7 +147,7 @@ KUNIT_ARRAY_PARAM(kind, kinds, describe_kind);
 
 /*
  * RDMAP-8, RDMAP-26, RDMAP-90, RDMAP-92, RDMAP-95, RDMAP-103: a Send of each
- * kind consumes one receive and sets its completion; only two kinds use the
+ * kind consumes one receive and fills in the completion; only two kinds use the
  * STag
  */
 static void each_kind_of_send_consumes_receive(struct kunit *test)

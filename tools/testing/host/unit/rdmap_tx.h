@@ -30,7 +30,7 @@ extern struct posted {
 	struct ddp_sge		sge[1];
 } posted;
 
-extern u32 kicks;			/* number of times the lower layer was scheduled */
+extern u32 kicks;			/* calls of the lower layer's kick() */
 extern struct ddp_txseg pulled;		/* the last segment */
 
 /* Transmit the next segment. Return: true if there was one, false otherwise. */

@@ -45,12 +45,12 @@ static struct {
 	int			accept_err;	/* result of record_accept() */
 	struct {
 		u16	ird, ord;
-		u8	rtr;	/* the RTR that the QP may send at its start */
+		u8	rtr;	/* type of RTR message that the QP has to send, at the call */
 	} start;			/* last call of rnic_qp_start() */
 	int			endpoints;
 	u8			llp;	/* the only lower layer that rnic_get_llp() finds */
-	struct mem_cgroup	*memcg;	/* control group to charge */
-	int			charges;	/* changes of @memcg to another group */
+	struct mem_cgroup	*memcg;	/* control group that allocations are charged to */
+	int			charges;	/* number of times @memcg was set */
 } stubs;
 
 /* The lower layer ------------------------------------------------------------------ */

@@ -135,7 +135,7 @@ static void peer_operations_are_requested(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, stubs.qp.rdmap.peer_ops_counted);
 	KUNIT_ASSERT_EQ(test, 0, attach_counter(BIT(RNIC_COMP_PEER_READ), 1));
 	KUNIT_EXPECT_TRUE(test, stubs.qp.rdmap.peer_ops_counted);
-	/* the counter of the other operation of the peer is missing */
+	/* Writes of the peer are not counted, because no counter is attached to them */
 	rdmap_count_peer_ops(&stubs.qp.rdmap, RDMAP_OP_WRITE, 7);
 	rdmap_count_peer_ops(&stubs.qp.rdmap, RDMAP_OP_READ_REQ, 3);
 	expect_values(test, 0, 0, 0);

@@ -67,8 +67,8 @@ static struct {
 	u32			events, lid_events;
 	bool			registered, has_netdev;
 	int			refs;		/* references to the device */
-	bool			queued;		/* the work item */
-	unsigned long		delay;		/* of the work item */
+	bool			queued;		/* the work item is queued */
+	unsigned long		delay;		/* delay of the work item, ms */
 	u32			queueings;
 	bool			cancelled;
 } stubs;
@@ -314,7 +314,7 @@ static void change_during_registration_is_found(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, core_has_ipv4_at(2, 1));
 }
 
-/* The LID stands for the first IPv4 address, and each change of it is reported once */
+/* The LID stands for the first IPv4 address, and each change of the LID is reported once */
 static void lid_follows_first_ipv4_address(struct kunit *test)
 {
 	set_ipv4_addrs(0);
@@ -340,7 +340,7 @@ static void lid_follows_first_ipv4_address(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, stubs.lid_events);
 }
 
-/* Many changes cause one check, and later ones do not postpone the check */
+/* Many changes cause one check, and later changes do not postpone the check */
 static void changes_cause_one_check(struct kunit *test)
 {
 	u32 n;

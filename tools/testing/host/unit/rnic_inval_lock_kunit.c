@@ -84,7 +84,7 @@ static void write_lock_needs_no_wait(struct kunit *test)
 
 /*
  * If there is always a reader, rnic_inval_write_lock_when_free() makes new readers back
- * off, so that it does not wait without limit
+ * off. Otherwise it could wait for ever.
  */
 static void write_lock_stops_new_readers(struct kunit *test)
 {

@@ -427,7 +427,7 @@ static void old_mr_stays_without_free_stag(struct kunit *test)
 	free_window_and_known_mr(test);
 }
 
-/* A process cannot pin memory again that belongs to another process */
+/* A process cannot make the driver pin memory of another process again */
 static void foreign_memory_is_not_pinned(struct kunit *test)
 {
 	const int access = RIGHTS | IB_ACCESS_LOCAL_WRITE;

@@ -20,7 +20,7 @@ static struct {
 	struct net		*new_net;	/* move the interface to this namespace */
 	bool			notified;	/* let the notifier remove the device */
 	u32			unregistered;
-	bool			filled, followed;	/* the GID table */
+	bool			filled, followed;	/* GIDs filled; later check requested */
 } stubs;
 
 static struct rdma_link_ops *link;

@@ -39,7 +39,7 @@ static inline void ipv6_addr_set_v4mapped(__be32 v4, struct in6_addr *v6)
 void rnic_qp_lock_modify(struct rnic_qp *qp) { }
 void rnic_qp_unlock_modify(struct rnic_qp *qp) { }
 
-/* A session of the lower layer, which holds a reference to it until the session ends */
+/* A session. The lower layer holds a reference to the session until the session ends. */
 struct session {
 	struct ddp_session	ss;
 	struct ddp_stream	*bound;
@@ -59,7 +59,7 @@ static struct {
 	u64			counters[RNIC_COUNTERS_ALL];
 	struct session		ss[SESSIONS];
 	int			sessions;	/* number of sessions created so far */
-	struct ddp_listener	listener;	/* of the rendezvous port */
+	struct ddp_listener	listener;	/* listener on the rendezvous port */
 	int			listening, owners;
 	int			listen_err, connect_err, accept_err, bind_err;
 	void			(*at_listen)(void);	/* called when a listener has started */
@@ -556,7 +556,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-/* err_work.  Return: true if it flushes nothing yet. */
+/* Do what the QP's err_work does.  Return: true if the flush is deferred. */
 static inline bool stop_and_try_defer_flush(int i)
 {
 	rnic_rdv_stop(&stubs.qp[i]);

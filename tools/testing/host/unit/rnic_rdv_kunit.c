@@ -225,8 +225,8 @@ static void expect_refused(struct kunit *test, int err, u64 count)
 }
 
 /*
- * A Request is refused if its number, PSN, address, length or LLP is wrong, or if the queue pair is
- * not the listening side
+ * A Request is refused if a QP number, its PSN, address, length or LLP is wrong, or if the queue
+ * pair is not the listening side
  */
 static void wrong_requests_are_refused(struct kunit *test)
 {
@@ -279,7 +279,7 @@ static void request_is_accepted_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, s->stopped);
 	rdv_session_user.established(&s->ss, NULL);
 	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[1].state);
-	/* after the peer has closed, the queue pair stays in RTS, but sends no later request */
+	/* after the peer has closed, the queue pair stays in RTS, but sends nothing posted later */
 	rdv_session_user.peer_closed(&s->ss);
 	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[1].state);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sq_closed);

@@ -113,7 +113,7 @@ static void limit_begins_with_later_post(struct kunit *test)
 	expect_all_released(test);
 }
 
-/* The time for which requests have waited for the stream does not count when the peer goes later */
+/* The time that requests waited for the stream does not count if the peer disappears later */
 static void earlier_wait_does_not_count(struct kunit *test)
 {
 	const struct rdv_msg m = make_peer_msg(0, 1);
@@ -159,7 +159,7 @@ static void destruction_ends_wait(struct kunit *test)
 	stubs.qp[0].discarding = true;
 	rnic_rdv_stop(&stubs.qp[0]);
 	KUNIT_EXPECT_FALSE(test, stubs.work[0].pending);
-	/* err_work runs at the same time */
+	/* err_work may still run at this time, and must not defer the flush */
 	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
 	KUNIT_EXPECT_FALSE(test, stubs.work[0].pending);
 	expect_all_released(test);

@@ -30,7 +30,7 @@ static int call_modify_in_rts(int mask)
 	return rnic_modify_qp(&stubs.qp[0].ib, &a, mask, NULL);
 }
 
-/* In RTS a program can change what InfiniBand lets it change there */
+/* In RTS a program can change the same attributes as on InfiniBand */
 static void attributes_change_in_rts(struct kunit *test)
 {
 	const struct rdv_msg m = {
@@ -48,7 +48,7 @@ static void attributes_change_in_rts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2950u, stubs.rnr_limit);
 	KUNIT_EXPECT_EQ(test, -EINVAL, call_modify_in_rts(IB_QP_STATE | IB_QP_TIMEOUT));
 	KUNIT_EXPECT_EQ(test, 14, (int)query_qp(0).timeout);
-	/* without a state, too */
+	/* a call may change only the state, or only an attribute */
 	KUNIT_ASSERT_EQ(test, 0, call_modify_in_rts(IB_QP_STATE));
 	stubs.rnr_limit = 0;
 	KUNIT_ASSERT_EQ(test, 0, call_modify_in_rts(IB_QP_MIN_RNR_TIMER));
@@ -60,11 +60,11 @@ static void wrong_rtr_attributes_are_refused(struct kunit *test)
 {
 	struct ib_qp_attr a = make_rtr_attr(PEER, 2);
 
-	/* refuse an address vector without GRH and LID, and a connection to itself */
+	/* refuse an address vector without GRH and LID, and a connection of a QP to itself */
 	a.ah_attr = (struct rdma_ah_attr){};
 	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rtr_with(0, a));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, move_to_rtr_with(0, make_rtr_attr(ACTIVE, 1)));
-	/* the setting forbids it */
+	/* the setting "rendezvous" is off */
 	stubs.dev.policy.rendezvous = 0;
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, move_to_rtr(0));
 	stubs.dev.policy.rendezvous = PORT;

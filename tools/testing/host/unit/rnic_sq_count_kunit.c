@@ -15,8 +15,8 @@ static void attach_counter(struct kunit *test, struct rnic_comp_cntr *cntr, u32 
 }
 
 /*
- * Each request is counted once, also an unsignaled one, before its completion is generated; a
- * flushed request is counted as an error
+ * Each request, even an unsignaled one, is counted once, before its completion is generated. A
+ * flushed request is counted as an error.
  */
 static void completed_requests_are_counted(struct kunit *test)
 {

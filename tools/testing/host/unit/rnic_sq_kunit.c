@@ -152,7 +152,7 @@ static void wait_flushed_waits_for_context(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sleeps);
 }
 
-/* The wait includes the last completion, whose request is dequeued before it is generated */
+/* The wait includes the last completion, which is generated after its request is dequeued */
 static void wait_flushed_includes_last(struct kunit *test)
 {
 	open_queue_at(0);
@@ -304,7 +304,10 @@ static void terminate_error_goes_to_oldest(struct kunit *test)
 	expect_terminated(test, IW_LAYER_RDMAP, 2, IB_WC_REM_OP_ERR);
 }
 
-/* Flush one WR of a stream that has ended for reason @why and has received the Terminate a/5/c3 */
+/*
+ * Flush one WR of a stream that has ended for reason @why, after a Terminate with layer 0xa,
+ * type 5 and code 0xc3
+ */
 static void flush_after_end(enum iw_reason why)
 {
 	struct rdmap *r = &stubs.qp.rdmap;

@@ -22,7 +22,7 @@ extern struct sddp_assoc_stubs {
 	int			more;		/* result of sddp_recv_chunks() */
 	bool			again;		/* sddp_tx_transmit() leaves data to send */
 	u32			received;	/* calls of sddp_recv_chunks() */
-	u32			shutdowns, released;	/* of the socket */
+	u32			shutdowns, released;	/* socket shutdowns; releases */
 	bool			unanswered;	/* the peer has not replied to the SHUTDOWN */
 	enum iw_reason		wrong;		/* result of sddp_sock_check_and_read_assoc() */
 	enum iw_reason		refused;	/* reason reported to the listener */
@@ -37,9 +37,9 @@ extern struct sddp_assoc_stubs {
 	unsigned long		idle_timeout;	/* time at which the idle timer expires, jiffies */
 	bool			at_limit;		/* too many unaccepted associations exist */
 	bool			holds;		/* SCTP has queued too much data */
-	u32			rejoined, shrunk;	/* calls; successful calls */
+	u32			rejoined, shrunk;	/* tries to add again; buffers shrunk */
 	bool			locks_at_once;		/* run the worker at the next unlock */
-	int			left;		/* allocations that exist after this run */
+	int			left;		/* allocations left after that run */
 } stubs;
 
 /* sddp_assoc_kunit.c: helpers of all suites of associations */

@@ -40,8 +40,8 @@ static struct {
 	u32			in_use;		/* addresses that other programs use, one bit each */
 	u32			no_memory;	/* addresses whose socket gets no memory, one bit each */
 	int			listener_of[32];	/* interface of the listener on each address */
-	u64			order;		/* order of the last listener */
-	int			starting;	/* sockets until start_first_listener() runs */
+	u64			order;		/* creation order of the last listener */
+	int			starting;	/* sockets before start_first_listener() */
 } stubs;
 
 static void start_first_listener(void);

@@ -14,7 +14,7 @@ static struct {
 	struct sddp_assoc	a, other;
 	int			another;	/* result of reserving another association */
 	int			bind_err;	/* error of ddp_stream_bind(); 0: none */
-	u32			requests;		/* number of such reservations */
+	u32			requests;	/* number of reservations of another association */
 	struct ddp_stream	stream;		/* the program's stream */
 	u32			bound, up, downs, closed, refused;
 	enum iw_reason		why;		/* reason of the last end */

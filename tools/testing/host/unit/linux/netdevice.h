@@ -70,7 +70,7 @@ struct notifier_block {
 	int (*notifier_call)(struct notifier_block *nb, unsigned long event, void *info);
 };
 
-/* each test defines this function */
+/* each test defines these functions */
 int register_netdevice_notifier(struct notifier_block *nb);
 void unregister_netdevice_notifier(struct notifier_block *nb);
 #define netdev_notifier_info_to_dev(info)	((struct net_device *)(info))

@@ -7,7 +7,7 @@
 struct user_namespace {
 	struct user_namespace	*parent;
 	kuid_t			owner;
-	kuid_t			root;		/* its UID 0 */
+	kuid_t			root;		/* kernel UID of the namespace's UID 0 */
 };
 
 #define make_kuid(ns, uid)	((void)(uid), (ns)->root)

@@ -3,7 +3,7 @@
 #define _HOST_UNIT_L3MDEV_H
 
 #define l3mdev_master_ifindex_rcu(dev)		((dev)->vrf)
-/* No interface is in a VRF */
+/* Looked up by ifindex, no interface is in a VRF */
 #define l3mdev_master_ifindex_by_index(net, i)	((void)(net), (void)(i), 0)
 
 #endif

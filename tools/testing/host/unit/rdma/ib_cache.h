@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Empty, so that the #include works: the stand-ins are in <rdma/ib_verbs.h> */
+/* Empty: <rdma/ib_verbs.h> of this directory has the replacements */
