@@ -3,8 +3,8 @@
  * DDP: the header, the untagged queues, the bounds check of an MR, and
  * segmentation.
  *
- * Input: an MR and the length of a buffer, then segments: 16 bits of length and
- * the bytes of each.
+ * Input: an MR and the length of a buffer, then segments. Each segment is 16 bits
+ * of length and then its bytes.
  */
 #include "../../../drivers/ddp/bounds.h"
 #include "../../../drivers/ddp/hdr.h"

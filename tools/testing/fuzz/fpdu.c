@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * FPDUs, markers and CRC. The input is parsed, in pieces of any size, as a stream
- * of FPDUs; or it is taken as ULPDUs, which are framed and extracted again.
+ * FPDUs, markers and CRC. The input is either parsed, in pieces of any size, as a
+ * stream of FPDUs; or split into ULPDUs, which are framed and extracted again.
  *
  * Input: flags, the stream position in units of 4 bytes, a seed for the piece
  * sizes, an EMSS; then the stream, or ULPDUs with 16 bits of length each.
@@ -248,7 +248,7 @@ static void check_frames(struct stream *s, struct input *in)
 	}
 }
 
-/* RFC 5044 4.5: an FPDU with MULPDU bytes fits wherever the markers are */
+/* RFC 5044 4.5: an FPDU with MULPDU bytes fits into a TCP segment, wherever the markers are */
 static void check_mulpdu(u32 pos, u32 emss)
 {
 	bool markers = emss & 0x10000;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * IRD, ORD and RTR (RFC 6581 section 9): two ends of this implementation over
- * the encoded word, and one end with a peer that sends any values.
+ * Negotiation of IRD, ORD and RTR (RFC 6581 section 9): between two ends of this
+ * implementation, and between one end and a peer that sends any values.
  *
- * Input: the configuration of two ends, then the word of a Request and that of
- * a Reply.
+ * Input: the configuration of two ends, then the IRD/ORD word of a Request and
+ * that of a Reply.
  */
 #include <ddp/offer.h>
 
@@ -36,7 +36,7 @@ static void read_side(struct negotiation_side *s, struct input *in)
 	s->rtr = o.rtr;
 }
 
-/* Encode and decode the word of a side: the values must not change */
+/* Encode and decode the IRD/ORD word of a side: the values must not change */
 static void check_word_round_trip(struct negotiation_side *s)
 {
 	struct ddp_offer o = { .ird = s->ird, .ord = s->ord, .rtr = s->rtr };
@@ -62,7 +62,10 @@ static void check_request(const struct negotiation_local *me,
 	     !(req->rtr & NEG_RTR_P2P) == !(req->rtr & NEG_RTR_TYPES));
 }
 
-/* Check a responder's reply: no depth exceeds the program's, except for one RTR Read */
+/*
+ * Check a responder's reply: no depth exceeds the program's, except that IRD may be 1 for
+ * an RTR Read
+ */
 static void check_responder(const struct negotiation_local *me,
 			    const struct negotiation_side *req,
 			    const struct negotiation_side *rep,

@@ -10,8 +10,8 @@
 #include "fuzz.h"
 
 /*
- * For each opcode: TAGGED, or the number of its queue (RFC 5040 figure 4, RFC
- * 7306 figure 1)
+ * For each opcode: TAGGED, or the number of the untagged queue that it must use
+ * (RFC 5040 figure 4, RFC 7306 figure 1)
  */
 #define TAGGED		(-1)
 static const int place[] = {

@@ -3,8 +3,8 @@
  * The queue of outstanding requests, which must behave like a simple array, and
  * the check of Read Responses against the requests.
  *
- * Input: the size of the queue, then steps: a byte selects the step, its
- * operands follow. A response is a whole DDP segment after 16 bits of length.
+ * Input: the size of the queue, then steps: a byte selects the step, and its
+ * operands follow. A response is 16 bits of length and then a DDP segment.
  */
 #include "../../../drivers/ddp/hdr.h"
 #include "../../../drivers/rnic_sw/rdmap_reqq.h"
@@ -64,7 +64,10 @@ static void compare_with_model(const struct rdmap_reqq *q, const struct model *m
 	MUST("reqq-is-full", rdmap_reqq_is_full(q) == (m->used == q->size));
 }
 
-/* Check that a segment answers the request in order, and completely (RFC 5040 5.2.2) */
+/*
+ * Check whether a segment is the next part of the response to @req, and has L set exactly
+ * if it completes the response (RFC 5040 5.2.2)
+ */
 static bool is_valid_response(const struct rdmap_req *req, const struct ddp_hdr *h, u32 len)
 {
 	const struct rdmap_rreq *r;

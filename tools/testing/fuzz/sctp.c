@@ -15,7 +15,7 @@
 
 #define SSNS	0x10000
 
-/* An out-of-order chunk; belongs to the current input only if @run is its number */
+/* An out-of-order chunk; belongs to the current input only if @run equals the global run */
 struct kept {
 	u32			run;
 	bool			wrong;

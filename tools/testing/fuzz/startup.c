@@ -19,7 +19,7 @@ struct plan {
 	bool			reject;
 	bool			fall_back;
 	bool			unacked;	/* peer closes before it acknowledges our frame */
-	bool			early;	/* pass bytes that arrive before our Reply */
+	bool			early;		/* the peer sends bytes before our Reply */
 	struct ddp_offer	offer;
 };
 
@@ -146,7 +146,7 @@ static bool pass_input(struct mpa_startup *su, const struct plan *p, struct inpu
 	return true;
 }
 
-/* Do one step that start-up waits for. Return: true if start-up is over, false otherwise */
+/* Do the step that start-up waits for. Return: true if start-up is over, false otherwise */
 static bool run_step(struct mpa_startup *su, const struct plan *p,
 		     struct input *in, u32 split)
 {
@@ -215,7 +215,8 @@ static void run_startup(struct mpa_startup *su, const struct plan *p, struct inp
 }
 
 /*
- * Check for a complete Request that RFC 5044 7.1.1 and RFC 6581 section 6 allow
+ * Check whether the input begins with a complete Request that RFC 5044 7.1.1 and RFC 6581
+ * section 6 allow
  */
 static bool is_legal_request(const struct plan *p, const struct input *in)
 {
@@ -256,8 +257,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	run_startup(&all, &p, in, 0);
 	run_startup(&pieces, &p, in, 1 + split % 64);
 	/*
-	 * The whole input and the input in pieces must end in the same state. Only the reason may
-	 * be found earlier in pieces, for a wrong key.
+	 * The whole input and the input in pieces must lead to the same state and reason. In
+	 * pieces, a wrong key may be found earlier.
 	 */
 	MUST("startup-pieces", all.state == pieces.state &&
 	     all.why == pieces.why);

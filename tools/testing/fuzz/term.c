@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Terminate: any bytes received from a peer; and a Terminate for any fault,
- * which must have the same contents when it is parsed again.
+ * Terminate messages: parsing any bytes from a peer, and building a Terminate for
+ * any fault. A built Terminate must have the same contents when it is parsed.
  *
  * Input: the message after its DDP header.
  */

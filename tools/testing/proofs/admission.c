@@ -42,8 +42,8 @@ void prove_early_chunk_limits(void)
 	     may == (all < 64 * MIB &&
 		     sum <= min_u64((64 * MIB - all) / 2, 8 * MIB)));
 	/*
-	 * this limits the sum over all associations, except for the 64 KiB that each
-	 * association may always keep
+	 * The next assertion limits the sum over all associations, except for the 64 KiB that
+	 * each association may always keep
 	 */
 	MUST("SEC-24: all associations keep at most 64 MiB above their 64 KiB",
 	     !may || sum <= 64 * KIB ||

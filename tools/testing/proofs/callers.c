@@ -6,8 +6,8 @@
  *
  * Files: ddp/admission.c
  * Checks: unsigned-overflow conversion
- * Bound: 8, sources instead of 64: each is handled alike, so their number does
- *        not matter
+ * Bound: 8, sources instead of 64: the code treats all sources alike, so their
+ *        number does not matter
  * prove_limit_without_eviction: Bound 1
  * prove_limit_with_eviction: Bound 1
  * prove_evicted_source: Options --arrays-uf-always
@@ -103,5 +103,5 @@ void prove_evicted_source(void)
 		REACHED("another source than that of the oldest request");
 	if (loser == oldest && other != oldest &&
 	    npending[other] == npending[oldest])
-		REACHED("the oldest request's source, of several with as many");
+		REACHED("the oldest request's source, although another has as many");
 }

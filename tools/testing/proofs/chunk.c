@@ -98,7 +98,7 @@ void prove_control_decoding(void)
 		return;
 	}
 	if (c.offer.enhanced)
-		MUST("MPA2-25: IRD and ORD have their places in the word",
+		MUST("MPA2-25: IRD and ORD are decoded from bytes 0-1 and 2-3 of the word",
 		     c.offer.ird == (decode_big_endian(p + 4, 2) & 0x3fff) &&
 		     c.offer.ord == (decode_big_endian(p + 6, 2) & 0x3fff));
 	check_private_data(&c, p, len);
@@ -138,7 +138,7 @@ static void check_layout(const struct sddp_control *c, const u8 *p, size_t len)
 	     len == 4 + word + (data ? c->offer.pd_len : 0));
 	MUST("SCTPDDP-16, MPA2-15: the chunk has at most 516 bytes", len <= 516);
 	if (word)
-		MUST("MPA2-25: IRD and ORD have their places in the word",
+		MUST("MPA2-25: IRD and ORD are encoded in bytes 0-1 and 2-3 of the word",
 		     (decode_big_endian(p + 4, 2) & 0x3fff) == c->offer.ird &&
 		     (decode_big_endian(p + 6, 2) & 0x3fff) == c->offer.ord);
 	GIVEN(data && at < c->offer.pd_len);

@@ -78,12 +78,12 @@ void prove_end_period(void)
 	db_mod_record_period_end(&b, now, others);
 	worth = others >= DB_MOD_STREAK && now - was.last < DB_MOD_LATE_NS;
 	MUST("the threshold stays within its bounds", is_sound(&b));
-	MUST("not worth it: threshold doubles up to the maximum, streak is reset", worth ||
+	MUST("if not worth it, the threshold doubles, and the streak is reset", worth ||
 	     (!b.streak && b.threshold == min(2 * was.threshold, DB_MOD_STREAK_MAX)));
-	MUST("worth it: threshold is the minimum, streak is kept", !worth ||
+	MUST("if worth it, the threshold is the minimum, and the streak is kept", !worth ||
 	     (b.threshold == DB_MOD_STREAK && b.streak == was.streak));
 	if (worth)
 		REACHED("coalescing was worth it");
 	if (!worth && b.threshold == was.threshold)
-		REACHED("the most");
+		REACHED("the threshold is already the maximum");
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Copying of an FPDU out of the receive queue, which other programs may write. Proved for
- * one step from any state of any FPDU: the copy stays inside its buffer, makes progress
- * and ends. The handling of markers and CRC depends only on the position in the FPDU.
+ * Copying of an FPDU out of the receive queue, whose memory other programs may change
+ * meanwhile. Proved for one step from any state of any FPDU: the copy stays inside its
+ * buffer, makes progress and ends. The handling of markers and CRC depends only on the
+ * position in the FPDU.
  *
  * Files: mpa/fpdu_verify.c mpa/fpdu.c mpa/crc.c
  * Bound: 4, the bytes of a CRC
@@ -116,7 +117,7 @@ void prove_copy_step(void)
 	     ((u8 *)to == t.to + got && got + len <= get_content_len(&t)));
 	MUST("MPA-28: a copy ends before the next marker", due || !t.markers ||
 	     pos % 512 + len <= 512 || !(pos % 512));
-	MUST("MPA-49: content before a marker is in the CRC before the marker is",
+	MUST("MPA-49: content before a marker is added to the CRC before the marker",
 	     !summed && (!due || before == compute_expected_crc_len(&t, got)));
 	mpa_verify_add_copied(&t, len);
 	MUST("position and copied content advance",

@@ -100,7 +100,7 @@ void prove_check_delay_is_bounded(void)
 
 	GIVEN(before >= GIDS_DELAY_MIN && before <= GIDS_DELAY_MAX);
 	delay = gids_compute_next_delay(before);
-	MUST("each check is later than the one before, or there is none",
+	MUST("the delay doubles from check to check, or there is no further check",
 	     !delay || delay == 2 * before);
 	MUST("the checks end", !delay == (before == GIDS_DELAY_MAX));
 	if (delay)

@@ -54,7 +54,7 @@ void prove_word_encoding(void)
 
 	ddp_offer_decode_ird_ord(&o, word);
 	again = ddp_offer_encode_ird_ord(&o);
-	MUST("MPA2-25: A, IRD and ORD have their places in the word",
+	MUST("MPA2-25: A, IRD and ORD are decoded from their bits of the word",
 	     o.ird == (word >> 16 & NONE) &&
 	     o.ord == (word & NONE) && !(o.rtr & 1) == !(word >> 31));
 	MUST("MPA2-54, MPA2-55: without A the flags B, C and D are ignored",
@@ -197,8 +197,8 @@ void prove_initiator(void)
 }
 
 /*
- * Two ends of this implementation agree, and neither sends more requests than the other
- * end can hold
+ * Two ends of this implementation agree, and neither end sends more requests than the
+ * other end can hold
  */
 void prove_both_ends(void)
 {

@@ -19,7 +19,8 @@
 #include "proof.h"
 
 /*
- * Check the T bit and queue number of an opcode (RFC 5040 figure 4, RFC 7306 figure 1)
+ * Check whether a header has the T bit and the queue number that the opcode requires
+ * (RFC 5040 figure 4, RFC 7306 figure 1)
  */
 static bool has_required_place(const struct ddp_hdr *h, u8 opcode)
 {
@@ -136,7 +137,7 @@ void prove_read_request(void)
 	size_t at = ANY(size_t);
 
 	rdmap_rreq_decode(&r, p);
-	MUST("RDMAP-30: the fields of a Read Request have their places",
+	MUST("RDMAP-30: the fields of a Read Request are decoded from their offsets",
 	     r.sink_stag == decode_big_endian(p, 4) &&
 	     r.sink_to == decode_big_endian(p + 4, 8) && r.len == decode_big_endian(p + 12, 4) &&
 	     r.src_stag == decode_big_endian(p + 16, 4) && r.src_to ==
@@ -164,7 +165,7 @@ void prove_atomic_header(void)
 	MUST("EXT-36, EXT-44: exactly the two atomic operations are accepted",
 	     why == ((p[3] & 15) == 0 || (p[3] & 15) == 2 ? IW_OK
 							   : IW_RDMAP_OPCODE));
-	MUST("EXT-34: the fields of an atomic request have their places",
+	MUST("EXT-34: the fields of an atomic request are decoded from their offsets",
 	     a.code == (p[3] & 15) && a.id == decode_big_endian(p + 4, 4) &&
 	     a.stag == decode_big_endian(p + 8, 4) && a.to == decode_big_endian(p + 12, 8) &&
 	     a.data == decode_big_endian(p + 20, 8) && a.mask == decode_big_endian(p + 28, 8) &&
@@ -184,7 +185,7 @@ void prove_atomic_response(void)
 	u32 id;
 
 	rdmap_aresp_decode(p, &id, &old);
-	MUST("EXT-49: the fields of an atomic response have their places",
+	MUST("EXT-49: the fields of an atomic response are decoded from their offsets",
 	     id == decode_big_endian(p, 4) && old == decode_big_endian(p + 4, 8));
 	rdmap_aresp_encode(again, id, old);
 	GIVEN(at < 12);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Rendezvous messages of a peer that sends any Private Data, the choice of the side that connects,
- * the times, and LIDs.
+ * time limits and pauses, and LIDs.
  *
  * Files: rnic_sw/rdv_msg.c rnic_sw/rdv_time.c rnic_sw/rdv_lid.c
  * Bound: 20, memcmp() of a GID has 16 steps
@@ -106,7 +106,8 @@ void prove_lid(void)
 
 	MUST("a LID is a unicast LID", lid <= 0xbfff);
 	MUST("only a unicast LID stands for an address", !addr || (any && any <= 0xbfff));
-	MUST("an address has the own high half", !addr || !((addr ^ own) >> 16));
+	MUST("the address for a LID has the high half of the own address",
+	     !addr || !((addr ^ own) >> 16));
 	/* a netmask, and two hosts of one subnet */
 	GIVEN(!(~mask & (~mask + 1)) && own && !((own ^ peer) & mask));
 	MUST("the LID of a host of the subnet stands for this host",

@@ -65,11 +65,11 @@ void prove_chosen_action(void)
 	MUST("the first step requests a heartbeat and records the time",
 	     (does == SDDP_STALL_PROBE) ==
 	     !was.step && (was.step || s.since == v.now));
-	MUST("packets shrink only after the peer was heard of since the request", does !=
+	MUST("packets shrink only if a packet of the peer has arrived since the request", does !=
 	     SDDP_STALL_SHRINK || (was.step == 1 && v.last_heard > was.since));
-	MUST("without a sign of the peer nothing is done", was.step != 1 ||
+	MUST("until a packet of the peer arrives, nothing is done", was.step != 1 ||
 	     v.last_heard > was.since || (does == SDDP_STALL_NOTHING && s.step == 1));
-	MUST("packets shrink at the first check after a sign of the peer",
+	MUST("packets shrink at the first check after a packet of the peer has arrived",
 	     was.step != 1 || v.last_heard <= was.since ||
 	     does == SDDP_STALL_SHRINK);
 	MUST("the recorded time is kept until the next request", !was.step ||
@@ -80,7 +80,7 @@ void prove_chosen_action(void)
 	if (does == SDDP_STALL_SHRINK)
 		REACHED("packets shrink");
 	if (was.step == 1 && s.step == 1)
-		REACHED("no sign of the peer");
+		REACHED("no packet of the peer has arrived");
 }
 
 /* The initial state satisfies the invariant */

@@ -204,7 +204,8 @@ static void check_results(void)
 	MUST("MPA-83, MPA-84: markers are sent exactly if the peer requests them",
 	     su.tx_markers == !!(hdr[16] & 0x80) &&
 	     su.rx_markers == was.rx_markers);
-	MUST("the ULP learns what is in use, unless the peer has rejected", su.state == MPA_SU_CLOSE ||
+	MUST("unless the peer has rejected, the ULP gets the options in use",
+	     su.state == MPA_SU_CLOSE ||
 	     (su.peer.crc == su.crc && su.peer.tx_markers == su.tx_markers &&
 	      su.peer.rx_markers == su.rx_markers));
 	MUST("MPA2-9: the IRD/ORD word is found if and only if it is present",

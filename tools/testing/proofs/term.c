@@ -67,12 +67,12 @@ void prove_parsing(void)
 	why = rdmap_term_parse(&t, p, len);
 	MUST("RDMAP-110: exactly a complete Terminate is accepted", why ==
 	     (len >= 4 && len >= compute_terminate_len(p, len) ? IW_OK : IW_RDMAP_UNSPEC));
-	MUST("lengths within the struct", t.ddp_len <= 18 && t.rdma_len <= 28);
+	MUST("the quoted headers fit into the struct", t.ddp_len <= 18 && t.rdma_len <= 28);
 	if (len < 4) {
-		REACHED("too short for anything");
+		REACHED("shorter than the control field");
 		return;
 	}
-	MUST("RDMAP-36: layer, type and code have their places", t.layer == p[0] >> 4 &&
+	MUST("RDMAP-36: layer, type and code are in bytes 0 and 1", t.layer == p[0] >> 4 &&
 	     t.type == (p[0] & 15) && t.code == p[1]);
 	MUST("RDMAP-41: reserved bits are ignored", t.quote == (p[2] & 0xe0));
 	if (why)
@@ -114,7 +114,7 @@ void prove_building(void)
 		REACHED("local reason");
 		return;
 	}
-	MUST("RDMAP-36: layer, type and code have their places", out[0] >> 4 == row->layer &&
+	MUST("RDMAP-36: layer, type and code are in bytes 0 and 1", out[0] >> 4 == row->layer &&
 	     (out[0] & 15) == row->type && out[1] == row->code);
 	MUST("RDMAP-40: reserved bits are zero", !(out[2] & 0x1f) && !out[3]);
 	MUST("RDMAP-45, RDMAP-47, RDMAP-50, RDMAP-51, RDMAP-53 to RDMAP-55: as in figure 10",

@@ -22,7 +22,7 @@ void prove_init(void)
 	REACHED("end");
 }
 
-/* The result that checks of QN, MSN and MO, in this order, must give (RFC 5041 7.1 U1, U5, U3) */
+/* Get the result of checks of QN, MSN and MO in this order (RFC 5041 7.1 U1, U5, U3) */
 static enum iw_reason compute_expected_result(const struct ddp_untagged_queue *uq,
                                               const struct ddp_hdr *h)
 {
@@ -68,7 +68,8 @@ void prove_segment_advances_queue(void)
 	why = ddp_untagged_check_len(&h, payload, buf_len);
 	MUST("DDP-93: exactly a segment within the buffer is accepted",
 	     (why == IW_OK) == (end <= buf_len));
-	MUST("DDP-108: another segment is too long", !why || why == IW_DDP_U_TOO_LONG);
+	MUST("DDP-108: a refused segment is reported as too long",
+	     !why || why == IW_DDP_U_TOO_LONG);
 	if (why) {
 		REACHED("too long");
 		return;

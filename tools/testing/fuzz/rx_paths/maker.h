@@ -6,7 +6,7 @@
 #include "rx_paths.h"
 
 #define RECVS		64	/* receives that the maker of the plan remembers */
-#define REQUESTS	16	/* local requests that it remembers */
+#define REQUESTS	16	/* local requests that the maker remembers */
 #define RAW_MAX		160
 #define TAGGED		DDP_QUEUES	/* index of the tagged message in maker.open */
 
@@ -33,7 +33,7 @@ struct maker {
 	struct dice	dice;
 	u32		wrong;		/* number of wrong segments among 256, on average */
 	u32		msn[DDP_QUEUES];
-	struct message	open[DDP_QUEUES + 1];	/* for each untagged queue; tagged */
+	struct message	open[DDP_QUEUES + 1];	/* one per untagged queue, and TAGGED */
 	u8		last_mr;
 	u32		recv[RECVS], recvs, recvs_used, recvs_late;
 	struct request	request[REQUESTS];

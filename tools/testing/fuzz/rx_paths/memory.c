@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Memory and MRs: pinned memory in blocks of several sizes, kernel memory, ODP memory,
- * and MRs that the stream may not use at all, or only for some accesses. The MRs overlap. STags are
- * the same in every run.
+ * and MRs that the stream may not use at all, or only for some accesses. The MRs overlap. Each
+ * MR has the same STag in every run.
  */
 #include <linux/rhashtable.h>
 
@@ -11,7 +11,7 @@
 #define FLAT		24	/* adjacent pages, for long segments */
 #define SCATTERED	8	/* pages of the MRs whose pages are not adjacent */
 #define PAGED		8	/* pages of ODP memory */
-#define BAD_PAGE	5	/* page of the second ODP memory that cannot be faulted in */
+#define BAD_PAGE	5	/* page of the second ODP MR that cannot be faulted in */
 #define ALL		(DDP_LOCAL_WRITE | DDP_REMOTE | DDP_LOCAL_READ)
 
 static_assert(FLAT + SCATTERED + PAGED == PAGES);
@@ -36,7 +36,7 @@ static const struct spec {
 	enum how	how;
 	u64		base;		/* IN_KERNEL: offset in the flat pages */
 	u32		length;
-	u32		skip;		/* IN_ODP: which ODP memory */
+	u32		skip;		/* IN_ODP: index in odp[] */
 	u8		rights;
 	u8		whose;		/* 0: the stream's; 1: of another PD; 2: of another stream */
 	bool		may_be_invalidated, by_peer, invalid;
@@ -274,7 +274,7 @@ void memory_register(const struct ddp_stream *s)
 	}
 }
 
-/* Get the STags, which are the same in each run */
+/* Register the MRs once, and record their STags, which are the same in each run */
 static void record_stags(void)
 {
 	static const struct ddp_stream s;

@@ -17,7 +17,7 @@ static u32 pick_len(struct maker *m)
 	};
 	u8 n = read_u8(m->in);
 
-	/* long ones are rare */
+	/* long payloads are rare */
 	return lens[n % ((n & 0xc0) == 0xc0 ? ARRAY_SIZE(lens) : 21)];
 }
 
@@ -73,7 +73,7 @@ static u64 pick_to(struct maker *m, const struct world_mr *mr, u32 *len)
 
 	*len = min(*len, mr->length);
 	off = read_u16(m->in) % (mr->length - *len + 1);
-	/* some ranges end exactly at the end, or begin at a page */
+	/* some ranges end exactly at the end of the MR, or begin at a page boundary */
 	if (draw_one_in(m, 8))
 		off = mr->length - *len;
 	else if (draw_one_in(m, 8))
@@ -171,7 +171,10 @@ static void begin_send(struct maker *m)
 	msg.left = pick_total(m, msg.each);
 	if (!m->wrong || !draw_one_in(m, 32))
 		msg.left = min(msg.left, room);
-	/* choose the STag to invalidate: the plan does not ensure that the MR may be invalidated */
+	/*
+	 * a Send with Invalidate ends the stream if the MR may not be invalidated, so plans without
+	 * wrong segments have plain Sends instead
+	 */
 	if (!(msg.h.ulp8 & 1) && !m->wrong)
 		msg.h.ulp8 = rdmap_make_ulp8(RDMAP_OP_SEND);
 	msg.h.ulp32 = get_world_mr(read_u8(m->in) % (m->wrong ? MRS : 12))->stag;
@@ -293,7 +296,7 @@ static void post_receive(struct maker *m)
 	a->nsge = read_u8(m->in) % (PLAN_SGES + 1);
 	for (i = 0; i < a->nsge; i++) {
 		a->sge[i] = pick_sge(m);
-		/* all kernel memory: use the third MR's addresses, which are the kernel's */
+		/* this STag stands for all kernel memory, such as the memory of MR 3 */
 		if (m->p->dma_ok && draw_one_in(m, 4)) {
 			a->sge[i].stag = DDP_STAG_DMA;
 			a->sge[i].len = min(a->sge[i].len, 5000u);
@@ -308,7 +311,7 @@ static void post_request(struct maker *m, enum plan_what what)
 {
 	struct plan_action *a;
 
-	/* at most as many requests as the ORD allows, and as this code can remember */
+	/* at most as many requests as the ORD allows, and as m->request has entries */
 	if (m->requests - m->requests_answered >= min_t(u32, m->p->ord, REQUESTS))
 		return;
 	a = alloc_action(m, what);
@@ -331,7 +334,7 @@ static void change_memory(struct maker *m)
 	struct plan_action *a;
 
 	/*
-	 * All actions except PLAN_ABSENT and PLAN_VALIDATE take away access to memory, which mostly
+	 * Actions other than PLAN_ABSENT and PLAN_VALIDATE remove access to memory, which mostly
 	 * ends the stream, so plans without wrong segments do not have them
 	 */
 	if (!m->wrong && what != PLAN_VALIDATE)

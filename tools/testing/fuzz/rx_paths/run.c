@@ -78,8 +78,8 @@ static struct lower {
 	struct mpa_conn	c;		/* its llp is the lower layer in either case */
 	struct tcp_sock	tp;
 	bool		mpa;
-	bool		failed;		/* what arrives is discarded */
-	const u8	*at;		/* without MPA: bytes that DDP has not read */
+	bool		failed;		/* later segments are discarded */
+	const u8	*at;		/* without MPA: next byte of the segment for DDP */
 	u32		left;
 } lower;
 
@@ -136,9 +136,9 @@ static void lower_init(const struct way *w)
  */
 #define WIRE_MAX	(2 * PLAN_BYTES)
 
-/* The stream of a plan in FPDUs; most runs of a plan use the same one */
+/* The stream of a plan in FPDUs, which most runs of the plan share */
 static struct {
-	u32	number;			/* of the plan */
+	u32		number;			/* number of the plan */
 	bool	markers, crc;
 	bool	marker_damaged;		/* the damaged FPDU has a marker */
 	u32	unreadable, unreadable_end;	/* positions of unreadable bytes */
@@ -212,7 +212,7 @@ static void pass_segments(const struct plan *p, const struct way *w, u32 from, u
 	}
 }
 
-/* By MPA -------------------------------------------------------------------------- */
+/* With MPA ------------------------------------------------------------------------ */
 
 /*
  * Put the content of an FPDU, and its markers, at the position @start. Return: the
@@ -287,7 +287,7 @@ static void write_stream(const struct plan *p, const struct way *w)
 	MUST("wire-fits", at <= WIRE_MAX);
 }
 
-/* Receive the queued data. If a page fault stops that, continue after the fault is resolved. */
+/* Receive all queued data. If a page fault stops this, continue after the fault is resolved. */
 static void receive_all(void)
 {
 	bool more;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Common part of the fuzz target rx_paths, see ../rx_paths.c: the plan of a run, the
- * world in which it runs, and its result.
+ * "world" in which the plan runs (memory, MRs and stubs of the verbs), and the result.
  */
 #ifndef _FUZZ_RX_PATHS_H
 #define _FUZZ_RX_PATHS_H
@@ -53,7 +53,7 @@ enum plan_what {
 	PLAN_READ,		/* post a Read into sge[0] */
 	PLAN_ATOMIC,		/* post a Fetch and Add with the result in sge[0] */
 	PLAN_INVALIDATE,	/* post a local invalidation of MR @mr */
-	PLAN_RIGHTS,		/* limit the rights of the stream to @rights */
+	PLAN_RIGHTS,		/* limit the peer's rights on the stream to @rights */
 	PLAN_REVOKE,		/* revoke MR @mr */
 	PLAN_VALIDATE,		/* make MR @mr valid, if it was revoked */
 	PLAN_ABSENT,		/* make the pages of ODP memory absent */
@@ -82,7 +82,7 @@ enum plan_damage {
 	DAMAGE_BIT,		/* a bit is wrong somewhere, and the CRC does not match */
 	DAMAGE_MARKER,		/* a marker is wrong, and the CRC matches */
 	DAMAGE_UNREADABLE,	/* no CPU can read some bytes */
-	DAMAGE_RAW,		/* an arbitrary byte is wrong: the rest can be anything */
+	DAMAGE_RAW,		/* an arbitrary byte is wrong, even a length field */
 };
 
 struct plan {
@@ -92,25 +92,25 @@ struct plan {
 	u8			bytes[PLAN_BYTES];
 	u32			segs, steps, actions, used;
 	u32			number;		/* unique for each plan */
-	bool			markers, crc;	/* MPA of most runs */
-	bool			markers2, crc2;	/* MPA of another run */
+	bool			markers, crc;	/* MPA options of most runs */
+	bool			markers2, crc2;	/* MPA options of one other run */
 	bool			rtr_send;	/* an RTR Send may come first */
 	bool			dma_ok;		/* a kernel consumer's stream */
 	/* each page fault is resolved before the function that reports it returns */
 	bool			faults_at_once;
 	u8			ird, ord;
-	u8			late_recvs;	/* maximum of messages that wait for a receive */
+	u8			late_recvs;	/* maximum messages that wait for a receive */
 	u32			cq_room;	/* receives until the CQ overruns; 0: never */
 	enum plan_damage	damage;
 	u32			damaged;	/* segment whose FPDU is damaged */
 	u32			unreadable;	/* number of unreadable bytes */
-	u32			seed;		/* of the cuts and of the damage */
+	u32			seed;		/* seed of the cuts and of the damage */
 };
 
 void make_plan(struct plan *p, struct input *in);
 void plan_print(const struct plan *p);
 
-/* The world: memory, MRs and verbs ------------------------------------------------ */
+/* The world: memory, MRs and stubs of the verbs ----------------------------------- */
 
 #define MRS		13
 #define PAGES		40
@@ -144,7 +144,7 @@ struct result {
 	u8		memory[PAGES][PAGE_SIZE];
 };
 
-/* One stream in a world that begins the same in each run */
+/* State of a run: one stream, and the stubs around it. Each run begins with the same state. */
 extern struct world {
 	struct rdmap		r;
 	const struct plan	*plan;
@@ -191,11 +191,11 @@ void queue_purge(struct tcp_sock *tp);
 /* One way to receive the stream of a plan */
 struct way {
 	const char	*name;
-	bool		mpa;		/* by MPA from TCP; else DDP gets the segments */
+	bool		mpa;		/* receive FPDUs from TCP; else pass segments to DDP */
 	bool		markers, crc;
 	bool		fast;		/* the fast paths are allowed */
-	u32		pass;		/* without MPA: maximum of segments per receive pass */
-	struct cut	cut;		/* with MPA */
+	u32		pass;		/* without MPA: maximum segments per receive pass */
+	struct cut	cut;		/* with MPA: how the stream is cut into skbs */
 };
 
 void run_way(const struct plan *p, const struct way *w, struct result *result);

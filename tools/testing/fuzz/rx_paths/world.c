@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The world of a run: verbs that note what RDMAP reports, and the local side's actions
- * and transmissions.
+ * The world of a run: stubs of the verbs, which record what RDMAP reports, and the local
+ * side's actions and transmissions.
  */
 #include "memory.h"
 
@@ -32,7 +32,7 @@ u32 world_hash(const void *p, u32 len)
 	return h;
 }
 
-/* Note the state that must not depend on the path after each step */
+/* Record the state after a step, which must not depend on the path */
 void world_record_state(void)
 {
 	const struct rdmap *r = &world.r;
@@ -184,8 +184,8 @@ void rdmap_count_early_segment(struct rdmap *r) { }
 void rdmap_report_failure(struct rdmap *r, const struct iw_failure *f)
 {
 	/*
-	 * a failed stream must have dropped its cached MR reference: revocation of the MR would
-	 * wait for it
+	 * a failed stream must have dropped its cached MR reference, because revocation of the
+	 * MR waits for this reference
 	 */
 	MUST("rx-reference-at-failure", !r->stream.rx_mr);
 	world_record_event(EV_FAILED, f->why, f->seg_len, f->ddp_len | f->rdma_len << 8);
