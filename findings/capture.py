@@ -9,7 +9,7 @@ CRC_BIT, MARKER_BIT = 0x40, 0x80
 
 
 def compute_crc32c(data):
-    """RFC 3720's CRC, bit by bit."""
+    """The CRC32C of RFC 3720, computed bit by bit."""
     crc = 0xffffffff
     for byte in data:
         crc ^= byte
@@ -41,7 +41,7 @@ def build_tagged_segment(opcode, payload, stag=0x1234, offset=0x1000):
 
 
 def compute_checksum(data):
-    """RFC 1071's."""
+    """The checksum of RFC 1071, for IPv4 and TCP."""
     data += bytes(len(data) % 2)
     total = sum(struct.unpack(f">{len(data) // 2}H", data))
     while total >> 16:
@@ -76,7 +76,7 @@ class Tcp:
         self.next[side] += len(payload) + (flags >> 1 & 1)
 
     def add_startup(self, request=build_startup_frame(REQUEST), reply=build_startup_frame(REPLY)):
-        """MPA's start-up."""
+        """Add the two frames of MPA's start-up."""
         self.add_segment(CLIENT, payload=request)
         self.add_segment(SERVER, payload=reply)
         return self
@@ -96,7 +96,7 @@ def build_sctp_packet(*chunks, source=40000, target=4420):
 
 
 def write_pcap(path, packets):
-    """A pcap file of IP packets."""
+    """Write a pcap file of IP packets."""
     with open(path, "wb") as out:
         out.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101))
         for number, packet in enumerate(packets):

@@ -12,7 +12,8 @@ set -euo pipefail
 
 unpack new trixie rdmacm-utils=56.1-1
 # sysfs is not mounted in the new root, so librdmacm finds no device.
-# print_result COMMAND...: status, and the lines that are more than begin or end of the program.
+# print_result COMMAND...: print the status, and the output without the lines that only announce the
+# program's start or end.
 print_result() {
 	local status=0
 	inside new "$@" >"$tmp/out" 2>&1 || status=$?

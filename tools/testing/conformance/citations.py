@@ -50,7 +50,7 @@ def find_rows(text):
 
 
 def parse_result(line):
-    """Return name and result of a result line, None of another line."""
+    """Return name and result of a result line, or None for any other line."""
     match = RESULT.match(line)
     if not match or not (match[1] or match[2]):
         return None
@@ -78,7 +78,8 @@ def read_ktap_cases(lines, script):
 
 
 def read_comments(text, name, start):
-    """Return the comments from @start to the end of that function, and its end."""
+    """Return the comments from offset @start to the end of the function @name, and the offset of
+    that end."""
     head = re.search(rf"^static void {name}\(struct kunit \*\w+\)$", text, re.M)
     if not head:
         return "", start
@@ -87,8 +88,8 @@ def read_comments(text, name, start):
 
 
 def read_unit_test_cases(text):
-    """Yield (suite.case, IDs) of each case; a comment belongs to the test that follows
-    it."""
+    """Yield (suite.case, IDs) of each case; a comment belongs to the case that follows the
+    comment."""
     suite = SUITE.search(text)
     names = UNIT_CASE.findall(text)
     places = {name: text.find(f"void {name}(struct kunit") for name in names}
@@ -172,8 +173,8 @@ def has_citing_cases(tests, script):
 
 
 def list_citing_suites(tree):
-    """Return the system tests that cite requirements and that make check runs. Others, as
-    those in consumers/, have their own commands and are not in this list."""
+    """Return the system tests that cite requirements and that make check runs. Other system tests,
+    such as those in consumers/, have their own commands and are not in this list."""
     tests = Path(tree) / SELFTESTS
     listed = subprocess.run(["make", "-s", "-C", str(tests), "list"], check=True,
                             capture_output=True, text=True).stdout.split()
@@ -182,7 +183,7 @@ def list_citing_suites(tree):
 
 
 def find_completed_suites(lines):
-    """Yield the suites that ran to their end, according to a log, and were not skipped."""
+    """Yield the suites that, according to a log, ran to their end and were not skipped."""
     for line in lines:
         found = parse_result(line)
         if found and found[1] != SKIPPED:
@@ -207,8 +208,8 @@ def find_tests_without_result(directories, tree, cases):
 
 
 def find_missing(kind, names, told):
-    """Return the names of this kind of test that have no result, or only the kind if none of them
-    has one."""
+    """Return the names of this kind of test that have no result. If no test of this kind has a
+    result, return only the kind."""
     missing = [name for name in names if (kind, name) not in told]
     if names and len(missing) == len(names):
         return [f"all {kind}s"]

@@ -33,7 +33,7 @@ PAGE = TREE / "Documentation" / "protocols.md"
 CLAIMS = HERE / "shown.tsv"
 BEGIN, END = "<!-- conformance: begin -->", "<!-- conformance: end -->"
 
-# name of the script in a Case that does not come from a log, but from a line of shown.tsv
+# Name of the script in a Case that comes from a line of shown.tsv and not from a log
 CLAIM = "claim"
 SHOWN, FAILING, OPEN, UNASKED = "shown", "failing", "open", "unasked"
 ABSENT, DESIGN, DEPARTED = "not applicable", "by design", "departed"
@@ -284,9 +284,10 @@ from a MUST*: the requirement is not met; the reason says why, and what it would
 without a test of its own. *open*: neither shown nor explained.
 
 Witnesses: *proof* (CBMC, for every input), *unit*, *raw peer* (part of this project,
-builds each byte itself), *pcap reader* (part of this project, reads captures), *tshark* (checks captures), *siw* (the kernel's other iWARP as
-peer), *other programs* (those of librdmacm and rdma-core, perftest, tcpdump, the
-kernel's consumers), *own program* (verbs and their completions at both ends).
+builds each byte itself), *pcap reader* (part of this project, reads captures),
+*tshark* (checks captures), *siw* (the kernel's other iWARP as peer), *other programs*
+(those of librdmacm and rdma-core, perftest, tcpdump, the kernel's consumers), *own
+program* (verbs and their completions at both ends).
 """
 
 
@@ -427,7 +428,7 @@ def find_unconfirmed(rows, claims):
             continue
         lost = [kind for kind in kinds if kind not in row.list_witnesses]
         if lost:
-            yield f"{ident} is claimed as shown by: {', '.join(lost)}; it is not in this run"
+            yield f"{ident} is claimed as shown by: {', '.join(lost)}; none passed in this run"
 
 
 def count_new_claims(rows, claims):

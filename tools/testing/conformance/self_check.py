@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test that the report agrees with the logs, on generated input."""
+"""Test report.py and citations.py with generated logs, sources and tables."""
 
 import sys
 import tempfile

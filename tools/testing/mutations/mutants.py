@@ -26,9 +26,10 @@ UNARY = {"!", "++", "--"}
 ASSIGNS = {"=", "+=", "-=", "|=", "&=", "<<=", ">>="}
 NUMBER = re.compile(r"(0[xX])?([0-9a-fA-F]+)([uUlL]*)")
 CLOSES = {"(": ")", "[": "]", "{": "}"}
-# functions whose arguments may be swapped
+# Functions whose result does not depend on the order of their arguments
 EITHER = {"min", "max", "memcmp"}
-# Calls that only log or check; and memory ordering, which the litmus tests check
+# Calls that are not changed: those that only log or check, and memory ordering, which the litmus
+# tests check
 ASIDE = re.compile(r"(trace_|pr_|lockdep_|might_|MODULE_|smp_)\w*|"
                    r"BUILD_BUG_ON|static_assert|barrier")
 
@@ -50,7 +51,8 @@ def tokenize_code(text):
 
 
 class File:
-    """The tokens of a file, the matching bracket and the depth of each."""
+    """The tokens of a file; for each opening bracket the closing one, and for each token the
+    brackets around it."""
 
     def __init__(self, text):
         self.text, self.all = text, tokenize_code(text)
@@ -186,8 +188,8 @@ def apply_mutant_to_function(text, mutant):
 
 
 def _draw_lots(seed, path, text):
-    """Yield (lot, path, Mutant). The lot depends on the change, not on its position, so that
-    changes elsewhere do not affect the draw."""
+    """Yield (lot, path, Mutant). The lot depends on the changed line, not on its position, so
+    that changes of other lines do not affect the draw."""
     seen = collections.Counter()
     for mutant in find_mutants(text):
         what = (path, *get_changed_lines(text, mutant))

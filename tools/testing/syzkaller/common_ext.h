@@ -6,7 +6,7 @@
 #include <sched.h>
 
 #define SYZ_HAVE_SETUP_EXT_TEST 1
-// The executor has left the network namespace of the bed, whose interfaces the devices use.
+// Return to the network namespace of the bed, because the devices are on its interfaces.
 static void setup_ext_test()
 {
 	if (setns(kInitNetNsFd, CLONE_NEWNET))
@@ -39,7 +39,7 @@ static int rnic_is_device(int n, const char* name)
 	return !strcmp(found, name);
 }
 
-// Make the context of @fd, by IB_USER_VERBS_CMD_GET_CONTEXT with struct rnic_sw_alloc_ctx.
+// Create the verbs context of @fd, with IB_USER_VERBS_CMD_GET_CONTEXT and struct rnic_sw_alloc_ctx.
 static int rnic_create_context(int fd)
 {
 	struct {
@@ -113,7 +113,7 @@ static void rnic_add_attr(struct rnic_request* req, int type, const void* data, 
 	req->hdr.nlmsg_len = NLMSG_ALIGN(req->hdr.nlmsg_len) + NLA_ALIGN(attr.nla_len);
 }
 
-// A name of at most 32 characters, as the kernel reads names
+// Add a name, cut to 32 characters, the maximum that the kernel reads.
 static void rnic_add_name_attr(struct rnic_request* req, int type, long name)
 {
 	char text[33] = {};
@@ -277,7 +277,7 @@ static long syz_ext_rnic_details(volatile long name, volatile long command)
 #if SYZ_EXECUTOR || __NR_syz_ext_rnic_map
 #include <sys/mman.h>
 
-// syz_ext_rnic_map(fd, key, bytes, offset): map a ring. Return: its address.
+// syz_ext_rnic_map(fd, key, bytes, offset): map a ring. Return: the ring's address.
 static long syz_ext_rnic_map(volatile long fd, volatile long key, volatile long bytes, volatile long offset)
 {
 	char* map = (char*)mmap(0, (uint32)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, key);
@@ -305,7 +305,7 @@ static long syz_ext_rnic_post(volatile long ring, volatile long offset, volatile
 #endif
 
 #if SYZ_EXECUTOR || __NR_syz_ext_rnic_poke
-// syz_ext_rnic_poke(ring, offset, value): write a word of a ring.
+// syz_ext_rnic_poke(ring, offset, value): write a 32-bit word of a ring.
 static long syz_ext_rnic_poke(volatile long ring, volatile long offset, volatile long value)
 {
 	*(volatile uint32*)((char*)ring + (uint32)offset) = (uint32)value;
