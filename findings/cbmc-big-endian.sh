@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: `cbmc --big-endian` or `cbmc --arch s390x` proves a program as a big-endian machine runs
+# Expected: `cbmc --big-endian` or `cbmc --arch s390x` proves a program as a big-endian machine runs
 # it.
 # Seen: CBMC's memory is big-endian then, but the preprocessor is the host's gcc, which still
 # defines __BYTE_ORDER__ as little-endian. So code that selects its conversions by that macro, as
@@ -25,7 +25,7 @@ cat >"$tmp/new/tmp/order.c" <<-'END'
 	}
 END
 inside new cbmc --version
-# print_verdict OPTIONS...: the assertion that was compiled, and its result.
+# print_verdict OPTIONS...: print the assertion that was compiled, and its result.
 print_verdict() { inside new cbmc "$@" /tmp/order.c 2>&1 | sed -n 's/.* line [0-9]* \(macro.*\)/\1/p'; }
 expect "no option" 'macro is little, memory is little: SUCCESS' "$(print_verdict)"
 expect "--big-endian" 'macro is little, memory is little: FAILURE' "$(print_verdict --big-endian)"

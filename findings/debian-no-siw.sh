@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: Debian's rdma-core contains siw.driver and siw's provider, so Debian's kernel contains the
-# module siw, and a test of iWARP can start with `rdma link add siw0 type siw`.
+# Expected: Debian's rdma-core contains siw.driver and siw's provider, so Debian's kernel contains
+# the module siw, and a test of iWARP can start with `rdma link add siw0 type siw`.
 # Seen: the kernels of Debian 12 and 13 are built without CONFIG_RDMA_SIW. They contain the other
 # software device, rxe, but rxe speaks RoCE. Debian's kernel for clouds contains neither of the two.
 set -euo pipefail
@@ -11,7 +11,7 @@ set -euo pipefail
 unpack_without_dependencies old bookworm linux-headers-6.1.0-57-amd64=6.1.192-3 ibverbs-providers=44.0-2
 unpack_without_dependencies new trixie linux-headers-6.12.118+deb13-amd64=6.12.118-1 ibverbs-providers=56.1-1
 unpack_without_dependencies cloud trixie linux-headers-6.12.118+deb13-cloud-amd64=6.12.118-1
-# print_setting NAME OPTION: the line of the kernel's configuration.
+# print_setting NAME OPTION: print the line of the kernel's configuration.
 print_setting() { sed -n "/CONFIG_$2[= ]/p" "$tmp/$1"/usr/src/linux-headers-*/.config; }
 for name in old new; do
 	expect "$name: driver file of siw" 'driver siw' "$(cat "$tmp/$name/etc/libibverbs.d/siw.driver")"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: the kernel's header for SCTP's socket options, <linux/sctp.h>, compiles by itself, as
+# Expected: the kernel's header for SCTP's socket options, <linux/sctp.h>, compiles by itself, as
 # headers for user space have to.
 # Seen: the header does not compile by itself. It takes the value of SCTP_EOF from MSG_FIN, which
 # only <sys/socket.h> defines, and does not include that header. A program must include
@@ -12,7 +12,7 @@ set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/packages"
 
 unpack new trixie linux-libc-dev=6.12.118-1 libsctp-dev=1.0.21+dfsg-1 tcc=0.9.27+git20200814.62c30a4a-2 libc6-dev
-# print_compile_result HEADER...: "compiles", or the compiler's message.
+# print_compile_result HEADER...: print "compiles", or the compiler's message.
 print_compile_result() {
 	{ printf '#include <%s>\n' "$@" && echo 'int main(void) { return 0; }'; } >"$tmp/new/tmp/alone.c"
 	if inside new tcc -c -o /tmp/alone.o /tmp/alone.c 2>"$tmp/out"; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: Debian 12's Open MPI can use iWARP by its BTL openib, whose connection manager rdmacm is
+# Expected: Debian 12's Open MPI can use iWARP by its BTL openib, whose connection manager rdmacm is
 # the one for iWARP.
 # Seen: openib is installed, and its file of devices names iWARP adapters, even software iWARP. But
 # openib is built with only one connection manager, udcm, which needs QPs for datagrams. iWARP does

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: `ib_write_bw --version` prints the version of the package and exits with 0, so a script can
-# test for the tool in this way. The same holds for --help.
+# Expected: `ib_write_bw --version` prints the version of the package and exits with 0, so a script
+# can test for the tool in this way. The same holds for --help.
 # Seen: both options print their text but exit with 1, as after an error. The printed version is
 # 6.24, although the package has version 25.01.
 set -euo pipefail
@@ -9,7 +9,7 @@ set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/packages"
 
 unpack new trixie perftest=25.01.0+0.80-1
-# print_result COMMAND...: status, and the first line.
+# print_result COMMAND...: print the exit status and the first line of output.
 print_result() {
 	local status=0
 	inside new "$@" >"$tmp/out" 2>&1 || status=$?

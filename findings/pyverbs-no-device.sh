@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: on a machine without an RDMA device, rdma-core's own tests fail, or report that they could
-# not run. So a CI that runs these tests can see by the exit status whether its device is missing.
+# Expected: on a machine without an RDMA device, rdma-core's own tests fail, or report that they
+# could not run. So a CI that runs these tests can see by the exit status whether its device is
+# missing.
 # Seen: if the module ib_uverbs is loaded and there is no device, all tests are skipped, the last
 # line is "OK", and the exit status is 0. Without ib_uverbs nearly all tests end in errors. So a
 # lost device looks like a pass, and a lost module does not. Without a device, ibv_devices and
@@ -18,7 +19,7 @@ gunzip "$tmp/new/tmp/tests/"*.gz
 # file with the version of its ABI.
 mkdir -p "$tmp/new/tmp/sys/class/"{infiniband,infiniband_verbs}
 echo 6 >"$tmp/new/tmp/sys/class/infiniband_verbs/abi_version"
-# print_result PATH COMMAND...: status, and the last line.
+# print_result PATH COMMAND...: print the exit status and the last line of output.
 print_result() {
 	local status=0
 	SYSFS_PATH=$1 inside new "${@:2}" >"$tmp/out" 2>&1 || status=$?

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: where the kernel has no RDMA, all of rdma-core's example programs print the same message:
-# that no device was found.
+# Expected: where the kernel has no RDMA, all of rdma-core's example programs print the same
+# message: that no device was found.
 # Seen: rping and ucmatose print this message, but rdma_server and rdma_client print "Bad value for
 # ai_flags", although their flags are valid. The cause is that rdma_getaddrinfo() returns -1 if it
 # cannot initialize librdmacm, and the two programs pass this value to gai_strerror(), for which -1
@@ -12,8 +12,8 @@ set -euo pipefail
 
 unpack new trixie rdmacm-utils=56.1-1
 # sysfs is not mounted in the new root, so librdmacm finds no device.
-# print_result COMMAND...: print the status, and the output without the lines that only announce the
-# program's start or end.
+# print_result COMMAND...: print the exit status, and the output without the lines that only
+# announce the program's start or end.
 print_result() {
 	local status=0
 	inside new "$@" >"$tmp/out" 2>&1 || status=$?

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: librspreload.so, which moves programs to RDMA by LD_PRELOAD, replaces every socket() of a
-# program, whatever flags the socket type contains.
+# Expected: librspreload.so, which moves programs to RDMA by LD_PRELOAD, replaces every socket() of
+# a program, whatever flags the socket type contains.
 # Seen: rsocket() refuses SOCK_CLOEXEC and SOCK_NONBLOCK with EOPNOTSUPP, before it looks for a
 # device. librspreload passes these flags on and, when rsocket() fails, silently makes an ordinary
 # socket, so that the program runs over TCP or UDP. librspreload does not replace accept4(),

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: `tshark -T fields` is an interface for scripts, so all releases print a one-bit field, such
-# as DDP's T and L flags, in the same way.
+# Expected: `tshark -T fields` is an interface for scripts, so all releases print a one-bit field,
+# such as DDP's T and L flags, in the same way.
 # Seen: 4.0 prints 1 and 0, 4.4 prints True and False. A script that compares the field with 1 finds
 # no flag set in the output of 4.4, and reports no error. Filters (-Y 'iwarp_ddp.last_flag == 1')
 # work with both releases.

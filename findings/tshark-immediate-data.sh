@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: a dissector that knows the Atomics of RFC 7306 also knows the Immediate Data of this RFC,
-# because the four opcodes, 8 to 11, are rows of one table.
+# Expected: a dissector that knows the Atomics of RFC 7306 also knows the Immediate Data of this
+# RFC, because the four opcodes, 8 to 11, are rows of one table.
 # Seen: tshark shows the names and fields of Atomic Request and Atomic Response, but Immediate Data
 # and Immediate Data with Solicited Event are unknown opcodes.
 set -euo pipefail

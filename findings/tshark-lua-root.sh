@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: tshark runs a script that is named on the command line, `tshark -X lua_script:FILE`, or
+# Expected: tshark runs a script that is named on the command line, `tshark -X lua_script:FILE`, or
 # reports that it does not. Root matters, because tests often read captures of RDMA as root.
 # Seen: as root, 4.0 runs the script. 4.4 does not run it, prints no message about it and exits with
 # 0, even if the file does not exist; 4.0 reports a missing file.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: tshark dissects each direction of an MPA connection by what its receiver has requested,
+# Expected: tshark dissects each direction of an MPA connection by what its receiver has requested,
 # because the M bit of a Reply concerns only what the initiator sends (RFC 5044, section 7.1.1).
 # Seen: if only one side requests markers, tshark expects markers in both directions. It dissects
 # the direction with markers, but shows the FPDUs of the other direction as plain TCP data, without

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: tshark finds MPA at any port, because MPA's start-up frames begin with a key of 16 bytes,
-# and tshark has a heuristic for this key. NVMe over RDMA uses port 4420, its registered port.
+# Expected: tshark finds MPA at any port, because MPA's start-up frames begin with a key of 16
+# bytes, and tshark has a heuristic for this key. NVMe over RDMA uses port 4420, its registered
+# port.
 # Seen: a dissector that is registered for the port comes before the heuristic. At port 4420 this is
 # the dissector of NVMe/TCP, which takes the whole connection, so tshark shows no MPA frame. The
 # option tcp.try_heuristic_first, which is off by default, gives the heuristic precedence. At port
@@ -21,7 +22,7 @@ for port in 4420 40001; do
 	END
 done
 inside new tshark --version 2>/dev/null | sed -n 1p
-# print_protocols FILE OPTIONS...: the protocols of the three frames with payload.
+# print_protocols FILE OPTIONS...: print the protocols of the three frames with payload.
 print_protocols() {
 	shark new -r "/tmp/$1.pcap" "${@:2}" -Y 'tcp.len > 0' -T fields -e _ws.col.protocol | paste -s -d ,
 }

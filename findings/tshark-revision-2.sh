@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: tshark dissects a connection by RFC 6581 (MPA revision 2, of 2012) as well as one of
+# Expected: tshark dissects a connection by RFC 6581 (MPA revision 2, of 2012) as well as one of
 # revision 1, because Linux drivers use revision 2 by default.
 # Seen: tshark dissects the FPDUs of such a connection, but warns twice about each start-up frame,
 # because the frame's bits and revision number are those of RFC 6581 and not of RFC 5044. tshark

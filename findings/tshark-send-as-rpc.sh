@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: tshark calls a packet malformed only if a field of the packet breaks a rule. The payload of
-# a Send is the program's business, so no payload can be malformed.
+# Expected: tshark calls a packet malformed only if a field of the packet breaks a rule. The payload
+# of a Send is the program's business, so no payload can be malformed.
 # Seen: tshark takes a Send of less than 16 bytes for RPC over RDMA, whose fixed header has 16
 # bytes, and calls the Send malformed. It shows the same text in 16 bytes as data, and with
 # --disable-protocol rpcordma it shows all Sends as data. The remark is an error, so a check that
@@ -21,7 +21,7 @@ for size in 5 15 16; do
 	END
 done
 inside new tshark --version 2>/dev/null | sed -n 1p
-# print_send_fields SIZE OPTIONS...: the protocols of the Send, and the text of the Info column.
+# print_send_fields SIZE OPTIONS...: print the protocols and the Info column of the Send.
 print_send_fields() {
 	shark new -r "/tmp/$1.pcap" "${@:2}" -Y 'frame.number == 6' -T fields -e frame.protocols -e _ws.col.info |
 		sed 's/.*iwarp_mpa/iwarp_mpa/; s/\t.*40001 / /'

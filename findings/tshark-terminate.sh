@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: tshark shows the headers that a Terminate quotes with the fields that they have.
+# Expected: tshark shows the headers that a Terminate quotes with the fields that they have.
 # Seen: tshark takes 14 bytes for every quoted DDP header, which is the size of a tagged header. A
 # Read Request has an untagged header of 18 bytes. tshark shows the last field of this header, the
 # message offset, as the beginning of the RDMAP header, and does not show the last four bytes of the
@@ -25,7 +25,7 @@ END
 inside new tshark --version 2>/dev/null | sed -n 1p
 shark new -r /tmp/terminate.pcap -Y 'frame.number == 7' -O iwarp_ddp_rdmap >"$tmp/text"
 sed -n '/Terminate Control/,$p' "$tmp/text"
-# print_field NAME: the bytes of that field.
+# print_field NAME: print the bytes of that field.
 print_field() { sed -n "s/.*Terminated $1 Header: *//p" "$tmp/text"; }
 expect "DDP header: 14 bytes, without the message offset" 4141000000000000000100000001 "$(print_field DDP)"
 expect "RDMAP header: the message offset, and 24 of 28 bytes" \
