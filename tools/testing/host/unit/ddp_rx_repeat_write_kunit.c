@@ -90,7 +90,7 @@ static void expect_repeated(struct kunit *test, const u8 *octets, u32 len, bool 
 	KUNIT_EXPECT_EQ(test, (u32)alike, stubs.wrote);
 }
 
-/* A segment is a repeated Write only if nothing in its header but the TO differs */
+/* A segment is a repeated Write only if its header equals the last Write's, except for the TO */
 static void repeated_write_differs_in_to_only(struct kunit *test)
 {
 	u8 octets[IW_DDP_HDR_MAX];

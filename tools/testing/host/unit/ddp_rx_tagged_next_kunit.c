@@ -186,13 +186,13 @@ static int offer_to_fast_path(struct ddp_stream *s, u64 to, u32 len)
 	return why;
 }
 
-/* The fast path does not accept a segment that does not continue the last segment */
+/* The fast path accepts only a segment that continues the last segment */
 static void fast_path_needs_continuation(struct kunit *test)
 {
 	struct ddp_stream *s = open_rx_stream();
 	const u8 *body = wire.octets + IW_DDP_T_HDR_LEN;
 
-	/* no segment continues a message that has not begun, or of an earlier pass */
+	/* no segment is accepted before a message begins, or for a message of an earlier pass */
 	ddp_rx_begin(s);
 	KUNIT_EXPECT_EQ(test, NOT_MORE, offer_to_fast_path(s, 36, 50));
 	receive_segment(s, &write_goes_on, 0, 50);

@@ -304,10 +304,7 @@ static void terminate_error_goes_to_oldest(struct kunit *test)
 	expect_terminated(test, IW_LAYER_RDMAP, 2, IB_WC_REM_OP_ERR);
 }
 
-/*
- * Flush one WR of a stream that has ended for reason @why, after a Terminate with layer 0xa,
- * type 5 and code 0xc3
- */
+/* Flush one WR of a stream that has ended for @why, after a Terminate a/5/c3 (layer/type/code) */
 static void flush_after_end(enum iw_reason why)
 {
 	struct rdmap *r = &stubs.qp.rdmap;

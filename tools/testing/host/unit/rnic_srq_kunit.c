@@ -264,7 +264,7 @@ static void destroy_waits_for_event_work(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, stubs.queued);
 }
 
-/* Only while messages wait does a post wake them */
+/* A post wakes messages that wait for a receive; if no message waits, it wakes nothing */
 static void post_wakes_waiting_messages(struct kunit *test)
 {
 	struct list_head entry;
