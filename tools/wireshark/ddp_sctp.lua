@@ -9,7 +9,7 @@
 -- iwarp_ddp.* and iwarp_rdma.* are the same as over TCP.
 
 local SEGMENT, CONTROL = 16, 17		-- payload protocol identifiers
-local TAGGED, UNTAGGED = 14, 18		-- bytes of the two DDP headers
+local TAGGED, UNTAGGED = 14, 18		-- lengths of the two DDP headers, in bytes
 local PD_MAX = 512
 local TERMINATE, ENHANCED_INITIATE, ENHANCED_ACCEPT = 4, 5, 6
 local IMMEDIATE, IMMEDIATE_SE = 8, 9	-- opcodes
@@ -96,7 +96,7 @@ local function control(rest, pinfo, tree)
 	end
 end
 
--- Add Immediate Data (RFC 7306 section 6), which Wireshark does not support
+-- Add Immediate Data (RFC 7306 section 6), which Wireshark does not decode
 local function immediate(rest, tree)
 	local opcode = rest(1, 1):bitfield(4, 4)
 	if (opcode == IMMEDIATE or opcode == IMMEDIATE_SE) and rest:len() >= UNTAGGED + 8 then
@@ -105,7 +105,8 @@ local function immediate(rest, tree)
 end
 
 -- Replace the ports in the Info column, as in "1234 > 5678 Send [last DDP segment]",
--- by the stream. A protocol above RDMAP may have changed the text.
+-- by the number of the stream. Change nothing if the text does not contain the ports: the
+-- dissector of a protocol above RDMAP may have replaced the text.
 local function name_stream(ports, sid, info)
 	local text = tostring(info)
 	local _, last = text:find(".*" .. ports .. " ")
@@ -116,13 +117,14 @@ local function name_stream(ports, sid, info)
 end
 
 -- Wireshark reassembles the segments of a Send by addresses and ports. All streams of
--- an association have the same ones, so each stream gets its own ports here.
+-- an association have the same addresses and ports, so each stream gets its own ports
+-- while the dissector of RDMAP runs.
 local function call_rdmap(rest, pinfo, root)
 	local sid = stream()
 	local source, target = pinfo.src_port, pinfo.dst_port
 	pinfo.src_port, pinfo.dst_port = source + PORTS * sid, target + PORTS * sid
 	local ports = ("%d > %d"):format(pinfo.src_port, pinfo.dst_port)
-	-- the dissector reports malformed data itself
+	-- ignore an error of the call: the dissector itself reports malformed data
 	pcall(rdmap.call, rdmap, rest:tvb(), pinfo, root)
 	pinfo.src_port, pinfo.dst_port = source, target
 	name_stream(ports, sid, pinfo.cols.info)
@@ -143,7 +145,7 @@ local function segment(rest, pinfo, tree, root)
 	end
 end
 
--- Called for each chunk of a packet.
+-- Dissect a chunk; Wireshark calls this function for each chunk of a packet
 function ddp_sctp.dissector(octets, pinfo, root)
 	local is_control = pinfo.match_uint == CONTROL
 	local mine = is_control and octets:len() or math.min(octets:len(), 2)
