@@ -52,7 +52,10 @@ void sddp_assoc_put(struct sddp_assoc *a)
 	kref_put(&a->ref, sddp_assoc_release);
 }
 
-/* Let @owner own the socket, or the task that listens if another owner has a session on it, too */
+/*
+ * Make @owner the owner of the socket. If a session of another owner uses the socket, too, make
+ * the task that listens the owner again.
+ */
 static void __claim_sock(struct sddp_assoc *a, const struct ddp_sock_owner *owner)
 {
 	struct ddp_sock_owner now;
@@ -70,11 +73,12 @@ static void __claim_sock(struct sddp_assoc *a, const struct ddp_sock_owner *owne
 }
 
 /**
- * sddp_assoc_set_owner - let a task that accepts a session own the socket
+ * sddp_assoc_set_owner - make a task that accepts a session the owner of the socket
  * @a: the association, which the peer has created
- * @owner: owner that is not privileged
+ * @owner: the task that accepts; privileged must be false, as it is in an owner that is read
+ *	from a socket: otherwise the two would never be equal
  *
- * If the sessions have different owners, the socket belongs to the task that listens.
+ * If the sessions have different owners, the task that listens remains the owner.
  *
  * Context: process; may sleep.
  */
@@ -88,9 +92,7 @@ void sddp_assoc_set_owner(struct sddp_assoc *a, const struct ddp_sock_owner *own
 
 /**
  * sddp_assoc_kick - schedule the worker
- * @a: the association
- *
- * Do nothing if the last reference has been dropped.
+ * @a: the association; nothing is done if its last reference has been dropped
  *
  * Context: any. The caller must hold a reference, be in an RCU read-side critical
  * section, or be a callback of the association's socket.

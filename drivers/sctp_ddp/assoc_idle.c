@@ -54,10 +54,10 @@ void sddp_assoc_start_idle_timer(struct sddp_assoc *a)
 }
 
 /*
- * Compute the idle timeout, in seconds, that starts at the end of a session. Return: the
- * timeout, or 0 if the session does not prolong the idle timeout. A session that the peer
- * has begun and no program has accepted prolongs the timeout only if the peer has also
- * created the association, and a program was notified of the session.
+ * Compute the idle timeout, in seconds, that starts at the end of a session. A session that
+ * the peer has begun and no program has accepted prolongs the timeout only if the peer has
+ * also created the association, and a program was notified of the session. Return: the
+ * timeout, or 0 if the session does not prolong it.
  */
 static unsigned int sddp_assoc_get_idle_seconds(const struct sddp_assoc *a,
 						const struct sddp_stream *st)

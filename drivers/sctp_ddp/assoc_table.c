@@ -68,7 +68,7 @@ static void __assoc_table_del(struct sddp_assoc *a)
 
 /**
  * sddp_assoc_table_del - remove an association from the table
- * @a: the association, which releases its socket now
+ * @a: the association, whose socket the caller releases next
  *
  * Context: worker, with the association's mutex held.
  */
@@ -100,8 +100,8 @@ void sddp_assoc_table_unhash(struct sddp_assoc *a)
  * @a: the association
  *
  * Context: worker, with the association's mutex held.
- * Return: true if no new local session can use the association any more; false if it has a
- * session or a reserved stream number.
+ * Return: true if the association was idle, so that no new local session can use it any more;
+ * false if it has a session or a reserved stream number.
  */
 bool sddp_table_unhash_if_idle(struct sddp_assoc *a)
 {

@@ -302,8 +302,8 @@ static void sddp_assoc_advance_handshake(struct sddp_assoc *a)
 static bool test_and_clear_flag(bool *due)
 {
 	/*
-	 * litmus: none, xchg() is a full barrier: a flag that is set during the check
-	 * remains set for the next run of the worker
+	 * litmus: none, xchg() is a full barrier: the check sees what happened before the flag
+	 * was set, and a flag that is set during the check makes the next run check again
 	 */
 	return READ_ONCE(*due) && xchg(due, false);
 }
@@ -327,9 +327,9 @@ static bool must_receive_first(const struct sddp_assoc *a, enum sddp_sock_state 
 }
 
 /*
- * Prevent new local sessions on an association whose peer has sent SHUTDOWN, while
- * deferred segments or queued chunks delay the end of the association. @taken: true if
- * SCTP's queue is empty; then also end all sessions without a deferred segment.
+ * Prevent new local sessions on an association whose peer has sent SHUTDOWN, and whose end
+ * deferred segments or queued chunks delay. @taken: true if the worker has taken all chunks
+ * from SCTP's queue; then also end all sessions without a deferred segment.
  */
 static void sddp_assoc_end_undeferred_sessions(struct sddp_assoc *a, bool taken)
 {

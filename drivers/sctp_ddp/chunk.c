@@ -58,9 +58,9 @@ static bool decode_function_code(struct sddp_control *c, u16 function)
 
 /*
  * Read the IRD/ORD word of an enhanced chunk and advance @p past the word. If an
- * Enhanced Reject is too short for the word, decode it as a plain Reject (RFC 6581 7,
- * N-20). Return: true on success; false if an enhanced chunk of any other kind is too short
- * for the word.
+ * Enhanced Reject is too short for the word, decode it as a plain Reject, because RFC 6581 7
+ * does not say whether an Enhanced Reject has the word. Return: true on success; false if an
+ * enhanced chunk of any other kind is too short for the word.
  */
 static bool sddp_control_read_ird_ord(struct sddp_control *c, const u8 **p,
 				      size_t *len)

@@ -157,7 +157,7 @@ bool sddp_kept_has_ssn(const struct sddp_stream *st, u16 ssn)
  * @st: the stream
  *
  * Context: worker, with the association's mutex held.
- * Return: the count of the processed and the kept chunks. The field last is set in it if a
+ * Return: the count of the processed and the kept chunks, with its member last set if a
  * Terminate is among the kept chunks.
  */
 struct sddp_tally sddp_count_received_chunks(const struct sddp_stream *st)

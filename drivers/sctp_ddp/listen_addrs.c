@@ -44,7 +44,7 @@ struct laddr {
 	struct hlist_node	list;	/* entry in the table laddrs of the sddp_listener */
 	struct sockaddr_storage	addr;
 	struct ddp_listener	*addr_listener;	/* listener on this address */
-	bool			seen;	/* set by unlisten_removed_laddrs(): address still exists */
+	bool			seen;	/* address still exists; for unlisten_removed_laddrs() */
 };
 
 /* Snapshot of the addresses that a listener must listen on, each with the listener's port */
@@ -55,9 +55,9 @@ struct addresses {
 };
 
 /*
- * Listener that sddp_listen() returns. Each of its addresses has a separate struct
- * ddp_listener with the same ctx. Upcalls pass the listener of the address to the ULP,
- * not this listener.
+ * Listener that sddp_listen() returns. For each of its addresses there is another struct
+ * ddp_listener with the same ctx. Upcalls pass the ULP the listener of the address, not
+ * this listener.
  */
 struct sddp_listener {
 	struct ddp_listener	dl;
@@ -177,7 +177,7 @@ static bool has_earlier_listener(const struct sddp_listener *l, const struct net
 	return false;
 }
 
-/* List the addresses of @dev if @l must listen on them. Called under RCU. */
+/* Add the addresses of @dev to @all if @l must listen on them. Called under RCU. */
 static void list_dev_addrs(const struct sddp_listener *l, const struct net_device *dev,
 			   struct addresses *all)
 {
@@ -398,8 +398,9 @@ static bool may_bind_addrs_of(const struct sddp_listener *other, const struct sd
 
 /*
  * Check whether another device's listener on the same port may be bound to the addresses of @l, so
- * that -EADDRINUSE is no error for @l: either until its start is complete, or because the interface
- * of @l is in the other device's setting "paths", so that the other listener accepts for both.
+ * that -EADDRINUSE is no error for @l. This is so while the other listener is starting. It is also
+ * so if the other device's setting "paths" names the interface of @l: the other listener then
+ * accepts connections for both devices.
  */
 static bool may_other_be_bound_to_addrs(const struct sddp_listener *l)
 {
@@ -449,7 +450,8 @@ static int get_later_listeners(struct sddp_listener *l, struct sddp_listener **f
 
 /*
  * Make later listeners on the same port close their sockets on the addresses that @l must serve.
- * Listeners that start meanwhile find @l in the hash table. Return: 0 or -ENOMEM.
+ * Listeners that start meanwhile find @l in the hash table, so they do not bind to these addresses.
+ * Return: 0 or -ENOMEM.
  */
 static int make_later_listeners_free_addrs(struct sddp_listener *l)
 {
@@ -517,10 +519,7 @@ static void destroy_listener(struct sddp_listener *l)
 {
 	spin_lock_irq(&laddrs_lock);
 	hash_del_rcu(&l->list);
-	/*
-	 * After this, notifications queue no update of this listener, and a running work
-	 * item stops early.
-	 */
+	/* from now on notifications queue no update, and a running work item stops early */
 	WRITE_ONCE(l->ending, true);
 	spin_unlock_irq(&laddrs_lock);
 	cancel_delayed_work_sync(&l->update);

@@ -158,7 +158,7 @@ void sddp_orphan_process_next_chunk(struct sddp_assoc *a, u16 id, unsigned long 
 /**
  * sddp_orphan_session - replace the table entry of an ended session with a value
  * @st: the stream, for which may_orphan_session() has returned true
- * @owed: true if our Terminate must be sent, as the only chunk of this side
+ * @owed: true if this side must still send a Terminate, its only chunk of the session
  *
  * The caller must release the stream afterwards.
  *

@@ -52,9 +52,7 @@ static void fill_chunk_desc(struct sk_buff *skb, struct sddp_chunk_desc *in)
 	in->legal = ev->flags & SCTP_UNORDERED && ev->msg_flags & MSG_EOR;
 }
 
-/*
- * Remove the first chunk from the queue, so that SCTP opens its receive window
- */
+/* Remove the first chunk from the queue, so that SCTP opens its receive window */
 static void consume_chunk(struct sddp_assoc *a, u32 len)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };

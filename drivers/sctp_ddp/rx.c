@@ -266,9 +266,7 @@ static bool try_keep_early_chunk(struct sddp_stream *st, const struct sddp_chunk
 	u32 len = placed || unwanted ? 0 : in->len;
 	struct sddp_kept *k;
 
-	/*
-	 * one byte above the maximum lets sddp_control_decode() detect that the chunk is too long
-	 */
+	/* with one byte above the maximum sddp_control_decode() detects a chunk that is too long */
 	if (control)
 		len = min_t(u32, len, SDDP_CONTROL_MAX + 1);
 	k = sddp_kept_chunk_new(st, ssn, len);
@@ -345,10 +343,11 @@ static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in
 }
 
 /**
- * sddp_rx_start_counting_if_ended - start to only count received chunks if the session has ended
+ * sddp_rx_start_counting_if_ended - start to count received chunks if the session has ended
  * @st: the stream
  *
- * Also free the session's kept chunks. Do nothing while our Initiate has no reply.
+ * From then on, received chunks are counted and not processed. Also free the session's kept
+ * chunks. Do nothing while our Initiate has no reply.
  *
  * Context: worker, with the association's mutex held.
  */

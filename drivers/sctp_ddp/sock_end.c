@@ -2,12 +2,12 @@
 /*
  * The end of a connected socket: SHUTDOWN, and release.
  *
- * After the close of a socket SCTP completes a SHUTDOWN by itself, and the driver cannot end SCTP's
- * association any more. If SCTP had no memory for the SHUTDOWN chunk, it sends none until its
- * heartbeats fail. If the peer has become unreachable, SCTP repeats the SHUTDOWN for 40 seconds.
- * Meanwhile the socket remains, and with lockdep it keeps the module of its lock classes loaded. So
- * an association keeps its socket until SCTP's association has ended, and the release of the socket
- * ends SCTP's association at once.
+ * An association keeps its socket until SCTP's association has ended, or until it has waited long
+ * enough: the release of the socket then ends SCTP's association at once. If it closed the socket
+ * after the SHUTDOWN instead, SCTP would complete the SHUTDOWN alone, and this module could no
+ * longer end SCTP's association. SCTP repeats a SHUTDOWN to an unreachable peer for 40 seconds. If
+ * it had no memory for the SHUTDOWN chunk, it sends none until its heartbeats fail. Meanwhile the
+ * socket would remain, and with lockdep it would keep the module of its lock classes loaded.
  */
 #include <linux/net.h>
 #include <net/sctp/kernel.h>
@@ -36,7 +36,7 @@ static void set_assoc_sock(struct sddp_assoc *a, struct socket *sock)
 
 /**
  * sddp_sock_release - release the association's socket
- * @a: the association; the call has no effect if it has no socket
+ * @a: the association; nothing is done if it has no socket
  *
  * If SCTP's association still exists, SCTP sends an ABORT if it has memory for one, and frees its
  * association in any case.

@@ -27,7 +27,8 @@
  * @ev: the event
  *
  * Do not schedule the worker if the last reference to the stream has been dropped. If the
- * stream is moved to another association meanwhile, schedule that association's worker.
+ * stream moves to another association while this function runs, schedule the worker of that
+ * association.
  *
  * Context: any.
  */
@@ -361,7 +362,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	sddp_stream_set_event(st, SDDP_EV_TX);
 }
 
-/* End the session that waits to reuse the number of stream @st, as the association has ended */
+/* End the session that waits for the number of stream @st, because the association has ended */
 static void end_next_session(struct sddp_stream *st)
 {
 	struct sddp_stream *next = st->next;

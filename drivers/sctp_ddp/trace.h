@@ -33,7 +33,7 @@ TRACE_DEFINE_ENUM(SDDP_KIND_TERMINATE);
 
 #define show_sddp_stall(what)				\
 	__print_symbolic(what,				\
-		{ SDDP_STALL_PROBE,	"ask" },	\
+		{ SDDP_STALL_PROBE,	"probe" },	\
 		{ SDDP_STALL_SHRINK,	"shrink" },	\
 		{ SDDP_STALL_END,	"end" })
 

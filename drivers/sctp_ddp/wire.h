@@ -24,7 +24,8 @@
 #define SDDP_SEGMENT		2
 
 /* DDP Stream Session Control Chunk, RFC 5043 5.2.3: offsets and length */
-#define SDDP_FUNCTION		2	/* Function Code, 16 bits, RFC 5043 5.2.3 (N-19) */
+/* Function Code: 16 bits, although the RFC prints the codes with three hex digits */
+#define SDDP_FUNCTION		2
 #define SDDP_PD			4	/* Private Data */
 #define SDDP_CONTROL_LEN	4
 

@@ -146,8 +146,9 @@ static void truncated_chunks_are_refused(struct kunit *test)
 		for (n = 0; n < len; n++) {
 			want = IW_SCTP_CONTROL;
 			/*
-			 * RFC 6581 7 (N-20): an Enhanced Reject that is too short for
-			 * the word is decoded as a Reject
+			 * an Enhanced Reject that is too short for the word is decoded
+			 * as a Reject, because RFC 6581 7 does not say whether it has
+			 * the word
 			 */
 			if (k->code == 7 && n >= 4)
 				want = IW_OK;

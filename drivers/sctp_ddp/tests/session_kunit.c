@@ -245,10 +245,12 @@ static void try_all_next_chunks(const struct sddp_session *s, const struct seque
 	u32 i;
 
 	sequences++;
-	expect_rule(t, sddp_session_is_over(s) == is_sequence_over(t), "over, or not");
+	expect_rule(t, sddp_session_is_over(s) == is_sequence_over(t),
+		    "must be over exactly if the rules say so");
 	expect_rule(t, sddp_session_is_reusable(s) == (is_sequence_over(t) && !t->ack_missing),
-		    "to be used again, or not");
-	expect_rule(t, !sddp_session_is_acked(s) || !t->ack_missing, "heard, or not");
+		    "must be reusable exactly if it is over and acknowledged");
+	expect_rule(t, !sddp_session_is_acked(s) || !t->ack_missing,
+		    "must not be acknowledged while an acknowledgment is missing");
 	if (t->n == LONGEST)
 		return;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {

@@ -11,7 +11,7 @@
 struct stall_check {
 	bool			ack_expected;
 	u32			acked;
-	bool			last_heard;
+	bool			last_heard;	/* a packet arrived since the previous check */
 	enum sddp_stall_do	want;
 };
 
