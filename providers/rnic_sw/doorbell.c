@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Doorbells: tell the kernel that a program has posted work requests to a ring.
+ * Doorbells: notify the kernel that a program has posted work requests to a ring.
  *
- * The doorbell of a send queue is an ioctl on the doorbell file of the context. If the kernel
- * has no such file, or cannot allocate one, and for receive queues, the doorbell is a command
- * of uverbs.
+ * The doorbell of a send queue is an ioctl on the doorbell file of the context, or a command of
+ * uverbs if the kernel has no such file or cannot allocate one. The doorbell of a receive queue
+ * or SRQ is always a command.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -34,8 +34,8 @@ static int alloc_doorbell_file(struct ibv_context *ctx)
  * Called before the creation of each QP, because a QP that is created before the file has no
  * doorbell in it. A context without QPs needs no file.
  *
- * Return: the file descriptor; -1 if the kernel has no such files, or if the allocation has failed,
- * for example because the program has too many files open. The QP must then use commands.
+ * Return: the file descriptor; -1 if the kernel has no doorbell files, or if the allocation has
+ * failed, for example because the program has too many files open. The QP must then use commands.
  */
 int rnic_sw_open_doorbell_file(struct rnic_sw_context *ctx)
 {
@@ -155,9 +155,10 @@ int rnic_sw_ring_sq_doorbell_once(struct rnic_sw_qp *qp)
 }
 
 /**
- * rnic_sw_ring_rq_doorbell_once - ring the doorbell of a receive queue once, like
- * ring_sq_doorbell_by_command()
+ * rnic_sw_ring_rq_doorbell_once - ring the doorbell of a receive queue once
  * @qp: the queue pair
+ *
+ * Use a command, in the same way as ring_sq_doorbell_by_command().
  *
  * Return: 0; EIO if the device has been removed; or another positive errno.
  */

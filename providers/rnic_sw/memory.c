@@ -64,9 +64,9 @@ void rnic_sw_free_queue(void *mem, enum rnic_sw_dv_res_type type, struct ibv_pd 
 
 #if IBVERBS_PABI_VERSION >= 64
 /*
- * Allocate a buffer of a program. The buffer has its own pages, because the
- * library excludes the pages of registered buffers from a fork. This device
- * needs no unprotected memory in a confidential guest, because it does no DMA.
+ * Allocate a buffer for a program. The buffer has its own pages, because the
+ * library excludes the pages of registered buffers from a fork. The memory may be
+ * encrypted in a confidential guest, because this device does no DMA.
  */
 void *rnic_sw_alloc_buf(struct ibv_pd *pd, size_t size, struct ibv_buf **ibbuf)
 {

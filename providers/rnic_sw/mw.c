@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/*
- * Memory windows: allocation, deallocation, and bind with ibv_bind_mw() (type
- * 1).
- */
+/* Memory windows: allocation, deallocation, and bind with ibv_bind_mw() (type 1). */
 #include <errno.h>
 #include <stdlib.h>
 

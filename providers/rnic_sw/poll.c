@@ -20,7 +20,7 @@ static_assert((int)IBV_WC_SUCCESS == RNIC_SW_OK &&
 	      (int)IBV_WC_REM_OP_ERR == RNIC_SW_REM_OP_ERR &&
 	      (int)IBV_WC_RETRY_EXC_ERR == RNIC_SW_RETRY_EXC_ERR &&
 	      (int)IBV_WC_RNR_RETRY_EXC_ERR == RNIC_SW_RNR_RETRY_EXC_ERR,
-	      "statuses are passed as they are");
+	      "the statuses of verbs and of the ABI must have the same values");
 
 static const enum ibv_wc_opcode wc_opcodes[] = {
 	[RNIC_SW_OP_WRITE]	= IBV_WC_RDMA_WRITE,
@@ -235,10 +235,7 @@ static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 	return to_cq_ex(ibcq)->cqe.byte_len;
 }
 
-/*
- * Read the immediate data. ibv_wc_read_invalidated_rkey() calls this function
- * as well
- */
+/* Read the immediate data, or the invalidated STag for ibv_wc_read_invalidated_rkey() */
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
 {
 	return to_cq_ex(ibcq)->cqe.imm_data;

@@ -261,8 +261,7 @@ void rnic_sw_ring_sq_doorbell(struct rnic_sw_qp *qp)
 }
 
 /**
- * rnic_sw_retry_sq_doorbell - ring the doorbell of a send queue again if the last
- * doorbell failed
+ * rnic_sw_retry_sq_doorbell - ring the doorbell of a send queue again if the last one failed
  * @qp: the queue pair, its send queue locked
  *
  * Return: 0; or a positive errno if the doorbell has failed again, so that the

@@ -132,10 +132,10 @@ static int issue_create_qp(struct rnic_sw_qp *qp, uint32_t llp,
 
 /*
  * Create a QP whose number is not that of a QP being destroyed. If the kernel
- * assigns such a number, destroy the new QP and create another. This destruction
- * needs no care: the program does not know the new QP, so that QP has neither
- * completions nor events. The next QP gets another number, because the kernel
- * assigns consecutive numbers, with a random number from time to time.
+ * assigns such a number, destroy the new QP and create another. The new QP need
+ * not be on ctx->destroying meanwhile: the program does not know it yet, so it
+ * has neither completions nor events. The next QP gets another number, because
+ * the kernel assigns consecutive numbers, with a random number from time to time.
  */
 static int create_qp_with_unused_number(struct rnic_sw_qp *qp, uint32_t llp,
 					struct ibv_qp_init_attr_ex *attr,
@@ -334,8 +334,9 @@ static void remove_cqes(struct ibv_qp *qp)
 }
 
 /*
- * Modify a QP. The kernel has consumed all requests of a QP that it has reset,
- * so the indices of the rings stay valid. The completions are still in the CQs.
+ * Modify a QP. If the kernel has reset the QP, remove its completions from the CQs.
+ * The indices of its rings stay valid, because the kernel has consumed all
+ * requests.
  */
 int rnic_sw_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {

@@ -260,10 +260,7 @@ static void *map_unshared_ring(struct ibv_context *ctx, const struct rnic_sw_rin
 	return mem == MAP_FAILED ? NULL : mem;
 }
 
-/*
- * Check whether the location that the kernel reported can contain the ring of
- * @q
- */
+/* Check whether the location that the kernel reported can contain the ring of @q */
 static bool is_valid_ring_loc(const struct rnic_sw_queue *q, const struct rnic_sw_ring_loc *at)
 {
 	return at->offset <= at->bytes && !(at->offset % RNIC_SW_RING_HDR) &&

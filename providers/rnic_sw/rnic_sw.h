@@ -78,14 +78,14 @@ struct rnic_sw_cq {
 	atomic_uintptr_t	poller;	/* thread between start_poll and end_poll; 0: none */
 	atomic_int		refs;		/* number of SQs and RQs that complete to this CQ */
 	struct ibv_pd		*parent;	/* parent domain given at creation, or NULL */
-	struct ibv_pd		*owner;		/* of this struct; see rnic_sw_alloc_queue() */
+	struct ibv_pd		*owner;		/* PD whose alloc() returned this struct, or NULL */
 };
 
 struct rnic_sw_srq {
 	struct ibv_srq		ibsrq;
 	struct rnic_sw_queue	q;
 	uint32_t		max_sge;	/* maximum number of SGEs of a receive */
-	struct ibv_pd		*owner;		/* of this struct; see rnic_sw_alloc_queue() */
+	struct ibv_pd		*owner;		/* PD whose alloc() returned this struct, or NULL */
 };
 
 struct rnic_sw_qp {
@@ -98,7 +98,7 @@ struct rnic_sw_qp {
 	uint32_t		max_inline;	/* maximum inline data, in bytes */
 	uint32_t		doorbell;	/* number in the doorbell file; 0: none */
 	int			doorbell_fd;	/* the context's doorbell file; -1: none */
-	struct ibv_pd		*owner;		/* of this struct; see rnic_sw_alloc_queue() */
+	struct ibv_pd		*owner;		/* PD whose alloc() returned this struct, or NULL */
 
 	atomic_uintptr_t	poster;	/* thread between wr_start and wr_complete; 0: none */
 
@@ -115,13 +115,13 @@ struct rnic_sw_qp {
 static_assert((int)IBV_SEND_FENCE == RNIC_SW_SEND_FENCE &&
 	      (int)IBV_SEND_SIGNALED == RNIC_SW_SEND_SIGNALED &&
 	      (int)IBV_SEND_SOLICITED == RNIC_SW_SEND_SOLICITED,
-	      "send flags are passed as they are");
+	      "the send flags of verbs and of the ABI must have the same values");
 static_assert(sizeof(struct ibv_sge) == sizeof(struct rnic_sw_sge) &&
 	      offsetof(struct ibv_sge, length) ==
 	      offsetof(struct rnic_sw_sge, length) &&
 	      offsetof(struct ibv_sge, lkey) ==
 	      offsetof(struct rnic_sw_sge, lkey),
-	      "SGEs are copied as they are");
+	      "the SGEs of verbs and of the ABI must have the same layout");
 static_assert(sizeof(struct rnic_sw_ring) == RNIC_SW_RING_HDR &&
 	      sizeof(struct rnic_sw_sqe) == 64 &&
 	      offsetof(struct rnic_sw_ring, cons) == 64 &&
@@ -133,7 +133,8 @@ static_assert(sizeof(struct rnic_sw_ring) == RNIC_SW_RING_HDR &&
 	      sizeof(struct rnic_sw_rqe) == 16 &&
 	      sizeof(struct rnic_sw_cqe) == 32 &&
 	      offsetof(struct rnic_sw_cqe, vendor_err) == 20 &&
-	      offsetof(struct rnic_sw_cqe, timestamp) == 24, "shared memory");
+	      offsetof(struct rnic_sw_cqe, timestamp) == 24,
+	      "the memory shared with the kernel must have the layout of the ABI");
 static_assert(sizeof(struct rnic_sw_alloc_ctx_resp) == 16 &&
 	      sizeof(struct rnic_sw_create_cq) == 16 &&
 	      sizeof(struct rnic_sw_create_cq_resp) == 40 &&
@@ -147,7 +148,8 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx_resp) == 16 &&
 	      sizeof(struct rnic_sw_create_qp) == 16 &&
 	      sizeof(struct rnic_sw_create_qp_resp) == 56 &&
 	      offsetof(struct rnic_sw_create_qp_resp, map_number) == 40 &&
-	      offsetof(struct rnic_sw_create_qp_resp, doorbell) == 52, "commands");
+	      offsetof(struct rnic_sw_create_qp_resp, doorbell) == 52,
+	      "the commands must have the layout of the ABI");
 
 static inline struct rnic_sw_context *to_ctx(struct ibv_context *ctx)
 {

@@ -33,8 +33,8 @@ int rnic_sw_query_device_ex(struct ibv_context *ctx,
 		 (unsigned int)(fw >> 16 & 0xffff),
 		 (unsigned int)(fw & 0xffff));
 	/*
-	 * do not write beyond the struct of a library that is older than the
-	 * headers of this build
+	 * the struct of a library that is older than the headers of this build is
+	 * shorter: do not write past its end
 	 */
 	if (attr_size >= offsetof(struct ibv_device_attr_ex,
 				  packet_pacing_caps) + sizeof(pacing_caps))
@@ -55,10 +55,7 @@ int rnic_sw_query_port(struct ibv_context *ctx, uint8_t port,
 	return ibv_cmd_query_port(ctx, port, attr, &cmd, sizeof(cmd));
 }
 
-/*
- * Read the clock of the completions' timestamps: CLOCK_MONOTONIC, in
- * nanoseconds
- */
+/* Read the clock of the completions' timestamps: CLOCK_MONOTONIC, in nanoseconds */
 int rnic_sw_query_rt_values(struct ibv_context *ctx,
 			    struct ibv_values_ex *values)
 {
@@ -187,7 +184,7 @@ static int check_parent_domain_attr(const struct ibv_parent_domain_init_attr *at
 	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS &&
 	    (!attr->alloc || !attr->free))
 		return EINVAL;
-	/* a parent domain of a parent domain */
+	/* refuse a parent domain of a parent domain */
 	if (to_pd(attr->pd)->domain)
 		return EINVAL;
 	return 0;
@@ -207,8 +204,8 @@ static void set_allocators(struct rnic_sw_pd *pd,
 
 /*
  * Create a parent domain, which adds a thread domain and allocation functions to
- * an existing protection domain. Functions for unprotected memory need no code,
- * see rnic_sw_alloc_buf().
+ * an existing protection domain. The flag ALLOW_CC_UNPROTECTED_ALLOC is accepted
+ * and has no effect, because the device does no DMA, see rnic_sw_alloc_buf().
  */
 struct ibv_pd *
 rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
@@ -239,9 +236,7 @@ rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
 	return &pd->ibpd;
 }
 
-/*
- * Deallocate a protection domain in the kernel; EBUSY if parent domains use it
- */
+/* Deallocate a protection domain in the kernel. Return: 0; EBUSY if it has parent domains */
 static int dealloc_kernel_pd(struct rnic_sw_pd *pd)
 {
 	if (atomic_load(&pd->parents))

@@ -9,8 +9,7 @@
 
 #include "provider_test.h"
 
-/* Functions that make a response of the fake kernel invalid, see corrupt_response[] */
-
+/* Functions for corrupt_response[], which make a response of the fake kernel invalid */
 static void set_no_slots(struct played_ring *r) { r->slots = 0; }
 static void set_odd_slots(struct played_ring *r) { r->slots = SLOTS - 1; }
 static void set_more_slots(struct played_ring *r) { r->slots *= 2; }
@@ -370,8 +369,8 @@ static void test_rate_limit(void)
 }
 
 /*
- * The LID of a peer is passed as driver data if the address vector has no GRH, and if the kernel
- * accepts the data.
+ * The LID of a peer is passed as driver data if the address vector has no GRH and the kernel
+ * accepts such data.
  */
 static void test_dlid(void)
 {

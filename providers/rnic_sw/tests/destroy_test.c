@@ -180,7 +180,7 @@ static struct rnic_sw_qp *make_qp_with_cqs(struct rnic_sw_cq *scq,
 	return to_qp(rnic_sw_create_qp(&pd.ibpd, &attr));
 }
 
-/* Check that the provider refuses to destroy the CQs, without a command to the kernel */
+/* Check that the provider refuses to destroy the QP's CQs, without a command to the kernel */
 static void *expect_cqs_refused(void *arg)
 {
 	struct ibv_qp *qp = &((struct rnic_sw_qp *)arg)->vqp.qp;

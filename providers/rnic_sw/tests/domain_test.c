@@ -117,8 +117,8 @@ static void test_unimport_with_objects(void)
 }
 
 /*
- * A PD can be deallocated although the provider still counts an imported MR on
- * it: the kernel decides, because another process may have deregistered the MR
+ * A PD can be deallocated even if the provider still counts an imported MR on it:
+ * only the kernel knows whether another process has already deregistered the MR
  */
 static void test_dealloc_with_imported_mr(void)
 {

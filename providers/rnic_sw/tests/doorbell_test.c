@@ -14,8 +14,9 @@ static int post_with_doorbell(struct rnic_sw_qp *qp)
 }
 
 /*
- * If the provider does not know whether the kernel has doorbell files, it allocates none. The kernel
- * still returns a number if another process has a file of the same context; the QP must ignore it.
+ * If the kernel does not report that it has doorbell files, the provider allocates none. If another
+ * process has a file of the same context, the kernel still returns a doorbell number for a new QP.
+ * The QP must not use that number.
  */
 static void test_kernel_without_files(void)
 {
@@ -28,7 +29,7 @@ static void test_kernel_without_files(void)
 	destroy_qp_and_cq(qp, cq);
 }
 
-/* If the kernel allocates no file, the QP uses commands, and the next QP tries again. */
+/* If the kernel fails to allocate a file, the QP uses commands, and the next QP tries again. */
 static void test_commands_without_file(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -65,7 +66,7 @@ static void test_qps_share_one_file(void)
 	destroy_qp_and_cq(qp[1], cq);
 }
 
-/* If the file does not work, the command replaces it; but not after the device was removed. */
+/* If the file fails, the QP uses the command; but not if the device was removed, which is EIO. */
 static void test_broken_file_is_bypassed(void)
 {
 	static const int errors[] = { ENOENT, EBADF, ENOTTY };

@@ -35,7 +35,7 @@ static void *alloc_memory(struct ibv_pd *ibpd, void *pd_context, size_t size, si
 	return memset(mem, 0xee, size);
 }
 
-/* The memory of the parent domain must still be valid here */
+/* Check that the parent domain still exists when the provider frees memory with its function */
 static void free_memory(struct ibv_pd *ibpd, void *pd_context, void *ptr, uint64_t resource_type)
 {
 	CHECK(pd_context == &own_memory && ibpd == own_memory.pd);

@@ -31,11 +31,11 @@ extern unsigned int kicks;	/* number of doorbells of all queues */
 extern unsigned int ioctls;	/* number of doorbells rung with ioctl() */
 extern uint32_t doorbell;	/* doorbell number of the next QP */
 extern unsigned int doorbell_files;	/* number of calls that allocate a doorbell file */
-extern int doorbell_file_errno;	/* errno of these calls */
+extern int doorbell_file_errno;	/* errno that these allocations return; 0 if they succeed */
 extern unsigned int file_doorbells;	/* number of doorbells rung with the doorbell file */
-extern int file_errno;		/* errno of these doorbells */
+extern int file_errno;		/* errno of doorbells rung with that file; 0 if they succeed */
 extern bool doorbells_fail;	/* true if all doorbells fail with EIO */
-extern unsigned int short_of_memory;	/* how many of the next doorbells fail with ENOMEM */
+extern unsigned int short_of_memory;	/* number of next doorbells that fail with ENOMEM */
 extern void (*_Atomic during_doorbell)(void);	/* called during the next doorbell */
 extern bool other_creds;	/* true if doorbells rung with write() fail with EACCES */
 extern int refuse_create;	/* errno returned by create and register commands */
@@ -63,16 +63,16 @@ extern struct played_page {
 	uint32_t	used;
 } page;
 
-/* called to make a response invalid, or NULL */
+/* functions that make the response about the first or the second ring invalid, or NULL */
 extern void (*corrupt_response[2])(struct played_ring *r);
 extern uint32_t qp_num;		/* number of the next QP */
 extern uint32_t next_qp_num;	/* number that each QP after the next one gets */
 extern atomic_uint destroyed;	/* number of QPs destroyed */
 extern unsigned int destroy_commands;	/* number of commands that destroy a CQ or PD */
 extern int refusal;		/* errno returned by destroy and reregister commands */
-/* function of a thread; the next destroy QP command waits until that thread has ended */
+/* thread function, or NULL: the next command that destroys a QP runs it, and waits for its end */
 extern void *(*destroy_waits_for)(void *);
-extern void *destroy_waits_arg;	/* argument of that thread, then its result */
+extern void *destroy_waits_arg;	/* argument of this function, then its result */
 extern uint64_t made;		/* mmap offset of the ring that the last resize created */
 extern bool bad_key;		/* true if the next ring cannot be mapped */
 extern unsigned int switches;	/* number of commands that switch a CQ to a new ring */

@@ -486,7 +486,7 @@ static void test_choose_llp(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* All members are filled in, for each length of Private Data */
+/* Check that the query fills in all members, and no byte past them. @len: of the Private Data */
 static void check_query(struct ibv_qp *qp, uint16_t len)
 {
 	struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Tests of resizing a CQ while other threads poll, arm and run_resize it. */
+/* Tests of resizing a CQ while other threads poll, arm and resize it. */
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -24,7 +24,7 @@ static void test_arm_and_resize(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* After a failed run_resize the CQ keeps its ring. */
+/* After a failed resize the CQ keeps its ring. */
 static void test_resize_refused(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -46,7 +46,7 @@ static void test_resize_refused(void)
 }
 
 /*
- * Check, during a run_resize command, that the CQ's locks are free while the kernel
+ * Check, during a resize command, that the CQ's locks are free while the kernel
  * creates a ring (first command) and held while the kernel switches rings (second
  * command)
  */
@@ -91,7 +91,7 @@ static void *run_resize(void *arg)
 	return NULL;
 }
 
-/* Start a second run_resize in another thread, and give it time to finish if nothing delays it */
+/* Start a second resize in another thread, and give it time to finish if nothing delays it */
 static void resize_in_other_thread(bool step2)
 {
 	resizing = NULL;
@@ -140,8 +140,8 @@ static void resize_during_poll(bool step2)
 }
 
 /*
- * A thread between start_poll and end_poll can run_resize the CQ, and gets EBUSY
- * instead of waiting for another run_resize
+ * A thread between start_poll and end_poll can resize the CQ, and gets EBUSY
+ * instead of waiting for another resize
  */
 static void test_resize_during_poll(void)
 {
