@@ -30,8 +30,8 @@ depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 
 .PHONY: modules modules_install modules_uninstall clean provider install \
 	uninstall deb install-check quick check conformance consumers programs fuzz \
-	export-check rdma-core-check iproute2-check litmus machines mutate prove soak stock demo bench clock help \
-	kdir which_kernel
+	export-check rdma-core-check iproute2-check litmus machines mutate prove soak stock demo \
+	bench clock help kdir which_kernel
 
 modules: kdir
 	@echo "Building the kernel modules for $(KDIR); nothing is installed."
@@ -79,7 +79,8 @@ provider:
 # If make is run by sudo, the build runs as the owner of the tree, so that the files in the
 # tree and in the cache belong to that user; root only installs. The owner is taken from the
 # tree and not from SUDO_USER, because in a root shell opened with sudo the tree may belong to
-# root. sudo passes on neither environment variables nor variables of make.
+# root. as_caller passes RNIC_SW_CACHE and its users pass KDIR, because sudo passes on neither
+# environment variables nor variables of make.
 ifeq ($(shell id -u),0)
 caller := $(if $(SUDO_USER),$(filter-out root UNKNOWN,$(shell stat -c %U .)))
 endif
@@ -145,7 +146,8 @@ machines:
 	@scripts/machines
 
 mutate:
-	@scripts/mutate --brief --seed $(or $(SEED),1) --count $(or $(COUNT),300) --jobs $(or $(JOBS),1) || true
+	@scripts/mutate --brief --seed $(or $(SEED),1) --count $(or $(COUNT),300) \
+		--jobs $(or $(JOBS),1) || true
 	@scripts/mutate --seed $(or $(SEED),1) --count $(or $(COUNT),300) --jobs $(or $(JOBS),1)
 
 prove:
@@ -154,7 +156,7 @@ prove:
 soak:
 	@scripts/soak
 
-# make check runs some suites only on the newest kernel: run these on Debian's kernels, once
+# make check runs the suites below only on the newest kernel: run them once on Debian's kernels
 stock:
 	@SOAK_ROUNDS=1 SOAK_BEDS="$(or $(SOAK_BEDS),6.1 6.12)" T_LONG=$(or $(T_LONG),0) \
 		scripts/soak $(filter verbs.sh stress.sh sctp% wire_sctp_%, \
@@ -203,7 +205,8 @@ help:
 	@echo "                 SOAK_SECONDS; see scripts/soak --help"
 	@echo "make stock       run the verbs, stress and SCTP suites on Debian's 6.1 and 6.12, once"
 	@echo "make bench       compare the speed with siw, plain TCP and SCTP"
-	@echo "make clock       count CPU instructions per message, compared with these; 6 minutes"
+	@echo "make clock       count CPU instructions per message, also of siw, plain TCP and SCTP;"
+	@echo "                 6 minutes"
 	@echo "make clean       remove built files"
 	@echo
 	@echo "Must be run as root: install, uninstall, demo, check, conformance, consumers, programs,"
