@@ -114,8 +114,8 @@ def read_constants(headers):
 
 
 def qualify_pyverbs_constants(text, headers):
-    """Later releases of pyverbs need the enum's name before a constant. @headers: as for
-    read_constants(); if empty, the text is not changed."""
+    """Put the enum's name before each constant, as later releases of pyverbs require. @headers: as
+    for read_constants(); if empty, the text is not changed."""
     if not headers:
         return text
     known, used = read_constants(headers), {}

@@ -97,9 +97,11 @@ print_failures_in_brief() { tail -n 60 "$log/why"; }
 
 run_stage() { run_timed_stage "$@"; report_stage "$1" || bad=1; }
 
-# Concurrent stages: `beside NAME COMMAND...` queues a stage, run_beside runs all queued stages
+# Concurrent stages: queue_stage queues a stage, and run_queued_stages runs all queued stages
 beside_names=()
 declare -A beside_commands=() pending=()
+
+# queue_stage NAME COMMAND...: queue the stage NAME, which runs COMMAND
 queue_stage() {
 	beside_names+=("$1")
 	beside_commands[$1]=$(printf '%q ' "${@:2}")

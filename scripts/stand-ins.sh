@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# Sourced by check-scripts and check-install, from the top of the tree. Creates a private cache,
-# a fake Debian archive, and small stubs that come first in PATH; defines the test function t.
+# check-scripts and check-install source this file, from the top of the tree. It creates a private
+# cache, a fake Debian archive, and small stubs that come first in PATH, and defines run_case().
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/${0##*/}.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -16,8 +16,9 @@ create_stub() {
 	chmod +x "$work/bin/$1"
 }
 
-# A stub of apt-get that downloads from the fake archive. $FAKE/how selects the result of a
-# download: well, refused (wrong hash), short (truncated) or no index.
+# A stub of apt-get that downloads from the fake archive. The word in $FAKE/how selects the result:
+# well, refused (the file has a wrong hash), short (the file is truncated), or no index (the update
+# of the package index fails).
 create_stub apt-get <<'END'
 case " $* " in
 *" update "*)
