@@ -10,9 +10,13 @@
 set_machine() {
 	case $1 in
 	amd64) gnu_type=x86_64-linux-gnu qemu_arch=x86_64 qemu_package=qemu-system-x86 virtio=pci ;;
-	arm64) gnu_type=aarch64-linux-gnu qemu_arch=aarch64 qemu_package=qemu-system-arm virtio=pci ;;
+	arm64) gnu_type=aarch64-linux-gnu qemu_arch=aarch64 qemu_package=qemu-system-arm \
+		virtio=pci ;;
 	s390x) gnu_type=s390x-linux-gnu qemu_arch=s390x qemu_package=qemu-system-misc virtio=ccw ;;
-	*) echo "machines: unknown architecture '$1': must be one of amd64, arm64, s390x" >&2; return 1 ;;
+	*)
+		echo "machines: unknown architecture '$1': must be one of amd64, arm64, s390x" >&2
+		return 1
+		;;
 	esac
 }
 

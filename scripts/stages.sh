@@ -58,7 +58,8 @@ report_stage() {
 		word=FAIL
 		echo "not ok $number - $name" >>"$log/results"
 	fi
-	printf '%-4s %7s s  %-28s %s\n' "$word" "$(cat "$log/$name.time")" "$name" "$(print_stage_summary "$name")"
+	printf '%-4s %7s s  %-28s %s\n' "$word" "$(cat "$log/$name.time")" "$name" \
+		"$(print_stage_summary "$name")"
 	[ "$status" -ne 0 ] || return 0
 	print_stage_failure "$name" >>"$log/why"
 	print_failed_output "$name" | sed 's/^/      /'
@@ -126,7 +127,8 @@ run_queued_stages() {
 print_queued_longest_first() {
 	local name
 	for name in "${beside_names[@]}"; do
-		awk -v name="$name" '$1 == name { t = $2 } END { print (t ? t : 9999), name }' "$times"
+		awk -v name="$name" '$1 == name { t = $2 } END { print (t ? t : 9999), name }' \
+			"$times"
 	done | sort -rns | cut -d' ' -f2
 }
 

@@ -60,7 +60,8 @@ END
 create_rdma_core_archive() {
 	local dir=$work/rdma-core-9.1
 	mkdir -p "$dir/kernel-headers/rdma" "$dir/providers/siw"
-	printf '%s\n' 'set(IBVERBS_PABI_VERSION "34")' 'add_subdirectory(providers/siw)' >"$dir/CMakeLists.txt"
+	printf '%s\n' 'set(IBVERBS_PABI_VERSION "34")' 'add_subdirectory(providers/siw)' \
+		>"$dir/CMakeLists.txt"
 	echo '  rdma/siw-abi.h' >"$dir/kernel-headers/CMakeLists.txt"
 	cp "$work/big" "$dir/zz-last"
 	tar -C "$work" -cf - rdma-core-9.1/{CMakeLists.txt,kernel-headers,providers,zz-last} |
