@@ -84,8 +84,8 @@ print_failed_output() {
 	echo "whole output: $log/$1.log"
 }
 
-# print_stage_failure NAME: print why a stage failed. The caller prints this text again at the end of
-# the output, because a CI system may keep only the last lines.
+# print_stage_failure NAME: print why a stage failed. The caller prints this text again at the end
+# of the output, because a CI system may keep only the last lines.
 print_stage_failure() {
 	echo "# $1:"
 	if grep -q 'not ok' "$log/$1.ktap"; then

@@ -75,7 +75,7 @@ run_case() {
 	rm -rf "$RNIC_SW_CACHE" "$FAKE/depmod"
 	echo well >"$FAKE/how"
 	(set -e; "$@") >"$work/log" 2>&1
-	# the status is tested in a separate command: `if (...)` would disable set -e in the subshell
+	# test the status in a separate command: `if (...)` would disable set -e in the subshell
 	if [ $? -eq 0 ]; then
 		passed=$((passed + 1))
 	else
