@@ -15,8 +15,8 @@ for name in old new; do
 	capture "$tmp/$name/tmp/send.pcap" <<-'END'
 		import sys
 		from capture import *
-		link = Tcp(40001).connect()
-		link.segment(CLIENT, payload=build_fpdu(build_untagged_segment(3, b"x" * 64)))
+		link = Tcp(40001).add_startup()
+		link.add_segment(CLIENT, payload=build_fpdu(build_untagged_segment(3, b"x" * 64)))
 		write_pcap(sys.argv[1], link.packets)
 	END
 done

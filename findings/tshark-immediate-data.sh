@@ -12,11 +12,11 @@ unpack new trixie tshark=4.4.19-0+deb13u1
 capture "$tmp/new/tmp/7306.pcap" <<-'END'
 	import sys
 	from capture import *
-	link = Tcp(40001).connect()
-	link.segment(CLIENT, payload=build_fpdu(build_untagged_segment(8, b"12345678")))
-	link.segment(CLIENT, payload=build_fpdu(build_untagged_segment(9, b"12345678", msn=2)))
-	link.segment(CLIENT, payload=build_fpdu(build_untagged_segment(10, bytes(52), queue=1)))
-	link.segment(SERVER, payload=build_fpdu(build_untagged_segment(11, bytes(12), queue=3)))
+	link = Tcp(40001).add_startup()
+	link.add_segment(CLIENT, payload=build_fpdu(build_untagged_segment(8, b"12345678")))
+	link.add_segment(CLIENT, payload=build_fpdu(build_untagged_segment(9, b"12345678", msn=2)))
+	link.add_segment(CLIENT, payload=build_fpdu(build_untagged_segment(10, bytes(52), queue=1)))
+	link.add_segment(SERVER, payload=build_fpdu(build_untagged_segment(11, bytes(12), queue=3)))
 	write_pcap(sys.argv[1], link.packets)
 END
 inside new tshark --version 2>/dev/null | sed -n 1p

@@ -14,7 +14,7 @@ for name in old new; do
 	capture "$tmp/$name/tmp/send.pcap" <<-'END'
 		import sys
 		from capture import *
-		write_pcap(sys.argv[1], Tcp(40001).connect().packets)
+		write_pcap(sys.argv[1], Tcp(40001).add_startup().packets)
 	END
 	echo 'print("the script runs")' >"$tmp/$name/tmp/dissector.lua"
 done

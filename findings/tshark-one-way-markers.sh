@@ -21,11 +21,11 @@ for kind in one both; do
 		    return body + struct.pack("<I", compute_crc32c(body))
 
 		both = "$kind" == "both"
-		link = Tcp(40001).connect(build_startup_frame(REQUEST, CRC_BIT | (MARKER_BIT if both else 0)),
+		link = Tcp(40001).add_startup(build_startup_frame(REQUEST, CRC_BIT | (MARKER_BIT if both else 0)),
 		                          build_startup_frame(REPLY, CRC_BIT | MARKER_BIT))
-		link.segment(CLIENT, payload=marked(build_fpdu(build_untagged_segment(3, b"x" * 64))))
+		link.add_segment(CLIENT, payload=marked(build_fpdu(build_untagged_segment(3, b"x" * 64))))
 		answer = build_fpdu(build_untagged_segment(3, b"y" * 64))
-		link.segment(SERVER, payload=marked(answer) if both else answer)
+		link.add_segment(SERVER, payload=marked(answer) if both else answer)
 		write_pcap(sys.argv[1], link.packets)
 	END
 done

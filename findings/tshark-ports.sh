@@ -16,8 +16,8 @@ for port in 4420 40001; do
 	capture "$tmp/new/tmp/$port.pcap" <<-END
 		import sys
 		from capture import *
-		link = Tcp($port).connect()
-		link.segment(CLIENT, payload=build_fpdu(build_untagged_segment(3, b"x" * 64)))
+		link = Tcp($port).add_startup()
+		link.add_segment(CLIENT, payload=build_fpdu(build_untagged_segment(3, b"x" * 64)))
 		write_pcap(sys.argv[1], link.packets)
 	END
 done

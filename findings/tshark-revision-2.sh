@@ -21,8 +21,8 @@ for revision in 1 2; do
 		    frames = [build_startup_frame(key, CRC_BIT | 0x10, 2, depths) for key in (REQUEST, REPLY)]
 		else:
 		    frames = [build_startup_frame(REQUEST), build_startup_frame(REPLY)]
-		link = Tcp(40001).connect(*frames)
-		link.segment(CLIENT, payload=build_fpdu(build_tagged_segment(0, b"")))
+		link = Tcp(40001).add_startup(*frames)
+		link.add_segment(CLIENT, payload=build_fpdu(build_tagged_segment(0, b"")))
 		write_pcap(sys.argv[1], link.packets)
 	END
 done

@@ -15,8 +15,8 @@ for size in 5 15 16; do
 	capture "$tmp/new/tmp/$size.pcap" <<-END
 		import sys
 		from capture import *
-		link = Tcp(40001).connect()
-		link.segment(CLIENT, payload=build_fpdu(build_untagged_segment(3, b"x" * $size)))
+		link = Tcp(40001).add_startup()
+		link.add_segment(CLIENT, payload=build_fpdu(build_untagged_segment(3, b"x" * $size)))
 		write_pcap(sys.argv[1], link.packets)
 	END
 done

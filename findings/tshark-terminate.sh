@@ -13,13 +13,13 @@ unpack new trixie tshark=4.4.19-0+deb13u1
 capture "$tmp/new/tmp/terminate.pcap" <<-'END'
 	import sys
 	from capture import *
-	link = Tcp(40001).connect()
+	link = Tcp(40001).add_startup()
 	read = struct.pack(">IQIIQ", 0x11111111, 0x2222222222222222, 64, 0x33333333, 0x4444444455555555)
 	request = build_untagged_segment(1, read, queue=1)
-	link.segment(CLIENT, payload=build_fpdu(request))
+	link.add_segment(CLIENT, payload=build_fpdu(request))
 	# Remote protection error, invalid STag; segment length, DDP and RDMAP header follow
 	control = struct.pack(">BBBBH", 0x01, 0x00, 0xe0, 0, len(request))
-	link.segment(SERVER, payload=build_fpdu(build_untagged_segment(7, control + request, queue=2)))
+	link.add_segment(SERVER, payload=build_fpdu(build_untagged_segment(7, control + request, queue=2)))
 	write_pcap(sys.argv[1], link.packets)
 END
 inside new tshark --version 2>/dev/null | sed -n 1p

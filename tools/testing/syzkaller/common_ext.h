@@ -256,8 +256,8 @@ static long syz_ext_rnic_details(volatile long name, volatile long command)
 	uint32 number = index;
 	unsigned char details = 1;
 	rnic_init_request(&req, command, NLM_F_DUMP);
-	rnic_put(&req, RNIC_ATTR_DEV_INDEX, &number, sizeof(number));
-	rnic_put(&req, RNIC_ATTR_DRIVER_DETAILS, &details, sizeof(details));
+	rnic_add_attr(&req, RNIC_ATTR_DEV_INDEX, &number, sizeof(number));
+	rnic_add_attr(&req, RNIC_ATTR_DRIVER_DETAILS, &details, sizeof(details));
 	int fd = rnic_send(&req);
 	if (fd < 0)
 		return -1;

@@ -203,7 +203,7 @@ static struct kunit_case mpa_connq_cases[] = {
 };
 
 static struct kunit_suite mpa_connq_suite = {
-	.name = "mpa_connq",
+	.name = "mpa_conn_queue",
 	.init = test_init,
 	.exit = test_exit,
 	.test_cases = mpa_connq_cases,

@@ -438,7 +438,7 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "rnic_fault",
+	.name = "rnic_mem_fault",
 	.init = test_init,
 	.exit = test_exit,
 	.test_cases = cases,

@@ -63,7 +63,7 @@ static struct kunit_case rnic_sq_parse_cases[] = {
 };
 
 static struct kunit_suite rnic_sq_parse_suite = {
-	.name = "rnic_sq_parse_wqe",
+	.name = "rnic_sq_parse",
 	.init = test_init,
 	.test_cases = rnic_sq_parse_cases,
 };
