@@ -552,8 +552,8 @@ static enum iw_reason region_invalidate(const struct ddp_stream *s, struct ddp_r
  *	does
  *
  * A peer may invalidate only memory that was registered or bound through its
- * own stream, and never an ordinary memory region (RFC 5040 4.8, 8.1.1 (7);
- * N-4, N-5). The local consumer may also invalidate an STag that is already
+ * own stream, and never an ordinary memory region (RFC 5040 4.8, 8.1.1 (7)).
+ * The local consumer may also invalidate an STag that is already
  * invalid, because some consumers invalidate an STag before its first use.
  *
  * Context: process or softirq; does not sleep. The caller must hold no

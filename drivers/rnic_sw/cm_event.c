@@ -9,7 +9,7 @@
  */
 static const char *(*const iw_cm_pin)(int) __used = iwcm_reject_msg;
 
-/* Limit @n to the 8 bits that an event has for IRD, ORD and Private Data length (N-22) */
+/* Limit @n to the 8 bits that an event has for IRD, ORD and Private Data length */
 static u8 clamp_to_u8(u16 n)
 {
 	return min_t(u16, n, U8_MAX);

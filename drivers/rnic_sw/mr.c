@@ -572,7 +572,7 @@ static void activate_mapping(struct rnic_mr *mr)
  *	current STag in the key only; @raddr and @compare_add are the first TO and the length in
  *	bytes; @swap is a mask of IB_ACCESS_*
  * @s: the stream of the QP; no other peer than that of @s may invalidate the MR (RFC 5040
- *	8.1.1, RFC 5042 6.4.5; N-5)
+ *	8.1.1, RFC 5042 6.4.5)
  *
  * Does not sleep.
  *

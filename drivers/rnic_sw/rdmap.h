@@ -22,7 +22,7 @@
 /*
  * Maximum length of a received Terminate, in bytes. It exceeds
  * RDMAP_TERM_BUILD_MAX, because a peer may send more bytes after the headers
- * that it quotes, such as zeros for those that it omits (RFC 5040 7.1 (1), N-7).
+ * that it quotes, such as zeros for those that it omits (RFC 5040 7.1 (1)).
  */
 #define RDMAP_TERM_MAX		128
 

@@ -86,7 +86,7 @@ void rdmap_atomic_encode(u8 *p, const struct rdmap_atomic *a)
  * Reserved bits are ignored.
  *
  * Return: IW_OK; IW_RDMAP_OPCODE if the operation code is neither FetchAdd nor
- * CmpSwap. RFC 7306 5.2.1 mentions Swap but does not define it (N-16).
+ * CmpSwap. RFC 7306 5.2.1 mentions Swap but does not define it.
  */
 enum iw_reason rdmap_atomic_decode(struct rdmap_atomic *a, const u8 *p)
 {

@@ -6,7 +6,7 @@
  * the ORD limits their number. A responder keeps each of the peer's requests in a
  * queue until the LLP has accepted the response; the IRD limits the number of
  * unanswered requests, see admit_request(). Reads and atomics share ORD and IRD
- * (RFC 7306 5.2, 5.2.2 (4), N-15), and are answered in the order of the requests.
+ * (RFC 7306 5.2, 5.2.2 (4)), and are answered in the order of the requests.
  *
  * The queue is a ring in an array of the caller, protected by a lock of the
  * caller. A responder marks a request as served when the whole response has

@@ -117,7 +117,7 @@ static enum iw_reason dequeue_recv(struct rdmap *r)
 
 /*
  * Check whether the segment is the peer's RTR Send: an empty Send that is the
- * first message. It must not consume a receive (RFC 6581 1.1, 9.2; N-21).
+ * first message. It must not consume a receive (RFC 6581 1.1, 9.2).
  */
 static bool is_rtr_send(const struct rdmap *r, const struct ddp_hdr *h, u32 payload)
 {

@@ -137,7 +137,7 @@ struct ddp_stags {
  * @may_be_invalidated: true if a work request or the peer may invalidate the STag
  *	(fast-registered memory, type 2 windows)
  * @invalidate_stream: id of the only stream whose peer may invalidate the STag, or 0 if no
- *	peer may (RFC 5040 8.1.1 (7), N-5)
+ *	peer may (RFC 5040 8.1.1 (7))
  * @block: table of the kernel address of each block, or NULL if the MR has no
  *	blocks
  * @shift: log2 of the block size

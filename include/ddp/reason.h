@@ -27,7 +27,7 @@ enum iw_reason {
 	IW_DDP_CATASTROPHIC = 1,	/* 1/0/00 local catastrophic error */
 	IW_DDP_SHORT = 2,	/* 1/0/00 segment shorter than its header */
 
-	IW_DDP_T_STAG = 3,	/* 1/1/00 invalid STag, or missing right (N-3) */
+	IW_DDP_T_STAG = 3,	/* 1/1/00 invalid STag, or missing right */
 	IW_DDP_T_BOUNDS = 4,	/* 1/1/01 base or bounds violation */
 	IW_DDP_T_ASSOC = 5,	/* 1/1/02 STag of another PD or stream */
 	IW_DDP_T_WRAP = 6,	/* 1/1/03 range wraps at 2^64 */
@@ -108,7 +108,7 @@ enum iw_reason {
  * struct iw_failure - failure of a stream, and the headers that a Terminate quotes
  * @why: reason of the failure
  * @seg_len: length in bytes of the DDP segment that caused the failure
- *	(ULPDU_Length, RFC 5040 4.8, N-6); 0 if no received segment caused it
+ *	(ULPDU_Length, RFC 5040 4.8); 0 if no received segment caused it
  * @ddp_len: number of valid bytes in @ddp (0, 14 or 18)
  * @rdma_len: number of valid bytes in @rdma (0 or 28)
  * @ddp: DDP header of the segment, as received

@@ -64,7 +64,7 @@ static void bounds_refuse_stale_stag(struct kunit *test)
 }
 
 /*
- * RFC 5041 7.1 T2, 8.3.1 (5) (DDP-97, DDP-127, N-3): an access is allowed only
+ * RFC 5041 7.1 T2, 8.3.1 (5) (DDP-97, DDP-127): an access is allowed only
  * if the MR has all requested rights.
  */
 static void bounds_require_all_rights(struct kunit *test)
@@ -85,7 +85,7 @@ static void bounds_require_all_rights(struct kunit *test)
 }
 
 /*
- * RFC 5040 8.1.1 (5) (RDMAP-176, N-3): ddp_bounds_check_access() and
+ * RFC 5040 8.1.1 (5) (RDMAP-176): ddp_bounds_check_access() and
  * ddp_bounds_recheck_access() refuse an access if the stream denies one of the
  * requested rights.
  */

@@ -194,7 +194,7 @@ static enum iw_reason get_expected_version_reason(u8 ctrl)
 }
 
 /*
- * RFC 5041 4.1 (DDP-23, DDP-25, N-25): the T bit, the L bit and the version of
+ * RFC 5041 4.1 (DDP-23, DDP-25): the T bit, the L bit and the version of
  * all 256 control bytes are decoded, and the reserved bits have no effect.
  */
 static void hdr_control_byte_is_decoded(struct kunit *test)

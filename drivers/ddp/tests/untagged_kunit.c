@@ -66,7 +66,7 @@ static void describe_expected(const struct due *d, char *desc)
 KUNIT_ARRAY_PARAM(due, dues, describe_expected);
 
 /*
- * RFC 5041 7.1 U1, U3, U5 (DDP-86, DDP-92, DDP-94, N-8, N-9): a segment is
+ * RFC 5041 7.1 U1, U3, U5 (DDP-86, DDP-92, DDP-94): a segment is
  * accepted only if its MSN and MO are the next expected ones of its queue.
  */
 static void only_expected_untagged_segment_is_accepted(struct kunit *test)

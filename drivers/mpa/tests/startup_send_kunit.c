@@ -175,7 +175,7 @@ static void startup_reply_follows_request(struct kunit *test)
 }
 
 /*
- * RFC 6581 7 (N-20): if the ULP rejects an enhanced Request without giving IRD and
+ * RFC 6581 7: if the ULP rejects an enhanced Request without giving IRD and
  * ORD, the Reply still has an IRD/ORD word. The ULP cannot accept such a Request
  * without giving IRD and ORD.
  */

@@ -92,7 +92,7 @@ static const char *check_accept_flags(const struct negotiation_local *me,
 	u8 both = me->rtr & req->rtr & NEG_RTR_TYPES;
 
 	if (r->why != IW_OK)
-		return "responder never fails, N-11";
+		return "responder never fails";
 	if (!rep->enhanced)
 		return "MPA2-60 MPA2-64";
 	if ((req->rtr ^ rep->rtr) & NEG_RTR_P2P)
@@ -208,9 +208,9 @@ static const char *check_final_flags(const struct negotiation_local *me,
 	if (r->why != IW_OK || !is_single_bit(r->rtr) || !(r->rtr & can))
 		return "MPA2-49";
 	if (can & NEG_RTR_WRITE && r->rtr != NEG_RTR_WRITE)
-		return "N-21, Write";
+		return "RTR: a Write is preferred";
 	if (r->rtr == NEG_RTR_SEND && can != NEG_RTR_SEND)
-		return "N-21, Send";
+		return "RTR: a Send is the last choice";
 	return "ok";
 }
 

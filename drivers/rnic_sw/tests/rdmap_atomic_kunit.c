@@ -51,7 +51,7 @@ static void request_survives_round_trip(struct kunit *test)
 /*
  * RFC 7306 5.2.1: rdmap_atomic_decode() ignores reserved bits (EXT-35). It
  * accepts the codes of FetchAdd and CmpSwap (EXT-36, EXT-44), and refuses all
- * others, also that of Swap (N-16).
+ * others, also that of Swap.
  */
 static void request_codes_are_checked(struct kunit *test)
 {

@@ -202,7 +202,7 @@ static struct ddp_hdr make_response(const struct rdmap_req *req, u32 payload)
 /*
  * Check that rdmap_resp_check() refuses a segment of @payload bytes that has a
  * wrong STag, TO or L bit, or is too long; RFC 5040 5.2.2 (RDMAP-84, RDMAP-87),
- * RFC 5041 5.2, 5.4 (N-8)
+ * RFC 5041 5.2, 5.4
  */
 static void check_refusals(struct kunit *test, const struct rdmap_req *req,
 			   u32 payload)

@@ -156,7 +156,7 @@ static void local_reasons_are_silent(struct kunit *test)
 }
 
 /*
- * RFC 5040 4.8 (RDMAP-37, N-2): for error 1/2/05 layer and error type are
+ * RFC 5040 4.8 (RDMAP-37): for error 1/2/05 layer and error type are
  * packed into the first byte of Terminate Control, and the error code is the
  * second byte.
  */
@@ -236,7 +236,7 @@ static void terminate_survives_round_trip(struct kunit *test)
 }
 
 /*
- * RFC 5040 4.8, 7.1 (1) (RDMAP-41, N-7): rdmap_term_parse() ignores reserved
+ * RFC 5040 4.8, 7.1 (1) (RDMAP-41): rdmap_term_parse() ignores reserved
  * bits, and also zeros that a peer sends in place of headers that it does not
  * quote.
  */

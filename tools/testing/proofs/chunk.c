@@ -41,7 +41,7 @@ void prove_ssn_encoding(void)
 
 /*
  * Check whether a Session Control chunk is legal (RFC 5043 5.2.3, RFC 6581 7). A Reject
- * without the IRD/ORD word is legal (N-20).
+ * without the IRD/ORD word is legal.
  */
 static bool is_legal(const u8 *p, size_t len)
 {

@@ -36,7 +36,7 @@ static inline bool is_legal_header(const u8 *hdr, bool reply, u8 rev_max, bool a
 	if (hdr[17] < 1 || hdr[17] > rev_max || decode_big_endian(hdr + 18, 2) > 512)
 		return false;
 	if (hdr[17] == 2 && hdr[16] & 0x10 && !has_ird_ord_word(hdr))
-		return is_reject(hdr, reply);	/* N-20 */
+		return is_reject(hdr, reply);	/* a reject needs no IRD/ORD word */
 	return !reply || asked || !has_ird_ord_word(hdr);
 }
 

@@ -357,7 +357,7 @@ static void old_key_finds_no_revalidated_mr(struct kunit *test)
 }
 
 /*
- * N-5: ddp_mem_invalidate() itself counts as an access from its check to the
+ * ddp_mem_invalidate() itself counts as an access from its check to the
  * invalidation, so that the MR is not registered with another key in between.
  * DDP-128, RDMAP-177, SEC-17: ddp_mem_invalidate() waits for accesses in flight.
  */

@@ -98,7 +98,7 @@ static void plain_peer_gives_negotiated_depths(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, stubs.reported[1].provider_data, xa_mk_value(77));
 }
 
-/* N-22: values that exceed the 8 bits of their field in an event are reported as 255 */
+/* Values that exceed the 8 bits of their field in an event are reported as 255 */
 static void large_depths_are_reported_as_255(struct kunit *test)
 {
 	stubs.offer.ird = 256;
