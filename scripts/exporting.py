@@ -11,7 +11,7 @@ sys.dont_write_bytecode = True
 import csource
 
 
-class NotDone(Exception):
+class ExportError(Exception):
     """The export failed, for example because a rule does not match; nothing is exported."""
 
 
@@ -28,7 +28,7 @@ def read(path):
 def require_no_patches(out):
     """Fail if the directory has old patches, which could be sent together with the new ones."""
     if out and glob.glob(os.path.join(glob.escape(out), "*.patch")):
-        raise NotDone(f"{out} already has patches: name another directory or remove them")
+        raise ExportError(f"{out} already has patches: name another directory or remove them")
 
 
 class Tree:
@@ -37,7 +37,7 @@ class Tree:
         self.top, self.changed = os.path.realpath(top), changed
         for name in changed:
             if not os.path.exists(os.path.join(self.top, name)):
-                raise NotDone(f"{top} is not the expected source tree: it has no {name}")
+                raise ExportError(f"{top} is not the expected source tree: it has no {name}")
 
     def read(self, path):
         return read(os.path.join(self.top, path))
@@ -62,7 +62,7 @@ class Tree:
         if not os.path.exists(os.path.join(self.top, ".git")):
             self.create_repository()
         elif self.run_git("status", "--porcelain", "--untracked-files=no"):
-            raise NotDone(f"{self.top} has changes that are not committed")
+            raise ExportError(f"{self.top} has changes that are not committed")
         self.run_git("switch", "-q", "-c", branch)
 
     def create_repository(self):
@@ -71,7 +71,7 @@ class Tree:
         try:
             user = [(key, run("git", "-C", csource.TREE, "config", key).strip()) for key in ("user.name", "user.email")]
         except subprocess.CalledProcessError:
-            raise NotDone("git has no user; set it: git config --global user.name, and user.email") from None
+            raise ExportError("git has no user; set it: git config --global user.name, and user.email") from None
         try:
             run("git", "init", "-q", self.top)
             for key, value in user:
@@ -120,5 +120,5 @@ class Unifdef:
         done = subprocess.run([self.program, "-t", *flags], input=text, stdout=subprocess.PIPE, text=True,
                               check=False)
         if done.returncode > 1:
-            raise NotDone("unifdef failed")
+            raise ExportError("unifdef failed")
         return done.stdout

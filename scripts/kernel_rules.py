@@ -7,7 +7,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import csource
-from exporting import NotDone
+from exporting import ExportError
 
 ROOM = "drivers/infiniband/sw/rnic_sw"
 PAGES = "Documentation/infiniband/rnic_sw"
@@ -31,7 +31,7 @@ def map_path(path):
 def replace_pattern(text, pattern, new):
     text, n = re.subn(pattern, new, text, flags=re.M)
     if not n:
-        raise NotDone(f"a rule does not match: no {pattern}")
+        raise ExportError(f"a rule does not match: no {pattern}")
     return text
 
 
@@ -48,7 +48,7 @@ def read_macros(text):
             params = None if m[2] is None else re.split(r"\s*,\s*", m[2])
             macros[m[1]] = params, [p.strip() for p in m[3].split("\x01") if p.strip()]
         elif line.strip() and not re.match(r"#\s*(include|define|ifndef _COMPAT_|endif)", line):
-            raise NotDone(f"the kernel does not have what compat/ replaces: {line.strip()}")
+            raise ExportError(f"the kernel does not have what compat/ replaces: {line.strip()}")
     return macros
 
 
@@ -59,7 +59,7 @@ def find_closing_end(text, at):
         depth += {"(": 1, ")": -1}.get(text[i], 0)
         if not depth:
             return i + 1
-    raise NotDone("a parenthesis is not closed")
+    raise ExportError("a parenthesis is not closed")
 
 
 def split_arguments(text):
@@ -316,7 +316,7 @@ def remove_dead_links(text, pages):
 def _remove_dead_sentences(paragraph, dead):
     """Return the paragraph without the sentences that contain such a link."""
     if re.search(r"^ *===", paragraph, re.M):
-        raise NotDone(f"a table links to a page that is not exported: {dead.search(paragraph)[0]}")
+        raise ExportError(f"a table links to a page that is not exported: {dead.search(paragraph)[0]}")
     pieces = re.split(r"(?<=\.)(\s+)", paragraph)
     while at := [i for i in range(0, len(pieces), 2) if dead.search(pieces[i])]:
         # remove the sentence and the white space before it; for the first sentence, the white space

@@ -5,7 +5,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-from exporting import NotDone
+from exporting import ExportError
 
 
 # rdma-core's files ---------------------------------------------------------
@@ -15,7 +15,7 @@ class Edit:
     def __init__(self, head):
         m = re.fullmatch(r"(\S+), (?:(before|after) (.*)|at the end)", head)
         if not m:
-            raise NotDone(f"packaging/rdma-core/edits: invalid line: {head}")
+            raise ExportError(f"packaging/rdma-core/edits: invalid line: {head}")
         self.path, self.where, self.line = m[1], m[2], m[3]
         self.lines = []
 
@@ -27,7 +27,7 @@ class Edit:
             return text + new
         place = f"{self.line}\n"
         if f"\n{place}" not in "\n" + text:
-            raise NotDone(f"{self.path} has no line {self.line}")
+            raise ExportError(f"{self.path} has no line {self.line}")
         both = place + new if self.where == "after" else new + place
         return re.sub(rf"^{re.escape(place)}", lambda _: both, text, flags=re.M)
 
@@ -63,7 +63,7 @@ def add_ldconfig_scriptlets(text):
     lines = re.findall(r"^%(?:post|postun|ldconfig_scriptlets) -n %mlx5_lname.*\n(?:\n(?=%post))?", text, re.M)
     old = "".join(lines)
     if not lines:
-        raise NotDone("suse/rdma-core.spec has no scriptlets for mlx5")
+        raise ExportError("suse/rdma-core.spec has no scriptlets for mlx5")
     return _replace_once(text, old, old + old.replace("mlx5", "rnic_sw"))
 
 
@@ -72,13 +72,13 @@ def check_static_providers_room(text):
     names = set(re.findall(r"^extern const struct verbs_device_ops verbs_provider_(\w+);", text, re.M))
     room = re.search(r"#define _RDMA_STATIC_PREFIX_\((?:.|\n)*?_(\d+), \.\.\.\)", text)
     if not room or len(names - {"all", "none"}) > int(room[1]):
-        raise NotDone("libibverbs/verbs.h: RDMA_STATIC_PROVIDERS has no room for one more")
+        raise ExportError("libibverbs/verbs.h: RDMA_STATIC_PROVIDERS has no room for one more")
     return text
 
 
 def _replace_once(text, old, new):
     if text.count(old) != 1:
-        raise NotDone(f"a rule must match once, but {text.count(old)} lines match: {old.strip()}")
+        raise ExportError(f"a rule must match once, but {text.count(old)} lines match: {old.strip()}")
     return text.replace(old, new)
 
 
@@ -122,7 +122,7 @@ def qualify_pyverbs_constants(text, headers):
 
     def new(m):
         if m[1] not in known:
-            raise NotDone(f"pyverbs has no constant {m[1]}")
+            raise ExportError(f"pyverbs has no constant {m[1]}")
         module, enum = known[m[1]]
         used.setdefault(module, set()).add(enum or m[1])
         return f"{enum}.{m[1]}" if enum else m[1]

@@ -9,7 +9,7 @@
  * previous segment     this segment                        function
  * tagged, not last     its TO continues the previous one   rx_next_tagged()
  * tagged, not last     a batch of such segments            rx_try_batch()
- * last one of a Write  a single-segment Write with any TO  rx_repeated_write()
+ * last one of a Write  a single-segment Write with any TO  rx_next_write()
  * untagged, not last   its MO continues the previous one,  rx_try_next_untagged()
  *                      and its payload is contiguous
  * untagged, a whole    the next message of the queue, of   rx_try_whole_untagged()
@@ -85,7 +85,7 @@ static enum iw_reason rx_next_tagged(struct ddp_stream *s, struct ddp_llp *llp, 
 }
 
 /*
- * Defer or fail a Write that rx_repeated_write() could not place because of @why.
+ * Defer or fail a Write that rx_next_write() could not place because of @why.
  * The general path would have called admit() before placement, so call admit()
  * now: if it fails, its reason replaces @why.
  */
@@ -112,8 +112,8 @@ static noinline enum iw_reason defer_or_fail_write(struct ddp_stream *s, enum iw
  * is not called. ddp_rx_report_writes() reports all such Writes later with one
  * writes_placed() upcall.
  */
-static enum iw_reason rx_repeated_write(struct ddp_stream *s, struct ddp_llp *llp,
-					const u8 *head, const void *body)
+static enum iw_reason rx_next_write(struct ddp_stream *s, struct ddp_llp *llp,
+				    const u8 *head, const void *body)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	enum iw_reason why;
@@ -238,7 +238,7 @@ bool ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 
 	if (!s->rx_mr || !s->rx_seg.h.tagged || !has_same_header(s, head, len))
 		return false;
 	if (s->rx_seg.h.last)
-		*why = rx_repeated_write(s, llp, head, body);
+		*why = rx_next_write(s, llp, head, body);
 	else if (is_tagged_contiguous(s, head, 0))
 		*why = rx_next_tagged(s, llp, body);
 	else

@@ -153,7 +153,7 @@ static void schedule_write_retry(struct mpa_conn *c)
  * Send our start-up frame. Return: true if TCP has accepted the whole frame; false
  * if a retry is scheduled, or sending failed and the connection was torn down.
  */
-static bool write_frame(struct mpa_conn *c)
+static bool try_write_frame(struct mpa_conn *c)
 {
 	int err = report_established_and_write_frame(c);
 
@@ -206,7 +206,7 @@ static bool refuse_if_early_data(struct mpa_conn *c)
  * Return: true if start-up has to wait, or the connection was torn down; false if
  * start-up has failed, because the peer has sent more than its Request.
  */
-static bool report_request_if_connected(struct mpa_conn *c)
+static bool report_request_unless_early_data(struct mpa_conn *c)
 {
 	int err;
 	/* get the error first, because mpa_sock_read() clears the error of the socket */
@@ -269,11 +269,11 @@ static void advance_startup(struct mpa_conn *c)
 				return;
 			break;
 		case MPA_WANT_WRITE:
-			if (!write_frame(c))
+			if (!try_write_frame(c))
 				return;
 			break;
 		case MPA_WANT_OFFER:
-			if (report_request_if_connected(c))
+			if (report_request_unless_early_data(c))
 				return;
 			break;
 		case MPA_WANT_ENTER:

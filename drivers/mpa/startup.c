@@ -26,7 +26,7 @@ static u8 get_peer_flags(const struct mpa_startup *su)
  * Check whether the peer has sent a rejecting Reply (flag R). Flag R of a Request is
  * ignored (RFC 5044 7.1.1).
  */
-static bool peer_has_rejected(const struct mpa_startup *su)
+static bool has_peer_rejected(const struct mpa_startup *su)
 {
 	return su->initiator && get_peer_flags(su) & MPA_FLAG_R;
 }
@@ -265,7 +265,7 @@ static enum iw_reason parse_header(struct mpa_startup *su)
 			    get_peer_flags(su) & MPA_FLAG_S;
 	if (su->peer.enhanced && su->data_len < DDP_WORD_SIZE) {
 		/* a rejecting Reply is valid without the word with IRD and ORD */
-		if (!peer_has_rejected(su))
+		if (!has_peer_rejected(su))
 			return IW_MPA_STARTUP;
 		su->peer.enhanced = false;
 	}
@@ -299,7 +299,7 @@ static bool is_request_misunderstood(const struct mpa_startup *su)
 {
 	if (!su->initiator || !su->enhanced || su->peer.enhanced)
 		return false;
-	return !peer_has_rejected(su) || su->hdr[MPA_HDR_REV] < MPA_REV_ENHANCED;
+	return !has_peer_rejected(su) || su->hdr[MPA_HDR_REV] < MPA_REV_ENHANCED;
 }
 
 /* Evaluate the peer's complete frame and set the next state */
@@ -316,7 +316,7 @@ static void evaluate_peer_frame(struct mpa_startup *su)
 	su->enhanced = su->peer.enhanced;
 	su->tx_markers = get_peer_flags(su) & MPA_FLAG_M;
 	su->crc = su->want_crc || get_peer_flags(su) & MPA_FLAG_C;
-	if (peer_has_rejected(su)) {
+	if (has_peer_rejected(su)) {
 		end_startup(su, IW_PEER_REJECT);
 		return;
 	}

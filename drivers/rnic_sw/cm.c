@@ -321,11 +321,11 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 }
 
 /* Find a QP that this task may connect with rdma_cm.  Return: the QP with a reference, or NULL. */
-static struct rnic_qp *find_qp_and_use_connect_right(struct rnic_dev *dev, u32 qpn)
+static struct rnic_qp *find_qp_and_consume_connect_right(struct rnic_dev *dev, u32 qpn)
 {
 	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
 
-	if (qp && (rnic_qp_rdv(qp) || !rnic_qp_try_use_connect_right(qp))) {
+	if (qp && (rnic_qp_rdv(qp) || !rnic_qp_try_consume_connect_right(qp))) {
 		rnic_qp_put(qp);
 		qp = NULL;
 	}
@@ -369,7 +369,7 @@ int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 
 	if (p->private_data_len > DDP_PD_MAX - DDP_WORD_SIZE)
 		return -EINVAL;
-	qp = find_qp_and_use_connect_right(dev, p->qpn);
+	qp = find_qp_and_consume_connect_right(dev, p->qpn);
 	if (!qp)
 		return -EINVAL;
 	err = connect_qp(dev, id, qp, p);
@@ -485,7 +485,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 		return handle_second_accept(id, p->qpn);
 	ep = rnic_pending_req_get(dev, xa_to_value(id->provider_data));
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
-		qp = find_qp_and_use_connect_right(dev, p->qpn);
+		qp = find_qp_and_consume_connect_right(dev, p->qpn);
 	if (qp) {
 		/* set provider_data before the accept: later upcalls read it in is_rejected() */
 		id->provider_data = qp;

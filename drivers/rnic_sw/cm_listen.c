@@ -158,7 +158,7 @@ static bool may_ignore_listen_error(const struct rnic_listener *listener, int er
 		return false;
 	if (err == -ENODEV || err == -EADDRNOTAVAIL)
 		return true;
-	if (!rnic_is_adding_clients(listener->dev))
+	if (!rnic_current_is_adding_clients(listener->dev))
 		return false;
 	ibdev_warn_ratelimited(&listener->dev->ib,
 			       "wildcard listener not started on this device: %d\n",

@@ -287,10 +287,10 @@ void rnic_qp_update_retransmits(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_clear_retransmits - reset the number of TCP retransmits counted for a queue pair
+ * rnic_qp_reset_retransmits - reset the number of TCP retransmits counted for a queue pair
  * @qp: the queue pair, whose stream is unbound; its next stream counts from 0
  */
-void rnic_qp_clear_retransmits(struct rnic_qp *qp)
+void rnic_qp_reset_retransmits(struct rnic_qp *qp)
 {
 	spin_lock(&qp->dev->count_lock);
 	qp->retransmits = 0;

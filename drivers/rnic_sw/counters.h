@@ -95,7 +95,7 @@ void rnic_counters_exit(struct rnic_dev *dev);
 void rnic_qp_counters_attach(struct rnic_qp *qp);
 void rnic_qp_counters_detach(struct rnic_qp *qp);
 void rnic_qp_update_retransmits(struct rnic_qp *qp);
-void rnic_qp_clear_retransmits(struct rnic_qp *qp);
+void rnic_qp_reset_retransmits(struct rnic_qp *qp);
 
 struct rdma_hw_stats *rnic_alloc_hw_port_stats(struct ib_device *ib, u32 port);
 int rnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats,

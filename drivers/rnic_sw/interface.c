@@ -74,7 +74,7 @@ int rnic_enable_driver(struct ib_device *ib)
 }
 
 /**
- * rnic_is_adding_clients - check whether the current task may be adding the core's clients
+ * rnic_current_is_adding_clients - check whether the current task may be adding the core's clients
  * @dev: the device
  *
  * The core does not report when it has added all clients, so this function still returns true
@@ -84,7 +84,7 @@ int rnic_enable_driver(struct ib_device *ib)
  * Return: true if the current task made the last call of rnic_enable_driver() for this
  * device, false otherwise.
  */
-bool rnic_is_adding_clients(const struct rnic_dev *dev)
+bool rnic_current_is_adding_clients(const struct rnic_dev *dev)
 {
 	return READ_ONCE(dev->enable_task) == current &&
 	       READ_ONCE(dev->enable_start_time) == current->start_time;

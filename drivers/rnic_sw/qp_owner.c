@@ -150,7 +150,7 @@ bool rnic_current_may_connect_qp(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_try_use_connect_right - check and use up the current task's right to connect a queue pair
+ * rnic_qp_try_consume_connect_right - check and consume the right to connect a queue pair
  * @qp: queue pair whose number was passed in a connect or accept
  *
  * If the queue pair belongs to a kernel consumer, consumes the authorization that
@@ -158,7 +158,7 @@ bool rnic_current_may_connect_qp(struct rnic_qp *qp)
  *
  * Return: true if the current task may connect the queue pair, false if not.
  */
-bool rnic_qp_try_use_connect_right(struct rnic_qp *qp)
+bool rnic_qp_try_consume_connect_right(struct rnic_qp *qp)
 {
 	return rnic_qp_is_user(qp) ?
 	       rnic_current_may_connect_qp(qp) : try_consume_authorization(qp);

@@ -85,7 +85,7 @@ static void end_old_stream(struct rnic_qp *qp)
 		usleep_range(50, 500);
 	/* read what the last holder of a reference has written; litmus: none */
 	smp_acquire__after_ctrl_dep();
-	rnic_qp_clear_retransmits(qp);
+	rnic_qp_reset_retransmits(qp);
 	rnic_rnr_reset(qp);
 }
 
@@ -216,7 +216,7 @@ static void finish_reset(struct rnic_qp *qp)
 	rnic_qp_republish(qp);
 }
 
-static int end_and_reset(struct rnic_qp *qp)
+static int end_stream_and_reset(struct rnic_qp *qp)
 {
 	int err;
 
@@ -255,7 +255,7 @@ int rnic_qp_reset(struct rnic_qp *qp)
 	}
 	/* workers wait for rdv_lock, and memory reclaim may wait for the workers */
 	noio = memalloc_noio_save();
-	err = end_and_reset(qp);
+	err = end_stream_and_reset(qp);
 	memalloc_noio_restore(noio);
 	return err;
 }

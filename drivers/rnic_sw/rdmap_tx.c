@@ -31,8 +31,8 @@ static void init_msg(struct ddp_msg *m, u8 opcode, bool tagged, u32 qn)
 }
 
 /* Set up an untagged message with the first @len bytes of out_raw as payload */
-static void set_raw_msg(struct rdmap *r, struct ddp_msg *m, u8 opcode, u32 qn,
-			u32 len)
+static void set_out_raw_msg(struct rdmap *r, struct ddp_msg *m, u8 opcode, u32 qn,
+			    u32 len)
 {
 	init_msg(m, opcode, false, qn);
 	r->out_buf.flat = r->out_raw;
@@ -45,7 +45,7 @@ static void set_read_request_msg(struct rdmap *r, struct ddp_msg *m,
 				 const struct rdmap_rreq *q)
 {
 	rdmap_rreq_encode(r->out_raw, q);
-	set_raw_msg(r, m, RDMAP_OP_READ_REQ, RDMAP_QN_READ_REQ, RDMAP_RREQ_LEN);
+	set_out_raw_msg(r, m, RDMAP_OP_READ_REQ, RDMAP_QN_READ_REQ, RDMAP_RREQ_LEN);
 }
 
 static bool try_prepare_terminate(struct rdmap *r, struct ddp_msg *m)
@@ -186,8 +186,8 @@ static bool execute_atomic_request(struct rdmap *r, struct ddp_msg *m,
 		return false;
 	}
 	rdmap_aresp_encode(r->out_raw, a->id, old);
-	set_raw_msg(r, m, RDMAP_OP_ATOMIC_RESP, RDMAP_QN_ATOMIC_RESP,
-		    RDMAP_ARESP_LEN);
+	set_out_raw_msg(r, m, RDMAP_OP_ATOMIC_RESP, RDMAP_QN_ATOMIC_RESP,
+			RDMAP_ARESP_LEN);
 	return true;
 }
 
@@ -279,8 +279,8 @@ static bool try_prepare_immediate(struct rdmap *r, struct ddp_msg *m)
 	r->imm_pending = false;
 	memset(r->out_raw, 0, RDMAP_IMM_LEN);
 	memcpy(r->out_raw, &r->wr.imm, sizeof(r->wr.imm));
-	set_raw_msg(r, m, se ? RDMAP_OP_IMM_SE : RDMAP_OP_IMM, RDMAP_QN_SEND,
-		    RDMAP_IMM_LEN);
+	set_out_raw_msg(r, m, se ? RDMAP_OP_IMM_SE : RDMAP_OP_IMM, RDMAP_QN_SEND,
+			RDMAP_IMM_LEN);
 	r->out_type = RDMAP_OUT_WR;
 	return true;
 }
@@ -358,7 +358,7 @@ static void set_atomic_msg(struct rdmap *r, const struct rdmap_wr *wr,
 
 	record_request_and_build_hdr(r, wr);
 	rdmap_atomic_encode(r->out_raw, &a);
-	set_raw_msg(r, m, RDMAP_OP_ATOMIC_REQ, RDMAP_QN_READ_REQ, RDMAP_AREQ_LEN);
+	set_out_raw_msg(r, m, RDMAP_OP_ATOMIC_REQ, RDMAP_QN_READ_REQ, RDMAP_AREQ_LEN);
 }
 
 /* Check whether the sink of a Read or an atomic is valid and may be written */

@@ -14,7 +14,7 @@
  * the peer's request that is not answered (RFC 5040 7.2). If the message belonged
  * to a work request, set the request to an error status.
  */
-static void set_out_msg_failure(struct rdmap *r, struct iw_failure *f)
+static void set_tx_read_failure(struct rdmap *r, struct iw_failure *f)
 {
 	struct rdmap_rreq left;
 	struct rdmap_req *req;
@@ -66,7 +66,7 @@ static void rdmap_handle_failure(struct ddp_stream *s, const struct iw_failure *
 	struct iw_failure f = *fault;
 
 	if (!f.seg_len && is_tagged_reason(f.why))
-		set_out_msg_failure(r, &f);
+		set_tx_read_failure(r, &f);
 	/*
 	 * If f.seg_len is set, the failure is in a received segment. So this
 	 * function then runs in the receive path, and may read that path's

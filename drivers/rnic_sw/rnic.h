@@ -78,7 +78,7 @@ struct rnic_dev {
 	struct rnic_llps	*llps;		/* LLPs and listeners, see cm.h */
 	struct mutex		rdv_lock;	/* serializes modifies to RTR and RTS, see rdv.c */
 	struct list_head	rdv_ports;	/* listeners of rdv_port.c; under @rdv_lock */
-	/* task that called rnic_enable_driver() last; see rnic_is_adding_clients() */
+	/* task that called rnic_enable_driver() last; see rnic_current_is_adding_clients() */
 	const struct task_struct *enable_task;
 	u64			enable_start_time;	/* start_time of @enable_task */
 	bool			removing;		/* the interface is being removed */
@@ -377,7 +377,7 @@ void rnic_exit(void);
 struct net *rnic_get_net(struct rnic_dev *dev);
 int rnic_get_ifindex(struct rnic_dev *dev);
 int rnic_enable_driver(struct ib_device *ib);
-bool rnic_is_adding_clients(const struct rnic_dev *dev);
+bool rnic_current_is_adding_clients(const struct rnic_dev *dev);
 void rnic_wait_unregister_queued(struct rnic_dev *dev);
 
 /* netdev.c: creation and unregistration of devices, interface events */
@@ -525,7 +525,7 @@ void rnic_qp_owner_init(struct rnic_qp *qp);
 void rnic_qp_owner_exit(struct rnic_qp *qp);
 void rnic_qp_update_authorization(struct rnic_qp *qp, enum ib_qp_state to);
 bool rnic_current_may_connect_qp(struct rnic_qp *qp);
-bool rnic_qp_try_use_connect_right(struct rnic_qp *qp);
+bool rnic_qp_try_consume_connect_right(struct rnic_qp *qp);
 
 /* limits.c: number of objects of each kind */
 int rnic_get_limit(enum rnic_kind kind);

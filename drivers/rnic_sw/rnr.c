@@ -75,7 +75,7 @@ static void __queue_rnr_check(struct rnic_rnr *rnr)
 }
 
 /* Add the message to the list of its SRQ, and make a program that posts enter the kernel */
-static void __join_srq(struct rnic_rnr *rnr)
+static void __add_srq_waiter(struct rnic_rnr *rnr)
 {
 	struct rnic_srq *srq = rnr->qp->srq;
 
@@ -91,7 +91,7 @@ static void __join_srq(struct rnic_rnr *rnr)
 	smp_mb();
 }
 
-static void __leave_srq(struct rnic_rnr *rnr)
+static void __remove_srq_waiter(struct rnic_rnr *rnr)
 {
 	struct rnic_srq *srq = rnr->qp->srq;
 
@@ -108,14 +108,14 @@ static bool __try_set_wakeup(struct rnic_rnr *rnr)
 {
 	if (!rnr->qp->srq)
 		return rnic_rq_try_set_wakeup(rnr->qp);
-	__join_srq(rnr);
+	__add_srq_waiter(rnr);
 	return true;
 }
 
 static void __clear_wakeup(struct rnic_rnr *rnr)
 {
 	if (rnr->qp->srq)
-		__leave_srq(rnr);
+		__remove_srq_waiter(rnr);
 	else
 		rnic_rq_clear_wakeup(rnr->qp);
 }
@@ -141,7 +141,7 @@ static void rnic_rnr_cancel(struct ddp_fault *w)
 	spin_lock_irqsave(&rnr->lock, flags);
 	rnr->waiting = false;
 	if (rnr->qp->srq)
-		__leave_srq(rnr);
+		__remove_srq_waiter(rnr);
 	w->pending = false;
 	spin_unlock_irqrestore(&rnr->lock, flags);
 }
@@ -215,7 +215,7 @@ void rnic_rnr_end_wait_if_posted(struct rnic_qp *qp)
  * Return: the message, with a reference to its queue pair; NULL if no message waits, or if all
  * receives are promised.
  */
-static struct rnic_rnr *promise_to_oldest(struct rnic_srq *srq)
+static struct rnic_rnr *promise_recv_to_oldest_waiter(struct rnic_srq *srq)
 {
 	struct rnic_rnr *rnr;
 	unsigned long flags;
@@ -243,7 +243,7 @@ void rnic_rnr_wake_srq(struct rnic_srq *srq)
 	struct rnic_rnr *rnr;
 	bool posted = true;
 
-	while (posted && (rnr = promise_to_oldest(srq))) {
+	while (posted && (rnr = promise_recv_to_oldest_waiter(srq))) {
 		posted = try_end_wait(rnr);
 		rnic_qp_put(rnr->qp);
 	}

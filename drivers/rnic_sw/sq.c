@@ -227,7 +227,7 @@ static bool is_terminate_for_no_receive(const struct rdmap *r)
  * that retries have failed. Return: IB_WC_RETRY_EXC_ERR if the peer is lost;
  * IB_WC_RNR_RETRY_EXC_ERR if the peer had no receive; IB_WC_SUCCESS in all other cases.
  */
-static u8 get_loss_status(const struct rnic_qp *qp)
+static u8 get_retry_error_status(const struct rnic_qp *qp)
 {
 	if (rnic_qp_has_lost_peer(qp))
 		return IB_WC_RETRY_EXC_ERR;
@@ -245,7 +245,7 @@ static u8 get_loss_status(const struct rnic_qp *qp)
 static u8 choose_flush_status(struct rnic_qp *qp, const struct rnic_swqe *n)
 {
 	const struct rdmap *r = &qp->rdmap;
-	u8 loss = get_loss_status(qp);
+	u8 loss = get_retry_error_status(qp);
 
 	if (n->status)
 		return n->status;

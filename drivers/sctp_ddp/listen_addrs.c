@@ -216,7 +216,7 @@ static struct addresses *list_listen_addrs(const struct sddp_listener *l)
  * the update may continue; false if the caller must stop, because destroy_listener() is
  * waiting for the work item.
  */
-static bool may_continue_update(const struct sddp_listener *l)
+static bool yield_and_check_update(const struct sddp_listener *l)
 {
 	cond_resched();
 	return !READ_ONCE(l->ending);
@@ -292,7 +292,7 @@ static bool unlisten_removed_laddrs(struct sddp_listener *l, const struct addres
 			sddp_laddr_unlisten(p);
 		else
 			p->seen = false;
-		if (!may_continue_update(l))
+		if (!yield_and_check_update(l))
 			break;
 	}
 	return left;
@@ -307,7 +307,7 @@ static int listen_on_new_laddrs(struct sddp_listener *l, const struct addresses 
 {
 	int vrf = ddp_ifindex_to_vrf(l->args.net, l->args.ifindex), i, one, err = 0;
 
-	for (i = 0; i < all->n && may_continue_update(l); i++) {
+	for (i = 0; i < all->n && yield_and_check_update(l); i++) {
 		if (sddp_laddr_find(l, &all->at[i]))
 			continue;
 		one = listen_on_laddr(l, &all->at[i], vrf);

@@ -188,7 +188,7 @@ static int create_kernel_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
 }
 
 /* Declare that the QP has the extended post functions */
-static void declare_qp_ex(struct verbs_qp *vqp)
+static void set_qp_ex_flag(struct verbs_qp *vqp)
 {
 	vqp->comp_mask |= VERBS_QP_EX;
 #if IBVERBS_PABI_VERSION == 34 && !defined(RNIC_SW_IN_RDMA_CORE)
@@ -252,7 +252,7 @@ struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
 	take_qp_refs(qp, attr);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		rnic_sw_fill_qp_ex(qp);
-		declare_qp_ex(&qp->vqp);
+		set_qp_ex_flag(&qp->vqp);
 	}
 	return &qp->vqp.qp;
 }

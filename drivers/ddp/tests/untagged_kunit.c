@@ -58,12 +58,12 @@ static const struct due dues[] = {
 	{ "MSN checked before MO", 2, 8, 0, IW_DDP_U_MSN_RANGE },
 };
 
-static void describe_expected(const struct due *d, char *desc)
+static void describe_due(const struct due *d, char *desc)
 {
 	strscpy(desc, d->name, KUNIT_PARAM_DESC_SIZE);
 }
 
-KUNIT_ARRAY_PARAM(due, dues, describe_expected);
+KUNIT_ARRAY_PARAM(due, dues, describe_due);
 
 /*
  * RFC 5041 7.1 U1, U3, U5 (DDP-86, DDP-92, DDP-94): a segment is
@@ -106,7 +106,7 @@ static void untagged_msn_wraps(struct kunit *test)
 }
 
 /* Compute the expected result of ddp_untagged_check_len() for a segment, byte by byte */
-static enum iw_reason get_expected_check_len(u32 mo, u32 payload, u32 buf_len)
+static enum iw_reason get_expected_len_result(u32 mo, u32 payload, u32 buf_len)
 {
 	u64 at = mo;
 
@@ -120,7 +120,7 @@ static enum iw_reason get_expected_check_len(u32 mo, u32 payload, u32 buf_len)
 
 /*
  * RFC 5041 7.1 U4 (DDP-93): for MOs and payloads below 12 bytes and buffers
- * below 24 bytes, ddp_untagged_check_len() returns the result of get_expected_check_len().
+ * below 24 bytes, ddp_untagged_check_len() returns the result of get_expected_len_result().
  */
 static void untagged_check_len_matches_reference(struct kunit *test)
 {
@@ -133,8 +133,8 @@ static void untagged_check_len_matches_reference(struct kunit *test)
 				KUNIT_EXPECT_EQ(test,
 						ddp_untagged_check_len(&h, payload,
 								       buf_len),
-						get_expected_check_len(h.mo, payload,
-								       buf_len));
+						get_expected_len_result(h.mo, payload,
+									buf_len));
 }
 
 /*

@@ -93,7 +93,7 @@ static void response_matches_figure(struct kunit *test)
 }
 
 /* Add @add to @old field by field, like the pseudocode of RFC 7306 5.1.1 */
-static u64 get_expected_field_add(u64 old, u64 add, u64 tops)
+static u64 compute_expected_field_add(u64 old, u64 add, u64 tops)
 {
 	u64 result = 0, carry = 0;
 	int bit;
@@ -150,7 +150,7 @@ static void fetch_add_matches_pseudocode(struct kunit *test)
 		prandom_bytes_state(&rnd, v, sizeof(v));
 		if (i & 1)
 			v[2] = tops[i / 2 % 8];
-		KUNIT_ASSERT_EQ(test, get_expected_field_add(v[0], v[1], v[2]),
+		KUNIT_ASSERT_EQ(test, compute_expected_field_add(v[0], v[1], v[2]),
 				apply_fetch_add(v[0], v[1], v[2]));
 	}
 }

@@ -137,7 +137,7 @@ static void terminate_matches_golden_bytes(struct kunit *test)
  * rdmap_term_build() builds no Terminate for a local reason. Every other reason
  * has an entry in golden[].
  */
-static void local_reasons_are_silent(struct kunit *test)
+static void local_reasons_build_no_terminate(struct kunit *test)
 {
 	u8 out[RDMAP_TERM_BUILD_MAX];
 	struct iw_failure f;
@@ -282,7 +282,7 @@ static void header_without_m_bit_is_parsed(struct kunit *test)
 
 static struct kunit_case rdmap_term_cases[] = {
 	KUNIT_CASE(terminate_matches_golden_bytes),
-	KUNIT_CASE(local_reasons_are_silent),
+	KUNIT_CASE(local_reasons_build_no_terminate),
 	KUNIT_CASE(terminate_control_is_packed),
 	KUNIT_CASE(terminate_survives_round_trip),
 	KUNIT_CASE(reserved_bits_are_ignored),

@@ -357,7 +357,7 @@ int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 	return 0;
 }
 
-static ssize_t answer_doorbell(const void *buf, size_t len)
+static ssize_t execute_doorbell_command(const void *buf, size_t len)
 {
 	const struct ib_uverbs_cmd_hdr *hdr = buf;
 
@@ -394,12 +394,12 @@ static ssize_t run_doorbell(const void *buf, size_t len)
 	during_doorbell = NULL;
 	if (run)
 		run();
-	ret = answer_doorbell(buf, len);
+	ret = execute_doorbell_command(buf, len);
 	bells--;
 	return ret;
 }
 
-static long answer_doorbell_file(int fd, unsigned long request, unsigned long number)
+static long execute_file_doorbell(int fd, unsigned long request, unsigned long number)
 {
 	CHECK(fd == DOORBELL_FD && request == RNIC_SW_IOCTL_RING_SQ && number == doorbell);
 	file_doorbells++;
@@ -425,7 +425,7 @@ long syscall(long number, ...)
 		request = va_arg(args, unsigned long);
 		len = va_arg(args, unsigned long);
 		va_end(args);
-		return answer_doorbell_file(fd, request, len);
+		return execute_file_doorbell(fd, request, len);
 	}
 	CHECK(number == SYS_write);
 	buf = va_arg(args, const void *);
@@ -441,7 +441,7 @@ long syscall(long number, ...)
 ssize_t write(int fd, const void *buf, size_t len)
 {
 	pthread_testcancel();
-	return answer_doorbell(buf, len);
+	return execute_doorbell_command(buf, len);
 }
 
 int ibv_cmd_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,

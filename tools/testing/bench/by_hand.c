@@ -33,7 +33,7 @@ static void modify_qp(struct side *s, struct ibv_qp_attr *attr, int mask)
 		die("ibv_modify_qp");
 }
 
-void by_hand_move_to_init(struct side *s)
+void move_to_init_by_modify_qp(struct side *s)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT, .port_num = 1,
@@ -72,7 +72,7 @@ static void move_to_rts(struct side *s)
  * Connect to the other end, which calls this function, too. @own: 0 for the passive end, 1 for the
  * active end
  */
-void by_hand_connect(struct side *s, int own)
+void connect_by_modify_qp(struct side *s, int own)
 {
 	uint32_t peer;
 

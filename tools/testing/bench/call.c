@@ -97,7 +97,8 @@ static uint64_t connect_and_ping_until(struct side *s, uint64_t done, double unt
 	return done;
 }
 
-void run_calls_active_side(const struct options *opt, struct shared *sh, pid_t peer, struct mark *m)
+void run_connects_active_side(const struct options *opt, struct shared *sh, pid_t peer,
+			      struct mark *m)
 {
 	struct side s = { .opt = opt, .sh = sh };
 	struct rdma_cm_id *at;
@@ -116,7 +117,7 @@ void run_calls_active_side(const struct options *opt, struct shared *sh, pid_t p
 	destroy_shared_objects(&s, at);
 }
 
-void run_calls_passive_side(const struct options *opt, struct shared *sh)
+void run_connects_passive_side(const struct options *opt, struct shared *sh)
 {
 	struct side s = { .opt = opt, .sh = sh };
 	struct rdma_cm_id *at;

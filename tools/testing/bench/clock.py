@@ -31,7 +31,7 @@ def read_budgets(path):
     return {(row, crc, int(mtu)): float(most) for row, crc, mtu, most in lines}
 
 
-def format_table(measured):
+def group_costs(measured):
     """Return {(row, CRC, MTU): {implementation: cost}}, in the order of measuring."""
     found = {}
     for run in measured["runs"]:
@@ -164,7 +164,7 @@ def main():
           "ends.")
     print(f"{'':<33} {'CRC':>4} {'MTU':>6}" + "".join(f" {w:>8}" for w in WHO) +
           f" {'budget':>8}")
-    found = format_table(measured)
+    found = group_costs(measured)
     for key, costs in found.items():
         allowed, how = judge_row(key, found, most, more)
         verdicts.append(how)

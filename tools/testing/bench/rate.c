@@ -130,7 +130,7 @@ static pid_t start_passive(const struct options *opt, struct shared *sh)
 	if (is_bare(opt))
 		run_bare_passive_side(opt, sh);
 	else if (opt->op == OP_CALL)
-		run_calls_passive_side(opt, sh);
+		run_connects_passive_side(opt, sh);
 	else
 		run_rdma_passive_side(opt, sh);
 	exit(0);
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
 	if (is_bare(&opt))
 		run_bare_active_side(&opt, sh, peer, m);
 	else if (opt.op == OP_CALL)
-		run_calls_active_side(&opt, sh, peer, m);
+		run_connects_active_side(&opt, sh, peer, m);
 	else
 		run_rdma_active_side(&opt, sh, peer, m, &rounds);
 	while (waitpid(peer, NULL, 0) == peer)

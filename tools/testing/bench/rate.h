@@ -181,8 +181,8 @@ void side_accept_request(struct side *s);
 void side_connect(struct side *s);
 void side_accept(struct side *s);
 void side_destroy(struct side *s);
-void by_hand_move_to_init(struct side *s);
-void by_hand_connect(struct side *s, int own);
+void move_to_init_by_modify_qp(struct side *s);
+void connect_by_modify_qp(struct side *s, int own);
 int side_poll(struct side *s, struct ibv_wc *wc, int n);
 void side_arm_cq(struct side *s);
 void side_get_and_ack_cq_event(struct side *s);
@@ -200,9 +200,9 @@ void record_mark(struct mark *m, pid_t peer);
 void run_rdma_passive_side(const struct options *opt, struct shared *sh);
 void run_rdma_active_side(const struct options *opt, struct shared *sh, pid_t peer,
 			  struct mark *m, struct rounds *rounds);
-void run_calls_passive_side(const struct options *opt, struct shared *sh);
-void run_calls_active_side(const struct options *opt, struct shared *sh, pid_t peer,
-			   struct mark *m);
+void run_connects_passive_side(const struct options *opt, struct shared *sh);
+void run_connects_active_side(const struct options *opt, struct shared *sh, pid_t peer,
+			      struct mark *m);
 void run_bare_passive_side(const struct options *opt, struct shared *sh);
 void run_bare_active_side(const struct options *opt, struct shared *sh, pid_t peer,
 			  struct mark *m);

@@ -173,7 +173,7 @@ static void make_qp(struct side *s, uint32_t sends, uint32_t recvs)
 		s->id->qp = ibv_create_qp(s->id->pd, &attr);
 		if (!s->id->qp)
 			die("ibv_create_qp");
-		by_hand_move_to_init(s);
+		move_to_init_by_modify_qp(s);
 	}
 	make_buffer(s);
 }
@@ -257,7 +257,7 @@ void side_connect(struct side *s)
 		side_resolve(s);
 	make_qp(s, s->opt->depth + 1, 1);
 	if (s->opt->by_hand)
-		by_hand_connect(s, 1);
+		connect_by_modify_qp(s, 1);
 	else
 		side_establish(s);
 }
@@ -308,7 +308,7 @@ void side_accept(struct side *s)
 	post_recvs(s, 0, s->opt->recvs);
 	s->sh->allowed = s->opt->recvs;
 	if (s->opt->by_hand)
-		by_hand_connect(s, 0);
+		connect_by_modify_qp(s, 0);
 	else
 		side_accept_request(s);
 }

@@ -18,7 +18,7 @@ static const int place[] = {
 	TAGGED, 1, TAGGED, 0, 0, 0, 0, 2, 0, 0, 1, 3,
 };
 
-static bool has_required_place(const struct ddp_hdr *h, u8 opcode)
+static bool has_required_queue(const struct ddp_hdr *h, u8 opcode)
 {
 	if (opcode >= ARRAY_SIZE(place))
 		return false;
@@ -37,7 +37,7 @@ static void check_opcode(const struct ddp_hdr *h)
 	     (why == IW_RDMAP_VERSION) == (h->ulp8 >> 6 != 1));
 	if (why == IW_RDMAP_VERSION)
 		return;
-	MUST("rdmap-opcode", (why == IW_OK) == has_required_place(h, op));
+	MUST("rdmap-opcode", (why == IW_OK) == has_required_queue(h, op));
 	MUST("rdmap-reason", why == IW_OK || why == IW_RDMAP_OPCODE);
 	if (why)
 		return;

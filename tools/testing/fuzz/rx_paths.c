@@ -99,7 +99,7 @@ static void compare_results(const struct way *w)
 static u32 pick_max_skb_len(struct dice *d)
 {
 	static const u32 sizes[] = { 1, 2, 7, 20, 100, 500, 1500, 5000, 40000 };
-	u32 most = sizes[roll_below(d, ARRAY_SIZE(sizes))];
+	u32 most = sizes[random_u32_below(d, ARRAY_SIZE(sizes))];
 
 	return max(most, plan.used / 300);
 }
@@ -168,15 +168,15 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		return 0;
 	other.name = "segments in passes";
 	other.fast = true;
-	other.pass = 1 + roll_below(&dice, 64);
+	other.pass = 1 + random_u32_below(&dice, 64);
 	compare_results(&other);
 	/*
 	 * markers and CRC, which may be those of the plan's second set, must not make a difference
 	 * either
 	 */
-	other = roll_below(&dice, 2) ? whole : cut;
+	other = random_u32_below(&dice, 2) ? whole : cut;
 	other.name = "other framing";
-	other.fast = roll_below(&dice, 4);
+	other.fast = random_u32_below(&dice, 4);
 	if (plan.damage == DAMAGE_NONE) {
 		other.markers = plan.markers2;
 		other.crc = plan.crc2;

@@ -22,7 +22,7 @@
  * Check whether a header has the T bit and the queue number that the opcode requires
  * (RFC 5040 figure 4, RFC 7306 figure 1)
  */
-static bool has_required_place(const struct ddp_hdr *h, u8 opcode)
+static bool has_required_queue(const struct ddp_hdr *h, u8 opcode)
 {
 	switch (opcode) {
 	case 0:
@@ -100,7 +100,7 @@ void prove_opcode(void)
 		return;
 	}
 	MUST("RDMAP-19, RDMAP-20, RDMAP-158, EXT-5, EXT-7: only opcodes in their queue are legal",
-	     why == (has_required_place(&h, op) ? IW_OK : IW_RDMAP_OPCODE));
+	     why == (has_required_queue(&h, op) ? IW_OK : IW_RDMAP_OPCODE));
 	if (why) {
 		REACHED("wrong opcode");
 		return;

@@ -167,7 +167,7 @@ void memory_reset(void)
 
 /* ODP memory ---------------------------------------------------------------------- */
 
-static bool odp_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
+static bool odp_find_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
 {
 	const struct odp *o = mem;
 	u32 n = at / PAGE_SIZE;
@@ -212,10 +212,10 @@ static void odp_fault_in(void *mem, struct ddp_fault *w)
 static void odp_cancel(struct ddp_fault *w) { }
 
 static const struct ddp_mem_ops odp_ops = {
-	.extent = odp_extent, .fault_in = odp_fault_in, .cancel = odp_cancel,
+	.extent = odp_find_extent, .fault_in = odp_fault_in, .cancel = odp_cancel,
 };
 
-void memory_make_absent(void)
+void memory_drop_odp_pages(void)
 {
 	memset(odp[0].present, 0, sizeof(odp[0].present));
 	memset(odp[1].present, 0, sizeof(odp[1].present));
@@ -289,7 +289,7 @@ static void record_stags(void)
 		};
 }
 
-const struct world_mr *get_world_mr(u32 mr)
+const struct world_mr *get_test_mr(u32 mr)
 {
 	if (!known[0].stag)
 		record_stags();

@@ -13,7 +13,7 @@ void memory_reset(void);
 void memory_register(const struct ddp_stream *s);
 void memory_revoke(u32 mr);
 void memory_validate(u32 mr);
-void memory_make_absent(void);
+void memory_drop_odp_pages(void);
 /* Complete a page-fault request */
 void memory_resolve(struct ddp_fault *w);
 /* Remove all MRs, which must be unused, and copy the memory to @result */

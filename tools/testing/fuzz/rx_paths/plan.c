@@ -91,12 +91,12 @@ static u32 pick_total(struct maker *m, u32 each)
 		return each;
 	if (n < 160)
 		return each * 2 + n % 3;
-	return each * (n % 40) + (n & 1 ? roll_below(&m->dice, each + 1) : 0);
+	return each * (n % 40) + (n & 1 ? random_u32_below(&m->dice, each + 1) : 0);
 }
 
 static void begin_write(struct maker *m)
 {
-	const struct world_mr *mr = get_world_mr(pick_mr(m));
+	const struct world_mr *mr = get_test_mr(pick_mr(m));
 	struct message msg = {
 		.h = {
 			.tagged = true, .ulp8 = rdmap_make_ulp8(RDMAP_OP_WRITE),
@@ -113,7 +113,7 @@ static void begin_write(struct maker *m)
 /* Add Writes of one segment that differ in the TO only */
 static void add_repeated_writes(struct maker *m)
 {
-	const struct world_mr *mr = get_world_mr(pick_mr(m));
+	const struct world_mr *mr = get_test_mr(pick_mr(m));
 	struct message msg = {
 		.h = {
 			.tagged = true, .ulp8 = rdmap_make_ulp8(RDMAP_OP_WRITE),
@@ -177,9 +177,9 @@ static void begin_send(struct maker *m)
 	 */
 	if (!(msg.h.ulp8 & 1) && !m->wrong)
 		msg.h.ulp8 = rdmap_make_ulp8(RDMAP_OP_SEND);
-	msg.h.ulp32 = get_world_mr(read_u8(m->in) % (m->wrong ? MRS : 12))->stag;
+	msg.h.ulp32 = get_test_mr(read_u8(m->in) % (m->wrong ? MRS : 12))->stag;
 	if (draw_one_in(m, 2))
-		msg.h.ulp32 = get_world_mr(9 + read_u8(m->in) % 2)->stag;
+		msg.h.ulp32 = get_test_mr(9 + read_u8(m->in) % 2)->stag;
 	begin_message(m, &msg);
 }
 
@@ -199,7 +199,7 @@ static void begin_immediate(struct maker *m)
 
 static void begin_read_request(struct maker *m)
 {
-	const struct world_mr *mr = get_world_mr(pick_mr(m));
+	const struct world_mr *mr = get_test_mr(pick_mr(m));
 	struct rdmap_rreq q = {
 		.sink_stag = roll(&m->dice), .sink_to = roll(&m->dice), .len = pick_len(m),
 		.src_stag = mr->stag,
@@ -213,7 +213,7 @@ static void begin_read_request(struct maker *m)
 
 static void begin_atomic_request(struct maker *m)
 {
-	const struct world_mr *mr = get_world_mr(pick_mr(m));
+	const struct world_mr *mr = get_test_mr(pick_mr(m));
 	u32 len = RDMAP_ATOMIC_OPERAND;
 	struct rdmap_atomic a = {
 		.code = draw_one_in(m, 2) ? RDMAP_ATOMIC_CMP_SWAP : RDMAP_ATOMIC_FETCH_ADD,
@@ -278,7 +278,7 @@ static struct plan_action *alloc_action(struct maker *m, enum plan_what what)
 
 static struct ddp_sge pick_sge(struct maker *m)
 {
-	const struct world_mr *mr = get_world_mr(pick_mr(m));
+	const struct world_mr *mr = get_test_mr(pick_mr(m));
 	struct ddp_sge sge = { .stag = mr->stag, .len = pick_len(m) };
 
 	sge.addr = pick_to(m, mr, &sge.len);
@@ -300,7 +300,7 @@ static void post_receive(struct maker *m)
 		if (m->p->dma_ok && draw_one_in(m, 4)) {
 			a->sge[i].stag = DDP_STAG_DMA;
 			a->sge[i].len = min(a->sge[i].len, 5000u);
-			a->sge[i].addr = get_world_mr(3)->base + read_u16(m->in) % 30000;
+			a->sge[i].addr = get_test_mr(3)->base + read_u16(m->in) % 30000;
 		}
 		total += a->sge[i].len;
 	}

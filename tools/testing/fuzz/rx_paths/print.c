@@ -42,7 +42,7 @@ static void print_action(const struct plan_action *a)
 
 	fprintf(stderr, "       %s", actions[a->what]);
 	if (a->what >= PLAN_INVALIDATE)
-		fprintf(stderr, ", STag %#x, rights %#x", get_world_mr(a->mr)->stag, a->rights);
+		fprintf(stderr, ", STag %#x, rights %#x", get_test_mr(a->mr)->stag, a->rights);
 	for (i = 0; i < a->nsge; i++)
 		fprintf(stderr, ", %u bytes at %#llx of %#x", a->sge[i].len,
 			(unsigned long long)a->sge[i].addr, a->sge[i].stag);

@@ -96,8 +96,8 @@ static void add_linear(struct sk_buff *skb, struct source *s, u32 len, struct di
 {
 	u32 off = 0;
 
-	if (len >= PAGE_SIZE && roll_below(d, 2))
-		off = PAGE_SIZE - (roll_below(d, 2) ? 16 : roll_below(d, PAGE_SIZE));
+	if (len >= PAGE_SIZE && random_u32_below(d, 2))
+		off = PAGE_SIZE - (random_u32_below(d, 2) ? 16 : random_u32_below(d, PAGE_SIZE));
 	if (!len)
 		return;
 	if (posix_memalign((void **)&skb->head, off ? PAGE_SIZE : sizeof(void *), off + len))
@@ -111,11 +111,11 @@ static void add_linear(struct sk_buff *skb, struct source *s, u32 len, struct di
 static void add_frags(struct sk_buff *skb, struct source *s, struct dice *d)
 {
 	struct skb_shared_info *info = &skb->info;
-	u32 len = 1 + roll_below(d, s->left), first = len;
+	u32 len = 1 + random_u32_below(d, s->left), first = len;
 	u8 *at = malloc(len);
 
-	if (len > 1 && info->nr_frags + 2 <= SKB_FRAGS && !roll_below(d, 3))
-		first = 1 + roll_below(d, len - 1);
+	if (len > 1 && info->nr_frags + 2 <= SKB_FRAGS && !random_u32_below(d, 3))
+		first = 1 + random_u32_below(d, len - 1);
 	read_source_bytes(s, at, len);
 	skb->len += len;
 	info->frags[info->nr_frags++] = (skb_frag_t) { .at = at, .len = first };
@@ -129,12 +129,12 @@ static struct sk_buff *new_skb(struct source *s, struct dice *d, bool whole)
 {
 	struct sk_buff *skb = calloc(1, sizeof(*skb));
 
-	if (whole || !roll_below(d, 3)) {
+	if (whole || !random_u32_below(d, 3)) {
 		add_linear(skb, s, s->left, d);
 		return skb;
 	}
-	add_linear(skb, s, roll_below(d, s->left + 1), d);
-	while (s->left && skb->info.nr_frags < SKB_FRAGS && roll_below(d, 4))
+	add_linear(skb, s, random_u32_below(d, s->left + 1), d);
+	while (s->left && skb->info.nr_frags < SKB_FRAGS && random_u32_below(d, 4))
 		add_frags(skb, s, d);
 	return skb;
 }
@@ -194,8 +194,8 @@ void queue_append_bytes(struct tcp_sock *tp, const u8 *bytes, u32 len, struct cu
 	 * as in TCP, an skb may repeat bytes at the end of the previous skb; here the repeated
 	 * bytes are wrong, so that a test fails if they are used
 	 */
-	if (cut->pieces && tp->sk.sk_receive_queue.last && !roll_below(&cut->dice, 4))
-		repeated = roll_below(&cut->dice, min(tp->sk.sk_receive_queue.last->len, 32u));
+	if (cut->pieces && tp->sk.sk_receive_queue.last && !random_u32_below(&cut->dice, 4))
+		repeated = random_u32_below(&cut->dice, min(tp->sk.sk_receive_queue.last->len, 32u));
 	copy = malloc(repeated + len);
 	memset(copy, 0xee, repeated);
 	memcpy(copy + repeated, bytes, len);

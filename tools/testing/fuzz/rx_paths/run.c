@@ -24,7 +24,7 @@ u32 __real_ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n,
 			enum iw_reason *why);
 
 /* Count a segment that a fast path has processed */
-static void count_fast(const struct ddp_stream *s)
+static void count_fast_segment(const struct ddp_stream *s)
 {
 	if (!s->rx_seg.h.tagged && s->rx_seg.h.last)
 		paths.whole_untagged++;
@@ -41,7 +41,7 @@ bool __wrap_ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *bo
 {
 	if (!world.fast || !__real_ddp_rx_try_fast(s, head, body, len, why))
 		return false;
-	count_fast(s);
+	count_fast_segment(s);
 	return true;
 }
 
@@ -50,7 +50,7 @@ bool __wrap_ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp,
 				   enum iw_reason *why)
 {
 	if (world.fast && __real_ddp_rx_try_tagged_fast(s, llp, head, body, len, why)) {
-		count_fast(s);
+		count_fast_segment(s);
 		return true;
 	}
 	paths.general++;
@@ -256,14 +256,14 @@ static u32 write_fpdu(const struct plan *p, u32 i, u32 at)
 	if (wire.crc)
 		mpa_crc_final(mpa_crc_update(mpa_crc_init(), fpdu, crc), fpdu + crc);
 	if (damage == DAMAGE_CRC)
-		fpdu[crc + roll_below(&dice, MPA_CRC_SIZE)] ^= 1 << roll_below(&dice, 8);
+		fpdu[crc + random_u32_below(&dice, MPA_CRC_SIZE)] ^= 1 << random_u32_below(&dice, 8);
 	/* the bit is not in the length field, nor in a marker before it */
 	if (damage == DAMAGE_BIT)
-		fpdu[6 + roll_below(&dice, crc - 2)] ^= 1 << roll_below(&dice, 8);
+		fpdu[6 + random_u32_below(&dice, crc - 2)] ^= 1 << random_u32_below(&dice, 8);
 	if (damage == DAMAGE_RAW)
-		fpdu[roll_below(&dice, crc + 4)] ^= 1 << roll_below(&dice, 8);
+		fpdu[random_u32_below(&dice, crc + 4)] ^= 1 << random_u32_below(&dice, 8);
 	if (damage == DAMAGE_UNREADABLE) {
-		wire.unreadable = at + roll_below(&dice, crc + MPA_CRC_SIZE);
+		wire.unreadable = at + random_u32_below(&dice, crc + MPA_CRC_SIZE);
 		wire.unreadable_end = wire.unreadable + p->unreadable;
 	}
 	return at + crc + MPA_CRC_SIZE;
@@ -311,7 +311,7 @@ static void append_stream_bytes(u32 *from, u32 to, struct cut *cut)
 	while (*from < to) {
 		len = to - *from;
 		if (cut->most)
-			len = min(len, 1 + roll_below(&cut->dice, cut->most));
+			len = min(len, 1 + random_u32_below(&cut->dice, cut->most));
 		if (*from < wire.unreadable) {
 			len = min(len, wire.unreadable - *from);
 			queue_append_bytes(&lower.tp, wire.bytes + *from, len, cut);

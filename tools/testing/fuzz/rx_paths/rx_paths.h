@@ -27,7 +27,7 @@ static inline u32 roll(struct dice *d)
 }
 
 /* Return: a random number below @n */
-static inline u32 roll_below(struct dice *d, u32 n)
+static inline u32 random_u32_below(struct dice *d, u32 n)
 {
 	return (u64)roll(d) * n >> 32;
 }
@@ -122,7 +122,7 @@ struct world_mr {
 	u32	length;
 };
 
-extern const struct world_mr *get_world_mr(u32 mr);
+extern const struct world_mr *get_test_mr(u32 mr);
 
 /* Something that the modules did and that must not depend on the path */
 struct event {

@@ -122,7 +122,7 @@ bool rdmap_sq_pull_wr(struct rdmap *r, struct rdmap_wr *wr)
 		.op = a->what == PLAN_READ ? RDMAP_WR_READ :
 		      a->what == PLAN_ATOMIC ? RDMAP_WR_FETCH_ADD : RDMAP_WR_LOCAL_INV,
 		.slot = world.wr_pulled++,
-		.inv = get_world_mr(a->mr)->stag,
+		.inv = get_test_mr(a->mr)->stag,
 		.rkey = 0xabcd00,
 		.raddr = 0x1000,
 		.sge = (struct ddp_sge *)a->sge,
@@ -281,7 +281,7 @@ void world_run_action(const struct plan_action *a, u32 index)
 		memory_validate(a->mr);
 		break;
 	case PLAN_ABSENT:
-		memory_make_absent();
+		memory_drop_odp_pages();
 		break;
 	}
 }

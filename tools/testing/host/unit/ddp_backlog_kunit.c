@@ -233,9 +233,9 @@ static struct kunit_case caller_cases[] = {
 	{}
 };
 
-static struct kunit_suite caller_suite = {
+static struct kunit_suite ddp_backlog_suite = {
 	.name = "ddp_backlog",
 	.test_cases = caller_cases,
 };
 
-kunit_test_suite(caller_suite);
+kunit_test_suite(ddp_backlog_suite);

@@ -189,9 +189,9 @@ static struct kunit_case wait_cases[] = {
 	{}
 };
 
-static struct kunit_suite wait_suite = {
+static struct kunit_suite ddp_fault_suite = {
 	.name = "ddp_fault",
 	.test_cases = wait_cases,
 };
 
-kunit_test_suite(wait_suite);
+kunit_test_suite(ddp_fault_suite);

@@ -298,9 +298,9 @@ static struct kunit_case rx_alike_cases[] = {
 	{}
 };
 
-static struct kunit_suite rx_alike_suite = {
+static struct kunit_suite ddp_rx_repeat_write_suite = {
 	.name = "ddp_rx_repeat_write",
 	.test_cases = rx_alike_cases,
 };
 
-kunit_test_suite(rx_alike_suite);
+kunit_test_suite(ddp_rx_repeat_write_suite);

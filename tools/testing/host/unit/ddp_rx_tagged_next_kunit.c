@@ -517,9 +517,9 @@ static struct kunit_case rx_more_cases[] = {
 	{}
 };
 
-static struct kunit_suite rx_more_suite = {
+static struct kunit_suite ddp_rx_tagged_next_suite = {
 	.name = "ddp_rx_tagged_next",
 	.test_cases = rx_more_cases,
 };
 
-kunit_test_suite(rx_more_suite);
+kunit_test_suite(ddp_rx_tagged_next_suite);

@@ -252,9 +252,9 @@ static struct kunit_case rx_goes_on_cases[] = {
 	{}
 };
 
-static struct kunit_suite rx_goes_on_suite = {
+static struct kunit_suite ddp_rx_untagged_next_suite = {
 	.name = "ddp_rx_untagged_next",
 	.test_cases = rx_goes_on_cases,
 };
 
-kunit_test_suite(rx_goes_on_suite);
+kunit_test_suite(ddp_rx_untagged_next_suite);

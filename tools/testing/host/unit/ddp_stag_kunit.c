@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 
 /* Rename these functions, because other tests of this program have stubs with their names */
-#define ddp_mr_cache_drop		stag_hold_drop
+#define ddp_mr_cache_drop		stag_mr_cache_drop
 #define ddp_mem_check		stag_mem_check
 #define ddp_mem_invalidate	stag_mem_invalidate
 

@@ -246,9 +246,9 @@ static struct kunit_case mpa_turn_cases[] = {
 	{}
 };
 
-static struct kunit_suite mpa_turn_suite = {
+static struct kunit_suite mpa_conn_event_suite = {
 	.name = "mpa_conn_event",
 	.test_cases = mpa_turn_cases,
 };
 
-kunit_test_suite(mpa_turn_suite);
+kunit_test_suite(mpa_conn_event_suite);

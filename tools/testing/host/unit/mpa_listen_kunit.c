@@ -215,11 +215,11 @@ static int test_init(struct kunit *test)
 static int accept_one_peer(void)
 {
 	stubs.named = 0;
-	return mpa_listen_accepted(NULL, &stubs.sock);
+	return mpa_listen_handle_accepted(NULL, &stubs.sock);
 }
 
 /*
- * mpa_listen_accepted() starts the first phase of a new connection and sets an event
+ * mpa_listen_handle_accepted() starts the first phase of a new connection and sets an event
  * while it holds the connection's mutex. Afterwards the only reference is that of the
  * socket's callbacks.
  */
@@ -254,7 +254,7 @@ static void conn_may_end_while_accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, stubs.freed);
 }
 
-/* If a peer cannot be accepted, mpa_listen_accepted() returns an error and leaks nothing */
+/* If a peer cannot be accepted, mpa_listen_handle_accepted() returns an error and leaks nothing */
 static void accept_failure_leaks_nothing(struct kunit *test)
 {
 	struct ddp_port_listener *called = stubs.called;

@@ -202,7 +202,7 @@ static int test_init(struct kunit *test)
  * fragment of the current task, because iw_mpa sends with BH off in the context
  * of any task. MPA-64: Nagle's algorithm is off.
  */
-static void prepare_sets_socket_options(struct kunit *test)
+static void socket_options_are_set(struct kunit *test)
 {
 	struct sock *sk = &stubs.tp.sk;
 
@@ -301,7 +301,7 @@ static void expect_send(struct kunit *test, int result, bool queued, int err, in
  * -EAGAIN means to retry when TCP reports space, -ENOMEM to retry after a delay.
  * MPA-64: a batch ends a TCP segment, and does not wait for the next batch.
  */
-static void send_error_says_how_to_retry(struct kunit *test)
+static void send_error_selects_retry(struct kunit *test)
 {
 	expect_send(test, 100, true, 0, 0);
 	expect_send(test, 60, true, -EAGAIN, 0);
@@ -537,10 +537,10 @@ static void socket_is_created_in_vrf(struct kunit *test)
 
 static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(socket_is_created_in_vrf),
-	KUNIT_CASE(prepare_sets_socket_options),
+	KUNIT_CASE(socket_options_are_set),
 	KUNIT_CASE(rcvbuf_grows_at_full_operation),
 	KUNIT_CASE(connect_tries_another_port),
-	KUNIT_CASE(send_error_says_how_to_retry),
+	KUNIT_CASE(send_error_selects_retry),
 	KUNIT_CASE(reset_is_not_orderly_close),
 	KUNIT_CASE(send_error_after_fins_is_close),
 	KUNIT_CASE(unread_data_is_partial_fpdu),

@@ -529,7 +529,7 @@ static void close_waits_for_held_batches(struct kunit *test)
 }
 
 /* When the peer has closed, its first FPDU cannot arrive: a close does not wait for the batches */
-static void closed_peer_holds_back_no_close(struct kunit *test)
+static void closed_peer_ends_close_wait(struct kunit *test)
 {
 	struct mpa_conn *c = open_closing_responder(2);
 
@@ -610,7 +610,7 @@ static struct kunit_case mpa_tx_cases[] = {
 	KUNIT_CASE(full_sndbuf_needs_no_retry),
 	KUNIT_CASE(worker_waits_for_busy_socket),
 	KUNIT_CASE(close_waits_for_held_batches),
-	KUNIT_CASE(closed_peer_holds_back_no_close),
+	KUNIT_CASE(closed_peer_ends_close_wait),
 	KUNIT_CASE(close_needs_no_fpdu_without_batches),
 	KUNIT_CASE(close_waits_for_response),
 	KUNIT_CASE(no_response_after_drain),

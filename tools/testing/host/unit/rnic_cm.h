@@ -160,7 +160,7 @@ bool rnic_current_may_connect_qp(struct rnic_qp *qp)
 	return true;
 }
 
-bool rnic_qp_try_use_connect_right(struct rnic_qp *qp)
+bool rnic_qp_try_consume_connect_right(struct rnic_qp *qp)
 {
 	return true;
 }

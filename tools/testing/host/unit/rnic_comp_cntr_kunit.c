@@ -161,7 +161,7 @@ static void opcodes_select_counters(struct kunit *test)
 }
 
 /* Nothing is counted without a counter, or while the queue pair is being destroyed */
-static void no_count_without_completion(struct kunit *test)
+static void no_count_without_counter(struct kunit *test)
 {
 	complete_all_operations();
 	KUNIT_EXPECT_NULL(test, stubs.qp.comp_cntrs);
@@ -238,7 +238,7 @@ static struct kunit_case rnic_comp_cntr_cases[] = {
 	KUNIT_CASE(one_counter_for_many_operations),
 	KUNIT_CASE(peer_operations_are_requested),
 	KUNIT_CASE(opcodes_select_counters),
-	KUNIT_CASE(no_count_without_completion),
+	KUNIT_CASE(no_count_without_counter),
 	KUNIT_CASE(values_can_be_changed),
 	KUNIT_CASE(unknown_entries_are_refused),
 	KUNIT_CASE(attach_without_memory_fails),

@@ -101,10 +101,10 @@ static struct kunit_case gate_cases[] = {
 	{}
 };
 
-static struct kunit_suite gate_suite = {
+static struct kunit_suite rnic_inval_lock_suite = {
 	.name = "rnic_inval_lock",
 	.init = test_init,
 	.test_cases = gate_cases,
 };
 
-kunit_test_suite(gate_suite);
+kunit_test_suite(rnic_inval_lock_suite);

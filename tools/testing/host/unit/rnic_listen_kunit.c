@@ -165,7 +165,7 @@ int rnic_get_ifindex(struct rnic_dev *dev)
 	return 7;
 }
 
-bool rnic_is_adding_clients(const struct rnic_dev *dev)
+bool rnic_current_is_adding_clients(const struct rnic_dev *dev)
 {
 	return stubs.in_client_add;
 }

@@ -134,13 +134,13 @@ static struct workqueue_struct *make_workqueue(int max_active)
 }
 
 /* Stub of a killable wait: a caller that would have to wait is killed, and gets -EINTR */
-static int wait_killed(const struct completion *c)
+static int wait_killable_stub(const struct completion *c)
 {
 	stubs.waited += !c->done;
 	return c->done ? 0 : -EINTR;
 }
 
-#define wait_for_completion_killable(c)	wait_killed(c)
+#define wait_for_completion_killable(c)	wait_killable_stub(c)
 
 static bool queue_end_work(struct work_struct *w)
 {

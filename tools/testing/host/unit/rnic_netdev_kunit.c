@@ -119,17 +119,17 @@ int ib_register_device(struct ib_device *ib, const char *name, void *dma)
 
 	stubs.registered = true;
 	/*
-	 * rnic_is_adding_clients() must be true for the registering task only, not
+	 * rnic_current_is_adding_clients() must be true for the registering task only, not
 	 * for another task or for a later task in the same task_struct
 	 */
 	adder.start_time = 5;
 	current = &adder;
-	WARN_ON(rnic_enable_driver(ib) || !rnic_is_adding_clients(to_rnic_dev(ib)));
+	WARN_ON(rnic_enable_driver(ib) || !rnic_current_is_adding_clients(to_rnic_dev(ib)));
 	current = &other;
-	WARN_ON(rnic_is_adding_clients(to_rnic_dev(ib)));
+	WARN_ON(rnic_current_is_adding_clients(to_rnic_dev(ib)));
 	adder.start_time++;
 	current = &adder;
-	WARN_ON(rnic_is_adding_clients(to_rnic_dev(ib)));
+	WARN_ON(rnic_current_is_adding_clients(to_rnic_dev(ib)));
 	if (stubs.removed)
 		stubs.netdev.reg_state++;
 	if (stubs.new_net)

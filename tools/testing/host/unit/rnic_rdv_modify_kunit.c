@@ -42,7 +42,8 @@ static void attributes_change_in_rts(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, move_to_rts(0, 0x222));
 	advance_ms(0);
 	deliver_reply(get_last_session(), &m);
-	KUNIT_EXPECT_EQ(test, 0, call_modify_in_rts(IB_QP_STATE | IB_QP_MIN_RNR_TIMER | IB_QP_ACCESS_FLAGS));
+	KUNIT_EXPECT_EQ(test, 0,
+			call_modify_in_rts(IB_QP_STATE | IB_QP_MIN_RNR_TIMER | IB_QP_ACCESS_FLAGS));
 	KUNIT_EXPECT_EQ(test, 31, (int)query_qp(0).min_rnr_timer);
 	KUNIT_EXPECT_EQ(test, 5, stubs.qp[0].access);
 	KUNIT_EXPECT_EQ(test, 2950u, stubs.rnr_limit);
@@ -106,7 +107,7 @@ static void fail_passive(void)
 }
 
 /* If the queue pair fails while it enters RTR, its rendezvous must end */
-static void failure_during_rtr_is_noticed(struct kunit *test)
+static void failure_during_rtr_ends_rendezvous(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
 	KUNIT_EXPECT_EQ(test, 0, stubs.flushes);
@@ -137,7 +138,7 @@ static void query_returns_state_set_by_program(struct kunit *test)
 	expect_all_released(test);
 }
 
-static void query_returns_what_was_set(struct kunit *test)
+static void query_returns_attributes_set_by_program(struct kunit *test)
 {
 	struct ib_qp_attr a;
 
@@ -206,9 +207,9 @@ static struct kunit_case rdv_modify_cases[] = {
 	KUNIT_CASE(attributes_change_in_rts),
 	KUNIT_CASE(wrong_rtr_attributes_are_refused),
 	KUNIT_CASE(only_reset_leads_back_from_rtr),
-	KUNIT_CASE(failure_during_rtr_is_noticed),
+	KUNIT_CASE(failure_during_rtr_ends_rendezvous),
 	KUNIT_CASE(query_returns_state_set_by_program),
-	KUNIT_CASE(query_returns_what_was_set),
+	KUNIT_CASE(query_returns_attributes_set_by_program),
 	KUNIT_CASE(rtr_sets_rights),
 	KUNIT_CASE(rate_applies_at_start),
 	{}

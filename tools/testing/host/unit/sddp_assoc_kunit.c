@@ -520,7 +520,7 @@ static void last_session_starts_timeouts(struct kunit *test)
  * The association ends after 10 s instead of 60 s if there are too many unaccepted
  * associations, or if SCTP has queued too much data for it
  */
-static void crowded_assoc_ends_sooner(struct kunit *test)
+static void limits_shorten_idle_timeout(struct kunit *test)
 {
 	bool *const why[] = { &stubs.holds, &stubs.at_limit };
 	int n;
@@ -562,7 +562,7 @@ static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(pending_request_keeps_assoc),
 	KUNIT_CASE(session_before_worker_restarts_timeouts),
 	KUNIT_CASE(last_session_starts_timeouts),
-	KUNIT_CASE(crowded_assoc_ends_sooner),
+	KUNIT_CASE(limits_shorten_idle_timeout),
 	KUNIT_CASE(only_local_sessions_keep_active_assoc),
 	KUNIT_CASE(data_is_processed_before_end),
 	KUNIT_CASE(lost_assoc_sends_nothing),

@@ -212,9 +212,9 @@ static struct kunit_case sddp_reserve_cases[] = {
 	{}
 };
 
-static struct kunit_suite sddp_reserve_suite = {
+static struct kunit_suite sddp_assoc_table_suite = {
 	.name = "sddp_assoc_table",
 	.test_cases = sddp_reserve_cases,
 };
 
-kunit_test_suite(sddp_reserve_suite);
+kunit_test_suite(sddp_assoc_table_suite);

@@ -168,10 +168,10 @@ static struct kunit_case sddp_room_cases[] = {
 	{}
 };
 
-static struct kunit_suite sddp_room_suite = {
+static struct kunit_suite sddp_sock_buf_suite = {
 	.name = "sddp_sock_buf",
 	.init = test_init,
 	.test_cases = sddp_room_cases,
 };
 
-kunit_test_suite(sddp_room_suite);
+kunit_test_suite(sddp_sock_buf_suite);

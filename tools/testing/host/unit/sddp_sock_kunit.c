@@ -321,7 +321,7 @@ static void restart_clears_sndbuf(struct kunit *test)
 }
 
 /* If setting an SCTP option fails because memory is short, preparing the socket must fail */
-static void option_failure_fails_prepare(struct kunit *test)
+static void option_failure_is_returned(struct kunit *test)
 {
 	int n;
 
@@ -367,7 +367,7 @@ static void socket_is_created_in_vrf(struct kunit *test)
 }
 
 /* Checking for SCTP leaks no socket */
-static void probe_leaks_no_socket(struct kunit *test)
+static void support_check_leaks_no_socket(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, sddp_sock_check_support());
 	KUNIT_EXPECT_NULL(test, made);
@@ -394,7 +394,7 @@ static void unacked_stays_unacked_after_end(struct kunit *test)
  * After a SHUTDOWN the socket must be kept until SCTP's association has ended: in the state
  * SHUTDOWN-PENDING SCTP may have had no memory for the SHUTDOWN
  */
-static void shutdown_ends_with_sctp(struct kunit *test)
+static void shutdown_waits_for_sctp_end(struct kunit *test)
 {
 	static const int states[] = {
 		SCTP_STATE_ESTABLISHED, SCTP_STATE_SHUTDOWN_PENDING, SCTP_STATE_SHUTDOWN_SENT,
@@ -425,9 +425,9 @@ static void release_aborts(struct kunit *test)
 }
 
 static struct kunit_case sddp_sock_cases[] = {
-	KUNIT_CASE(shutdown_ends_with_sctp),
+	KUNIT_CASE(shutdown_waits_for_sctp_end),
 	KUNIT_CASE(release_aborts),
-	KUNIT_CASE(probe_leaks_no_socket),
+	KUNIT_CASE(support_check_leaks_no_socket),
 	KUNIT_CASE(socket_is_created_in_vrf),
 	KUNIT_CASE(socket_errors_are_loss),
 	KUNIT_CASE(shutdown_is_peer_done),
@@ -441,7 +441,7 @@ static struct kunit_case sddp_sock_cases[] = {
 	KUNIT_CASE(peer_restart_is_loss),
 	KUNIT_CASE(restart_clears_sndbuf),
 	KUNIT_CASE(restart_before_accept_loses_assoc),
-	KUNIT_CASE(option_failure_fails_prepare),
+	KUNIT_CASE(option_failure_is_returned),
 	{}
 };
 

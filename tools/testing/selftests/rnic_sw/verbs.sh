@@ -85,7 +85,7 @@ run_odp_swapped() {
 }
 
 # Run a program whose registered memory is far larger than the control group's limit
-run_odp_squeezed() {
+run_odp_beyond_memory_limit() {
 	limit_group_memory 12
 	run_or_skip run_in_group env T_GROUP_MIB=12 "$VERBS" -a "$B4" odp_squeezed
 	t_check "the control group reached its limit, and no process was killed" \
@@ -94,7 +94,7 @@ run_odp_squeezed() {
 
 define_odp_cases() {
 	t_case "odp_swapped" "" run_odp_swapped
-	t_case "odp_squeezed, memory limit far below the MR's size" "" run_odp_squeezed
+	t_case "odp_squeezed, memory limit far below the MR's size" "" run_odp_beyond_memory_limit
 	t_case "odp_again, errors of the peer" "" run_with_odp 'remote_*'
 	t_case "odp_again, errors of the program" "" run_with_odp 'local_send_*' 'local_write_*' \
 		'local_read_*' 'local_recv_*'

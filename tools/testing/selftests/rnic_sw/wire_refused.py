@@ -22,7 +22,7 @@ class TcpWire(Wire):
     enough = "ECONNREFUSED"
     hangs_up = "rst"
 
-    def connect_in(self):
+    def connect_and_send_request(self):
         peer = self.connect_tcp()
         peer.send_bytes(mpa.make_request().pack())
         return peer

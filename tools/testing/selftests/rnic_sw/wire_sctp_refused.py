@@ -17,7 +17,7 @@ class Calls(SctpWire):
     enough = "ECONNRESET"
     hangs_up = "terminate"
 
-    def connect_in(self):
+    def connect_and_send_request(self):
         assoc = self.associate()
         self.closing.pop_all()      # leave the association open at the end of the case
         stream = assoc.stream(0)

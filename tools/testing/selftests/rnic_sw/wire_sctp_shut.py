@@ -27,7 +27,7 @@ def open_peer_with_small_window(w):
     return ghost
 
 
-def reject_all(w):
+def open_peer_with_pending_rejects(w):
     """Return a peer that receives no more rejects than its window holds."""
     ghost = open_peer_with_small_window(w)
     ghost.close_window()
@@ -70,7 +70,7 @@ def test_unsent_reject_times_out(w):
         # each session has a separate timeout, except for sessions whose reply SCTP has accepted
         # immediately
         first = time.monotonic()
-        ghost = reject_all(w)
+        ghost = open_peer_with_pending_rejects(w)
         early, took = ended(), time.monotonic() - first
         check("some rejects wait", early < CALLS)
         ghost.process_input_until_quiet(max(first + SAY - MARGIN - time.monotonic(), 0))
@@ -104,7 +104,7 @@ def test_exit_does_not_wait_for_peer(w):
     cannot be killed."""
     ghost, late = accept_with_queued_segment(w)
     late.expect_cm("ESTABLISHED", status=0)
-    ghosts = ghost, reject_all(w)
+    ghosts = ghost, open_peer_with_pending_rejects(w)
     # the program is killed, so it cannot close the connections at the end of the case
     w.links.clear()
     w.server.process.kill()

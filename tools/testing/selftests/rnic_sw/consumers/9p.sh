@@ -76,7 +76,7 @@ files_survive_link_down() {
 device_can_be_removed_in_use() {
 	set_up_device
 	set_up_consumer
-	t_note_connects iw0 ''
+	t_record_connects iw0 ''
 	t_start deletion b rdma link del iw0
 	t_wait_until "$T_TIME" t_has_ended relay
 	umount -l "$DIR"

@@ -83,7 +83,7 @@ check_nothing_left() {
 # (20; more for consumers with longer time limits).
 remove_device() {
 	local start=$SECONDS
-	t_note_connects iw0 ''
+	t_record_connects iw0 ''
 	case $1 in
 	device) timeout "$T_TIME" rdma link del iw0 ;;
 	interface) timeout "$T_TIME" ip link del t0 ;;

@@ -159,7 +159,7 @@ t_read_taints() {
 }
 
 # Over SCTP a case does not test MPA: remove the MPA requirements from $rows.
-t_drop_mpa_rows() {
+t_remove_mpa_requirements() {
 	local all=$rows row
 	rows=
 	for row in $all; do
@@ -170,7 +170,7 @@ t_drop_mpa_rows() {
 t_case() {
 	local name=$1 rows=$2 status taints before start=${EPOCHREALTIME/./} took
 	shift 2
-	[ -z "${T_LLP:-}" ] || t_drop_mpa_rows
+	[ -z "${T_LLP:-}" ] || t_remove_mpa_requirements
 	# shellcheck disable=SC2053
 	[[ $name == *${T_ONLY:-}* && (-z ${T_STOP:-} || $t_bad -eq 0) ]] || return 0
 	t_count=$((t_count + 1))
@@ -297,12 +297,12 @@ t_new_device() {
 
 t_drop_device() {
 	[ ! -e "/sys/class/infiniband/$1" ] && [ -z "$2" ] && return
-	[ -z "${T_LLP:-}" ] || t_note_connects "$1" "${2:-}"
+	[ -z "${T_LLP:-}" ] || t_record_connects "$1" "${2:-}"
 	t_run_in_netns "$2" rdma link del "$1" 2>/dev/null
 }
 
-# t_note_connects DEV NS: record how many connections DEV has established, in total and over SCTP
-t_note_connects() {
+# t_record_connects DEV NS: record how many connections DEV has established, in total and over SCTP
+t_record_connects() {
 	t_run_in_netns "$2" rdma statistic show link "$1/1" 2>/dev/null |
 		awk '{ for (i = 1; i < NF; i++) n[$i] = $(i + 1) }
 			END { print n["connects"], n["connects_sctp"] }' >>"$T_LOG/$T_SCRIPT/connects"
@@ -410,9 +410,9 @@ t_wait_listener() {
 		t_fail "no listener on port $2 of host $1"
 }
 
-# t_is_listening_beside PID PORT: check whether a program listens on PORT in the namespace of PID.
+# t_has_listener_in_netns_of PID PORT: check whether a program listens on PORT in the namespace of PID.
 # The function is called in a loop, so it starts no program.
-t_is_listening_beside() {
+t_has_listener_in_netns_of() {
 	local port lines line
 	printf -v port %04X "$2"
 	{ mapfile -t lines <"/proc/$1/net/tcp" &&
@@ -424,7 +424,7 @@ t_is_listening_beside() {
 }
 
 # Check whether the program listens or has exited, so that a wait ends in both cases.
-t_is_listening_or_ended() { t_is_listening_beside "${t_pids[$1]}" "$2" || t_has_exited "${t_pids[$1]}"; }
+t_is_listening_or_ended() { t_has_listener_in_netns_of "${t_pids[$1]}" "$2" || t_has_exited "${t_pids[$1]}"; }
 
 t_start() {
 	local name=$1 host=$2

@@ -92,7 +92,7 @@ class Ignored:
 
     def __init__(self, w):
         self.w, self.began = w, time.monotonic()
-        self.peer = w.connect_in()
+        self.peer = w.connect_and_send_request()
         w.expect_request()
 
     def check_end_after(self, seconds):

@@ -174,7 +174,7 @@ static int wait_cm_event(struct conn *c, enum rdma_cm_event_type want)
  * Bind to the source address FROM PORT, and set the type of service TOS. Without these arguments do
  * nothing: the kernel then chooses the source address.
  */
-static int resolve_from(struct conn *c, char **w)
+static int bind_source_address(struct conn *c, char **w)
 {
 	struct sockaddr_storage from;
 	uint8_t tos;
@@ -194,7 +194,7 @@ static void run_open_command(char **w)
 	struct sockaddr_storage a = parse_address(w[1], w[2]);
 	struct conn *c = create_id();
 
-	if (!c || resolve_from(c, w + 3) ||
+	if (!c || bind_source_address(c, w + 3) ||
 	    rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&a, PATIENCE) ||
 	    wait_cm_event(c, RDMA_CM_EVENT_ADDR_RESOLVED) ||
 	    rdma_resolve_route(c->id, PATIENCE) ||

@@ -27,7 +27,7 @@ enum { AT_SQE_RESERVED = 48, AT_RQE_RESERVED = 12 };
 #define MAGIC	0x5eed0f00dba5e1e5ull
 
 /* Find the WQE of a request that the kernel has not fetched yet */
-static uint8_t *find_slot(void)
+static uint8_t *find_marked_wqe(void)
 {
 	struct ring ring[32];
 	size_t i, at, n = rings_find_mapped(ring, ARRAY_SIZE(ring));
@@ -66,7 +66,7 @@ static void try_bad_send(const struct spoil *s)
 	pair_prepare(&p, &(struct opts){});
 	post_job(&p.c, &(struct job){ .id = MAGIC, .op = IBV_WR_SEND,
 				    .flags = SIG });
-	find_slot()[s->at] = s->value;
+	find_marked_wqe()[s->at] = s->value;
 	pair_request(&p);
 	pair_create_qp(&p, &p.s);
 	CHECK(!try_post_recv(&p.s, 1, NULL, 0, 0), "recv");
@@ -103,7 +103,7 @@ static void try_bad_recv(uint32_t srq, size_t at)
 	pair_request(&p);
 	pair_create_qp(&p, &p.s);
 	post_marked_recv(&p);
-	find_slot()[at] = 1;
+	find_marked_wqe()[at] = 1;
 	pair_accept(&p);
 	CHECK(!try_post_job(&p.c, &(struct job){ .op = IBV_WR_SEND }), "send");
 	expect_status(p.s.rcq, MAGIC, IBV_WC_LOC_QP_OP_ERR);

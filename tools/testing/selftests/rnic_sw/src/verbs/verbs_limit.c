@@ -199,7 +199,7 @@ struct held {
 };
 
 /* In a separate process: create @want CQs, report how many were created, and keep them */
-static void hold_cqs(struct ibv_device *dev, int want, int tell, int wait)
+static void create_cqs_and_wait(struct ibv_device *dev, int want, int tell, int wait)
 {
 	struct ibv_context *ctx = ibv_open_device(dev);
 	struct ibv_cq **cq = calloc(want, sizeof(struct ibv_cq *));
@@ -233,7 +233,7 @@ static void start_holders(struct ibv_device *dev, int most, int tell[2],
 		if (pid)
 			continue;
 		close(wait[1]);
-		hold_cqs(dev, most / HOLDERS + 8, tell[1], wait[0]);
+		create_cqs_and_wait(dev, most / HOLDERS + 8, tell[1], wait[0]);
 	}
 	close(tell[1]);
 }

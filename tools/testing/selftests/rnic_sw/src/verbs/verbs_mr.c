@@ -345,7 +345,7 @@ struct binder {
 	bool		bound;
 };
 
-static void *bind_soon(void *arg)
+static void *bind_after_delay(void *arg)
 {
 	struct binder *b = arg;
 	struct ibv_mw_bind bind = {
@@ -377,7 +377,7 @@ static bool rereg_during_bind(struct fixture *d, void *far, size_t len)
 	b.mr = ibv_reg_mr(d->p.s.pd, d->s.at, d->s.len,
 			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
 	CHECK(b.mw && b.mr, "%m");
-	CHECK(!pthread_create(&thread, NULL, bind_soon, &b), "%m");
+	CHECK(!pthread_create(&thread, NULL, bind_after_delay, &b), "%m");
 	before = __atomic_load_n(&b.bound, __ATOMIC_ACQUIRE);
 	err = ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, far, len, 0) ?
 	      errno : 0;

@@ -167,7 +167,7 @@ static uint64_t compute_sum(const struct buf *b)
 }
 
 /* Fork a child that checks that messages of the parent do not change the child's memory */
-static void share_with_child(struct buf *b)
+static void fork_checking_child(struct buf *b)
 {
 	uint64_t sum;
 	pid_t pid;
@@ -188,15 +188,15 @@ static void share_with_child(struct buf *b)
 }
 
 /*
- * Like share_with_child(), but limit the number of children: first wait for a previous child, and
- * check its result
+ * Like fork_checking_child(), but limit the number of children: first wait for a previous child,
+ * and check its result
  */
-static void share_with_few_children(struct buf *b)
+static void fork_few_checking_children(struct buf *b)
 {
 	static int children;
 	int status;
 
-	share_with_child(b);
+	fork_checking_child(b);
 	if (++children < 4)
 		return;
 	children--;
@@ -209,7 +209,7 @@ static void test_forked(void)
 	int status;
 
 	odp_fixture_open_private(&d, PAGES);
-	check_exchange_with(&d, d.s.len, share_with_few_children);
+	check_exchange_with(&d, d.s.len, fork_few_checking_children);
 	while (wait(&status) > 0)
 		CHECK(!status, "the child's memory must not change: %x", status);
 	odp_fixture_close(&d);
@@ -223,7 +223,7 @@ static void test_forked_once(void)
 
 	odp_fixture_open_private(&d, PAGES);
 	exchange_all(&d, d.s.len, 1, NULL);
-	share_with_child(&d.s);
+	fork_checking_child(&d.s);
 	exchange_all(&d, d.s.len, 2, NULL);
 	CHECK(wait(&status) > 0 && !status, "%x", status);
 	exchange_all(&d, d.s.len, 3, NULL);

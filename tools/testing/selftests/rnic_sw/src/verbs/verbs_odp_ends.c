@@ -232,7 +232,7 @@ static void test_outlived(void)
 #define OF_A_USER	1024	/* limit on ODP processes of one user */
 
 /* In a child: register an ODP MR, report the result with @tell, and stay until the test ends */
-static void hold_region(struct ibv_device *dev, int tell, int wait_for)
+static void register_and_wait(struct ibv_device *dev, int tell, int wait_for)
 {
 	struct ibv_context *ctx = ibv_open_device(dev);
 	struct ibv_pd *pd = ctx ? ibv_alloc_pd(ctx) : NULL;
@@ -258,7 +258,7 @@ static int start_owner(struct ibv_device *dev, uid_t uid, int tell[2], int wait_
 	if (!pid) {
 		close(wait_for[1]);
 		CHECK(!setresuid(uid, uid, uid), "%m");
-		hold_region(dev, tell[1], wait_for[0]);
+		register_and_wait(dev, tell[1], wait_for[0]);
 	}
 	CHECK(read(tell[0], &error, sizeof(error)) == sizeof(error), "%m");
 	return error;

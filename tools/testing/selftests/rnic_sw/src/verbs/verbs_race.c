@@ -37,7 +37,7 @@ static void pin_to_cpu(int which)
  * Run @run concurrently with the case, in another process: User-Mode Linux runs only one thread of
  * a process at a time in user mode.
  */
-static pid_t start_beside(void (*run)(void *arg), void *arg)
+static pid_t start_concurrent_child(void (*run)(void *arg), void *arg)
 {
 	pid_t pid;
 
@@ -247,7 +247,7 @@ static void test_atomic_global(void)
 	theirs = d.s;
 	buf_reg(&theirs, d.p.c.pd, RIGHTS);
 	hand->at = get_word(&d.s, 0);
-	pid = start_beside(keep_adding, hand);
+	pid = start_concurrent_child(keep_adding, hand);
 	/* the scheduler decides how often atomics and the CPU interleave: repeat often enough */
 	for (; n < 100 || (met < ENCOUNTERS && now_ms() < until); n++)
 		met += count_interleavings(&d, &theirs);
@@ -538,7 +538,7 @@ static void test_last_octet(void)
 	pin_to_cpu(0);
 	k = alloc_shared(sizeof(*k));
 	open_fixture_in_shared_memory(&d, k);
-	pid = start_beside(watch_writes, k);
+	pid = start_concurrent_child(watch_writes, k);
 	do {
 		run_round(&d, k, ++turn, pid);
 	} while (now_ms() < end);
@@ -573,7 +573,7 @@ static void test_source_rewritten(void)
 	ours = theirs = (struct buf){ .at = alloc_shared(len), .len = len };
 	buf_reg(&ours, d.p.c.pd, RIGHTS_ALL);
 	buf_reg(&theirs, d.p.s.pd, RIGHTS_ALL);
-	pid = start_beside(keep_rewriting, ours.at);
+	pid = start_concurrent_child(keep_rewriting, ours.at);
 	for (i = 0; i < scale_rounds(400); i++) {
 		post_job(&d.p.c, &(struct job){ 1, IBV_WR_RDMA_WRITE, SIG, &ours, 0, len,
 					      (uintptr_t)d.s.at, d.s.mr->rkey });

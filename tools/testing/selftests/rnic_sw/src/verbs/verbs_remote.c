@@ -143,7 +143,7 @@ static void fixture_prepare(struct fixture *d, const struct attempt *a)
  * Check the completion of the invalid request: a Write may have succeeded before the Terminate
  * arrives, but a Read must not succeed
  */
-static void check_culprit(struct fixture *d, enum ibv_wr_opcode op)
+static void check_invalid_request(struct fixture *d, enum ibv_wr_opcode op)
 {
 	struct ibv_wc wc = wait_next_wc(d->p.c.scq);
 
@@ -169,7 +169,7 @@ static void expect_access_fails(const struct attempt *a)
 	post_recv(&d.p.s, 7, &d.c, 0, 0);
 	j.b = &d.c;
 	post_job(&d.p.c, &j);
-	check_culprit(&d, a->op);
+	check_invalid_request(&d, a->op);
 	/* after the error the stream must accept no request */
 	post_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = SIG });
 	wc = wait_next_wc(d.p.c.scq);

@@ -509,15 +509,18 @@ static void test_binds_refilled(void)
 	fixture_close(&d);
 }
 
-/* Where keep_jumping() continues after a fault: a resize unmaps the old ring during the access */
+/*
+ * Where keep_changing_consumer_index() continues after a fault: a resize unmaps the old ring during
+ * the access
+ */
 static sigjmp_buf unmapped;
 
-static void leave_unmapped_access(int sig)
+static void on_unmapped_access(int sig)
 {
 	siglongjmp(unmapped, sig);
 }
 
-static void *keep_jumping(void *arg)
+static void *keep_changing_consumer_index(void *arg)
 {
 	struct refill *r = arg;
 
@@ -546,11 +549,11 @@ static void test_cq_jumps(void)
 	while (find_rings_with(700, &any) < 2 && now_ms() < until)
 		sleep_ms(1);
 	rq[RING_PROD] = 0;
-	signal(SIGSEGV, leave_unmapped_access);
+	signal(SIGSEGV, on_unmapped_access);
 	for (i = 0; i < scale_rounds(200); i++) {
 		r.ring = find_ring(700);
 		r.stop = false;
-		refill_start(&r, keep_jumping);
+		refill_start(&r, keep_changing_consumer_index);
 		ibv_resize_cq(d.p.s.rcq, 1000 + i % 3 * 2000);
 		refill_stop(&r);
 	}
