@@ -144,12 +144,17 @@ static u32 read_mo(const void *body)
 	return be32_to_cpu(mo);
 }
 
-/* Check whether an untagged segment is the next one of the same message */
+/*
+ * Check whether an untagged segment is the next one of the same message. The previous segment may
+ * not have been accepted: if admit() made it wait, the queue has not advanced past it, and the
+ * general path must process it again, whatever its header contains by then.
+ */
 static bool is_next_untagged_segment(const struct ddp_stream *s, const u8 *head, const void *body)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
 	return g->payload && !g->h.last && !s->deferred.valid &&
+	       s->uq[g->h.qn].mo == g->h.mo + g->payload &&
 	       get_unaligned_be64(head + DDP_U_QN) == get_unaligned_be64(g->raw + DDP_U_QN) &&
 	       read_mo(body) == g->h.mo + g->payload;
 }

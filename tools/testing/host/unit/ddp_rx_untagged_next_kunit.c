@@ -186,6 +186,31 @@ static void deferred_segment_is_retried(struct kunit *test)
 	ddp_rx_end(s);
 }
 
+/*
+ * A first segment that waits for a receive was not admitted, so it has no buffer. If a sender on
+ * this machine changes its MO meanwhile, the fast path must not take it for the next segment.
+ */
+static void segment_after_unadmitted_one_is_refused(struct kunit *test)
+{
+	struct ddp_stream *s = open_rx_stream();
+	struct ddp_hdr h = first;
+	enum iw_reason why;
+
+	s->uq[0].msn = first.msn;
+	ddp_rx_begin(s);
+	stubs.admits = IW_AGAIN;
+	receive_segment(s, &first, 0, LEN);
+	stubs.admits = IW_OK;
+	KUNIT_EXPECT_FALSE(test, offer_segment_with_mo(s, PAYLOAD, &why));
+	KUNIT_EXPECT_EQ(test, 0u, stubs.placed);
+	/* DDP-94: the general path finds the wrong MO */
+	h.mo = PAYLOAD;
+	receive_segment(s, &h, 0, LEN);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
+	KUNIT_EXPECT_EQ(test, IW_DDP_U_MO, stubs.why);
+	ddp_rx_end(s);
+}
+
 /* Messages in different queues are continued independently */
 static void queues_continue_independently(struct kunit *test)
 {
@@ -247,6 +272,7 @@ static struct kunit_case rx_goes_on_cases[] = {
 	KUNIT_CASE(segment_beyond_buffer_is_quoted),
 	KUNIT_CASE(fast_path_error_fails_stream),
 	KUNIT_CASE(deferred_segment_is_retried),
+	KUNIT_CASE(segment_after_unadmitted_one_is_refused),
 	KUNIT_CASE(queues_continue_independently),
 	KUNIT_CASE(other_segments_use_general_path),
 	{}

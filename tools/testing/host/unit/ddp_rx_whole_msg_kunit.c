@@ -42,7 +42,7 @@ static struct ddp_hdr make_hdr(u32 msn)
 	return h;
 }
 
-/* Offer octets after the first message. Expect that the fast path accepts them if @good. */
+/* Offer bytes after the first message. Expect that the fast path accepts them if @good. */
 static void expect_fast_path(struct kunit *test, const u8 *octets, u32 len, bool good)
 {
 	struct ddp_stream *s = open_after_first();
