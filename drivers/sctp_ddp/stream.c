@@ -234,8 +234,8 @@ int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
 	int err = 0;
 
 	/*
-	 * take the DDP stream's reference before the bind: the ULP may unbind the
-	 * stream, and so drop the reference, right after the bind
+	 * take the reference that @s holds to the session before the bind: the ULP may unbind
+	 * @s, and so drop the reference, right after the bind
 	 */
 	if (s)
 		ddp_session_get(&st->ss);

@@ -86,7 +86,8 @@ static bool move_to_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 	 * Store st->a after list_del_init(). If sddp_stream_set_event() reads the new st->a,
 	 * it takes only the lock of @to for its list_add_tail() of st->ready. Without the
 	 * order, list_del_init() could overwrite the links that list_add_tail() sets. Pairs
-	 * with the lock of @to. litmus: home
+	 * with sddp_stream_set_event(), which takes the lock of @to after it has read st->a;
+	 * litmus: home
 	 */
 	smp_store_release(&st->a, to);
 	spin_unlock_irq(&from->lock);

@@ -115,8 +115,8 @@ static void check_early_input_is_refused(struct mpa_startup *su, const struct in
 }
 
 /*
- * Pass @split bytes of input, or all of it if @split is 0. Return: false if all input has been
- * passed, true otherwise
+ * Pass the next @split bytes of input, or all that is left if @split is 0. If nothing is left, report
+ * the end of the input. Return: false if nothing was left, true otherwise
  */
 static bool pass_input(struct mpa_startup *su, const struct plan *p, struct input *in,
 		       u32 split)

@@ -133,7 +133,7 @@ void host_on_cpu_relax(void)
 	copy.valid |= region.valid;
 	if (copy.spins == copy.ends_at)
 		ddp_mr_cache_drop(&copy.copied);
-	/* fail instead of looping forever: no access is in flight that could end the wait */
+	/* fail instead of looping forever: nothing in this test can end the wait any more */
 	BUG_ON(copy.spins > 100);
 }
 

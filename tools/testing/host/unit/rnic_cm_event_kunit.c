@@ -14,7 +14,7 @@ static struct {
 	struct iw_cm_event	reported[4];
 	u8			pd[U8_MAX];	/* private data of the last event */
 	int			count;
-	int			fails;		/* how many of the next events fail */
+	int			fails;		/* the first @fails events of a case fail */
 	int			held;
 	struct iw_cm_id		id;
 	struct ddp_session	ss;

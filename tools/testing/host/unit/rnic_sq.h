@@ -40,7 +40,7 @@ extern struct rnic_sq_stubs {
 /* Open a send queue of which @used slots have been used and freed */
 void open_queue_at(u32 used);
 void post_requests(u32 n);
-/* Return: the sum of both entries of stubs.cntr */
+/* Return: the number of completions, with and without error, that stubs.cntr has counted */
 u64 count_completed(void);
 /* Send all requests that can be sent. Return: the number of requests. */
 u32 send_all_requests(void);

@@ -287,7 +287,7 @@ association_has_two_addresses_each() {
 	check_addresses a "$2" a "$3" b "$1" b "$4"
 }
 
-# Print the number of packets sent through an interface of a.
+# Print the number of packets sent through an interface of host a.
 count_tx_packets() { on a cat "/sys/class/net/$1/statistics/tx_packets"; }
 
 # Print the maximum of consecutive timeouts of host a's association with $PORT

@@ -56,7 +56,8 @@ def accept_with_queued_segment(w):
 
 
 def wait_until(words, condition, seconds, *ghosts):
-    """Wait until the condition is true, and let the peers acknowledge. Fail after seconds."""
+    """Wait until the condition is true, at most so many seconds. Let the peers acknowledge what they
+    receive meanwhile."""
     end = time.monotonic() + seconds
     while not condition():
         check(words, time.monotonic() < end)

@@ -50,7 +50,8 @@ wait_files_progress() {
 		t_fail "the load makes no progress"
 }
 
-# mount_share DIR MIB: mount a file system at DIR and set SHARE: ext4, or tmpfs if there is no ext4
+# mount_share DIR MIB: mount a file system of MIB MiB at DIR, and set SHARE to DIR. The file system is
+# ext4, or tmpfs if the kernel has no ext4.
 mount_share() {
 	SHARE=$1
 	mkdir -p "$SHARE"

@@ -28,8 +28,8 @@
 #define TIMED		8	/* number of timed rounds */
 #define LONG_NAP	50000	/* in microseconds, longer than a call */
 /*
- * How long the third thread runs, in microseconds.  Less than one second, because real-time
- * throttling then lets threads of normal priority run.
+ * How long the third thread runs, and the stopped thread does not, in microseconds.  It must be
+ * less than one second: after that, real-time throttling lets threads of normal priority run.
  */
 #define STOPPED		400000
 #define BACKLOG		16
