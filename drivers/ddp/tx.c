@@ -257,7 +257,11 @@ bool ddp_tx_copy_data(struct ddp_stream *s, void *dst, u32 len)
 		ddp_mr_cache_drop(&s->tx_mr);
 		ddp_stream_fail(s, &f);
 	}
-	WRITE_ONCE(s->in_msg, false);
+	/*
+	 * The message is incomplete, even if this was its last segment: sent() must not complete
+	 * it. The next pull abandons the message.
+	 */
+	WRITE_ONCE(s->in_msg, true);
 	return false;
 }
 EXPORT_SYMBOL_GPL(ddp_tx_copy_data);

@@ -90,7 +90,8 @@ static bool is_tx_never_permitted(const struct mpa_conn *c)
  * raised deliver the batch now. Otherwise a peer on this machine would wait until this context has
  * completed the requests. The softirq may run any code that it may run between two passes: it
  * cannot become the owner, and nothing of the batch is in use by this context. Preemption stays
- * off, because no other context can transmit meanwhile.
+ * off, because no other context can transmit meanwhile. If the peer refuses the message in this
+ * softirq, the stream may fail before the request completes, and the request is flushed.
  */
 static void deliver_to_local_peer(const struct mpa_conn *c)
 {

@@ -77,8 +77,11 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 	if (qp->srq) {
 		rq->srq_recv_in_use = false;
 	} else {
-		/* use WRITE_ONCE(), because rnic_rq_post_kernel() may read tail concurrently */
-		WRITE_ONCE(rq->tail, rq->tail + 1);
+		/*
+		 * read the WQE before a kernel consumer may use its slot again; pairs with the
+		 * control dependency of rnic_rqe_post(), which checks tail first; litmus: publish
+		 */
+		smp_store_release(&rq->tail, rq->tail + 1);
 		rnic_ring_set_cons(&rq->ring, rq->tail);
 	}
 	rnic_count_recv(qp, IB_WC_SUCCESS);

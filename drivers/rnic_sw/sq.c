@@ -150,7 +150,8 @@ static enum ib_wc_status __pull_wqe(struct rnic_qp *qp, struct rdmap_wr *wr)
 static u32 __count_pullable_or_arm_wakeup(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
-	u32 n = sq->flushing ? 0 : __count_posted_or_arm_wakeup(sq);
+	/* after the end of the stream, NEED_WAKEUP must stay set, see __mark_sq_ended() */
+	u32 n = sq->ended ? 0 : __count_posted_or_arm_wakeup(sq);
 
 	if (sq->closing && sq->head == sq->close_end)
 		return 0;
@@ -366,7 +367,6 @@ static void complete_requests_and_unlock(struct rnic_qp *qp, unsigned long flags
 	sq->completing = true;
 	do {
 		taken = __pop_completed(qp, &cqe, &needs_cqe);
-		/* no CQE and fewer than RING_IDX_STEPS requests: no other one can complete now */
 		more = needs_cqe || taken == RING_IDX_STEPS;
 		if (!more)
 			break;

@@ -100,6 +100,31 @@ static void terminate_is_left(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, posted.looks);
 }
 
+/*
+ * RDMAP-125: if another context fails the stream before the payload of the last known request is
+ * copied, the lower layer drops the segment and may send the batch at once. The request is not
+ * complete then.
+ */
+static void dropped_request_is_not_complete(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 2);
+	u8 octet;
+
+	ddp_tx_begin(&r->stream);
+	KUNIT_ASSERT_TRUE(test, pull_segment(&r->stream));
+	KUNIT_ASSERT_TRUE(test, ddp_tx_pull(&r->stream, 1000, &pulled));
+	KUNIT_EXPECT_FALSE(test, pulled.more);
+	set_bit(0, &r->stream.failed);
+	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_data(&r->stream, &octet, 0));
+	ddp_tx_end(&r->stream);
+	KUNIT_EXPECT_TRUE(test, report_and_look(r));
+	KUNIT_EXPECT_EQ(test, 1u, posted.cut);
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
+	KUNIT_EXPECT_FALSE(test, r->stream.in_msg);
+	ddp_tx_report_sent(&r->stream, false);
+	KUNIT_EXPECT_EQ(test, 1u, posted.cut);
+}
+
 /* The message that makes the connection ready to receive goes before all others */
 static void rtr_has_more(struct kunit *test)
 {
@@ -117,6 +142,7 @@ static struct kunit_case rdmap_tx_look_cases[] = {
 	KUNIT_CASE(response_is_due),
 	KUNIT_CASE(blocked_request_is_left),
 	KUNIT_CASE(terminate_is_left),
+	KUNIT_CASE(dropped_request_is_not_complete),
 	KUNIT_CASE(rtr_has_more),
 	{}
 };
