@@ -147,7 +147,7 @@ static void cursor_walks_every_part(struct kunit *test)
  * Add @len bytes of @pages, beginning at offset @skew of the first page, to @skb, as
  * one fragment for each page
  */
-static void cursor_add_pages(struct sk_buff *skb, struct page *pages, u32 skew, u32 len)
+static void skb_append_pages(struct sk_buff *skb, struct page *pages, u32 skew, u32 len)
 {
 	u32 n, at;
 
@@ -174,10 +174,10 @@ static void cursor_combines_adjacent_pages(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, pages);
 	fill_pattern(page_address(pages) + 50, FIRST + 10, len);
-	cursor_add_pages(skb, pages, 50, len);
+	skb_append_pages(skb, pages, 50, len);
 	/* add the first page again, which is not adjacent to the last page */
 	fill_pattern(page_address(pages), FIRST + 10 + len, 50);
-	cursor_add_pages(skb, pages, 0, 50);
+	skb_append_pages(skb, pages, 0, 50);
 	__skb_queue_head_init(&q);
 	__skb_queue_tail(&q, skb);
 

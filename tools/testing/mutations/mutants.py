@@ -77,7 +77,7 @@ class File:
     def get_span(self, i, j):
         return self.all[i].at, self.all[j].at + len(self.all[j].text)
 
-    def find_unchanged_tokens(self):
+    def find_protected_tokens(self):
         """Return the tokens that are not to be changed."""
         out = set()
         for i, token in enumerate(self.all):
@@ -165,7 +165,7 @@ def _find_argument_mutants(file, i):
 def find_mutants(text):
     """Return all mutants of a file, in file order."""
     file = File(text)
-    aside = file.find_unchanged_tokens()
+    aside = file.find_protected_tokens()
     found = []
     for i, depth in enumerate(file.depth):
         if "{" in depth and i not in aside:

@@ -59,7 +59,7 @@ static bool is_sound(const struct mpa_verify *t)
 	       (!t->markers || !(t->pos % 512 > 0 && t->pos % 512 < 4));
 }
 
-static void init_any_verify(struct mpa_verify *t, u32 room)
+static void init_any_verify_state(struct mpa_verify *t, u32 room)
 {
 	t->markers = any_bool();
 	t->crc = any_bool();
@@ -96,7 +96,7 @@ void prove_copy_step(void)
 	bool wrong;
 	void *to;
 
-	init_any_verify(&t, MPA_CONTENT_MAX);
+	init_any_verify_state(&t, MPA_CONTENT_MAX);
 	got = t.got;
 	pos = t.pos;
 	before = t.crc_len;
@@ -144,7 +144,7 @@ void prove_verify_result(void)
 	 * a short FPDU suffices, because prove_copy_step shows the position of the
 	 * CRC field for any FPDU
 	 */
-	init_any_verify(&t, 32);
+	init_any_verify_state(&t, 32);
 	at = get_content_len(&t) - 4;
 	/* the CRC is sent least significant byte first */
 	field = t.to[at] | t.to[at + 1] << 8 | t.to[at + 2] << 16 |

@@ -259,7 +259,7 @@ static void destroy_qp(int i)
 	kfree(stubs.qp[i].peer_msg);
 }
 
-static void expect_all_released(struct kunit *test)
+static void end_all_and_expect_released(struct kunit *test)
 {
 	KUNIT_EXPECT_NULL(test, watched);
 	KUNIT_EXPECT_EQ(test, stubs.id_refs, 0);
@@ -273,7 +273,7 @@ static void release_all(struct kunit *test, struct ib_qp *held)
 	rnic_qp_rem_ref(held);
 	destroy_qp(0);
 	destroy_qp(1);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 #endif

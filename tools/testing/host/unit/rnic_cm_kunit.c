@@ -41,7 +41,7 @@ static void accepted_conn_closes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stubs.qp[0].ref.refs, 1);
 	destroy_qp(0);
 	destroy_qp(1);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 static void reject_gives_no_event(struct kunit *test)
@@ -52,7 +52,7 @@ static void reject_gives_no_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stubs.events, 0);
 	destroy_qp(0);
 	destroy_qp(1);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /*
@@ -81,7 +81,7 @@ static void reject_after_accept_ends_conn(struct kunit *test)
 	memset(&stubs.qp[0], 0xff, sizeof(stubs.qp[0]));
 	rnic_qp_rem_ref(held);
 	destroy_qp(1);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /*
@@ -139,7 +139,7 @@ static void second_accept_needs_same_qp(struct kunit *test)
 	rnic_qp_rem_ref(third);
 	destroy_qp(0);
 	destroy_qp(1);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* After rnic_qp_cm_revoke() iw_cm cannot look the QP up to connect it */
@@ -152,7 +152,7 @@ static void revoked_qp_is_not_found(struct kunit *test)
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_CLOSE, NULL);
 	destroy_qp(0);
 	destroy_qp(1);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* Removing a device aborts pending connection requests, but no request that was accepted */
@@ -229,7 +229,7 @@ static void depths_adjusted_before_rtr(struct kunit *test)
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_CLOSE, NULL);
 	destroy_qp(0);
 	destroy_qp(1);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* rdma_cm can neither connect nor accept with a QP that the program connects without rdma_cm */

@@ -129,7 +129,7 @@ static void end_connecting_session(struct kunit *test, enum iw_reason why,
 	rnic_session_user.closed(&stubs.ss, why, o);
 	destroy_qp(0);
 	destroy_qp(1);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* Fill a start-up message of maximum length, with IRD and ORD that need all 14 bits */
@@ -206,7 +206,7 @@ static void reject_can_be_queried(struct kunit *test)
 	expect_longest_offer(test, &reject, RNIC_SW_CONN_DEPTHS | RNIC_SW_CONN_REJECTED);
 	destroy_qp(0);
 	destroy_qp(1);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* A message that is not enhanced has no IRD and ORD, whatever the fields contain */
@@ -226,7 +226,7 @@ static void plain_message_has_no_depths(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resp.revision, 1);
 	destroy_qp(0);
 	destroy_qp(1);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* If a connect fails and the peer has not rejected it, there is no message */
@@ -237,7 +237,7 @@ static void no_message_without_reject(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, query_conn(&stubs.qp[0]));
 	destroy_qp(0);
 	destroy_qp(1);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* Without memory for a copy of the peer's Reply, the connect fails */
@@ -269,7 +269,7 @@ static void reject_is_reported_without_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, query_conn(&stubs.qp[0]));
 	destroy_qp(0);
 	destroy_qp(1);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 static struct kunit_case cases[] = {

@@ -564,7 +564,7 @@ static inline bool stop_and_try_defer_flush(int i)
 }
 
 /* Destroy all queue pairs, end all sessions, and expect that nothing is left */
-static void expect_all_released(struct kunit *test)
+static void end_all_and_expect_released(struct kunit *test)
 {
 	int i;
 

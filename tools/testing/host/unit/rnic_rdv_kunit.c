@@ -67,7 +67,7 @@ static void attempts_follow_each_other_with_pauses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ARRAY_SIZE(pauses) + 1, stubs.sessions);
 	KUNIT_EXPECT_EQ(test, 2, stubs.qp[0].ref.refs);
 	KUNIT_EXPECT_EQ(test, QP_IDLE, stubs.qp[0].state);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /*
@@ -84,7 +84,7 @@ static void attempt_without_memory_is_repeated(struct kunit *test)
 	stubs.connect_err = 0;
 	advance_ms(1000);
 	KUNIT_EXPECT_EQ(test, 1, stubs.sessions);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* The Reply binds the stream, which starts with the negotiated depths and RTR */
@@ -116,7 +116,7 @@ static void reply_binds_and_starts_stream(struct kunit *test)
 	end_session(get_last_session(), IW_PEER_CLOSED);
 	advance_ms(100000);
 	KUNIT_EXPECT_EQ(test, 1, stubs.sessions);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /*
@@ -133,7 +133,7 @@ static void first_message_is_sent_without_rtr(struct kunit *test)
 	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[0].state);
 	KUNIT_EXPECT_EQ(test, NEG_RTR_WRITE, (int)stubs.qp[0].rdmap.rtr);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /*
@@ -162,7 +162,7 @@ static void wrong_reply_is_followed_by_next_attempt(struct kunit *test)
 	m = make_peer_msg(0, 0);
 	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[0].state);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* The Reply does not bind the stream of a queue pair that has failed */
@@ -178,7 +178,7 @@ static void failed_qp_is_not_bound(struct kunit *test)
 	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_NULL(test, get_last_session()->bound);
 	KUNIT_EXPECT_EQ(test, 1, stubs.qp[0].ref.refs);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* If the queue pair is destroyed just before the Reply arrives, the stream cannot be bound */
@@ -192,7 +192,7 @@ static void stream_that_cannot_be_bound_ends_session(struct kunit *test)
 	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, QP_IDLE, stubs.qp[0].state);
 	KUNIT_EXPECT_EQ(test, 1, stubs.qp[0].ref.refs);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /*
@@ -209,7 +209,7 @@ static void started_stream_is_not_stopped(struct kunit *test)
 	fail_qp(&stubs.qp[0], IW_LOCAL_ABORT);
 	stop_and_try_defer_flush(0);
 	KUNIT_EXPECT_FALSE(test, get_last_session()->stopped);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* Passive side ---------------------------------------------------------------------------------- */
@@ -251,7 +251,7 @@ static void wrong_requests_are_refused(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
 	expect_refused(test, deliver_request(ACTIVE, PEER, 0x222, 2), 9);
 	KUNIT_EXPECT_EQ(test, 0, deliver_request(PASSIVE, PEER, 0x222, 2));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* The first Request is accepted, a second one is refused, and the port is closed */
@@ -284,7 +284,7 @@ static void request_is_accepted_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, QP_RTS, stubs.qp[1].state);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sq_closed);
 	KUNIT_EXPECT_TRUE(test, s->stopped);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* If the peer closes before its Request is accepted, the next Request is accepted */
@@ -306,7 +306,7 @@ static void next_request_follows_closed_one(struct kunit *test)
 	/* the PSN is compared with that of the second Request */
 	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rts(1, 5));
 	KUNIT_EXPECT_EQ(test, 0, move_to_rts(1, 6));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* If the session ends while it is being accepted, the port stays open for the next Request */
@@ -325,7 +325,7 @@ static void failed_accept_keeps_port(struct kunit *test)
 	advance_ms(0);
 	KUNIT_EXPECT_TRUE(test, get_last_session()->accepted);
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* A queue pair that fails while it waits, or after a Request, closes the port once */
@@ -341,14 +341,14 @@ static void failed_qp_closes_port(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
 	advance_ms(1000);
 	KUNIT_EXPECT_FALSE(test, get_last_session()->accepted);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 static void waiting_qp_is_destroyed(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	KUNIT_ASSERT_EQ(test, 0, move_to_rts(1, 1));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* Two queue pairs on one address share the port; the last one closes it */
@@ -365,7 +365,7 @@ static void port_is_shared(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, deliver_request(ACTIVE, PEER - 450, 0, 2));
 	advance_ms(0);
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* Entering RTR fails if the port cannot be opened, and can be repeated */
@@ -378,7 +378,7 @@ static void rtr_without_port_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_READ, query_qp(1).qp_access_flags);
 	stubs.listen_err = 0;
 	KUNIT_EXPECT_EQ(test, 0, move_to_rtr(1));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 static int early_err;
@@ -399,7 +399,7 @@ static void request_during_rtr_is_accepted(struct kunit *test)
 	advance_ms(0);
 	KUNIT_EXPECT_TRUE(test, get_last_session()->accepted);
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 static struct kunit_case cases[] = {

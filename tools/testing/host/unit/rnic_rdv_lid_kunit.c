@@ -30,7 +30,7 @@ static void lid_names_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, rdma_ah_get_dlid(&a.ah_attr));
 	KUNIT_EXPECT_EQ(test, 0, move_to_rts(0, 0x222));
 	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rtr(0));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* If the numbers of the queue pairs are equal, the smaller address connects */
@@ -40,7 +40,7 @@ static void lids_choose_role(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
 			move_to_rtr_by_lid(0, ACTIVE, (struct rnic_sw_modify_qp){ .dlid = 1 }));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 static void unknown_driver_data_are_refused(struct kunit *test)
@@ -50,7 +50,7 @@ static void unknown_driver_data_are_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, move_to_rtr_by_lid(0, PEER, (struct rnic_sw_modify_qp){
 		.reserved = 1, .dlid = 2 }));
 	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rtr_by_lid(0, PEER, (struct rnic_sw_modify_qp){}));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 static struct kunit_case rdv_lid_cases[] = {

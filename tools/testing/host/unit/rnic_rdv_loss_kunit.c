@@ -25,7 +25,7 @@ static void limit_counts_from_first_post(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_OK, stubs.failed[1]);
 	advance_ms(300);
 	KUNIT_EXPECT_EQ(test, IW_RETRY_EXCEEDED, stubs.failed[1]);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* The limit also applies while an attempt is in progress */
@@ -39,7 +39,7 @@ static void limit_ends_attempt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_RETRY_EXCEEDED, stubs.failed[0]);
 	stop_and_try_defer_flush(0);
 	KUNIT_EXPECT_TRUE(test, get_last_session()->stopped);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* After the stream has started, the lower layer's limits apply */
@@ -54,7 +54,7 @@ static void limit_ends_with_start(struct kunit *test)
 	deliver_reply(get_last_session(), &m);
 	advance_ms(100000);
 	KUNIT_EXPECT_EQ(test, IW_OK, stubs.failed[0]);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* After the peer has left -------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static void outstanding_requests_fail_after_limit(struct kunit *test)
 	advance_ms(300);
 	KUNIT_EXPECT_EQ(test, 1, stubs.flushes);
 	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* The limit of a request that is posted later begins with its post; until then no work is queued */
@@ -110,7 +110,7 @@ static void limit_begins_with_later_post(struct kunit *test)
 	advance_ms(300);
 	KUNIT_EXPECT_EQ(test, 1, stubs.flushes);
 	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* The time that requests waited for the stream does not count if the peer disappears later */
@@ -134,7 +134,7 @@ static void earlier_wait_does_not_count(struct kunit *test)
 	advance_ms(300);
 	KUNIT_EXPECT_EQ(test, 1, stubs.flushes);
 	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* The error state and the destruction of the QP end the wait */
@@ -148,7 +148,7 @@ static void error_state_ends_wait(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, rnic_modify_qp(&stubs.qp[0].ib, &error, IB_QP_STATE, NULL));
 	KUNIT_EXPECT_EQ(test, 1, stubs.flushes);
 	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 static void destruction_ends_wait(struct kunit *test)
@@ -162,7 +162,7 @@ static void destruction_ends_wait(struct kunit *test)
 	/* err_work may still run at this time, and must not defer the flush */
 	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
 	KUNIT_EXPECT_FALSE(test, stubs.work[0].pending);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* If a Terminate of the peer has ended the stream, the requests fail at once, without a limit */
@@ -171,7 +171,7 @@ static void terminated_stream_is_flushed_at_once(struct kunit *test)
 	lose_peer(test, IW_PEER_TERMINATE);
 	stubs.ring[0].prod = 1;
 	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* If the program has set no limit, requests fail as soon as the peer has disappeared */
@@ -181,7 +181,7 @@ static void requests_without_limit_fail_at_once(struct kunit *test)
 	stubs.qp[0].rdv->timeout = 0;
 	stubs.ring[0].prod = 1;
 	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* Requests that have waited for the stream until the limit do not wait again */
@@ -194,7 +194,7 @@ static void limit_is_not_applied_twice(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, IW_RETRY_EXCEEDED, stubs.failed[0]);
 	stubs.qp[0].why = IW_RETRY_EXCEEDED;
 	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 static struct kunit_case rdv_loss_cases[] = {

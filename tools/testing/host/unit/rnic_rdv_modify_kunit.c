@@ -18,7 +18,7 @@ static void rts_compares_psn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, move_to_rts(0, 0x222));
 	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, query_qp(0).qp_state);
 	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rts(0, 0x222));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 static int call_modify_in_rts(int mask)
@@ -54,7 +54,7 @@ static void attributes_change_in_rts(struct kunit *test)
 	stubs.rnr_limit = 0;
 	KUNIT_ASSERT_EQ(test, 0, call_modify_in_rts(IB_QP_MIN_RNR_TIMER));
 	KUNIT_EXPECT_EQ(test, 2950u, stubs.rnr_limit);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 static void wrong_rtr_attributes_are_refused(struct kunit *test)
@@ -80,7 +80,7 @@ static void wrong_rtr_attributes_are_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rts(0, 0));
 	KUNIT_EXPECT_EQ(test, 0, move_to_rtr(0));
 	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rtr(0));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* A queue pair in RTR can enter RTR or INIT again only after a reset, which may fail */
@@ -98,7 +98,7 @@ static void only_reset_leads_back_from_rtr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, stubs.resets);
 	stubs.reset_err = -EBUSY;
 	KUNIT_EXPECT_EQ(test, -EBUSY, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_STATE, NULL));
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 static void fail_passive(void)
@@ -114,7 +114,7 @@ static void failure_during_rtr_ends_rendezvous(struct kunit *test)
 	stubs.at_listen = fail_passive;
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	KUNIT_EXPECT_EQ(test, 1, stubs.flushes);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* A query returns the state that the program has set, whether or not the stream has started */
@@ -135,7 +135,7 @@ static void query_returns_state_set_by_program(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, query_qp(1).cur_qp_state);
 	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
 	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, query_qp(1).qp_state);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 static void query_returns_attributes_set_by_program(struct kunit *test)
@@ -159,7 +159,7 @@ static void query_returns_attributes_set_by_program(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 6, (int)a.rnr_retry);
 	KUNIT_EXPECT_EQ(test, 2, (int)a.max_rd_atomic);
 	KUNIT_EXPECT_EQ(test, 5, (int)a.min_rnr_timer);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /*
@@ -180,7 +180,7 @@ static void rtr_sets_rights(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, rnic_modify_qp(&stubs.qp[1].ib, &a, IB_QP_STATE | RTR_NEEDS |
 						IB_QP_ACCESS_FLAGS, NULL));
 	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_ATOMIC, stubs.qp[1].access);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 /* A rate limit that is set with RTS applies when the stream starts */
@@ -199,7 +199,7 @@ static void rate_applies_at_start(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1000000ull, stubs.rate);
 	KUNIT_EXPECT_EQ(test, 0, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_RATE_LIMIT, NULL));
 	KUNIT_EXPECT_EQ(test, 2000000ull, stubs.rate);
-	expect_all_released(test);
+	end_all_and_expect_released(test);
 }
 
 static struct kunit_case rdv_modify_cases[] = {

@@ -100,7 +100,7 @@ static bool receive_control(u16 ssn, u16 function)
 }
 
 /* Open a session that this side has initiated without a stream */
-static struct sddp_stream *open_initiated(u16 id)
+static struct sddp_stream *open_initiated_session(u16 id)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, true);
 
@@ -118,7 +118,7 @@ static struct sddp_stream *open_initiated(u16 id)
 /* A stream that the ULP binds when the peer's Accept arrives must receive segments */
 static void stream_bound_on_accept_gets_segments(struct kunit *test)
 {
-	struct sddp_stream *st = open_initiated(0);
+	struct sddp_stream *st = open_initiated_session(0);
 
 	stubs.binds = true;
 	KUNIT_EXPECT_TRUE(test, receive_control(0, SDDP_ACCEPT));
@@ -135,7 +135,7 @@ static void stream_bound_on_accept_gets_segments(struct kunit *test)
  */
 static void accept_without_bind_ends_session(struct kunit *test)
 {
-	struct sddp_stream *st = open_initiated(0);
+	struct sddp_stream *st = open_initiated_session(0);
 
 	KUNIT_EXPECT_TRUE(test, receive_control(0, SDDP_ACCEPT));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);

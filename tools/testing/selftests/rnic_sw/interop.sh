@@ -201,7 +201,7 @@ define_verbs_cases() {
 }
 
 # If its peer uses revision 1, siw reports to programs that it supports no Reads.
-siw_of_revision_1_reports_no_reads() {
+siw_connects_to_revision_1_without_reads() {
 	change_setting revision 1
 	run_captured t_run_perftest ib_write_bw -s 4096 -n 50
 	check_count connections -gt 0
@@ -305,7 +305,7 @@ measure_latencies "rnic_sw to siw, CRC"
 change_setting crc 0
 define_perftests "rnic_sw to siw, no CRC"
 change_setting crc 1
-t_case "rnic_sw to siw, revision 1" "MPA2-7" siw_of_revision_1_reports_no_reads
+t_case "rnic_sw to siw, revision 1" "MPA2-7" siw_connects_to_revision_1_without_reads
 t_case "rnic_sw to siw, ready-to-receive: write" "MPA2-49" check_rtr write 0x00
 t_case "rnic_sw to siw, ready-to-receive: read" "MPA2-49" check_rtr read 0x01
 t_case "rnic_sw to siw, ready-to-receive: none" "" check_rtr none 0x03

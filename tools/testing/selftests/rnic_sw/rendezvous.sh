@@ -121,7 +121,7 @@ perftest_chooses_gid() {
 }
 
 # The value 0 of the setting rendezvous forbids queue pairs that rdma_cm does not connect
-setting_0_forbids_rendezvous() {
+rendezvous_0_forbids_modify_qp_connections() {
 	t_change_setting iw0 rendezvous 0
 	t_choose_port
 	t_start server b ibv_rc_pingpong -d iw0 -g 0 -p "$PORT" -n 1
@@ -205,7 +205,7 @@ t_case "a queue pair with an SRQ is reset and connected again" "" run_pyverbs_ca
 t_case "queue pairs are reset and connected again over SCTP" "" reset_over_sctp
 t_case "a side names its peer by LID, the other one by LID or GID" "" run_pyverbs_case \
 	lid_names_peer
-t_case "the setting forbids it, and changes the port" "" setting_0_forbids_rendezvous
+t_case "the setting forbids it, and changes the port" "" rendezvous_0_forbids_modify_qp_connections
 
 create_two_hosts
 t_case "ibv_rc_pingpong between hosts, IPv4" "" pingpong_works_between_hosts "$A4" "$B4"

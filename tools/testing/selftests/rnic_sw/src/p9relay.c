@@ -119,7 +119,7 @@ static void forward_requests(struct ibv_mr *mr, uint8_t *p)
 	}
 }
 
-static void accept_client(const char *address, const char *port)
+static void wait_for_client_request(const char *address, const char *port)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE,
 				       .ai_port_space = RDMA_PS_TCP }, *at;
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 		return 2;
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_IGN);
-	accept_client(argv[1], argv[2]);
+	wait_for_client_request(argv[1], argv[2]);
 	/* fork before memory is registered, because the child would share that memory */
 	start_command(argv + 3);
 	p = register_new_buffer((size_t)DEPTH * SIZE, &mr);

@@ -69,7 +69,7 @@ void pages_free(struct buf *b)
 	memset(b, 0, sizeof(*b));
 }
 
-static void register_both(struct fixture *d)
+static void register_both_bufs(struct fixture *d)
 {
 	buf_reg(&d->c, d->p.c.pd, RIGHTS_ODP);
 	buf_reg(&d->s, d->p.s.pd, RIGHTS_ODP);
@@ -88,7 +88,7 @@ void odp_fixture_open(struct fixture *d, size_t pages)
 	odp_pair_open(&d->p, &(struct opts){});
 	map_file(&d->c, pages);
 	map_file(&d->s, pages);
-	register_both(d);
+	register_both_bufs(d);
 }
 
 void odp_fixture_open_private(struct fixture *d, size_t pages)
@@ -96,7 +96,7 @@ void odp_fixture_open_private(struct fixture *d, size_t pages)
 	odp_pair_open(&d->p, &(struct opts){});
 	pages_create(&d->c, pages);
 	pages_create(&d->s, pages);
-	register_both(d);
+	register_both_bufs(d);
 }
 
 void odp_fixture_free(struct fixture *d)

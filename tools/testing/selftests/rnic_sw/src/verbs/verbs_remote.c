@@ -288,7 +288,7 @@ static void test_receive_too_small_later(void)
 }
 
 /* Check that another connection can still write to the server's memory */
-static void check_still_open(struct fixture *d, struct pair *q)
+static void check_conn_still_works(struct fixture *d, struct pair *q)
 {
 	struct job j = {
 		.id = 5, .op = W, .flags = SIG, .b = &d->c, .len = LEN,
@@ -328,7 +328,7 @@ static void test_invalidate_refused(void)
 	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	expect_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
 	expect_counted(&d.p.s, "end_rdmap_invalidate", was, 1);
-	check_still_open(&d, &q);
+	check_conn_still_works(&d, &q);
 	pair_close(&q);
 	fixture_free(&d);
 }
