@@ -153,7 +153,7 @@ static bool is_next_untagged_segment(const struct ddp_stream *s, const u8 *head,
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
-	return g->payload && !g->h.last && !s->deferred.valid &&
+	return g->payload && !s->deferred.valid &&
 	       s->uq[g->h.qn].mo == g->h.mo + g->payload &&
 	       get_unaligned_be64(head + DDP_U_QN) == get_unaligned_be64(g->raw + DDP_U_QN) &&
 	       read_mo(body) == g->h.mo + g->payload;
