@@ -102,14 +102,14 @@ def substitute_arguments(params, body, args):
     name of another parameter."""
     given = dict(zip(params, args))
 
-    def new(m):
+    def get_argument(m):
         arg = given[m[1] or m[2]]
         return f"({arg})" if m[1] and not is_simple(arg) else arg
 
     names = "|".join(params)
     # match "(param)" including its parentheses only if no word precedes, because "f(param)" is a
     # call
-    return strip_outer_parentheses(re.sub(rf"(?<!\w)\(({names})\)|\b({names})\b", new, body))
+    return strip_outer_parentheses(re.sub(rf"(?<!\w)\(({names})\)|\b({names})\b", get_argument, body))
 
 
 def _expand_line_macro(text, name, lines):
@@ -189,10 +189,10 @@ EXPORT = re.compile(r"^EXPORT_SYMBOL_GPL\((\w+)\);\n", re.M)
 
 def restrict_exports(text, names):
     """Keep the exports of @names, for the SCTP module only, and remove the others."""
-    def new(m):
+    def restrict(m):
         return f'EXPORT_SYMBOL_FOR_MODULES({m[1]}, "{SCTP_MODULE}");\n' if m[1] in names else ""
 
-    text = EXPORT.sub(new, text)
+    text = EXPORT.sub(restrict, text)
     if "EXPORT_SYMBOL" not in text:
         text = re.sub(r"#include <linux/export.h>\n\n?", "", text)
     return text

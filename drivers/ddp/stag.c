@@ -93,9 +93,9 @@ static struct ddp_region *region_lookup(struct ddp_stags *t, u32 stag)
 }
 
 /*
- * Like region_lookup(), but look into the hash table only if @hint is of no use. The RCU section
- * begins before @t->removals is read. So if the number is that of @hint, the MR of @hint was not
- * removed before this section, and is not freed before its end.
+ * Like region_lookup(), but look into the hash table only if @hint is stale or names another MR.
+ * The RCU section begins before @t->removals is read. So if it equals @hint->removals, the MR of
+ * @hint was not removed before this section, and is not freed before its end.
  */
 static struct ddp_region *lookup_with_hint(struct ddp_stags *t, struct ddp_mr_hint *hint, u32 stag)
 {

@@ -203,7 +203,9 @@ static void __restart(struct rnic_qp *qp)
 		rnic_qp_schedule_flush(qp);
 }
 
-/* Return to the state after creation.  No other context has a reference. */
+/*
+ * Return to the state after creation.  No other context uses the QP, because its stream has ended.
+ */
 static void finish_reset(struct rnic_qp *qp)
 {
 	reset_sq(&qp->sq);

@@ -289,8 +289,8 @@ bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr);
  */
 enum iw_reason rdmap_rq_dequeue(struct rdmap *r);
 /*
- * Let the message wait for a receive, after rdmap_rq_dequeue() has found none, if the queue pair
- * permits it. Return: IW_AGAIN if the message waits; else as rdmap_rq_dequeue()
+ * Like rdmap_rq_dequeue(), but if no receive is posted and the queue pair permits it, let the
+ * message wait for one. Return: IW_AGAIN if the message waits; else as rdmap_rq_dequeue()
  */
 enum iw_reason rdmap_rq_dequeue_or_wait(struct rdmap *r);
 /* Complete the receive that rdmap_rq_dequeue() has dequeued */

@@ -300,9 +300,9 @@ static void set_send_msg(const struct rdmap_wr *wr, struct ddp_msg *m)
 }
 
 /*
- * Add a Read or an atomic to the outstanding requests, and return its Read
- * Request header. This must be done before the request is sent, because the
- * response may arrive before the sending function returns.
+ * Add a Read or an atomic to the outstanding requests. This must be done before the request is
+ * sent, because the response may arrive before the sending function returns. Return: the Read
+ * Request header of a Read; the caller does not use it for an atomic.
  */
 static struct rdmap_rreq record_request_and_build_hdr(struct rdmap *r,
 						      const struct rdmap_wr *wr)

@@ -123,7 +123,7 @@ static void execute_rdv_step(struct rnic_rdv *rdv, enum rdv_step step)
 		connect_or_retry_later(rdv);
 		return;
 	case RDV_DO_ACCEPT:
-		/* the listener is not needed any more; after a failure the next Request needs it */
+		/* after a failure, keep the listener for the next Request */
 		if (!rdv_accept(rdv))
 			rdv_port_put(rdv);
 		return;

@@ -137,7 +137,7 @@ ddp_port_get_listener_by_addr(const struct ddp_port_ops *ops, const struct net *
 			      const struct sockaddr_storage *called, int vrf);
 void ddp_port_put_listener(struct ddp_port_listener *l);
 
-/* Attach a connection request to a listener, report it to the ULP, and detach it */
+/* Connection requests: attach to a listener, detach, report to the ULP, report a refused one */
 bool ddp_port_try_attach_request(struct ddp_port_listener *l, struct ddp_conn_req *c,
 				 const struct sockaddr_storage *from);
 void ddp_port_detach_request(struct ddp_conn_req *c);

@@ -72,7 +72,7 @@ static void slow_doorbell_resets_streak(struct kunit *test)
  * A doorbell does not count as quick if the clock has not advanced, or has gone
  * back.
  */
-static void stopped_clock_is_not_quick(struct kunit *test)
+static void doorbell_is_not_quick_if_clock_stands_still(struct kunit *test)
 {
 	u64 now = START;
 	struct db_mod b;
@@ -152,7 +152,7 @@ static struct kunit_case db_mod_cases[] = {
 	KUNIT_CASE(streak_starts_period),
 	KUNIT_CASE(only_quick_doorbells_count),
 	KUNIT_CASE(slow_doorbell_resets_streak),
-	KUNIT_CASE(stopped_clock_is_not_quick),
+	KUNIT_CASE(doorbell_is_not_quick_if_clock_stands_still),
 	KUNIT_CASE(short_period_doubles_threshold),
 	KUNIT_CASE(late_period_is_not_worthwhile),
 	{}

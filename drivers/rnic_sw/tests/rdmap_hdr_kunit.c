@@ -31,7 +31,7 @@ static void rreq_matches_figure(struct kunit *test)
 /*
  * rdmap_rreq_decode() returns the fields from which a Read Request was encoded.
  */
-static void rreq_survives_round_trip(struct kunit *test)
+static void rreq_decode_returns_encoded_fields(struct kunit *test)
 {
 	struct rdmap_rreq r;
 
@@ -94,7 +94,7 @@ static void control_field_matches_rfc(struct kunit *test)
 
 static struct kunit_case rdmap_hdr_cases[] = {
 	KUNIT_CASE(rreq_matches_figure),
-	KUNIT_CASE(rreq_survives_round_trip),
+	KUNIT_CASE(rreq_decode_returns_encoded_fields),
 	KUNIT_CASE(rreq_advance_skips_sent_bytes),
 	KUNIT_CASE(rreq_advance_by_zero_changes_nothing),
 	KUNIT_CASE(control_field_matches_rfc),

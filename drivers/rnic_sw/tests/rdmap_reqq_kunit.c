@@ -65,8 +65,8 @@ static void expect_equal(struct kunit *test, const struct model *m,
  * Expect that the queue counts the Reads among its @n oldest requests correctly. In the
  * model, bit 20 of an ID marks an atomic, and bit 21 marks the RTR message.
  */
-static void expect_reads(struct kunit *test, const struct model *m, const struct rdmap_reqq *q,
-			 u32 n)
+static void expect_read_count(struct kunit *test, const struct model *m, const struct rdmap_reqq *q,
+			      u32 n)
 {
 	u32 i, reads = 0;
 
@@ -98,7 +98,7 @@ static void apply_random_step(struct kunit *test, struct model *m, struct rdmap_
 		break;
 	}
 	expect_equal(test, m, q);
-	expect_reads(test, m, q, (rnd >> 10) % 6);
+	expect_read_count(test, m, q, (rnd >> 10) % 6);
 }
 
 /*

@@ -534,7 +534,7 @@ int ibv_cmd_query_device_any(struct ibv_context *context,
 	return 0;
 }
 
-/* Query a port like a library whose struct lacks the last member */
+/* Query a port like an older libibverbs, whose struct ibv_port_attr ends before active_speed_ex */
 int ibv_cmd_query_port(struct ibv_context *context, uint8_t port,
 		       struct ibv_port_attr *attr, struct ibv_query_port *cmd,
 		       size_t cmd_size)

@@ -120,7 +120,7 @@ def open_idle_connections(program, number):
     return held
 
 
-def measure_many(opts):
+def measure_many_connections(opts):
     """Open many connections at once, over each lower layer in turn. Drop the first result of
     each, because shortly after its start the system still frees memory."""
     print(f"[99 %] {rows.MANY} connections", flush=True)
@@ -247,7 +247,7 @@ def main():
     measured = {"kernel": os.uname().release, "pairs": opts.pairs,
                 "seconds": opts.seconds, "runs": results}
     if opts.many:
-        measured["many"] = measure_many(opts)
+        measured["many"] = measure_many_connections(opts)
     if opts.beside:
         measured["beside"] = measure_pings(opts)
     if opts.cpus:

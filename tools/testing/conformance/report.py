@@ -130,8 +130,8 @@ def read_claims(path=CLAIMS):
 
 
 CLAIMS_HEAD = """# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Requirements that tests show, and the kinds of tests; `make conformance` writes this table,
-# and every run of `make check` has to confirm each line.
+# Requirements that tests show to be met, and the kinds of tests; `make conformance` writes this
+# table, and every run of `make check` has to confirm each line.
 ID\twitnesses
 """
 

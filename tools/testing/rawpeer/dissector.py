@@ -16,7 +16,7 @@ import dpkt
 
 from . import ddp, rdmap, sctp, sctp_packet
 
-# tshark with the dissector, also for root
+# wrapper that runs tshark with the project's dissector of DDP over SCTP, also if the user is root
 TSHARK = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                       "..", "..", "wireshark", "sctp-tshark")
 # tshark guesses the protocols above RDMAP. Disable them, so that tshark shows the

@@ -55,7 +55,7 @@ static const struct ddp_hdr some_write = {
 };
 
 /* Open a stream, begin a pass and receive one Write */
-static struct ddp_stream *open_after_write(void)
+static struct ddp_stream *open_and_receive_write(void)
 {
 	struct ddp_stream *s = open_rx_stream();
 
@@ -71,7 +71,7 @@ static struct ddp_stream *open_after_write(void)
  */
 static void expect_repeated(struct kunit *test, const u8 *octets, u32 len, bool alike)
 {
-	struct ddp_stream *s = open_after_write();
+	struct ddp_stream *s = open_and_receive_write();
 	enum iw_reason why = IW_UNREADABLE;
 	bool taken;
 
@@ -113,7 +113,7 @@ static void repeated_write_differs_in_to_only(struct kunit *test)
  */
 static void repeated_writes_reported_together(struct kunit *test)
 {
-	struct ddp_stream *s = open_after_write();
+	struct ddp_stream *s = open_and_receive_write();
 	struct ddp_placed p = { .len = 50 };
 	enum iw_reason why;
 	u8 head[IW_DDP_HDR_MAX];
@@ -158,7 +158,7 @@ static void repeated_writes_reported_together(struct kunit *test)
 static void repeated_write_is_no_continuation(struct kunit *test)
 {
 	struct ddp_hdr h = some_write;
-	struct ddp_stream *s = open_after_write();
+	struct ddp_stream *s = open_and_receive_write();
 	u8 head[IW_DDP_HDR_MAX];
 
 	/*
@@ -207,7 +207,7 @@ static void failed_repeated_write_is_quoted(struct kunit *test)
 	h.to = 0x1122334455667788;
 	ddp_hdr_encode(head, &h);
 	for (how = 0; how < ARRAY_SIZE(whys); how++) {
-		s = open_after_write();
+		s = open_and_receive_write();
 		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, wire.octets, head, 50, &why));
 		/* if both DDP and RDMAP find an error, that of RDMAP is reported */
 		stubs.places = IW_DDP_T_BOUNDS;
@@ -241,7 +241,7 @@ static void failed_repeated_write_is_quoted(struct kunit *test)
 static void no_repeated_write_after_failure(struct kunit *test)
 {
 	const struct iw_failure f = { .why = IW_LOCAL_PROT };
-	struct ddp_stream *s = open_after_write();
+	struct ddp_stream *s = open_and_receive_write();
 	enum iw_reason why;
 
 	ddp_stream_fail(s, &f);
@@ -257,7 +257,7 @@ static void no_repeated_write_after_failure(struct kunit *test)
  */
 static void repeated_write_waits_for_page(struct kunit *test)
 {
-	struct ddp_stream *s = open_after_write();
+	struct ddp_stream *s = open_and_receive_write();
 	struct ddp_hdr h = some_write;
 	enum iw_reason why;
 	u8 head[IW_DDP_HDR_MAX];

@@ -49,7 +49,7 @@ extern struct mpa_rx_stubs {
 int rx_test_init(struct kunit *test);
 void rx_test_exit(struct kunit *test);
 /*
- * Put @len bytes from index @at of the test data on into the receive queue as one
+ * Append @len bytes of the test data, which begin at index @at, to the receive queue as one
  * extent
  */
 void receive_bytes(u32 at, u32 len);

@@ -415,7 +415,7 @@ static void atomic_response_has_old_value(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, posted.failures);
 }
 
-/* An atomic fails if the MR or the QP no longer permits it */
+/* An atomic fails if the QP does not permit atomics, or if the MR refuses the access */
 static void atomic_needs_valid_right(struct kunit *test)
 {
 	struct rdmap *r = receive_atomic_request(0);

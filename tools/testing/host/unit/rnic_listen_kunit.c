@@ -330,8 +330,8 @@ static void killed_caller_leaves_all_or_none(struct kunit *test)
 			expect_llps(test, TCP, TCP, TCP);
 	}
 	/*
-	 * a caller killed at this lock has already changed the setting, which
-	 * applies to all listeners
+	 * the caller that was killed at the last of these locks had changed the setting before, so
+	 * the new value applies to all listeners
 	 */
 	expect_llps(test, SCTP, SCTP, SCTP);
 	killed_at = 0;

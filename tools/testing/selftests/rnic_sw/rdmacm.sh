@@ -17,7 +17,7 @@ ping_with_many_sizes() {
 }
 
 # Run one persistent server, with clients one after the other and then eight at the same time.
-ping_persistent_server_by_many() {
+many_clients_ping_persistent_server() {
 	local i before
 	t_choose_port
 	# T_TIME is the time limit of each of the 108 clients; the server runs longer
@@ -166,7 +166,7 @@ define_common_cases() {
 	t_case "$1: rping, sizes up to 64 KiB, IPv4" "" ping_with_many_sizes "$B4"
 	t_case "$1: rping, sizes up to 64 KiB, IPv6" "" ping_with_many_sizes "$B6"
 	t_case "$1: rping, 64 KiB, many rounds" "" run_rping "$B4" "$(t_scale_rounds 500)" 65535
-	t_case "$1: rping, persistent server" "" ping_persistent_server_by_many
+	t_case "$1: rping, persistent server" "" many_clients_ping_persistent_server
 	t_case "$1: rping, wildcard listener, IPv4" "" ping_wildcard_server "$B4" 0.0.0.0
 	t_case "$1: rping, wildcard listener, IPv6" "" ping_wildcard_server "$B6" ::0
 	t_case "$1: rping, IPv4 to a listener on [::]" "" ping_wildcard_server "$B4" ::0

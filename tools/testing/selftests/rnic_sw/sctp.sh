@@ -98,8 +98,8 @@ start_clients() {
 }
 
 print_sends() { t_print_counter "$B_DEV" rx_sends; }
-has_more_sends() { [ "$(print_sends)" -gt $(($1 + 5)) ]; }
-check_traffic() { t_wait_until "$T_TIME" has_more_sends "$(print_sends)" || t_fail "no traffic"; }
+has_received_five_more_sends() { [ "$(print_sends)" -gt $(($1 + 5)) ]; }
+check_traffic() { t_wait_until "$T_TIME" has_received_five_more_sends "$(print_sends)" || t_fail "no traffic"; }
 has_qps() { [ "$(count_qps a)" -ge "$1" ]; }
 # check_ends_soon NAME [SECONDS]: check that a program exits by itself after the other end has
 # ended.

@@ -71,13 +71,13 @@ start_traffic() {
 }
 
 print_sends() { t_print_counter "$B_DEV" rx_sends; }
-has_more_sends() { [ "$(print_sends)" -gt $(($1 + 5)) ]; }
+has_received_five_more_sends() { [ "$(print_sends)" -gt $(($1 + 5)) ]; }
 
 # check_traffic [SECONDS]: check that data moves within SECONDS and that both programs, which exit
 # on errors, still run
 check_traffic() {
 	local start=${EPOCHREALTIME/./}
-	t_wait_until "${1:-20}" has_more_sends "$(print_sends)" || t_fail "no traffic"
+	t_wait_until "${1:-20}" has_received_five_more_sends "$(print_sends)" || t_fail "no traffic"
 	echo "traffic after $(((${EPOCHREALTIME/./} - start) / 1000)) ms"
 	t_check "the client still runs" t_is_alive client
 	t_check "the server still runs" t_is_alive server

@@ -310,9 +310,9 @@ class SctpSession(Session):
     def respond_to_all(self, chance):
         self.parse_received()
         while self.todo:
-            self.send_segments_with_chance(self.reply_to(self.todo.popleft()), chance)
+            self.send_segments_maybe_invalid(self.reply_to(self.todo.popleft()), chance)
 
-    def send_segments_with_chance(self, segments, chance):
+    def send_segments_maybe_invalid(self, segments, chance):
         if self.rand.random() >= chance:
             self.send_valid_segments(segments)
             return
@@ -325,14 +325,14 @@ class SctpSession(Session):
             batch = self.messages.make_any()
             if rand.random() < 0.3:
                 batch += self.messages.make_any()
-            self.send_segments_with_chance(batch, 0)
+            self.send_segments_maybe_invalid(batch, 0)
             self.respond_to_all(0)
             yield from self.wait_until(lambda: True, 0)
         if self.right:
             yield from self.end_gracefully()
             return
         for _ in range(rand.randint(1, 4)):
-            self.send_segments_with_chance(self.messages.make_any(), 0.8)
+            self.send_segments_maybe_invalid(self.messages.make_any(), 0.8)
             yield from self.wait_until(lambda: self.stream.came,
                                        rand.choice((0, PAUSE)))
             self.respond_to_all(0.3)

@@ -85,10 +85,10 @@ static unsigned long read_number(const char *path)
 
 /*
  * A way to inject failures. failslab and fail_page_alloc count allocations; they neither show nor
- * reset their count. To fail the n-th allocation from now, they are set to fail every
- * (@base + n)-th allocation, once. @base is the current count, or an upper bound of it while @sure
- * is false. @base is too low only if the kernel counts further allocations before it has recorded
- * and reported the failure, which is rare.
+ * reset their count. To fail the n-th allocation from now, their file "interval" gets @base + n,
+ * and "times" gets 1. @base is the current count, or an upper bound of it while @sure is false. If
+ * @base is too low, an earlier allocation fails. This is rare: it happens only if the kernel counts
+ * further allocations before it has recorded and reported the last failure.
  */
 struct way {
 	const char	*name;

@@ -423,7 +423,7 @@ static void exchange_tagged(struct fixture *d, const struct buf *odd)
  * If the kernel accepts tagged addresses for registration, tagged and untagged addresses must work
  * with ODP, too.  Otherwise it must refuse registration and advice.
  */
-static void test_tagged(void)
+static void test_tagged_addresses(void)
 {
 	struct buf odd, all;
 	struct ibv_mr *mr;
@@ -526,7 +526,7 @@ const struct test odp_mr_tests[] = {
 	CASE("odp_advice", test_advice, 0, ""),
 	CASE("odp_advice_taken", test_advice_taken, 0, ""),
 	CASE("odp_advice_refused", test_advice_refused, 0, ""),
-	CASE("odp_tagged", test_tagged, 0, ""),
+	CASE("odp_tagged", test_tagged_addresses, 0, ""),
 	CASE("odp_rereg", test_rereg, 0, ""),
 	CASE("odp_rereg_rights", test_rereg_rights, 0, ""),
 	{}

@@ -162,7 +162,7 @@ static int run_in_child(int (*act)(const struct pair *p, uint32_t qpn),
 	return wait_exit_status(start_child(act, p, qpn, who));
 }
 
-static int connect_as_actor(const struct pair *p, uint32_t qpn)
+static int connect_new_id_with_qpn(const struct pair *p, uint32_t qpn)
 {
 	return connect_with_qpn(new_resolved_id(p), qpn);
 }
@@ -177,11 +177,11 @@ static void test_owner_connect(void)
 		skip("needs root, to change the user");
 	pair_prepare(&p, &(struct opts){});
 	qpn = p.c.qp->qp_num;
-	CHECK(run_in_child(connect_as_actor, &p, 1, SAME_USER) == EINVAL,
+	CHECK(run_in_child(connect_new_id_with_qpn, &p, 1, SAME_USER) == EINVAL,
 	      "connect with QP number 1 must fail");
-	CHECK(run_in_child(connect_as_actor, &p, qpn, USER_NOBODY) == EINVAL,
+	CHECK(run_in_child(connect_new_id_with_qpn, &p, qpn, USER_NOBODY) == EINVAL,
 	      "connect of another user must fail");
-	CHECK(run_in_child(connect_as_actor, &p, qpn, OTHER_PID_NS) == EINVAL,
+	CHECK(run_in_child(connect_new_id_with_qpn, &p, qpn, OTHER_PID_NS) == EINVAL,
 	      "connect from another PID namespace must fail");
 	CHECK(query_qp_state(&p.c) == IBV_QPS_INIT, "%d", query_qp_state(&p.c));
 	/* the owner must still be able to connect with the QP */
@@ -214,7 +214,7 @@ static void test_owner_child(void)
 	pid_t pid;
 
 	pair_prepare(&p, &(struct opts){});
-	pid = start_child(connect_as_actor, &p, p.c.qp->qp_num, SAME_USER);
+	pid = start_child(connect_new_id_with_qpn, &p, p.c.qp->qp_num, SAME_USER);
 	refuse_until_gone(&p, pid);
 	CHECK(!wait_exit_status(pid), "a child process may connect");
 	pair_free(&p);

@@ -111,8 +111,8 @@ static void test_stream_send(void)
 }
 
 /*
- * Write to different offsets, and immediately read each range back to another buffer: the Read must
- * return the data of the Write before it (RDMAP-122).
+ * Write to different offsets, and immediately read each range back to another part of the buffer:
+ * the Read must return the data of the Write before it (RDMAP-122).
  */
 static uint64_t write_and_read(struct fixture *d, uint32_t seed)
 {
