@@ -244,7 +244,7 @@ struct ddp_stream {
 	u32			writes_unreported;	/* Writes to pass to writes_placed() */
 	/* receive state of the untagged queues, indexed by the queue number */
 	struct ddp_untagged_queue uq[DDP_QUEUES];
-	struct ddp_cursor	sink[DDP_QUEUES];	/* where in its buffer the next payload is placed */
+	struct ddp_cursor	sink[DDP_QUEUES];	/* destination of the next payload */
 	struct ddp_deferred	deferred;	/* deferred segment, if any */
 
 	/* page-fault request of the transmit path; ownership: see struct ddp_fault */

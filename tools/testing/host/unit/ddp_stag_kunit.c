@@ -123,7 +123,7 @@ static bool clear_valid_and_count_users(bool *valid)
 static struct {
 	u32			spins;		/* iterations of the loop that waits */
 	bool			valid;		/* true if the MR was valid during the wait */
-	struct ddp_region	*copied;	/* MR to which the access in flight refers, or NULL */
+	struct ddp_region	*copied;	/* MR of the access in flight */
 	u32			ends_at;	/* iteration in which the access ends */
 } copy;
 
