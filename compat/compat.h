@@ -48,7 +48,7 @@
 #endif
 
 /*
- * Declare a member of struct rnic_dev for compat_dispatch_port_state() in compat/rdma.h:
+ * Declare a member of struct rnic_dev for compat_dispatch_port_state_change() in compat/rdma.h:
  * the port state of the last event, or IB_PORT_NOP before the first event.
  * Protected by RTNL.
  */

@@ -72,10 +72,11 @@ static inline struct net_device *compat_device_get_netdev(struct ib_device *ib,
 #include <rdma/ib_verbs.h>
 
 #define ib_dispatch_port_state_event(ib, netdev)			\
-	compat_dispatch_port_state(ib, netdev, &to_rnic_dev(ib)->port_reported)
+	compat_dispatch_port_state_change(ib, netdev, &to_rnic_dev(ib)->port_reported)
 
-static inline void compat_dispatch_port_state(struct ib_device *ib, struct net_device *netdev,
-					      enum ib_port_state *reported)
+static inline void compat_dispatch_port_state_change(struct ib_device *ib,
+						     struct net_device *netdev,
+						     enum ib_port_state *reported)
 {
 	struct ib_event event = { .device = ib, .element.port_num = 1 };
 	bool up = netif_running(netdev) && netif_carrier_ok(netdev);

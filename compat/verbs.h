@@ -74,15 +74,15 @@ static struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 #define compat_dmabuf_attrs(a)	\
 	container_of(a, struct uverbs_attr_bundle, driver_udata)
 #endif
-static struct ib_mr *compat_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
-				       u64 iova, int fd, int access,
-				       struct compat_dmabuf_arg *arg)
+static struct ib_mr *compat_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+					       u64 iova, int fd, int access,
+					       struct compat_dmabuf_arg *arg)
 {
 	return rnic_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access,
 				       NULL, compat_dmabuf_attrs(arg));
 }
 
-#define rnic_reg_user_mr_dmabuf	compat_reg_dmabuf
+#define rnic_reg_user_mr_dmabuf	compat_reg_user_mr_dmabuf
 #endif
 
 #ifdef HAVE_ROBUST_UDATA

@@ -72,7 +72,7 @@ static struct ddp_conn_req *__choose_request_to_evict(struct list_head *bucket_e
 	return at[ddp_choose_evict_request(source, n)];
 }
 
-static void __evict_one(struct ddp_port_listener *l)
+static void __choose_and_evict_request(struct ddp_port_listener *l)
 {
 	struct ddp_conn_req *c;
 	u32 loser;
@@ -98,7 +98,7 @@ static bool __ddp_backlog_try_admit(struct ddp_port_listener *l, u32 source)
 	if (!ddp_may_admit_with_eviction(&backlog))
 		return false;
 	if (l->npending >= l->limit)
-		__evict_one(l);
+		__choose_and_evict_request(l);
 	return true;
 }
 

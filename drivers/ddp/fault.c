@@ -94,7 +94,7 @@ void ddp_faults_cancel(struct ddp_stream *s)
  * and has failed. Clears the failure in any case, so that the next access to a
  * missing page issues a new request.
  */
-static bool test_and_clear_failed(struct ddp_fault *w, void *mem, u64 at, bool write)
+static bool test_and_clear_failure(struct ddp_fault *w, void *mem, u64 at, bool write)
 {
 	bool fault_failed = w->fault_failed && w->mem == mem && w->write == write &&
 		      at - w->at < w->len;
@@ -104,7 +104,7 @@ static bool test_and_clear_failed(struct ddp_fault *w, void *mem, u64 at, bool w
 }
 
 /**
- * ddp_fault_clear_failed - clear the failure of the last request after a successful access
+ * ddp_fault_clear_failure - clear the failure of the last request after a successful access
  * @w: request of the calling path; @w->fault_failed is set
  * @r: MR of the access: ODP memory or a dma-buf
  * @to: TO of the first byte that the path has accessed
@@ -115,8 +115,8 @@ static bool test_and_clear_failed(struct ddp_fault *w, void *mem, u64 at, bool w
  * become absent later, the next access issues a new request and does not return
  * the old failure.
  */
-void ddp_fault_clear_failed(struct ddp_fault *w, const struct ddp_region *r, u64 to,
-			    u32 len, bool write)
+void ddp_fault_clear_failure(struct ddp_fault *w, const struct ddp_region *r, u64 to,
+			     u32 len, bool write)
 {
 	u64 at = r->mem_base + (to - r->base);
 
@@ -128,7 +128,7 @@ void ddp_fault_clear_failed(struct ddp_fault *w, const struct ddp_region *r, u64
 }
 
 /**
- * ddp_fault_request - request that the missing pages of an MR are faulted in
+ * ddp_fault_request_pages - request that the missing pages of an MR are faulted in
  * @w: request of the calling path, which must hold an in-flight reference to @r
  * @r: MR of the access: ODP memory or a dma-buf
  * @to: TO of the first missing byte
@@ -139,15 +139,15 @@ void ddp_fault_clear_failed(struct ddp_fault *w, const struct ddp_region *r, u64
  * @w->suppressed is set and no request was issued; IW_DDP_T_STAG, as for a
  * revoked MR, if the last request was for this page and has failed.
  */
-enum iw_reason ddp_fault_request(struct ddp_fault *w, const struct ddp_region *r,
-				 u64 to, u32 len, bool write)
+enum iw_reason ddp_fault_request_pages(struct ddp_fault *w, const struct ddp_region *r,
+				       u64 to, u32 len, bool write)
 {
 	u64 at = r->mem_base + (to - r->base);
 
 	/* a path has only one request, so do not issue another one while it is pending */
 	if (w->suppressed || is_fault_pending(w))
 		return IW_AGAIN;
-	if (test_and_clear_failed(w, r->mem, at, write))
+	if (test_and_clear_failure(w, r->mem, at, write))
 		return IW_DDP_T_STAG;
 	w->ops = r->ops;
 	w->mem = r->mem;

@@ -2,13 +2,13 @@
 /* Encoding and decoding of DDP headers (RFC 5041 section 4). */
 #include "hdr.h"
 
-static void decode_tagged(struct ddp_hdr *h, const u8 *p)
+static void decode_tagged_fields(struct ddp_hdr *h, const u8 *p)
 {
 	h->stag = get_unaligned_be32(p + DDP_T_STAG);
 	h->to = get_unaligned_be64(p + DDP_T_TO);
 }
 
-static void decode_untagged(struct ddp_hdr *h, const u8 *p)
+static void decode_untagged_fields(struct ddp_hdr *h, const u8 *p)
 {
 	h->ulp32 = get_unaligned_be32(p + DDP_U_ULP32);
 	h->qn = get_unaligned_be32(p + DDP_U_QN);
@@ -41,9 +41,9 @@ enum iw_reason ddp_hdr_decode(struct ddp_hdr *h, const u8 *p, size_t len)
 	h->last = p[DDP_CTRL] & DDP_LAST;
 	h->ulp8 = p[DDP_ULP8];
 	if (h->tagged)
-		decode_tagged(h, p);
+		decode_tagged_fields(h, p);
 	else
-		decode_untagged(h, p);
+		decode_untagged_fields(h, p);
 	if ((p[DDP_CTRL] & DDP_DV_MASK) != DDP_DV)
 		return h->tagged ? IW_DDP_T_VERSION : IW_DDP_U_VERSION;
 	return IW_OK;

@@ -16,39 +16,39 @@ struct sockaddr_storage;
 struct socket;
 
 /* rx.c: steps of the general receive path that rx_fast.c also uses */
-enum iw_reason ddp_rx_admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
-			    struct ddp_grant *grant);
+enum iw_reason ddp_rx_admit_segment(struct ddp_stream *s, const struct ddp_rx_seg *g,
+				    struct ddp_grant *grant);
 /* Save an admitted segment and its grant until its page fault is resolved */
-void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
-		  const struct ddp_grant *grant);
+void ddp_rx_defer_segment(struct ddp_stream *s, const struct ddp_rx_seg *g,
+			  const struct ddp_grant *grant);
 /*
  * Admit, place and deliver the untagged segment @g, whose payload is at @body, or is read from @llp
  * if @body is NULL
  */
-enum iw_reason ddp_rx_untagged(struct ddp_stream *s, struct ddp_llp *llp, const void *body,
-			       const struct ddp_rx_seg *g);
+enum iw_reason ddp_rx_untagged_segment(struct ddp_stream *s, struct ddp_llp *llp, const void *body,
+				       const struct ddp_rx_seg *g);
 void ddp_rx_fail_segment(struct ddp_stream *s, enum iw_reason why,
 			 const struct ddp_rx_seg *g);
 /* Report the Writes counted in writes_unreported to the ULP; called before admit() and deliver() */
 void ddp_rx_report_writes(struct ddp_stream *s);
 
 /* rx_fast.c: try the fast paths of a tagged segment */
-bool ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
-			    const void *body, u32 len, enum iw_reason *why);
+bool ddp_rx_try_tagged_fast_path(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+				 const void *body, u32 len, enum iw_reason *why);
 
 /* place.c: copying from and to registered memory */
-enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
-				const struct ddp_hdr *h, u32 len, u8 rights);
+enum iw_reason ddp_place_tagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
+					const struct ddp_hdr *h, u32 len, u8 rights);
 bool ddp_can_place_batch(const struct ddp_stream *s, u64 to, u32 len);
-enum iw_reason ddp_place_next_tagged(struct ddp_stream *s, struct ddp_llp *llp,
-				     const void *body, u64 to, u32 len, bool last);
-enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
-				  const void *body, struct ddp_cursor *to, u32 len);
+enum iw_reason ddp_place_next_tagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
+					     const void *body, u64 to, u32 len, bool last);
+enum iw_reason ddp_place_untagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
+					  const void *body, struct ddp_cursor *to, u32 len);
 enum iw_reason ddp_fetch_payload(struct ddp_stream *s, struct ddp_cursor *from,
 				 void *dst, u32 len);
 u32 ddp_cursor_get_page_off(struct ddp_cursor *c);
-u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
-		    u32 stride, u32 each, u32 n);
+u32 ddp_fetch_payload_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
+			    u32 stride, u32 each, u32 n);
 
 /* sock.c: check whether the current process can create a socket */
 bool ddp_sock_can_create(int protocol);
@@ -72,8 +72,8 @@ enum iw_reason ddp_paged_copy_from_llp(const struct ddp_region *r, u64 to, u32 l
 				       struct ddp_fault *w);
 enum iw_reason ddp_paged_copy_to_flat(const struct ddp_region *r, u64 to, u32 len,
 				      void *dst, struct ddp_fault *w);
-u32 ddp_paged_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
-		      u32 each, u32 n, struct ddp_fault *w);
+u32 ddp_paged_scatter_to_buffers(const struct ddp_region *r, u64 to, void *dst, u32 stride,
+				 u32 each, u32 n, struct ddp_fault *w);
 enum iw_reason ddp_paged_copy_from_flat(const struct ddp_region *r, u64 to, u32 len,
 					const void *src, bool last,
 					struct ddp_fault *w);
@@ -84,10 +84,10 @@ enum iw_reason ddp_paged_apply_atomic(const struct ddp_region *r, u64 to,
 /* fault.c: page-fault requests of a stream's receive and transmit path */
 void ddp_faults_init(struct ddp_stream *s);
 void ddp_faults_cancel(struct ddp_stream *s);
-void ddp_fault_clear_failed(struct ddp_fault *w, const struct ddp_region *r, u64 to,
-			    u32 len, bool write);
-enum iw_reason ddp_fault_request(struct ddp_fault *w, const struct ddp_region *r,
-				 u64 to, u32 len, bool write);
+void ddp_fault_clear_failure(struct ddp_fault *w, const struct ddp_region *r, u64 to,
+			     u32 len, bool write);
+enum iw_reason ddp_fault_request_pages(struct ddp_fault *w, const struct ddp_region *r,
+				       u64 to, u32 len, bool write);
 
 static inline void ddp_cursor_init(struct ddp_cursor *c,
 				   const struct ddp_buf *buf)
@@ -114,9 +114,9 @@ enum iw_reason ddp_region_check_and_get(struct ddp_stream *s, const struct ddp_s
  * Like ddp_region_check_and_get(), but use the cached MR reference *@held if possible, else
  * replace it
  */
-enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
-				struct ddp_mr_hint *hint,
-				const struct ddp_sge *m, u8 rights);
+enum iw_reason ddp_mr_cache_check_and_get(struct ddp_stream *s, struct ddp_region **held,
+					  struct ddp_mr_hint *hint,
+					  const struct ddp_sge *m, u8 rights);
 void ddp_mr_cache_end_copy(struct ddp_region **held);
 void ddp_mr_cache_drop(struct ddp_region **held);
 

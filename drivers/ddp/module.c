@@ -14,7 +14,7 @@
 #endif
 
 EXPORT_SYMBOL_GPL(iw_reason_get_row);
-EXPORT_SYMBOL_GPL(iw_reason_name);
+EXPORT_SYMBOL_GPL(iw_reason_get_name);
 
 MODULE_DESCRIPTION("Direct Data Placement over reliable transports (RFC 5041)");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -105,8 +105,8 @@ static bool copy_extent(struct paged_copy *c, const struct ddp_extent *extent, b
 }
 
 /* Copy @len bytes into or out of the MR, and advance @c by the bytes copied */
-static enum iw_reason copy_paged(const struct ddp_region *r, u64 to, u32 len,
-				 struct paged_copy *c, struct ddp_fault *w)
+static enum iw_reason copy_paged_region(const struct ddp_region *r, u64 to, u32 len,
+					struct paged_copy *c, struct ddp_fault *w)
 {
 	struct ddp_extent extent;
 	u32 left = len;
@@ -115,7 +115,7 @@ static enum iw_reason copy_paged(const struct ddp_region *r, u64 to, u32 len,
 	while (left) {
 		extent.len = left;
 		if (!find_and_lock_extent(r, to, c->write, &extent))
-			return ddp_fault_request(w, r, to, left, c->write);
+			return ddp_fault_request_pages(w, r, to, left, c->write);
 		ok = copy_extent(c, &extent, extent.len == left);
 		unlock_extent(&extent);
 		if (!ok)
@@ -125,7 +125,7 @@ static enum iw_reason copy_paged(const struct ddp_region *r, u64 to, u32 len,
 		left -= extent.len;
 	}
 	if (unlikely(READ_ONCE(w->fault_failed)))
-		ddp_fault_clear_failed(w, r, to - len, len, c->write);
+		ddp_fault_clear_failure(w, r, to - len, len, c->write);
 	return IW_OK;
 }
 
@@ -149,7 +149,7 @@ enum iw_reason ddp_paged_copy_from_llp(const struct ddp_region *r, u64 to, u32 l
 {
 	struct paged_copy c = { .llp = llp, .write = true, .last = last };
 
-	return copy_paged(r, to, len, &c, w);
+	return copy_paged_region(r, to, len, &c, w);
 }
 
 /**
@@ -168,11 +168,11 @@ enum iw_reason ddp_paged_copy_to_flat(const struct ddp_region *r, u64 to, u32 le
 {
 	struct paged_copy c = { .flat = dst, .pos_left = len };
 
-	return copy_paged(r, to, len, &c, w);
+	return copy_paged_region(r, to, len, &c, w);
 }
 
 /**
- * ddp_paged_scatter - copy from kernel memory, ODP memory or a dma-buf to several buffers
+ * ddp_paged_scatter_to_buffers - copy from kernel memory, ODP memory or a dma-buf to buffers
  * @r: the MR, which has no table of blocks; the caller holds an in-flight reference
  * @to: TO of the first byte
  * @dst: first buffer
@@ -185,14 +185,14 @@ enum iw_reason ddp_paged_copy_to_flat(const struct ddp_region *r, u64 to, u32 le
  *
  * Return: number of buffers filled; less than @n if a page is missing.
  */
-u32 ddp_paged_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
-		      u32 each, u32 n, struct ddp_fault *w)
+u32 ddp_paged_scatter_to_buffers(const struct ddp_region *r, u64 to, void *dst, u32 stride,
+				 u32 each, u32 n, struct ddp_fault *w)
 {
 	struct paged_copy c = {
 		.flat = dst, .pos_left = each, .each = each, .gap = stride - each,
 	};
 
-	copy_paged(r, to, n * each, &c, w);
+	copy_paged_region(r, to, n * each, &c, w);
 	return c.done / each;
 }
 
@@ -217,7 +217,7 @@ enum iw_reason ddp_paged_copy_from_flat(const struct ddp_region *r, u64 to, u32 
 		.flat = (void *)src, .pos_left = len, .write = true, .last = last,
 	};
 
-	return copy_paged(r, to, len, &c, w);
+	return copy_paged_region(r, to, len, &c, w);
 }
 
 /**
@@ -245,10 +245,10 @@ enum iw_reason ddp_paged_apply_atomic(const struct ddp_region *r, u64 to,
 	if (!change)
 		return IW_OK;
 	if (!find_and_lock_extent(r, to, true, &extent))
-		return ddp_fault_request(w, r, to, sizeof(u64), true);
+		return ddp_fault_request_pages(w, r, to, sizeof(u64), true);
 	change(arg, extent.at);
 	unlock_extent(&extent);
 	if (unlikely(READ_ONCE(w->fault_failed)))
-		ddp_fault_clear_failed(w, r, to, sizeof(u64), true);
+		ddp_fault_clear_failure(w, r, to, sizeof(u64), true);
 	return IW_OK;
 }

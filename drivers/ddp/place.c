@@ -147,13 +147,13 @@ static enum iw_reason copy_region_to_flat(const struct ddp_region *r, u64 to,
  * Copy @n times @each consecutive bytes of the MR to @n buffers, whose starts
  * are @stride bytes apart. Return: the number of buffers filled.
  */
-static u32 region_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
-			  u32 each, u32 n, struct ddp_fault *w)
+static u32 scatter_region_to_buffers(const struct ddp_region *r, u64 to, void *dst, u32 stride,
+				     u32 each, u32 n, struct ddp_fault *w)
 {
 	u32 i;
 
 	if (unlikely(!r->block))
-		return ddp_paged_scatter(r, to, dst, stride, each, n, w);
+		return ddp_paged_scatter_to_buffers(r, to, dst, stride, each, n, w);
 	for (i = 0; i < n; i++, to += each) {
 		u32 extent = (n - i) * each;
 		const void *p = find_region_extent(r, to, &extent);
@@ -193,7 +193,7 @@ static bool is_kernel_memory(const struct ddp_stream *s, u32 stag)
 }
 
 /**
- * ddp_place_tagged - place the payload of a tagged segment
+ * ddp_place_tagged_segment - place the payload of a tagged segment
  * @s: stream
  * @llp: LLP to read the payload from; NULL to repeat only the checks, because
  *	the payload was placed before, out of order
@@ -210,14 +210,14 @@ static bool is_kernel_memory(const struct ddp_stream *s, u32 stag)
  * the access is not allowed, nothing has been placed. After any other failure, part
  * of the payload may have been placed.
  */
-enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
-				const struct ddp_hdr *h, u32 len, u8 rights)
+enum iw_reason ddp_place_tagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
+					const struct ddp_hdr *h, u32 len, u8 rights)
 {
 	const struct ddp_sge m = { .addr = h->to, .len = len, .stag = h->stag };
 	const struct ddp_region *r;
 	enum iw_reason why;
 
-	why = ddp_mr_cache_get(s, &s->rx_mr, &s->rx_hint, &m, rights);
+	why = ddp_mr_cache_check_and_get(s, &s->rx_mr, &s->rx_hint, &m, rights);
 	if (why)
 		return why;
 	r = s->rx_mr;
@@ -229,7 +229,7 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 }
 
 /**
- * ddp_place_next_tagged - place a tagged segment in the MR of the previous segment
+ * ddp_place_next_tagged_segment - place a tagged segment in the MR of the previous segment
  * @s: stream; @s->rx_mr must be the cached reference to the MR
  * @llp: LLP to read from; used if @body is NULL
  * @body: payload in contiguous memory, or NULL
@@ -238,10 +238,10 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
  * @last: true if the segment is the last of its message, so that its last byte
  *	must be placed after all others
  *
- * Return: as for ddp_place_tagged().
+ * Return: as for ddp_place_tagged_segment().
  */
-enum iw_reason ddp_place_next_tagged(struct ddp_stream *s, struct ddp_llp *llp,
-				     const void *body, u64 to, u32 len, bool last)
+enum iw_reason ddp_place_next_tagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
+					     const void *body, u64 to, u32 len, bool last)
 {
 	const struct ddp_region *r = s->rx_mr;
 	enum iw_reason why;
@@ -274,8 +274,9 @@ bool ddp_can_place_batch(const struct ddp_stream *s, u64 to, u32 len)
 }
 
 /* Copy the payload from @body, or from @llp if @body is NULL, to kernel memory */
-static enum iw_reason place_in_kernel_memory(struct ddp_llp *llp, const void *body, void *dst,
-					     u32 len)
+static enum iw_reason place_payload_in_kernel_memory(struct ddp_llp *llp, const void *body,
+						     void *dst,
+						     u32 len)
 {
 	if (!body)
 		return llp->ops->read(llp, dst, len) ? IW_OK : IW_UNREADABLE;
@@ -292,10 +293,12 @@ static enum iw_reason place_payload_in_sge(struct ddp_stream *s, struct ddp_llp 
 	if (is_kernel_memory(s, m->stag)) {
 		/* this copy uses no MR: drop the cached reference, which delays revocation */
 		ddp_mr_cache_drop(&s->rx_mr);
-		return place_in_kernel_memory(llp, body, (void *)(uintptr_t)m->addr, m->len);
+		return place_payload_in_kernel_memory(llp, body, (void *)(uintptr_t)m->addr,
+						      m->len);
 	}
 	/* the local consumer has posted the buffer, so an error is not the peer's fault */
-	if (ddp_mr_cache_get(s, &s->rx_mr, &s->rx_hint, m, DDP_LOCAL_WRITE | DDP_RECV_BUF))
+	if (ddp_mr_cache_check_and_get(s, &s->rx_mr, &s->rx_hint, m,
+				       DDP_LOCAL_WRITE | DDP_RECV_BUF))
 		return IW_LOCAL_PROT;
 	why = body ? copy_flat_to_region(s->rx_mr, m->addr, m->len, body, &s->rx_fault)
 		   : copy_llp_to_region(s->rx_mr, m->addr, m->len, llp, &s->rx_fault);
@@ -304,7 +307,7 @@ static enum iw_reason place_payload_in_sge(struct ddp_stream *s, struct ddp_llp 
 }
 
 /**
- * ddp_place_untagged - place the payload of an untagged segment
+ * ddp_place_untagged_segment - place the payload of an untagged segment
  * @s: stream
  * @llp: LLP to read from; used if @body is NULL
  * @body: payload in contiguous memory, or NULL
@@ -318,14 +321,14 @@ static enum iw_reason place_payload_in_sge(struct ddp_stream *s, struct ddp_llp 
  * not be written; IW_UNREADABLE if the CPU cannot read the payload; IW_AGAIN if
  * a page fault must be resolved first, and @to is undefined.
  */
-enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
-				  const void *body, struct ddp_cursor *to, u32 len)
+enum iw_reason ddp_place_untagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
+					  const void *body, struct ddp_cursor *to, u32 len)
 {
 	enum iw_reason why = IW_OK;
 	struct ddp_sge m;
 
 	if (to->buf->flat) {
-		why = place_in_kernel_memory(llp, body, to->buf->flat + to->off, len);
+		why = place_payload_in_kernel_memory(llp, body, to->buf->flat + to->off, len);
 		to->off += len;
 		return why;
 	}
@@ -352,7 +355,7 @@ static enum iw_reason fetch_payload_from_sge(struct ddp_stream *s, const struct 
 		ddp_copy(dst, (void *)(uintptr_t)m->addr, m->len);
 		return IW_OK;
 	}
-	why = ddp_mr_cache_get(s, &s->tx_mr, &s->tx_hint, m, s->msg.rights);
+	why = ddp_mr_cache_check_and_get(s, &s->tx_mr, &s->tx_hint, m, s->msg.rights);
 	if (why)
 		return why;
 	why = copy_region_to_flat(s->tx_mr, m->addr, m->len, dst, &s->tx_fault);
@@ -425,7 +428,7 @@ static u32 cursor_peek_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_
 }
 
 /**
- * ddp_fetch_batch - copy the next payload bytes of the message to several buffers
+ * ddp_fetch_payload_batch - copy the next payload bytes of the message to several buffers
  * @s: stream
  * @from: position in the message's buffer; advanced by the bytes copied
  * @dst: first buffer
@@ -439,21 +442,21 @@ static u32 cursor_peek_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_
  * in an MR (a flat buffer, or DDP_STAG_DMA). The caller must then call
  * ddp_fetch_payload() for the next buffer.
  */
-u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
-		    u32 stride, u32 each, u32 n)
+u32 ddp_fetch_payload_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
+			    u32 stride, u32 each, u32 n)
 {
 	struct ddp_sge m;
 
 	n = cursor_peek_pieces(from, each, n, &m);
 	if (!n || is_kernel_memory(s, m.stag) ||
-	    ddp_mr_cache_get(s, &s->tx_mr, &s->tx_hint, &m, s->msg.rights))
+	    ddp_mr_cache_check_and_get(s, &s->tx_mr, &s->tx_hint, &m, s->msg.rights))
 		return 0;
 	/*
 	 * Issue no page-fault request here: if a page is missing, the caller calls
 	 * ddp_fetch_payload(), which issues it
 	 */
 	s->tx_fault.suppressed = true;
-	n = region_scatter(s->tx_mr, m.addr, dst, stride, each, n, &s->tx_fault);
+	n = scatter_region_to_buffers(s->tx_mr, m.addr, dst, stride, each, n, &s->tx_fault);
 	s->tx_fault.suppressed = false;
 	ddp_mr_cache_end_copy(&s->tx_mr);
 	from->off += n * each;

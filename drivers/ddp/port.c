@@ -112,7 +112,7 @@ static int accept_one_connection(struct ddp_port *p)
  * them was aborted: the other connections would otherwise wait until another
  * connection arrives.
  */
-static void ddp_port_accept_all(struct work_struct *work)
+static void ddp_port_accept_work(struct work_struct *work)
 {
 	struct ddp_port *p = container_of(to_delayed_work(work),
 					  struct ddp_port, work);
@@ -186,11 +186,11 @@ static struct ddp_port *new_port(const struct ddp_port_ops *ops,
 	p->tos = a->tos;
 	init_completion(&p->opened);
 	INIT_LIST_HEAD(&p->listeners);
-	INIT_DELAYED_WORK(&p->work, ddp_port_accept_all);
+	INIT_DELAYED_WORK(&p->work, ddp_port_accept_work);
 	return p;
 }
 
-static int open_and_listen(struct ddp_port *p, const struct ddp_listen *a, int limit)
+static int open_sock_and_listen(struct ddp_port *p, const struct ddp_listen *a, int limit)
 {
 	int err = p->ops->open(a, &p->sock);
 
@@ -329,7 +329,7 @@ static int open_or_wait_for_port(struct ddp_port *p, const struct ddp_listen *a,
 				 bool first)
 {
 	if (first) {
-		p->err = open_and_listen(p, a, limit);
+		p->err = open_sock_and_listen(p, a, limit);
 		complete_all(&p->opened);
 	} else {
 		wait_for_completion(&p->opened);

@@ -155,13 +155,13 @@ const struct iw_reason_row *iw_reason_get_row(enum iw_reason why)
 }
 
 /**
- * iw_reason_name - get the name of a reason for counters and traces
+ * iw_reason_get_name - get the name of a reason for counters and traces
  * @why: the reason
  *
  * Return: the name of @why, or that of IW_RDMAP_UNSPEC if @why is not a valid
  * reason.
  */
-const char *iw_reason_name(enum iw_reason why)
+const char *iw_reason_get_name(enum iw_reason why)
 {
 	return iw_reason_get_row(why)->name;
 }

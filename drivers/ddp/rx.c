@@ -43,8 +43,8 @@ static enum iw_reason ddp_rx_read_header(struct ddp_llp *llp, const u8 *head,
 }
 
 /* Admit a segment. For a deferred segment, which was admitted before, use the saved grant. */
-enum iw_reason ddp_rx_admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
-			    struct ddp_grant *grant)
+enum iw_reason ddp_rx_admit_segment(struct ddp_stream *s, const struct ddp_rx_seg *g,
+				    struct ddp_grant *grant)
 {
 	if (likely(!s->deferred.valid))
 		return s->ulp->admit(s, &g->h, g->payload, grant);
@@ -53,8 +53,8 @@ enum iw_reason ddp_rx_admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
 	return IW_OK;
 }
 
-noinline void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
-			   const struct ddp_grant *grant)
+noinline void ddp_rx_defer_segment(struct ddp_stream *s, const struct ddp_rx_seg *g,
+				   const struct ddp_grant *grant)
 {
 	/* drop the cached MR reference, or revocation would wait for the page fault */
 	ddp_mr_cache_drop(&s->rx_mr);
@@ -75,8 +75,8 @@ noinline void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
  * length of the deferred segment. The header can have changed, because a sender
  * on this machine may still be writing to the received pages.
  */
-static noinline bool matches_deferred(const struct ddp_deferred *p,
-				      const struct ddp_rx_seg *g)
+static noinline bool matches_deferred_segment(const struct ddp_deferred *p,
+					      const struct ddp_rx_seg *g)
 {
 	return p->len == g->len && p->raw_len == g->raw_len &&
 	       !memcmp(p->raw, g->raw, g->raw_len);
@@ -104,14 +104,14 @@ static enum iw_reason rx_tagged_segment(struct ddp_stream *s, struct ddp_llp *ll
 	struct ddp_grant grant = {};
 	enum iw_reason why;
 
-	why = ddp_rx_admit(s, g, &grant);
+	why = ddp_rx_admit_segment(s, g, &grant);
 	g->rights = grant.rights;
 	/* RFC 5041 5.2 (DDP-56): do not check STag and TO if there is no payload */
 	if (!why && g->payload)
-		why = ddp_place_tagged(s, g->placed ? NULL : llp, &g->h,
-				       g->payload, grant.rights);
+		why = ddp_place_tagged_segment(s, g->placed ? NULL : llp, &g->h,
+					       g->payload, grant.rights);
 	if (unlikely(why == IW_AGAIN))
-		ddp_rx_defer(s, g, &grant);
+		ddp_rx_defer_segment(s, g, &grant);
 	if (!may_keep_cached_mr(s, g))
 		ddp_mr_cache_drop(&s->rx_mr);
 	if (!why && g->h.last)
@@ -119,17 +119,17 @@ static enum iw_reason rx_tagged_segment(struct ddp_stream *s, struct ddp_llp *ll
 	return why;
 }
 
-enum iw_reason ddp_rx_untagged(struct ddp_stream *s, struct ddp_llp *llp, const void *body,
-			       const struct ddp_rx_seg *g)
+enum iw_reason ddp_rx_untagged_segment(struct ddp_stream *s, struct ddp_llp *llp, const void *body,
+				       const struct ddp_rx_seg *g)
 {
 	struct ddp_grant grant = {};
 	struct ddp_cursor *sink;
 	enum iw_reason why;
 
 	ddp_mr_cache_drop(&s->rx_mr);
-	why = ddp_untagged_check(s->uq, &g->h);
+	why = ddp_untagged_check_hdr(s->uq, &g->h);
 	if (!why)
-		why = ddp_rx_admit(s, g, &grant);
+		why = ddp_rx_admit_segment(s, g, &grant);
 	if (!why)
 		why = ddp_untagged_check_len(&g->h, g->payload, grant.buf->len);
 	if (why)
@@ -138,7 +138,7 @@ enum iw_reason ddp_rx_untagged(struct ddp_stream *s, struct ddp_llp *llp, const 
 	sink = &s->sink[g->h.qn];
 	if (!g->h.mo)
 		ddp_cursor_init(sink, grant.buf);
-	why = ddp_place_untagged(s, llp, body, sink, g->payload);
+	why = ddp_place_untagged_segment(s, llp, body, sink, g->payload);
 	if (g->h.last || !s->rx_begun)
 		ddp_mr_cache_drop(&s->rx_mr);
 	if (!why && g->h.last)
@@ -146,7 +146,7 @@ enum iw_reason ddp_rx_untagged(struct ddp_stream *s, struct ddp_llp *llp, const 
 	if (!why)
 		ddp_untagged_advance(&s->uq[g->h.qn], &g->h, g->payload);
 	else if (why == IW_AGAIN)
-		ddp_rx_defer(s, g, &grant);
+		ddp_rx_defer_segment(s, g, &grant);
 	return why;
 }
 
@@ -179,26 +179,26 @@ static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	struct ddp_rx_seg *g = &s->rx_seg;
 	enum iw_reason why;
 
-	if (ddp_rx_try_tagged_fast(s, llp, head, NULL, len, &why))
+	if (ddp_rx_try_tagged_fast_path(s, llp, head, NULL, len, &why))
 		return why;
 	ddp_rx_report_writes(s);
 	why = ddp_rx_read_header(llp, head, len, g);
 	if (unlikely(s->deferred.valid)) {
-		if (!why && !matches_deferred(&s->deferred, g))
+		if (!why && !matches_deferred_segment(&s->deferred, g))
 			why = IW_DDP_CATASTROPHIC;
 	} else if (!why) {
 		trace_ddp_segment_received(s, &g->h, g->payload);
 	}
 	if (!why)
 		why = g->h.tagged ? rx_tagged_segment(s, llp, g)
-				  : ddp_rx_untagged(s, llp, NULL, g);
+				  : ddp_rx_untagged_segment(s, llp, NULL, g);
 	if (why && why != IW_AGAIN)
 		ddp_rx_fail_segment(s, why, g);
 	return why;
 }
 
-static bool rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
-			   u32 len, struct ddp_placed *p)
+static bool rx_try_place_early_segment(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+				       u32 len, struct ddp_placed *p)
 {
 	struct ddp_rx_seg g = {};
 	struct ddp_grant grant = {};
@@ -212,7 +212,7 @@ static bool rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *
 	 * segment that is next in order may need
 	 */
 	s->rx_fault.suppressed = true;
-	why = g.payload ? ddp_place_tagged(s, llp, &g.h, g.payload, grant.rights)
+	why = g.payload ? ddp_place_tagged_segment(s, llp, &g.h, g.payload, grant.rights)
 			: IW_OK;
 	s->rx_fault.suppressed = false;
 	ddp_mr_cache_drop(&s->rx_mr);
@@ -224,8 +224,8 @@ static bool rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *
 	return true;
 }
 
-static enum iw_reason rx_deliver_early(struct ddp_stream *s,
-				       const struct ddp_placed *p)
+static enum iw_reason rx_deliver_placed_segment(struct ddp_stream *s,
+						const struct ddp_placed *p)
 {
 	struct ddp_rx_seg g = {
 		.len = p->len,
@@ -314,25 +314,25 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 }
 EXPORT_SYMBOL_GPL(ddp_rx_segment);
 
-bool ddp_rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
-			u32 len, struct ddp_placed *p)
+bool ddp_rx_try_place_early_segment(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+				    u32 len, struct ddp_placed *p)
 {
 	bool placed = false;
 
 	if (ddp_rx_try_enter(s))
-		placed = rx_place_early(s, llp, head, len, p);
+		placed = rx_try_place_early_segment(s, llp, head, len, p);
 	ddp_rx_leave(s);
 	return placed;
 }
-EXPORT_SYMBOL_GPL(ddp_rx_place_early);
+EXPORT_SYMBOL_GPL(ddp_rx_try_place_early_segment);
 
-enum iw_reason ddp_rx_deliver_early(struct ddp_stream *s, const struct ddp_placed *p)
+enum iw_reason ddp_rx_deliver_placed_segment(struct ddp_stream *s, const struct ddp_placed *p)
 {
 	enum iw_reason why = IW_DDP_CATASTROPHIC;
 
 	if (ddp_rx_try_enter(s))
-		why = rx_deliver_early(s, p);
+		why = rx_deliver_placed_segment(s, p);
 	ddp_rx_leave(s);
 	return why;
 }
-EXPORT_SYMBOL_GPL(ddp_rx_deliver_early);
+EXPORT_SYMBOL_GPL(ddp_rx_deliver_placed_segment);

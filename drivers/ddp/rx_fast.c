@@ -7,12 +7,12 @@
  * TO, the MO or the MSN. All but the last path also need the length of the previous segment.
  *
  * previous segment     this segment                        function
- * tagged, not last     its TO continues the previous one   rx_next_tagged()
+ * tagged, not last     its TO continues the previous one   rx_next_tagged_segment()
  * tagged, not last     a batch of such segments            rx_try_batch()
  * last one of a Write  a single-segment Write with any TO  rx_next_write()
- * untagged, not last   its MO continues the previous one,  rx_try_next_untagged()
+ * untagged, not last   its MO continues the previous one,  rx_try_next_untagged_segment()
  *                      and its payload is contiguous
- * untagged, a whole    the next message of the queue, of   rx_try_whole_untagged()
+ * untagged, a whole    the next message of the queue, of   rx_try_next_untagged_msg()
  * message              any length, in contiguous memory
  *
  * The fast paths of tagged segments need the MR reference that the receive path
@@ -36,7 +36,7 @@ static bool is_hdr_prefix_equal(const u8 *a, const u8 *b)
 }
 
 /* Check whether the length, and the header up to the TO or QN, equal those of the last segment */
-static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
+static bool has_same_len_and_hdr_prefix(const struct ddp_stream *s, const u8 *head, u32 len)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
@@ -44,7 +44,7 @@ static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
 }
 
 /* Check whether the TO is the next one after the last segment and @n more of the same length */
-static bool is_tagged_contiguous(const struct ddp_stream *s, const u8 *head, u32 n)
+static bool is_next_tagged_offset(const struct ddp_stream *s, const u8 *head, u32 n)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
@@ -66,7 +66,8 @@ static void ddp_rx_trace_batch(struct ddp_stream *s, struct ddp_hdr h, u32 n)
 		trace_ddp_segment_received(s, &h, s->rx_seg.payload);
 }
 
-static enum iw_reason rx_next_tagged(struct ddp_stream *s, struct ddp_llp *llp, const void *body)
+static enum iw_reason rx_next_tagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
+					     const void *body)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	const struct ddp_grant grant = { .rights = g->rights };
@@ -76,9 +77,9 @@ static enum iw_reason rx_next_tagged(struct ddp_stream *s, struct ddp_llp *llp, 
 	trace_ddp_segment_received(s, &g->h, g->payload);
 	why = s->ulp->admit_more(s, &g->h, g->payload, 1);
 	if (!why)
-		why = ddp_place_next_tagged(s, llp, body, g->h.to, g->payload, false);
+		why = ddp_place_next_tagged_segment(s, llp, body, g->h.to, g->payload, false);
 	if (unlikely(why == IW_AGAIN))
-		ddp_rx_defer(s, g, &grant);
+		ddp_rx_defer_segment(s, g, &grant);
 	else if (unlikely(why))
 		ddp_rx_fail_segment(s, why, g);
 	return why;
@@ -96,11 +97,11 @@ static noinline enum iw_reason defer_or_fail_write(struct ddp_stream *s, enum iw
 	enum iw_reason no;
 
 	ddp_rx_report_writes(s);
-	no = ddp_rx_admit(s, g, &grant);
+	no = ddp_rx_admit_segment(s, g, &grant);
 	if (no)
 		why = no;
 	if (why == IW_AGAIN)
-		ddp_rx_defer(s, g, &grant);
+		ddp_rx_defer_segment(s, g, &grant);
 	else
 		ddp_rx_fail_segment(s, why, g);
 	return why;
@@ -121,7 +122,7 @@ static enum iw_reason rx_next_write(struct ddp_stream *s, struct ddp_llp *llp,
 	g->h.to = get_unaligned_be64(head + DDP_T_TO);
 	put_unaligned_be64(g->h.to, g->raw + DDP_T_TO);
 	trace_ddp_segment_received(s, &g->h, g->payload);
-	why = ddp_place_next_tagged(s, llp, body, g->h.to, g->payload, true);
+	why = ddp_place_next_tagged_segment(s, llp, body, g->h.to, g->payload, true);
 	if (unlikely(why))
 		return defer_or_fail_write(s, why);
 	s->writes_unreported++;
@@ -163,15 +164,16 @@ static bool is_next_untagged_segment(const struct ddp_stream *s, const u8 *head,
  * Try the fast path of an untagged segment in contiguous memory. Return: true
  * if the segment was processed and @reason is set; false if nothing was done.
  */
-static noinline bool rx_try_next_untagged(struct ddp_stream *s, const u8 *head, const void *body,
-					  u32 len, enum iw_reason *reason)
+static noinline bool rx_try_next_untagged_segment(struct ddp_stream *s, const u8 *head,
+						  const void *body,
+						  u32 len, enum iw_reason *reason)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	struct ddp_cursor *sink = &s->sink[g->h.qn];
 	const struct ddp_grant grant = { .buf = sink->buf };
 	enum iw_reason why;
 
-	if (!has_same_header(s, head, len) || !is_next_untagged_segment(s, head, body))
+	if (!has_same_len_and_hdr_prefix(s, head, len) || !is_next_untagged_segment(s, head, body))
 		return false;
 	g->h.mo += g->payload;
 	put_unaligned_be32(g->h.mo, g->raw + DDP_U_MO);
@@ -180,11 +182,11 @@ static noinline bool rx_try_next_untagged(struct ddp_stream *s, const u8 *head, 
 	if (!why)
 		why = ddp_untagged_check_len(&g->h, g->payload, sink->buf->len);
 	if (!why)
-		why = ddp_place_untagged(s, NULL, body + sizeof(__be32), sink, g->payload);
+		why = ddp_place_untagged_segment(s, NULL, body + sizeof(__be32), sink, g->payload);
 	if (likely(!why))
 		ddp_untagged_advance(&s->uq[g->h.qn], &g->h, g->payload);
 	else if (why == IW_AGAIN)
-		ddp_rx_defer(s, g, &grant);
+		ddp_rx_defer_segment(s, g, &grant);
 	else
 		ddp_rx_fail_segment(s, why, g);
 	*reason = why;
@@ -212,8 +214,9 @@ static bool is_next_untagged_msg(const struct ddp_stream *s, const u8 *head, con
  * decoding of the header. Return: true if the segment was processed and @reason is set; false if
  * nothing was done.
  */
-static noinline bool rx_try_whole_untagged(struct ddp_stream *s, const u8 *head, const void *body,
-					   u32 len, enum iw_reason *reason)
+static noinline bool rx_try_next_untagged_msg(struct ddp_stream *s, const u8 *head,
+					      const void *body,
+					      u32 len, enum iw_reason *reason)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	enum iw_reason why;
@@ -225,7 +228,7 @@ static noinline bool rx_try_whole_untagged(struct ddp_stream *s, const u8 *head,
 	g->len = len;
 	g->payload = len - DDP_U_HDR_LEN;
 	trace_ddp_segment_received(s, &g->h, g->payload);
-	why = ddp_rx_untagged(s, NULL, body + sizeof(__be32), g);
+	why = ddp_rx_untagged_segment(s, NULL, body + sizeof(__be32), g);
 	if (unlikely(why) && why != IW_AGAIN)
 		ddp_rx_fail_segment(s, why, g);
 	*reason = why;
@@ -237,32 +240,32 @@ static noinline bool rx_try_whole_untagged(struct ddp_stream *s, const u8 *head,
  * from @llp if @body is NULL. Return: true if the segment was processed and
  * @why is set; false if nothing was done.
  */
-bool ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
-			    const void *body, u32 len, enum iw_reason *why)
+bool ddp_rx_try_tagged_fast_path(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+				 const void *body, u32 len, enum iw_reason *why)
 {
-	if (!s->rx_mr || !s->rx_seg.h.tagged || !has_same_header(s, head, len))
+	if (!s->rx_mr || !s->rx_seg.h.tagged || !has_same_len_and_hdr_prefix(s, head, len))
 		return false;
 	if (s->rx_seg.h.last)
 		*why = rx_next_write(s, llp, head, body);
-	else if (is_tagged_contiguous(s, head, 0))
-		*why = rx_next_tagged(s, llp, body);
+	else if (is_next_tagged_offset(s, head, 0))
+		*why = rx_next_tagged_segment(s, llp, body);
 	else
 		return false;
 	return true;
 }
 
-bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
-		     enum iw_reason *why)
+bool ddp_rx_try_fast_path(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
+			  enum iw_reason *why)
 {
 	/* ddp_rx_begin() has set rx_busy, so ddp_stream_quiesce() waits for this call */
 	if (test_bit(0, &s->failed))
 		return false;
 	if (s->rx_seg.h.tagged)
-		return ddp_rx_try_tagged_fast(s, NULL, head, body, len, why);
-	return s->rx_seg.h.last ? rx_try_whole_untagged(s, head, body, len, why)
-				: rx_try_next_untagged(s, head, body, len, why);
+		return ddp_rx_try_tagged_fast_path(s, NULL, head, body, len, why);
+	return s->rx_seg.h.last ? rx_try_next_untagged_msg(s, head, body, len, why)
+				: rx_try_next_untagged_segment(s, head, body, len, why);
 }
-EXPORT_SYMBOL_GPL(ddp_rx_try_fast);
+EXPORT_SYMBOL_GPL(ddp_rx_try_fast_path);
 
 int ddp_rx_get_next_page_off(const struct ddp_stream *s)
 {
@@ -276,8 +279,8 @@ EXPORT_SYMBOL_GPL(ddp_rx_get_next_page_off);
 
 bool ddp_rx_continues_msg(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 {
-	return s->rx_mr && has_same_header(s, head, len) && s->rx_seg.h.tagged &&
-	       !s->rx_seg.h.last && is_tagged_contiguous(s, head, n);
+	return s->rx_mr && has_same_len_and_hdr_prefix(s, head, len) && s->rx_seg.h.tagged &&
+	       !s->rx_seg.h.last && is_next_tagged_offset(s, head, n);
 }
 EXPORT_SYMBOL_GPL(ddp_rx_continues_msg);
 
@@ -297,7 +300,7 @@ static bool rx_try_batch(struct ddp_stream *s, const void *bodies, u32 n, enum i
 		return false;
 	if (trace_ddp_segment_received_enabled())
 		ddp_rx_trace_batch(s, h, n);
-	*why = ddp_place_next_tagged(s, NULL, bodies, h.to, bytes, false);
+	*why = ddp_place_next_tagged_segment(s, NULL, bodies, h.to, bytes, false);
 	ddp_rx_advance_hdr(s, *why ? 1 : n);
 	if (unlikely(*why))
 		ddp_rx_fail_segment(s, *why, &s->rx_seg);
@@ -318,7 +321,7 @@ u32 ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason
 		*why = IW_DDP_CATASTROPHIC;
 		if (test_bit(0, &s->failed))
 			break;
-		*why = rx_next_tagged(s, NULL, bodies + i * s->rx_seg.payload);
+		*why = rx_next_tagged_segment(s, NULL, bodies + i * s->rx_seg.payload);
 		if (*why)
 			break;
 	}

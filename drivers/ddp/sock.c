@@ -22,7 +22,7 @@
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 static struct lock_class_key keys[2][2];
 
-static bool is_v6(const struct sock *sk)
+static bool is_ipv6_sock(const struct sock *sk)
 {
 	return sk->sk_family == AF_INET6;
 }
@@ -33,11 +33,11 @@ static bool is_v6(const struct sock *sk)
  */
 void ddp_sock_init_lock_class(struct sock *sk)
 {
-	struct lock_class_key *k = keys[is_v6(sk)];
+	struct lock_class_key *k = keys[is_ipv6_sock(sk)];
 
 	if (WARN_ON_ONCE(!sock_allow_reclassification(sk)))
 		return;
-	if (is_v6(sk))
+	if (is_ipv6_sock(sk))
 		sock_lock_init_class_and_name(sk, "slock-AF_INET6-IWARP", k,
 					      "sk_lock-AF_INET6-IWARP", k + 1);
 	else
@@ -57,9 +57,9 @@ void ddp_sock_init_lock_class(struct sock *sk)
 void ddp_sock_set_lock_class(struct sock *sk)
 {
 	lockdep_init_map(&sk->sk_lock.dep_map,
-			 is_v6(sk) ? "sk_lock-AF_INET6-IWARP"
+			 is_ipv6_sock(sk) ? "sk_lock-AF_INET6-IWARP"
 				   : "sk_lock-AF_INET-IWARP",
-			 &keys[is_v6(sk)][1], 0);
+			 &keys[is_ipv6_sock(sk)][1], 0);
 	/*
 	 * the lock class is in this module, so keep the module loaded until the
 	 * socket is freed

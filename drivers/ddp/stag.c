@@ -97,7 +97,8 @@ static struct ddp_region *region_lookup(struct ddp_stags *t, u32 stag)
  * The RCU section begins before @t->removals is read. So if it equals @hint->removals, the MR of
  * @hint was not removed before this section, and is not freed before its end.
  */
-static struct ddp_region *lookup_with_hint(struct ddp_stags *t, struct ddp_mr_hint *hint, u32 stag)
+static struct ddp_region *region_lookup_with_hint(struct ddp_stags *t, struct ddp_mr_hint *hint,
+						  u32 stag)
 {
 	/*
 	 * Read the number before the table; pairs with ddp_region_remove(), which counts after it
@@ -260,12 +261,13 @@ static bool region_try_get(struct ddp_region *r)
 	return true;
 }
 
-static struct ddp_region *find_get(struct ddp_stags *t, struct ddp_mr_hint *hint, u32 stag)
+static struct ddp_region *region_find_get_with_hint(struct ddp_stags *t, struct ddp_mr_hint *hint,
+						    u32 stag)
 {
 	struct ddp_region *r;
 
 	rcu_read_lock();
-	r = lookup_with_hint(t, hint, stag);
+	r = region_lookup_with_hint(t, hint, stag);
 	if (r && !region_try_get(r))
 		r = NULL;
 	rcu_read_unlock();
@@ -287,7 +289,7 @@ struct ddp_region *ddp_region_find_get(struct ddp_stags *t, u32 stag)
 {
 	struct ddp_mr_hint unused = {};
 
-	return find_get(t, &unused, stag);
+	return region_find_get_with_hint(t, &unused, stag);
 }
 EXPORT_SYMBOL_GPL(ddp_region_find_get);
 
@@ -356,17 +358,18 @@ EXPORT_SYMBOL_GPL(ddp_region_validate);
 void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r)
 {
 	rhashtable_remove_fast(&t->regions, &r->node, region_params);
-	/* count after the table is changed; pairs with lookup_with_hint(); litmus: hint */
+	/* count after the table is changed; pairs with region_lookup_with_hint(); litmus: hint */
 	smp_mb__before_atomic();
 	atomic_long_inc(&t->removals);
 	ddp_region_revoke(r);
 }
 EXPORT_SYMBOL_GPL(ddp_region_remove);
 
-static enum iw_reason check_and_get(struct ddp_stream *s, const struct ddp_sge *m, u8 rights,
+static enum iw_reason region_check_and_get_with_hint(struct ddp_stream *s, const struct ddp_sge *m,
+						     u8 rights,
 				    struct ddp_mr_hint *hint, struct ddp_region **r)
 {
-	struct ddp_region *found = find_get(s->stags, hint, m->stag);
+	struct ddp_region *found = region_find_get_with_hint(s->stags, hint, m->stag);
 	enum iw_reason why;
 
 	if (!found)
@@ -395,7 +398,7 @@ enum iw_reason ddp_region_check_and_get(struct ddp_stream *s, const struct ddp_s
 {
 	struct ddp_mr_hint unused = {};
 
-	return check_and_get(s, m, rights, &unused, r);
+	return region_check_and_get_with_hint(s, m, rights, &unused, r);
 }
 
 /**
@@ -425,7 +428,7 @@ void ddp_mr_cache_end_copy(struct ddp_region **held)
 }
 
 /**
- * ddp_mr_cache_get - check an access to an SGE, and cache the MR reference
+ * ddp_mr_cache_check_and_get - check an access to an SGE, and cache the MR reference
  * @s: stream that requests the access
  * @held: cached MR, or NULL; BH must have been off since the reference was
  *	taken. Set to the MR of the SGE on success, to NULL on failure.
@@ -439,14 +442,14 @@ void ddp_mr_cache_end_copy(struct ddp_region **held)
  * ddp_mr_cache_end_copy() after the copy; otherwise the reason why it is not
  * allowed, and no reference is held.
  */
-enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
+enum iw_reason ddp_mr_cache_check_and_get(struct ddp_stream *s, struct ddp_region **held,
 				struct ddp_mr_hint *hint, const struct ddp_sge *m, u8 rights)
 {
 	enum iw_reason why;
 
 	if (!*held || (*held)->stag != m->stag) {
 		ddp_mr_cache_drop(held);
-		return check_and_get(s, m, rights, hint, held);
+		return region_check_and_get_with_hint(s, m, rights, hint, held);
 	}
 	/*
 	 * The MR may have been revoked since the last copy, so check it again.
@@ -459,11 +462,11 @@ enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 		return why;
 	ddp_mr_cache_drop(held);
 	/* the STag may belong to another MR now, if the cached MR has been removed */
-	return check_and_get(s, m, rights, hint, held);
+	return region_check_and_get_with_hint(s, m, rights, hint, held);
 }
 
 /**
- * ddp_mem_check - check whether an access is allowed now
+ * ddp_mem_check_access - check whether an access is allowed now
  * @s: stream that requests the access
  * @stag: STag of the memory
  * @to: TO of the first byte
@@ -475,8 +478,8 @@ enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
  * Return: IW_OK if the access is allowed; otherwise the DDP reason why it is not
  * allowed.
  */
-enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
-			     u8 rights)
+enum iw_reason ddp_mem_check_access(struct ddp_stream *s, u32 stag, u64 to, u32 len,
+				    u8 rights)
 {
 	const struct ddp_sge m = { .addr = to, .len = len, .stag = stag };
 	struct ddp_region *r;
@@ -489,7 +492,7 @@ enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 	local_bh_enable();
 	return why;
 }
-EXPORT_SYMBOL_GPL(ddp_mem_check);
+EXPORT_SYMBOL_GPL(ddp_mem_check_access);
 
 /* Check whether @s, or its peer if @remote, may invalidate @r */
 static enum iw_reason check_may_invalidate(const struct ddp_stream *s,

@@ -223,14 +223,14 @@ u32 ddp_tx_pull_batch(struct ddp_stream *s, const struct ddp_txbatch *batch)
 		return 0;
 	/* exclude the last segment, which has the L bit and may be shorter */
 	n = min(batch->max_segments, (s->msg.buf->len - s->msg_pulled - 1) / len);
-	n = ddp_fetch_batch(s, &s->src, batch->at + hdr_len, batch->stride, len, n);
+	n = ddp_fetch_payload_batch(s, &s->src, batch->at + hdr_len, batch->stride, len, n);
 	if (n)
 		write_headers(s, batch, n, len);
 	return n;
 }
 EXPORT_SYMBOL_GPL(ddp_tx_pull_batch);
 
-/* noinline keeps this rare path out of ddp_tx_copy_data() */
+/* noinline keeps this rare path out of ddp_tx_copy_payload() */
 noinline void ddp_tx_undo_pull(struct ddp_stream *s)
 {
 	ddp_mr_cache_drop(&s->tx_mr);
@@ -242,7 +242,7 @@ noinline void ddp_tx_undo_pull(struct ddp_stream *s)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_undo_pull);
 
-bool ddp_tx_copy_data(struct ddp_stream *s, void *dst, u32 len)
+bool ddp_tx_copy_payload(struct ddp_stream *s, void *dst, u32 len)
 {
 	struct iw_failure f = {};
 
@@ -264,7 +264,7 @@ bool ddp_tx_copy_data(struct ddp_stream *s, void *dst, u32 len)
 	WRITE_ONCE(s->in_msg, true);
 	return false;
 }
-EXPORT_SYMBOL_GPL(ddp_tx_copy_data);
+EXPORT_SYMBOL_GPL(ddp_tx_copy_payload);
 
 u32 ddp_tx_get_page_off(struct ddp_stream *s)
 {

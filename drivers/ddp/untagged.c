@@ -20,7 +20,7 @@ void ddp_untagged_init(struct ddp_untagged_queue *q)
 }
 
 /**
- * ddp_untagged_check - check that a segment is the next expected one of its queue
+ * ddp_untagged_check_hdr - check that a segment is the next expected one of its queue
  * @uq: all DDP_QUEUES queues of the stream
  * @h: header of the segment
  *
@@ -32,7 +32,7 @@ void ddp_untagged_init(struct ddp_untagged_queue *q)
  * IW_DDP_U_MSN_RANGE if the MSN is not the next expected one (U5);
  * IW_DDP_U_MO if bytes of the message are missing or repeated (U3).
  */
-enum iw_reason ddp_untagged_check(const struct ddp_untagged_queue *uq, const struct ddp_hdr *h)
+enum iw_reason ddp_untagged_check_hdr(const struct ddp_untagged_queue *uq, const struct ddp_hdr *h)
 {
 	if (h->qn >= DDP_QUEUES)
 		return IW_DDP_U_QN;
@@ -45,7 +45,7 @@ enum iw_reason ddp_untagged_check(const struct ddp_untagged_queue *uq, const str
 
 /**
  * ddp_untagged_check_len - check that a segment ends within the buffer of its message
- * @h: header, accepted by ddp_untagged_check()
+ * @h: header, accepted by ddp_untagged_check_hdr()
  * @payload: length of the payload in bytes
  * @buf_len: length of the buffer in bytes
  *
@@ -60,7 +60,7 @@ enum iw_reason ddp_untagged_check_len(const struct ddp_hdr *h, u32 payload, u32 
 /**
  * ddp_untagged_advance - set the next expected MSN and MO of a queue after a segment
  * @q: the queue
- * @h: header, accepted by ddp_untagged_check() and ddp_untagged_check_len()
+ * @h: header, accepted by ddp_untagged_check_hdr() and ddp_untagged_check_len()
  * @payload: length of the payload in bytes
  */
 void ddp_untagged_advance(struct ddp_untagged_queue *q, const struct ddp_hdr *h, u32 payload)

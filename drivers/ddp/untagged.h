@@ -8,7 +8,7 @@
 #include <ddp/ulp.h>
 
 void ddp_untagged_init(struct ddp_untagged_queue *q);
-enum iw_reason ddp_untagged_check(const struct ddp_untagged_queue *uq, const struct ddp_hdr *h);
+enum iw_reason ddp_untagged_check_hdr(const struct ddp_untagged_queue *uq, const struct ddp_hdr *h);
 enum iw_reason ddp_untagged_check_len(const struct ddp_hdr *h, u32 payload, u32 buf_len);
 void ddp_untagged_advance(struct ddp_untagged_queue *q, const struct ddp_hdr *h, u32 payload);
 

@@ -121,7 +121,7 @@ void mpa_conn_tear_down(struct mpa_conn *c, enum iw_reason why,
 static u64 mpa_get_close_progress(struct mpa_conn *c, bool drained)
 {
 	bool all;
-	u64 step = STEP_BEGUN | mpa_sock_get_acked(c, &all);
+	u64 step = STEP_BEGUN | mpa_sock_get_acked_seq(c, &all);
 
 	if (drained)
 		step |= STEP_DRAINED | (all ? STEP_ALL : 0);
@@ -256,7 +256,7 @@ static void mpa_conn_end_or_report_close(struct mpa_conn *c)
  */
 static bool advance_full_operation(struct mpa_conn *c)
 {
-	bool more = mpa_sock_receive(c);
+	bool more = mpa_sock_receive_fpdus(c);
 
 	mpa_conn_advance_close(c);
 	/* process all received data first, and then the FIN or reset that followed the data */

@@ -147,7 +147,7 @@ struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work)
 }
 
 /**
- * mpa_connq_has_pending - check whether a connection is queued in a start-up queue
+ * mpa_connq_has_pending_conn - check whether a connection is queued in a start-up queue
  * @connq: the queue
  *
  * The result is only a hint, because @connq->lock is not taken.
@@ -156,7 +156,7 @@ struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work)
  *
  * Return: true if a connection is queued, false otherwise.
  */
-bool mpa_connq_has_pending(const struct mpa_connq *connq)
+bool mpa_connq_has_pending_conn(const struct mpa_connq *connq)
 {
 	return !list_empty(&connq->pending_conns);
 }

@@ -75,7 +75,7 @@ static bool is_frame_acked(struct mpa_conn *c)
 {
 	bool all;
 
-	mpa_sock_get_acked(c, &all);
+	mpa_sock_get_acked_seq(c, &all);
 	return all;
 }
 
@@ -167,7 +167,7 @@ static bool try_write_frame(struct mpa_conn *c)
 	}
 	c->startup_written = 0;
 	c->retry_ms = 0;
-	mpa_startup_record_sent(c->su);
+	mpa_startup_record_frame_sent(c->su);
 	if (c->su->initiator)
 		mpa_conn_set_deadline(c, DEADLINE_REPLY);
 	return true;

@@ -81,7 +81,7 @@ static void mpa_conn_poll(struct mpa_conn *c, bool in_connq)
 
 	WRITE_ONCE(c->holder_polls, true);
 	while (left-- && !mpa_conn_poll_once(c) && mpa_conn_has_events(c) &&
-	       !(in_connq && mpa_connq_has_pending(c->connq)))
+	       !(in_connq && mpa_connq_has_pending_conn(c->connq)))
 		;
 }
 

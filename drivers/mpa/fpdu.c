@@ -34,13 +34,13 @@ u32 mpa_fpdu_content_len(u32 ulpdu_len)
 }
 
 /**
- * mpa_marker_distance - compute the distance to the next marker
+ * mpa_compute_marker_distance - compute the distance to the next marker
  * @pos: position in the stream
  *
  * Return: number of bytes from @pos to the next marker; 0 if a marker begins at
  * @pos.
  */
-u32 mpa_marker_distance(u32 pos)
+u32 mpa_compute_marker_distance(u32 pos)
 {
 	return -pos & (MPA_MARKER_INTERVAL - 1);
 }
@@ -57,7 +57,7 @@ u32 mpa_marker_distance(u32 pos)
  */
 u32 mpa_count_markers(u32 pos, u32 content)
 {
-	u32 gap = mpa_marker_distance(pos);
+	u32 gap = mpa_compute_marker_distance(pos);
 
 	if (content <= gap)
 		return 0;
@@ -91,7 +91,7 @@ u32 mpa_fpdu_wire_len(u32 pos, u32 ulpdu_len, bool markers)
  */
 u32 mpa_fpdu_head_len(u32 pos, bool markers)
 {
-	if (markers && !mpa_marker_distance(pos))
+	if (markers && !mpa_compute_marker_distance(pos))
 		return MPA_MARKER_SIZE + MPA_LEN_SIZE;
 	return MPA_LEN_SIZE;
 }
@@ -135,7 +135,7 @@ u32 mpa_compute_fpduptr(u32 pos, u32 at)
 {
 	if (at == pos)
 		return 0;
-	if (!mpa_marker_distance(pos))
+	if (!mpa_compute_marker_distance(pos))
 		pos += MPA_MARKER_SIZE;
 	return at - pos;
 }

@@ -37,7 +37,7 @@ bool mpa_fpdu_decode(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
 		     size_t len);
 
 u32 mpa_count_markers(u32 pos, u32 content);
-u32 mpa_marker_distance(u32 pos);
+u32 mpa_compute_marker_distance(u32 pos);
 u32 mpa_compute_fpduptr(u32 pos, u32 at);
 bool mpa_marker_is_valid(const u8 *p, u32 back);
 void mpa_marker_encode(u8 *p, u32 back);

@@ -38,7 +38,7 @@ static u32 get_crc_covered_len(const struct mpa_verify *t)
 
 static bool is_at_marker(const struct mpa_verify *t)
 {
-	return t->markers && !mpa_marker_distance(t->pos);
+	return t->markers && !mpa_compute_marker_distance(t->pos);
 }
 
 /* Check the marker in @t->marker, and add it to the CRC if CRC is in use */
@@ -112,7 +112,7 @@ void *mpa_verify_get_next_dst(struct mpa_verify *t, u32 *len)
 	to = t->to + t->got;
 	*len = min_t(u32, left, PIECE - ((uintptr_t)to & (PIECE - 1)));
 	if (t->markers)
-		*len = min(*len, mpa_marker_distance(t->pos));
+		*len = min(*len, mpa_compute_marker_distance(t->pos));
 	return to;
 }
 

@@ -45,7 +45,7 @@ static DEFINE_PER_CPU(struct frags, frags) = {
 };
 
 /* Reserve the next @len bytes of the fragment for the batch */
-static void mpa_frame_reserve_bytes(struct mpa_out *o, struct page_frag *pf, u32 len)
+static void mpa_frame_reserve_frag_bytes(struct mpa_out *o, struct page_frag *pf, u32 len)
 {
 	struct bio_vec *last = o->n ? &o->vec[o->n - 1] : NULL;
 
@@ -144,7 +144,7 @@ static bool __reserve_bytes(struct mpa_out *o, struct frags *f, u32 need, u32 mo
 		if (off != ANY_PAGE_OFF)
 			mpa_frag_align_to(pf, off);
 		off = ANY_PAGE_OFF;
-		mpa_frame_reserve_bytes(o, pf, min(most - o->reserved, pf->size - pf->offset));
+		mpa_frame_reserve_frag_bytes(o, pf, min(most - o->reserved, pf->size - pf->offset));
 	}
 	return true;
 }
@@ -285,12 +285,12 @@ static u32 write_marker_if_due(struct writer *w)
 
 	if (!w->c->tx_markers)
 		return U32_MAX;
-	if (!mpa_marker_distance(w->c->tx_pos)) {
+	if (!mpa_compute_marker_distance(w->c->tx_pos)) {
 		mpa_marker_encode(marker,
 				  mpa_compute_fpduptr(w->start, w->c->tx_pos));
 		write_without_markers(w, marker, sizeof(marker));
 	}
-	return mpa_marker_distance(w->c->tx_pos);
+	return mpa_compute_marker_distance(w->c->tx_pos);
 }
 
 /* Write @len bytes, and insert markers where the stream must have them */
@@ -315,7 +315,7 @@ static bool write_payload(struct writer *w, u32 len)
 		u32 n = min(len, write_marker_if_due(w));
 		u8 *p = writer_get_dst(w, &n);
 
-		if (!ddp_tx_copy_data(w->c->tx_stream, p, n))
+		if (!ddp_tx_copy_payload(w->c->tx_stream, p, n))
 			return false;
 		writer_commit(w, p, n);
 		len -= n;
@@ -384,7 +384,7 @@ static bool write_contiguous_fpdu(struct mpa_conn *c, const struct ddp_txseg *se
 {
 	u32 at = write_head(p, seg);
 
-	if (seg->len && !ddp_tx_copy_data(c->tx_stream, p + at, seg->len))
+	if (seg->len && !ddp_tx_copy_payload(c->tx_stream, p + at, seg->len))
 		return false;
 	mpa_frame_write_trailer(c, p, at + seg->len, wire);
 	mpa_frame_count_written(c, wire);

@@ -300,7 +300,7 @@ void mpa_connq_put(struct mpa_connq *connq);
 bool mpa_connq_add(struct mpa_conn *c);
 struct mpa_conn *mpa_connq_pop(struct mpa_connq *connq);
 void mpa_connq_queue_work(struct mpa_connq *connq);
-bool mpa_connq_has_pending(const struct mpa_connq *connq);
+bool mpa_connq_has_pending_conn(const struct mpa_connq *connq);
 
 /* tx.c: transmit routine, and per-CPU queues of connections that transmit in softirq */
 void mpa_tx_init(struct mpa_conn *c);
@@ -319,7 +319,7 @@ void mpa_frame_exit(void);
 /* rx.c: receive path, FPDUs from TCP's receive queue to DDP */
 int mpa_rx_init(void);
 void mpa_rx_exit(void);
-bool mpa_rx_receive(struct mpa_conn *c, struct sock *sk);
+bool mpa_rx_receive_or_discard(struct mpa_conn *c, struct sock *sk);
 bool mpa_rx_read(struct mpa_conn *c, void *dst, u32 len);
 
 /* cursor.c: read TCP's receive queue */
@@ -375,13 +375,13 @@ static inline bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 }
 
 /**
- * mpa_cursor_has_contiguous - check whether the next bytes are contiguous and readable
+ * mpa_cursor_has_contiguous_bytes - check whether the next bytes are contiguous and readable
  * @cur: the cursor; advanced to the next extent if the current extent is consumed
  * @len: number of bytes
  *
  * Return: true if @len bytes can be read at @cur->at, false otherwise.
  */
-static inline bool mpa_cursor_has_contiguous(struct mpa_cursor *cur, u32 len)
+static inline bool mpa_cursor_has_contiguous_bytes(struct mpa_cursor *cur, u32 len)
 {
 	if (!cur->extent_left)
 		mpa_cursor_refill(cur);
@@ -435,13 +435,13 @@ bool mpa_sock_is_established_and_empty(struct mpa_conn *c);
 int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len);
 int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len);
 bool mpa_sock_try_send_fin(struct mpa_conn *c);
-u32 mpa_sock_get_acked(struct mpa_conn *c, bool *all);
+u32 mpa_sock_get_acked_seq(struct mpa_conn *c, bool *all);
 void mpa_sock_enable_rx(struct mpa_conn *c);
 void mpa_sock_stop_rx(struct mpa_conn *c);
-bool mpa_sock_receive(struct mpa_conn *c);
+bool mpa_sock_receive_fpdus(struct mpa_conn *c);
 u32 mpa_sock_get_emss(const struct mpa_conn *c);
 void mpa_sock_record_flow(const struct mpa_conn *c);
-int mpa_sock_send(struct mpa_conn *c);
+int mpa_sock_send_batch(struct mpa_conn *c);
 void mpa_sock_wait_unowned(struct mpa_conn *c);
 
 /* listen.c: listeners */

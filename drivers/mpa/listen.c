@@ -79,7 +79,7 @@ static struct mpa_conn *new_accepted_conn(struct ddp_port_listener *l,
  * Process a socket that TCP has accepted. Return: 0 if the connection owns the
  * socket now; a negative errno if the caller must reset and release the socket.
  */
-static int mpa_listen_handle_accepted(struct ddp_port *p, struct socket *sock)
+static int mpa_listen_set_up_accepted_conn(struct ddp_port *p, struct socket *sock)
 {
 	const struct sock *sk = sock->sk;
 	struct sockaddr_storage called = {};
@@ -129,7 +129,7 @@ static const struct ddp_port_ops port_ops = {
 	.type		= &mpa_session_type,
 	.open		= mpa_listen_open,
 	.queue		= mpa_listen_queue_work,
-	.accepted	= mpa_listen_handle_accepted,
+	.accepted	= mpa_listen_set_up_accepted_conn,
 	.evict	= mpa_listen_evict,
 };
 

@@ -44,7 +44,7 @@ static void mpa_llp_resume(struct ddp_llp *llp)
 	mpa_conn_set_event(llp_to_conn(llp), MPA_EV_RX);
 }
 
-static const char *phase_name(enum mpa_phase phase)
+static const char *get_phase_name(enum mpa_phase phase)
 {
 	static const char *const names[] = {
 		[MPA_NEW]		= "new",
@@ -91,7 +91,7 @@ static void mpa_llp_query(struct ddp_llp *llp, struct ddp_query *q)
 	struct mpa_conn *c = llp_to_conn(llp);
 
 	q->llp = "tcp";
-	q->phase = phase_name(READ_ONCE(c->phase));
+	q->phase = get_phase_name(READ_ONCE(c->phase));
 	q->revision = READ_ONCE(c->revision);
 	q->crc = READ_ONCE(c->crc);
 	q->tx_markers = READ_ONCE(c->tx_markers);

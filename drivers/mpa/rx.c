@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Receive path: pass FPDUs from TCP's receive queue to DDP. sock.c locks the
- * socket and calls mpa_rx_receive().
+ * socket and calls mpa_rx_receive_or_discard().
  *
- * The slow path, mpa_rx_slow_path(), receives any FPDU. On a connection with neither CRC
- * nor markers, the fast path mpa_rx_fast_path() receives the FPDUs whose segments
- * ddp_rx_try_fast() accepts. On a connection with CRC and without markers, the CRC fast
- * path mpa_rx_recv_batches() receives the FPDUs whose segments ddp_rx_continues_msg() accepts.
+ * The slow path, mpa_rx_recv_fpdu_on_slow_path(), receives any FPDU. On a connection with neither
+ * CRC nor markers, the fast path mpa_rx_recv_fpdus_on_fast_path() receives the FPDUs whose segments
+ * ddp_rx_try_fast_path() accepts. On a connection with CRC and without markers, the CRC fast path
+ * mpa_rx_recv_batches() receives the FPDUs whose segments ddp_rx_continues_msg() accepts.
  *
- * Both fast paths require that the FPDU is contiguous in the queue. ddp_rx_try_fast() accepts a
- * segment that continues the current message, or that is a message of one segment like the
+ * Both fast paths require that the FPDU is contiguous in the queue. ddp_rx_try_fast_path() accepts
+ * a segment that continues the current message, or that is a message of one segment like the
  * previous one. ddp_rx_continues_msg() accepts a segment that continues a tagged message and is as
  * long as the previous one. The CRC fast path handles only ULPDUs shorter than DDP_COPY_LONG, and
  * places the payloads of many FPDUs at once.
@@ -40,9 +40,9 @@
 static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 
 /*
- * Maximum number of bytes to receive in one call of mpa_rx_receive(). When they are used up,
- * the socket lock is released, so that other contexts can take it, and the worker
- * continues to receive. An FPDU shorter than FPDU_COST counts as FPDU_COST bytes.
+ * Maximum number of bytes to receive in one call of mpa_rx_receive_or_discard(). When they are used
+ * up, the socket lock is released, so that other contexts can take it, and the worker continues to
+ * receive. An FPDU shorter than FPDU_COST counts as FPDU_COST bytes.
  */
 #define RX_BUDGET	(256 * 1024)
 
@@ -169,7 +169,7 @@ static enum iw_reason mpa_rx_report_error(struct mpa_conn *c, enum iw_reason why
  */
 static u32 choose_copy_offset(struct mpa_conn *c, const struct mpa_fpdu *f)
 {
-	if (f->ulpdu_len < DDP_COPY_LONG || !mpa_cursor_has_contiguous(&c->cur, 1))
+	if (f->ulpdu_len < DDP_COPY_LONG || !mpa_cursor_has_contiguous_bytes(&c->cur, 1))
 		return 0;
 	return offset_in_page(c->cur.at - MPA_LEN_SIZE);
 }
@@ -186,8 +186,8 @@ static enum iw_reason copy_verify_and_pass_fpdu(struct mpa_conn *c, const struct
 	why = mpa_rx_copy_fpdu(c, f, head, fpdu);
 	if (why)
 		why = mpa_rx_report_error(c, why);
-	else if (!ddp_rx_try_fast(c->stream, fpdu + MPA_LEN_SIZE, fpdu + MPA_HEADS_MAX,
-				  f->ulpdu_len, &why))
+	else if (!ddp_rx_try_fast_path(c->stream, fpdu + MPA_LEN_SIZE, fpdu + MPA_HEADS_MAX,
+				       f->ulpdu_len, &why))
 		why = pass_segment_to_ddp(c, f, fpdu + MPA_LEN_SIZE, true);
 	local_unlock_nested_bh(&copies.lock);
 	return why;
@@ -198,7 +198,7 @@ static enum iw_reason copy_verify_and_pass_fpdu(struct mpa_conn *c, const struct
  * the CRC field. @from: result of mpa_cursor_bytes_left() at the beginning of @f.
  *
  * The number of bytes to skip is never negative, because DDP accepts no segment
- * that is shorter than the header that mpa_rx_slow_path() has copied.
+ * that is shorter than the header that mpa_rx_recv_fpdu_on_slow_path() has copied.
  */
 static enum iw_reason mpa_rx_skip_fpdu_rest(struct mpa_conn *c,
 					    const struct mpa_fpdu *f,
@@ -230,7 +230,7 @@ static enum mpa_rx_result mpa_rx_defer_or_convert_result(struct mpa_conn *c,
  * bytes were consumed; MPA_RX_WAIT if the FPDU stays in the queue; MPA_RX_FAILED
  * if the stream has failed.
  */
-static enum mpa_rx_result mpa_rx_slow_path(struct mpa_conn *c, struct mpa_fpdu *f)
+static enum mpa_rx_result mpa_rx_recv_fpdu_on_slow_path(struct mpa_conn *c, struct mpa_fpdu *f)
 {
 	const struct mpa_cursor from = c->cur;
 	const bool plain = !c->crc && !c->rx_markers;
@@ -275,7 +275,7 @@ static u32 charge_budget(int *budget, u32 wire)
  */
 static bool mpa_rx_peek_headers(struct mpa_conn *c, const struct mpa_fpdu *f, u8 *head)
 {
-	if (!mpa_cursor_has_contiguous(&c->cur, f->wire_len))
+	if (!mpa_cursor_has_contiguous_bytes(&c->cur, f->wire_len))
 		return false;
 	mpa_cursor_peek(&c->cur, head, MPA_HEADS_MAX);
 	/* if the lengths differ, the slow path will copy the header again */
@@ -291,7 +291,7 @@ static bool mpa_rx_peek_plain_fpdu(struct mpa_conn *c, struct mpa_fpdu *f, u8 *h
 {
 	u32 len;
 
-	if (!mpa_cursor_has_contiguous(&c->cur, MPA_HEADS_MAX))
+	if (!mpa_cursor_has_contiguous_bytes(&c->cur, MPA_HEADS_MAX))
 		return false;
 	mpa_cursor_peek(&c->cur, head, MPA_HEADS_MAX);
 	len = get_unaligned_be16(head);
@@ -299,7 +299,7 @@ static bool mpa_rx_peek_plain_fpdu(struct mpa_conn *c, struct mpa_fpdu *f, u8 *h
 		f->ulpdu_len = len;
 		f->wire_len = mpa_fpdu_wire_len(c->rx_pos, len, false);
 	}
-	return f->wire_len > MPA_HEADS_MAX && mpa_cursor_has_contiguous(&c->cur, f->wire_len);
+	return f->wire_len > MPA_HEADS_MAX && mpa_cursor_has_contiguous_bytes(&c->cur, f->wire_len);
 }
 
 /*
@@ -345,9 +345,9 @@ static u32 mpa_rx_fill_batch(struct mpa_conn *c, const struct mpa_fpdu *f,
  * FPDUs; @why: DDP's result for the first FPDU that is not placed. Return: @why,
  * converted by mpa_rx_defer_or_convert_result().
  */
-static enum mpa_rx_result mpa_rx_rewind(struct mpa_conn *c,
-					const struct mpa_cursor *from,
-					u32 bytes, enum iw_reason why)
+static enum mpa_rx_result mpa_rx_rewind_cursor(struct mpa_conn *c,
+					       const struct mpa_cursor *from,
+					       u32 bytes, enum iw_reason why)
 {
 	c->cur = *from;
 	mpa_cursor_skip(&c->cur, bytes);
@@ -377,14 +377,14 @@ static enum mpa_rx_result mpa_rx_recv_one_batch(struct mpa_conn *c,
 	c->rx_pos += taken * f->wire_len;
 	*used += taken * f->wire_len;
 	if (unlikely(taken < n))
-		return mpa_rx_rewind(c, &from, taken * f->wire_len, why);
+		return mpa_rx_rewind_cursor(c, &from, taken * f->wire_len, why);
 	return MPA_RX_NEXT;
 }
 
 /*
  * Receive batches of FPDUs that continue the message of @f, on the CRC fast path.
  * noinline, so that this code does not slow down the reception of single-segment
- * messages. Parameters and result are those of mpa_rx_fast_path().
+ * messages. Parameters and result are those of mpa_rx_recv_fpdus_on_fast_path().
  */
 static noinline enum mpa_rx_result
 mpa_rx_recv_batches(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 *used)
@@ -420,9 +420,9 @@ static bool may_recv_batches(const struct mpa_conn *c, const struct mpa_fpdu *f)
  * Return: MPA_RX_NEXT if the next FPDU may be received on the slow path; otherwise the
  * result of the last FPDU.
  */
-static enum mpa_rx_result mpa_rx_fast_path(struct mpa_conn *c,
-					   struct mpa_fpdu *f,
-					   int *budget, u32 *used)
+static enum mpa_rx_result mpa_rx_recv_fpdus_on_fast_path(struct mpa_conn *c,
+							 struct mpa_fpdu *f,
+							 int *budget, u32 *used)
 {
 	enum mpa_rx_result result = MPA_RX_NEXT;
 	enum iw_reason why;
@@ -434,8 +434,8 @@ static enum mpa_rx_result mpa_rx_fast_path(struct mpa_conn *c,
 		return may_recv_batches(c, f) ? mpa_rx_recv_batches(c, f, budget, used) :
 						MPA_RX_NEXT;
 	while (*budget > 0 && mpa_rx_peek_plain_fpdu(c, f, head) &&
-	       ddp_rx_try_fast(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
-			       f->ulpdu_len, &why)) {
+	       ddp_rx_try_fast_path(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
+				    f->ulpdu_len, &why)) {
 		result = mpa_rx_defer_or_convert_result(c, why);
 		if (result != MPA_RX_NEXT)
 			break;
@@ -471,10 +471,10 @@ static u32 mpa_rx_receive_fpdus(struct mpa_conn *c, int *budget)
 
 	ddp_rx_begin(s);
 	do {
-		result = mpa_rx_fast_path(c, &f, budget, &used);
+		result = mpa_rx_recv_fpdus_on_fast_path(c, &f, budget, &used);
 		if (result != MPA_RX_NEXT || *budget <= 0 || !mpa_cursor_bytes_left(&c->cur))
 			break;
-		result = mpa_rx_slow_path(c, &f);
+		result = mpa_rx_recv_fpdu_on_slow_path(c, &f);
 		if (result == MPA_RX_NEXT)
 			used += charge_budget(budget, f.wire_len);
 	} while (result == MPA_RX_NEXT && *budget > 0 && mpa_cursor_bytes_left(&c->cur));
@@ -496,7 +496,7 @@ static void grow_rcvbuf_for_next_fpdu(struct mpa_conn *c, struct sock *sk)
 }
 
 /**
- * mpa_rx_receive - receive FPDUs from TCP, or discard data after a failure
+ * mpa_rx_receive_or_discard - receive FPDUs from TCP, or discard data after a failure
  * @c: the connection
  * @sk: socket of @c
  *
@@ -506,7 +506,7 @@ static void grow_rcvbuf_for_next_fpdu(struct mpa_conn *c, struct sock *sk)
  * Return: true if RX_BUDGET is used up and the queue still has data, false
  * otherwise.
  */
-bool mpa_rx_receive(struct mpa_conn *c, struct sock *sk)
+bool mpa_rx_receive_or_discard(struct mpa_conn *c, struct sock *sk)
 {
 	u32 avail = tcp_inq(sk), used = 0, off;
 	struct sk_buff *skb = NULL;

@@ -22,7 +22,7 @@ static void mpa_data_ready(struct sock *sk)
 	c = sk->sk_user_data;
 	if (c) {
 		if (c->rx_in_callback)
-			more = mpa_rx_receive(c, sk);
+			more = mpa_rx_receive_or_discard(c, sk);
 		if (more)
 			mpa_conn_set_event(c, MPA_EV_RX);
 	}
@@ -75,7 +75,7 @@ void mpa_sock_set_options(struct socket *sock)
 	tcp_sock_set_keepintvl(sk, 10);
 	tcp_sock_set_keepcnt(sk, 6);
 	lock_sock(sk);
-	/* TCP must not sleep for memory, because callers of mpa_sock_send() have BH off */
+	/* TCP must not sleep for memory, because callers of mpa_sock_send_batch() have BH off */
 	sk->sk_allocation = GFP_ATOMIC;
 	sk->sk_use_task_frag = false;
 	/* without this flag, a peer's urgent pointer would remove a byte from the stream */
@@ -190,7 +190,7 @@ static void lock_as_softirq(struct sock *sk)
  * our unacknowledged data. If all our data is acknowledged, keep the unread data, so that
  * TCP resets: after a FIN the peer would assume that we have received all its data.
  */
-static void drop_unread_if_unacked(struct mpa_conn *c)
+static void drop_unread_data_if_unacked(struct mpa_conn *c)
 {
 	struct sock *sk = c->sock->sk;
 	u32 n;
@@ -217,7 +217,7 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 		return;
 	ddp_sock_restore_callbacks(sock->sk, &c->orig_callbacks);
 	if (!abort)
-		drop_unread_if_unacked(c);
+		drop_unread_data_if_unacked(c);
 	/* without FIN or reset, the peer would detect the close only through keepalive (90 s) */
 	lock_sock(sock->sk);
 	abort = abort || !try_send_fin_on_close(sock->sk);
@@ -414,7 +414,7 @@ bool mpa_sock_try_send_fin(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_get_acked - get the position up to which the peer has acknowledged
+ * mpa_sock_get_acked_seq - get the position up to which the peer has acknowledged
  * @c: the connection
  * @all: set to true if the peer has acknowledged all our data, and to false
  *	otherwise. Our FIN does not count, because TCP delivers the FIN even
@@ -424,7 +424,7 @@ bool mpa_sock_try_send_fin(struct mpa_conn *c)
  *
  * Return: TCP's sequence number of the next byte to be acknowledged.
  */
-u32 mpa_sock_get_acked(struct mpa_conn *c, bool *all)
+u32 mpa_sock_get_acked_seq(struct mpa_conn *c, bool *all)
 {
 	struct sock *sk = c->sock->sk;
 	u32 acked;
@@ -465,18 +465,18 @@ void mpa_sock_stop_rx(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_receive - receive FPDUs in the worker
+ * mpa_sock_receive_fpdus - receive FPDUs in the worker
  * @c: the connection
  *
  * Return: true if the socket has more data than one call receives, false otherwise.
  */
-bool mpa_sock_receive(struct mpa_conn *c)
+bool mpa_sock_receive_fpdus(struct mpa_conn *c)
 {
 	struct sock *sk = c->sock->sk;
 	bool more;
 
 	lock_as_softirq(sk);
-	more = mpa_rx_receive(c, sk);
+	more = mpa_rx_receive_or_discard(c, sk);
 	unlock_as_softirq(sk);
 	return more;
 }
@@ -549,7 +549,7 @@ static bool is_short_of_memory(const struct sock *sk, int n)
 }
 
 /**
- * mpa_sock_send - pass the batch to TCP
+ * mpa_sock_send_batch - pass the batch to TCP
  * @c: the connection; the caller must own its transmit side and have BH off
  *
  * The end of a batch is the end of a TCP segment (MSG_EOR), so that FPDUs stay
@@ -560,7 +560,7 @@ static bool is_short_of_memory(const struct sock *sk, int n)
  * will not call mpa_write_space(); -EBUSY if a process owns the socket; another
  * negative errno if the connection is lost.
  */
-int mpa_sock_send(struct mpa_conn *c)
+int mpa_sock_send_batch(struct mpa_conn *c)
 {
 	struct msghdr msg = {
 		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR |

@@ -69,7 +69,7 @@ void __mpa_sock_set_full_rcvbuf(struct sock *sk)
 
 /**
  * mpa_sock_grow_rcvbuf - grow the receive buffer for an incomplete FPDU
- * @sk: the socket, locked as for mpa_rx_receive()
+ * @sk: the socket, locked as for mpa_rx_receive_or_discard()
  * @skb: skb of the receive queue in which the incomplete FPDU begins
  *
  * The incomplete FPDU stays in the queue, and so does @skb. TCP charges the whole skb

@@ -207,10 +207,10 @@ size_t mpa_startup_encode_frame(const struct mpa_startup *su, u8 *buf, size_t si
 }
 
 /**
- * mpa_startup_record_sent - record that TCP has accepted our whole frame
+ * mpa_startup_record_frame_sent - record that TCP has accepted our whole frame
  * @su: the state machine; the next step must be MPA_WANT_WRITE
  */
-void mpa_startup_record_sent(struct mpa_startup *su)
+void mpa_startup_record_frame_sent(struct mpa_startup *su)
 {
 	if (su->state == MPA_SU_SEND_REJECT)
 		end_startup(su, IW_LOCAL_CLOSE);

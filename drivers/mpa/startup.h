@@ -23,7 +23,7 @@
  * @MPA_WANT_OFFER: call mpa_startup_set_offer(). A responder, which finds the peer's
  *	offer in mpa_startup.peer, may call mpa_startup_reject() instead
  * @MPA_WANT_WRITE: send the frame of mpa_startup_encode_frame(), then call
- *	mpa_startup_record_sent()
+ *	mpa_startup_record_frame_sent()
  * @MPA_WANT_READ: pass mpa_startup_get_missing_len() more bytes to mpa_startup_process_input()
  * @MPA_WANT_ENTER: enter Full Operation, because start-up has succeeded
  * @MPA_WANT_CLOSE: close the connection for the reason mpa_startup.why
@@ -111,7 +111,7 @@ enum mpa_want mpa_startup_get_next_step(const struct mpa_startup *su);
 int mpa_startup_set_offer(struct mpa_startup *su, const struct ddp_offer *o);
 int mpa_startup_reject(struct mpa_startup *su, const struct ddp_offer *o);
 size_t mpa_startup_encode_frame(const struct mpa_startup *su, u8 *buf, size_t size);
-void mpa_startup_record_sent(struct mpa_startup *su);
+void mpa_startup_record_frame_sent(struct mpa_startup *su);
 
 size_t mpa_startup_get_missing_len(const struct mpa_startup *su);
 ssize_t mpa_startup_process_input(struct mpa_startup *su, const u8 *p, size_t n);

@@ -58,7 +58,7 @@ TRACE_EVENT(mpa_conn_end,
 	),
 	TP_fast_assign(
 		__entry->c = c;
-		strscpy(__entry->why, iw_reason_name(why),
+		strscpy(__entry->why, iw_reason_get_name(why),
 			sizeof(__entry->why));
 	),
 	TP_printk("conn=%p why=%s", __entry->c, __entry->why)
@@ -101,7 +101,7 @@ TRACE_EVENT(mpa_startup_retry,
 	TP_fast_assign(
 		__entry->c = c;
 		__entry->revision = su->repeat ? su->revision : MPA_REV_PLAIN;
-		strscpy(__entry->why, iw_reason_name(su->why),
+		strscpy(__entry->why, iw_reason_get_name(su->why),
 			sizeof(__entry->why));
 	),
 	TP_printk("conn=%p why=%s next-revision=%u", __entry->c, __entry->why,

@@ -108,7 +108,7 @@ static void deliver_to_local_peer(const struct mpa_conn *c)
 /* Pass the batch to TCP, and release the batch if TCP has accepted all its bytes */
 static enum tx_verdict send_batch(struct mpa_conn *c, enum runner who)
 {
-	switch (mpa_sock_send(c)) {
+	switch (mpa_sock_send_batch(c)) {
 	case 0:
 		break;
 	case -EBUSY:
@@ -332,7 +332,8 @@ static void schedule_tx_retry(struct mpa_conn *c)
  * before this CPU receives what the first pass has sent to a peer on this machine. The data
  * in flight, and the memory for this data, would then grow with the amount of pending work.
  */
-static bool release_and_reschedule(struct mpa_conn *c, enum tx_verdict v, enum runner who)
+static bool release_ownership_and_schedule_pass(struct mpa_conn *c, enum tx_verdict v,
+						enum runner who)
 {
 	if (may_release_ownership(v) || !tx_release_with_work_pending(c))
 		return false;
@@ -387,7 +388,7 @@ void mpa_tx_push(struct mpa_conn *c)
 	if (tx_request_pass_or_become_owner(c)) {
 		if (may_send_fpdus(c))
 			mpa_sock_record_flow(c);
-		release_and_reschedule(c, run_tx_pass(c, POSTER), POSTER);
+		release_ownership_and_schedule_pass(c, run_tx_pass(c, POSTER), POSTER);
 	}
 	local_bh_enable();
 }
@@ -396,7 +397,7 @@ void mpa_tx_push(struct mpa_conn *c)
 static void run_tx_pass_in_softirq(struct mpa_conn *c)
 {
 	if (mpa_tx_try_become_owner(c))
-		release_and_reschedule(c, run_tx_pass(c, SOFTIRQ), SOFTIRQ);
+		release_ownership_and_schedule_pass(c, run_tx_pass(c, SOFTIRQ), SOFTIRQ);
 }
 
 /*
@@ -433,7 +434,7 @@ static bool run_tx_pass_in_worker(struct mpa_conn *c)
 	local_bh_disable();
 	if (mpa_tx_try_become_owner(c)) {
 		v = run_tx_pass(c, WORKER);
-		go_on = release_and_reschedule(c, v, WORKER);
+		go_on = release_ownership_and_schedule_pass(c, v, WORKER);
 	}
 	local_bh_enable();
 	/* ownership is released, so this context may sleep until the socket is free */

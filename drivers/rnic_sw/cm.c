@@ -24,7 +24,7 @@ static_assert(NEG_RTR_P2P == DDP_RTR_P2P && NEG_RTR_SEND == DDP_RTR_SEND &&
 	      NEG_RTR_WRITE == DDP_RTR_WRITE && NEG_RTR_READ == DDP_RTR_READ &&
 	      NEG_DEPTH_NONE == DDP_DEPTH_NONE);
 
-static void fill_local_negotiation(const struct rnic_ep *ep, const struct iw_cm_conn_param *p,
+static void fill_negotiation_local(const struct rnic_ep *ep, const struct iw_cm_conn_param *p,
 				   struct negotiation_local *me)
 {
 	const struct rnic_dev *dev = ep->dev;
@@ -71,7 +71,7 @@ static void offer_to_negotiation_side(struct negotiation_side *side, const struc
  * has reported ESTABLISHED.  iw_cm then regards the ID as unconnected, so the driver must not
  * report any event for the ID.
  */
-static bool is_rejected(const struct rnic_ep *ep)
+static bool is_rejected_after_accept(const struct rnic_ep *ep)
 {
 	return ep->state == EP_ACCEPTED && !READ_ONCE(ep->id->provider_data);
 }
@@ -100,7 +100,7 @@ static enum iw_reason fail_connect(struct rnic_ep *ep, enum iw_reason why,
 	ep->qp->rdmap.rtr = 0;
 	/* iw_cm expects no event after a CONNECT_REPLY with an error: suppress the later CLOSE */
 	ep->state = EP_REFUSED;
-	rnic_ep_report_failure(ep, rnic_reason_to_status(why), o);
+	rnic_ep_report_connect_failure(ep, rnic_reason_to_status(why), o);
 	return why;
 }
 
@@ -117,7 +117,7 @@ static enum iw_reason finish_connect(struct rnic_ep *ep,
 	if (ep->result.why)
 		return fail_connect(ep, ep->result.why, o);
 	if (ep->request.enhanced && !reply.enhanced)
-		rnic_count(ep->dev, RNIC_CONNECTS_PLAIN);
+		rnic_inc_counter(ep->dev, RNIC_CONNECTS_PLAIN);
 	ep->qp->rdmap.rtr = ep->result.rtr;
 	ep->state = EP_ESTABLISHED;
 	if (!rnic_ep_report_event(ep, IW_CM_EVENT_CONNECT_REPLY, 0, o))
@@ -132,12 +132,12 @@ static enum iw_reason rnic_cm_handle_established(struct ddp_session *ss,
 	struct rnic_ep *ep = ss->ctx;
 
 	ep->ss = ss;
-	rnic_ep_unwatch(ep);
+	rnic_ep_unwatch_program(ep);
 	if (o)
 		return finish_connect(ep, o);
 	ep->qp->rdmap.rtr_expected = ep->result.rtr;
 	start_qp(ep);
-	if (is_rejected(ep))
+	if (is_rejected_after_accept(ep))
 		return IW_OK;
 	ep->state = EP_ESTABLISHED;
 	rnic_ep_report_event(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL);
@@ -148,7 +148,7 @@ static void rnic_cm_handle_peer_closed(struct ddp_session *ss)
 {
 	struct rnic_ep *ep = ss->ctx;
 
-	if (!is_rejected(ep))
+	if (!is_rejected_after_accept(ep))
 		rnic_ep_report_event(ep, IW_CM_EVENT_DISCONNECT, 0, NULL);
 	rnic_qp_close(ep->qp);
 }
@@ -163,10 +163,10 @@ static void report_session_closed(struct rnic_ep *ep, enum iw_reason why,
 		/* if memory is short, the program gets the event but cannot query the reject */
 		if (o && !rnic_ep_save_peer_msg(ep, o, RNIC_SW_CONN_REJECTED))
 			rnic_ep_pass_peer_msg_to_qp(ep);
-		rnic_ep_report_failure(ep, status, o);
+		rnic_ep_report_connect_failure(ep, status, o);
 		return;
 	case EP_ACCEPTED:
-		if (is_rejected(ep))
+		if (is_rejected_after_accept(ep))
 			return;
 		/* iw_cm expects CLOSE only after ESTABLISHED */
 		rnic_ep_report_event(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL);
@@ -192,7 +192,7 @@ static void rnic_cm_handle_closed(struct ddp_session *ss, enum iw_reason why,
 	if (ep->state == EP_CONNECTING || ep->state == EP_ESTABLISHED ||
 	    ep->state == EP_REFUSED || ss->accepted) {
 		report_session_closed(ep, why, o);
-		rnic_ep_detach(ep);
+		rnic_ep_detach_id_and_qp(ep);
 	} else if (rnic_pending_req_remove(ep)) {
 		rnic_ep_put(ep);
 	}
@@ -256,9 +256,9 @@ const struct ddp_session_user rnic_session_user = {
 static void count_connect(struct rnic_dev *dev,
 			  const struct ddp_session_type *type)
 {
-	rnic_count(dev, RNIC_CONNECTS);
+	rnic_inc_counter(dev, RNIC_CONNECTS);
 	if (type == rnic_get_llp(dev, RNIC_SW_LLP_SCTP))
-		rnic_count(dev, RNIC_CONNECTS_SCTP);
+		rnic_inc_counter(dev, RNIC_CONNECTS_SCTP);
 }
 
 static struct ddp_session *connect_session(struct rnic_ep *ep,
@@ -287,7 +287,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 		return ERR_PTR(-ENETDOWN);
 	rnic_fill_llp_policy(dev, &policy);
 	ddp_sock_owner_init(&owner, args.net);
-	if (!rnic_is_same_netns(args.net, id))
+	if (!rnic_cm_id_is_in_netns(args.net, id))
 		ss = ERR_PTR(-ENETUNREACH);
 	else if (type)
 		ss = type->connect(&args, &rnic_session_user, ep);
@@ -312,7 +312,7 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 
 	if (!o)
 		return -ENOMEM;
-	fill_local_negotiation(ep, p, &ep->me);
+	fill_negotiation_local(ep, p, &ep->me);
 	negotiation_build_request(&ep->me, &ep->request);
 	fill_offer(o, &ep->request, p->private_data, p->private_data_len);
 	ss = connect_session(ep, o);
@@ -323,9 +323,9 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 /* Find a QP that this task may connect with rdma_cm.  Return: the QP with a reference, or NULL. */
 static struct rnic_qp *find_qp_and_consume_connect_right(struct rnic_dev *dev, u32 qpn)
 {
-	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
+	struct rnic_qp *qp = rnic_qp_find_get(dev, qpn);
 
-	if (qp && (rnic_qp_rdv(qp) || !rnic_qp_try_consume_connect_right(qp))) {
+	if (qp && (rnic_qp_peek_rdv(qp) || !rnic_qp_try_consume_connect_right(qp))) {
 		rnic_qp_put(qp);
 		qp = NULL;
 	}
@@ -341,11 +341,11 @@ static int connect_qp(struct rnic_dev *dev, struct iw_cm_id *id,
 	if (!ep)
 		return -ENOMEM;
 	ep->state = EP_CONNECTING;
-	rnic_ep_attach(ep, id, qp);
-	rnic_ep_watch(ep);
+	rnic_ep_attach_id_and_qp(ep, id, qp);
+	rnic_ep_watch_program(ep);
 	err = start_session(ep, p);
 	if (err) {
-		rnic_ep_detach(ep);
+		rnic_ep_detach_id_and_qp(ep);
 		rnic_ep_put(ep);
 	}
 	return err;
@@ -387,7 +387,7 @@ static int accept_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 
 	if (!o)
 		return -ENOMEM;
-	fill_local_negotiation(ep, p, &ep->me);
+	fill_negotiation_local(ep, p, &ep->me);
 	negotiation_build_reply(&ep->me, &ep->request, &reply, &ep->result);
 	fill_offer(o, &reply, p->private_data, p->private_data_len);
 	err = ep->ss->type->accept(ep->ss, &ep->qp->rdmap.stream, o);
@@ -406,16 +406,16 @@ static int accept_request(struct rnic_ep *ep, struct iw_cm_id *id,
 {
 	int err;
 
-	rnic_ep_attach(ep, id, qp);
+	rnic_ep_attach_id_and_qp(ep, id, qp);
 	ep->state = EP_ACCEPTED;
 	err = accept_session(ep, p);
 	if (!err) {
 		ddp_stream_close_if_failed(&qp->rdmap.stream);
-		rnic_count(ep->dev, RNIC_ACCEPTS);
+		rnic_inc_counter(ep->dev, RNIC_ACCEPTS);
 		return 0;
 	}
 	ep->state = EP_REQUESTED;
-	rnic_ep_detach(ep);
+	rnic_ep_detach_id_and_qp(ep);
 	return err;
 }
 
@@ -427,7 +427,7 @@ static int accept_or_report_peer_gone(struct rnic_ep *ep, struct iw_cm_id *id,
 	if (err != -ECONNRESET)
 		return err;
 	rnic_qp_fail(qp, IW_PEER_RESET);
-	rnic_cm_report_peer_gone(id);
+	rnic_cm_report_established_and_close(id);
 	return 0;
 }
 
@@ -451,7 +451,7 @@ static bool is_id_accepted(const struct iw_cm_id *id)
  * reference to the second QP until that connection ends, and destroying the second QP would
  * wait until then.
  */
-static int handle_second_accept(struct iw_cm_id *id, u32 qpn)
+static int replace_qp_on_second_accept(struct iw_cm_id *id, u32 qpn)
 {
 	struct rnic_qp *was = id->provider_data;
 	struct rnic_qp *qp = rnic_qp_lookup_noref(to_rnic_dev(id->device), qpn);
@@ -471,8 +471,8 @@ static int handle_second_accept(struct iw_cm_id *id, u32 qpn)
  * May sleep.
  *
  * Return: 0 if the driver reports an ESTABLISHED event, which CLOSE follows if the peer has
- * closed already; 0 also for a second accept, see handle_second_accept(); or a negative errno if
- * the driver reports no event.
+ * closed already; 0 also for a second accept, see replace_qp_on_second_accept(); or a negative
+ * errno if the driver reports no event.
  */
 int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 {
@@ -482,12 +482,12 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	int err = -EINVAL;
 
 	if (is_id_accepted(id))
-		return handle_second_accept(id, p->qpn);
+		return replace_qp_on_second_accept(id, p->qpn);
 	ep = rnic_pending_req_get(dev, xa_to_value(id->provider_data));
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
 		qp = find_qp_and_consume_connect_right(dev, p->qpn);
 	if (qp) {
-		/* set provider_data before the accept: later upcalls read it in is_rejected() */
+		/* set provider_data before the accept: is_rejected_after_accept() reads it later */
 		id->provider_data = qp;
 		err = accept_or_report_peer_gone(ep, id, qp, p);
 		rnic_qp_put(qp);
@@ -508,7 +508,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 
 /*
  * Handle the reject of a request that has been accepted: abort the connection. Set
- * provider_data to NULL, because is_rejected() recognizes a reject by that.
+ * provider_data to NULL, because is_rejected_after_accept() recognizes a reject by that.
  *
  * iw_cm drops its reference to the QP only when the program destroys the ID, and destroying
  * the QP waits for that reference.  A program that destroys the QP before the ID would wait for
@@ -516,7 +516,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
  *
  * Return: -EINVAL.
  */
-static int reject_accepted(struct iw_cm_id *id)
+static int abort_accepted_connection(struct iw_cm_id *id)
 {
 	struct rnic_qp *qp = id->provider_data;
 
@@ -524,7 +524,7 @@ static int reject_accepted(struct iw_cm_id *id)
 		return -EINVAL;
 	WRITE_ONCE(id->provider_data, NULL);
 	rnic_qp_fail(qp, IW_LOCAL_ABORT);
-	rnic_qp_cm_revoke(qp);
+	rnic_qp_cm_revoke_refs(qp);
 	return -EINVAL;
 }
 
@@ -545,8 +545,8 @@ int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
 	struct rnic_ep *ep;
 
 	if (is_id_accepted(id))
-		return reject_accepted(id);
-	rnic_count(dev, RNIC_REJECTS);
+		return abort_accepted_connection(id);
+	rnic_inc_counter(dev, RNIC_REJECTS);
 	ep = rnic_pending_req_get(dev, xa_to_value(id->provider_data));
 	if (!ep)
 		return 0;

@@ -101,19 +101,19 @@ const struct ddp_session_type *rnic_get_llp(const struct rnic_dev *dev, u8 llp);
 /* cm_watch.c */
 void rnic_connect_watch_init(struct rnic_llps *llps);
 void rnic_connect_watch_exit(struct rnic_llps *llps);
-void rnic_ep_watch(struct rnic_ep *ep);
-void rnic_ep_unwatch(struct rnic_ep *ep);
+void rnic_ep_watch_program(struct rnic_ep *ep);
+void rnic_ep_unwatch_program(struct rnic_ep *ep);
 
 /* cm_listen.c */
 u8 rnic_get_tos(const struct iw_cm_id *id);
-bool rnic_is_same_netns(const struct net *net, const struct iw_cm_id *id);
+bool rnic_cm_id_is_in_netns(const struct net *net, const struct iw_cm_id *id);
 
 /* cm_ep.c */
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev);
 void rnic_ep_put(struct rnic_ep *ep);
 void rnic_ep_reject(struct rnic_ep *ep, const void *pd, u8 len);
-void rnic_ep_attach(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp);
-void rnic_ep_detach(struct rnic_ep *ep);
+void rnic_ep_attach_id_and_qp(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp);
+void rnic_ep_detach_id_and_qp(struct rnic_ep *ep);
 int rnic_ep_save_peer_msg(struct rnic_ep *ep, const struct ddp_offer *o, u8 flags);
 int rnic_ep_pass_peer_msg_to_qp(struct rnic_ep *ep);
 void rnic_pending_reqs_init(struct rnic_dev *dev);
@@ -126,8 +126,8 @@ int rnic_ep_report_request(struct rnic_ep *ep, struct iw_cm_id *listener,
 			   const struct ddp_offer *o);
 int rnic_ep_report_event(struct rnic_ep *ep, enum iw_cm_event_type type, int status,
 			 const struct ddp_offer *o);
-void rnic_ep_report_failure(struct rnic_ep *ep, int status, const struct ddp_offer *o);
+void rnic_ep_report_connect_failure(struct rnic_ep *ep, int status, const struct ddp_offer *o);
 int rnic_reason_to_status(enum iw_reason why);
-void rnic_cm_report_peer_gone(struct iw_cm_id *id);
+void rnic_cm_report_established_and_close(struct iw_cm_id *id);
 
 #endif

@@ -130,12 +130,12 @@ void rnic_ep_reject(struct rnic_ep *ep, const void *pd, u8 len)
 }
 
 /**
- * rnic_ep_attach - attach an iw_cm ID and a QP to an endpoint
+ * rnic_ep_attach_id_and_qp - attach an iw_cm ID and a QP to an endpoint
  * @ep: the endpoint
  * @id: the ID; the endpoint takes a reference
  * @qp: the QP; the endpoint takes a reference
  */
-void rnic_ep_attach(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp)
+void rnic_ep_attach_id_and_qp(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp)
 {
 	id->add_ref(id);
 	kref_get(&qp->ref);
@@ -144,15 +144,15 @@ void rnic_ep_attach(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp)
 }
 
 /**
- * rnic_ep_detach - drop the references of an endpoint to its iw_cm ID and QP, if it has any
+ * rnic_ep_detach_id_and_qp - drop an endpoint's references to its iw_cm ID and QP, if any
  * @ep: the endpoint
  */
-void rnic_ep_detach(struct rnic_ep *ep)
+void rnic_ep_detach_id_and_qp(struct rnic_ep *ep)
 {
 	struct iw_cm_id *id = ep->id;
 	struct rnic_qp *qp = ep->qp;
 
-	rnic_ep_unwatch(ep);
+	rnic_ep_unwatch_program(ep);
 	ep->id = NULL;
 	ep->qp = NULL;
 	if (id)

@@ -73,7 +73,7 @@ int rnic_ep_report_event(struct rnic_ep *ep, enum iw_cm_event_type type, int sta
 }
 
 /**
- * rnic_ep_report_failure - report that a connect has failed
+ * rnic_ep_report_connect_failure - report that a connect has failed
  * @ep: the endpoint, with its ID attached
  * @status: a negative errno
  * @o: IRD, ORD and Private Data that the peer sent; may be NULL
@@ -81,7 +81,7 @@ int rnic_ep_report_event(struct rnic_ep *ep, enum iw_cm_event_type type, int sta
  * If iw_cm has no memory to copy the Private Data, reports the event without Private Data.
  * Without any event the program would wait for ever.
  */
-void rnic_ep_report_failure(struct rnic_ep *ep, int status, const struct ddp_offer *o)
+void rnic_ep_report_connect_failure(struct rnic_ep *ep, int status, const struct ddp_offer *o)
 {
 	if (rnic_ep_report_event(ep, IW_CM_EVENT_CONNECT_REPLY, status, o))
 		rnic_ep_report_event(ep, IW_CM_EVENT_CONNECT_REPLY, status, NULL);
@@ -124,13 +124,13 @@ int rnic_reason_to_status(enum iw_reason why)
 }
 
 /**
- * rnic_cm_report_peer_gone - report an accepted connection that the peer had already closed
+ * rnic_cm_report_established_and_close - report a connection that the peer has closed already
  * @id: the ID whose request the program has just accepted
  *
  * Reports ESTABLISHED and then CLOSE instead of failing the accept.  All programs can handle a
  * peer that closes directly after ESTABLISHED, but some cannot handle an accept that fails.
  */
-void rnic_cm_report_peer_gone(struct iw_cm_id *id)
+void rnic_cm_report_established_and_close(struct iw_cm_id *id)
 {
 	struct iw_cm_event ev = {
 		.event = IW_CM_EVENT_ESTABLISHED,

@@ -38,7 +38,7 @@ static u8 get_used_llps(const struct rnic_listener *listener)
 }
 
 /* Stop listening over all LLPs but those in @mask */
-static void stop_other_llps(struct rnic_listener *listener, u8 mask)
+static void stop_llps_outside_mask(struct rnic_listener *listener, u8 mask)
 {
 	int llp;
 
@@ -101,7 +101,7 @@ static int listen_on_llps(struct rnic_listener *listener, const struct ddp_liste
 }
 
 /**
- * rnic_is_same_netns - check whether an iw_cm ID belongs to the device's network namespace
+ * rnic_cm_id_is_in_netns - check whether an iw_cm ID belongs to the device's network namespace
  * @net: network namespace of the device's sockets
  * @id: ID of a listener or connection
  *
@@ -112,7 +112,7 @@ static int listen_on_llps(struct rnic_listener *listener, const struct ddp_liste
  *
  * Return: true if the namespace of @id is known and is @net, false otherwise.
  */
-bool rnic_is_same_netns(const struct net *net, const struct iw_cm_id *id)
+bool rnic_cm_id_is_in_netns(const struct net *net, const struct iw_cm_id *id)
 {
 	const struct net *theirs = compat_iw_cm_get_net(id);
 
@@ -134,7 +134,7 @@ static int start_listening(struct rnic_listener *listener, struct ddp_listen *ar
 {
 	struct ddp_policy policy;
 
-	if (!rnic_is_same_netns(args->net, listener->id))
+	if (!rnic_cm_id_is_in_netns(args->net, listener->id))
 		return -EADDRNOTAVAIL;
 	args->policy = &policy;
 	rnic_fill_llp_policy(listener->dev, &policy);
@@ -195,7 +195,7 @@ static int rnic_listener_start_llps(struct rnic_listener *listener, u8 mask)
 	}
 	if (!err)
 		return 0;
-	stop_other_llps(listener, before);
+	stop_llps_outside_mask(listener, before);
 	if (before && (err == -ENODEV || err == -EADDRNOTAVAIL))
 		return 0;
 	return may_ignore_listen_error(listener, err) ? 0 : err;
@@ -208,10 +208,10 @@ static int rnic_listener_start_llps(struct rnic_listener *listener, u8 mask)
  *
  * Return: 0.
  */
-static int rnic_listener_stop_other_llps(struct rnic_listener *listener, u8 mask)
+static int rnic_listener_stop_llps_outside_mask(struct rnic_listener *listener, u8 mask)
 {
 	if (get_used_llps(listener) & mask)
-		stop_other_llps(listener, mask);
+		stop_llps_outside_mask(listener, mask);
 	return 0;
 }
 
@@ -242,7 +242,7 @@ static void unlink_listener(struct rnic_listener *listener)
  * this function reads the setting.  Then a concurrent rnic_set_listen_llps() either has stored
  * the new setting already, or finds the listener in the list and changes it.
  */
-static int rnic_listener_add(struct rnic_listener *listener)
+static int rnic_listener_add_and_start(struct rnic_listener *listener)
 {
 	struct rnic_llps *llps = listener->dev->llps;
 	int err;
@@ -283,7 +283,7 @@ int rnic_iw_listen(struct iw_cm_id *id, int backlog)
 	ddp_sock_owner_init(&listener->owner, NULL);
 	kref_init(&listener->ref);
 	mutex_init(&listener->lock);
-	err = rnic_listener_add(listener);
+	err = rnic_listener_add_and_start(listener);
 	if (err) {
 		rnic_listener_put(listener);
 		return err;
@@ -308,7 +308,7 @@ int rnic_iw_unlisten(struct iw_cm_id *id)
 	unlink_listener(listener);
 	mutex_lock(&listener->lock);
 	listener->stopped = true;
-	stop_other_llps(listener, 0);
+	stop_llps_outside_mask(listener, 0);
 	mutex_unlock(&listener->lock);
 	rnic_listener_put(listener);
 	id->provider_data = NULL;
@@ -328,8 +328,8 @@ static void begin_pass_over_listeners(struct rnic_llps *llps)
 /*
  * Get the next listener of the current pass.  The list begins with the listeners that the pass
  * has not visited.  This function sets a listener's @pass to the number of the pass and moves
- * the listener to the end of the list.  rnic_listener_add() does the same with a new listener,
- * so the pass does not visit it.
+ * the listener to the end of the list. rnic_listener_add_and_start() does the same with a new
+ * listener, so the pass does not visit it.
  *
  * Return: the listener with a reference, or NULL if the pass has visited all listeners.
  */
@@ -424,7 +424,7 @@ static int rnic_listener_set_llps(struct rnic_listener *listener, u8 mask)
 		ibdev_warn_ratelimited(&listener->dev->ib,
 				       "cannot apply the listen setting to a listener: %d\n",
 				       err);
-	return rnic_listener_stop_other_llps(listener, mask);
+	return rnic_listener_stop_llps_outside_mask(listener, mask);
 }
 
 /*
@@ -444,7 +444,7 @@ static int switch_listener_llps(struct rnic_dev *dev, u8 mask)
 	if (mask != dev->policy.llp_listen)
 		err = call_for_all_listeners(dev->llps, rnic_listener_start_llps, mask);
 	if (err) {
-		call_for_unlocked_listeners(dev->llps, rnic_listener_stop_other_llps,
+		call_for_unlocked_listeners(dev->llps, rnic_listener_stop_llps_outside_mask,
 					    dev->policy.llp_listen);
 		return err;
 	}
@@ -458,7 +458,7 @@ static int switch_listener_llps(struct rnic_dev *dev, u8 mask)
 /**
  * rnic_set_listen_llps - set the LLPs of a device's listeners
  * @dev: the device
- * @mask: mask of 1 << enum rnic_sw_llp; the caller must have called rnic_ensure_llp()
+ * @mask: mask of 1 << enum rnic_sw_llp; the caller must have called rnic_ensure_llp_loaded()
  *	successfully for each LLP in it
  *
  * May sleep.  Unless the task is killed, the change applies to all existing listeners or to none.

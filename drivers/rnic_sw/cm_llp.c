@@ -40,7 +40,7 @@ void rnic_fill_llp_policy(const struct rnic_dev *dev, struct ddp_policy *p)
  * @llp: enum rnic_sw_llp; RNIC_SW_LLP_DEFAULT selects the device's "connect" setting
  *
  * Return: the session type; NULL if the device has no reference to the LLP, because
- * rnic_ensure_llp() or rnic_ensure_sctp_for_user() has not succeeded for it.
+ * rnic_ensure_llp_loaded() or rnic_ensure_sctp_loaded_for_user() has not succeeded for it.
  */
 const struct ddp_session_type *rnic_get_llp(const struct rnic_dev *dev, u8 llp)
 {
@@ -70,7 +70,7 @@ static int store_llp(struct rnic_dev *dev, u8 llp,
 }
 
 /**
- * rnic_ensure_llp - take a reference to an LLP for a device, if it has none yet
+ * rnic_ensure_llp_loaded - take a reference to an LLP for a device, if it has none yet
  * @dev: the device
  * @llp: enum rnic_sw_llp
  *
@@ -80,7 +80,7 @@ static int store_llp(struct rnic_dev *dev, u8 llp,
  * Return: 0 if the device has the reference, which rnic_llps_exit() drops; -EPROTONOSUPPORT if no
  * module provides the LLP.
  */
-int rnic_ensure_llp(struct rnic_dev *dev, u8 llp)
+int rnic_ensure_llp_loaded(struct rnic_dev *dev, u8 llp)
 {
 	if (llp >= RNIC_LLPS || !names[llp])
 		return -EPROTONOSUPPORT;
@@ -90,15 +90,15 @@ int rnic_ensure_llp(struct rnic_dev *dev, u8 llp)
 }
 
 /**
- * rnic_ensure_sctp_for_user - take a reference to SCTP for a device, on behalf of a program
+ * rnic_ensure_sctp_loaded_for_user - take a reference to SCTP for a device, on behalf of a program
  * @dev: the device
  *
- * Like rnic_ensure_llp(), but loads modules only if the current task may create an SCTP socket.
- * Otherwise programs could load SCTP although the administrator has blacklisted it.
+ * Like rnic_ensure_llp_loaded(), but loads modules only if the current task may create an SCTP
+ * socket. Otherwise programs could load SCTP although the administrator has blacklisted it.
  *
- * Return: 0 or -EPROTONOSUPPORT, as rnic_ensure_llp().
+ * Return: 0 or -EPROTONOSUPPORT, as rnic_ensure_llp_loaded().
  */
-int rnic_ensure_sctp_for_user(struct rnic_dev *dev)
+int rnic_ensure_sctp_loaded_for_user(struct rnic_dev *dev)
 {
 	const u8 llp = RNIC_SW_LLP_SCTP;
 
@@ -112,8 +112,8 @@ int rnic_ensure_sctp_for_user(struct rnic_dev *dev)
  * rnic_llps_init - set up the LLPs and the list of listeners of a new device
  * @dev: the device
  *
- * Looks up only MPA, the LLP over TCP.  SCTP is looked up when it is needed, by rnic_ensure_llp()
- * or rnic_ensure_sctp_for_user().
+ * Looks up only MPA, the LLP over TCP. SCTP is looked up when it is needed, by
+ * rnic_ensure_llp_loaded() or rnic_ensure_sctp_loaded_for_user().
  *
  * Return: 0; -EPROTONOSUPPORT if no module provides MPA; or -ENOMEM.  Unless dev->llps is
  * NULL, the caller must call rnic_llps_exit() later, also after an error.
@@ -129,7 +129,7 @@ int rnic_llps_init(struct rnic_dev *dev)
 	spin_lock_init(&llps->lock);
 	INIT_LIST_HEAD(&llps->listeners);
 	rnic_connect_watch_init(llps);
-	return rnic_ensure_llp(dev, RNIC_SW_LLP_TCP);
+	return rnic_ensure_llp_loaded(dev, RNIC_SW_LLP_TCP);
 }
 
 /**

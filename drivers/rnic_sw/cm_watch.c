@@ -47,7 +47,7 @@ static bool is_program_exiting(const struct rnic_ep *ep)
  * Take the first endpoint of the list and move it to the end.  Return: its QP, referenced, if the
  * program is exiting; otherwise NULL.
  */
-static struct rnic_qp *rotate_and_get_exiting_qp(struct rnic_llps *llps)
+static struct rnic_qp *rotate_and_get_qp_of_exiting_program(struct rnic_llps *llps)
 {
 	struct rnic_qp *qp = NULL;
 	struct rnic_ep *ep;
@@ -72,7 +72,7 @@ static void rnic_connect_watch_work(struct work_struct *w)
 	struct rnic_qp *qp;
 
 	for (; n; n--) {
-		qp = rotate_and_get_exiting_qp(llps);
+		qp = rotate_and_get_qp_of_exiting_program(llps);
 		if (qp) {
 			rnic_qp_fail(qp, IW_LOCAL_ABORT);
 			rnic_qp_put(qp);
@@ -105,12 +105,12 @@ void rnic_connect_watch_exit(struct rnic_llps *llps)
 }
 
 /**
- * rnic_ep_watch - watch the current program, in order to abort its connect if it exits
+ * rnic_ep_watch_program - watch the current program, in order to abort its connect if it exits
  * @ep: endpoint that is about to connect, with its QP set
  *
  * Does nothing if the QP belongs to a kernel consumer. Context: the task that connects.
  */
-void rnic_ep_watch(struct rnic_ep *ep)
+void rnic_ep_watch_program(struct rnic_ep *ep)
 {
 	struct rnic_llps *llps = ep->dev->llps;
 
@@ -127,13 +127,13 @@ void rnic_ep_watch(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_unwatch - undo rnic_ep_watch() at the end of the connect
+ * rnic_ep_unwatch_program - undo rnic_ep_watch_program() at the end of the connect
  * @ep: any endpoint; ignored if it is not watched
  *
  * Context: process; called by a session upcall, and by the connect and accept operations of
  * iw_cm after a failure.
  */
-void rnic_ep_unwatch(struct rnic_ep *ep)
+void rnic_ep_unwatch_program(struct rnic_ep *ep)
 {
 	struct rnic_llps *llps = ep->dev->llps;
 

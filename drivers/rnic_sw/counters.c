@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Per-CPU counters: their names, the counter sets, and summation on read.  This file counts
- * messages and segments; other files call rnic_count() or rnic_qp_count() for other events.
+ * messages and segments; other files call rnic_inc_counter() or rnic_qp_add_to_counter() for other
+ * events.
  *
  * Each queue pair counts in one set: the device's own set, or the set of the rdma_counter that
  * the queue pair is bound to ("rdma statistic qp").  For the port the core shows the sum of all
@@ -83,7 +84,7 @@ void __init rnic_init_counter_names(void)
 	for (why = IW_OK + 1; why < IW_REASON_NR; why++) {
 		char *name = reason_names[why];
 
-		snprintf(name, REASON_NAME_MAX, "end_%s", iw_reason_name(why));
+		snprintf(name, REASON_NAME_MAX, "end_%s", iw_reason_get_name(why));
 		strreplace(name, '-', '_');
 		descs[REASON_STAT(why)].name = name;
 	}
@@ -180,7 +181,7 @@ void rnic_counters_exit(struct rnic_dev *dev)
  * Count the retransmits that TCP has made for @qp since the last call.  Retransmits of SCTP
  * are not counted, because SCTP counts them for an association, which many queue pairs share.
  */
-static void __update_retransmits(struct rnic_qp *qp)
+static void __count_new_retransmits(struct rnic_qp *qp)
 {
 	struct ddp_query q;
 	u32 more;
@@ -192,7 +193,7 @@ static void __update_retransmits(struct rnic_qp *qp)
 	more = q.retransmits - qp->retransmits;
 	qp->retransmits = q.retransmits;
 	if (more)
-		rnic_qp_count(qp, RNIC_TX_RETRANSMITS, more);
+		rnic_qp_add_to_counter(qp, RNIC_TX_RETRANSMITS, more);
 }
 
 /*
@@ -201,14 +202,14 @@ static void __update_retransmits(struct rnic_qp *qp)
  *
  * Return: true if @left is not empty yet, false if it is.
  */
-static bool __update_some_retransmits(struct list_head *left, struct list_head *done)
+static bool __count_new_retransmits_of_some_qps(struct list_head *left, struct list_head *done)
 {
 	struct rnic_qp *qp;
 	int n;
 
 	for (n = 0; n < RING_IDX_STEPS && !list_empty(left); n++) {
 		qp = list_first_entry(left, struct rnic_qp, set_entry);
-		__update_retransmits(qp);
+		__count_new_retransmits(qp);
 		list_move_tail(&qp->set_entry, done);
 	}
 	return !list_empty(left);
@@ -218,13 +219,13 @@ static bool __update_some_retransmits(struct list_head *left, struct list_head *
  * Update the retransmits of all queue pairs of a set.  Must not run concurrently for the same
  * set; the core ensures this, because it serializes the readers of a counter.
  */
-static void update_retransmits(struct rnic_dev *dev, struct rnic_counter_set *set)
+static void count_new_retransmits_of_set(struct rnic_dev *dev, struct rnic_counter_set *set)
 {
 	LIST_HEAD(left);
 
 	spin_lock(&dev->count_lock);
 	list_splice_init(&set->qps, &left);
-	while (__update_some_retransmits(&left, &set->qps)) {
+	while (__count_new_retransmits_of_some_qps(&left, &set->qps)) {
 		spin_unlock(&dev->count_lock);
 		/*
 		 * Other contexts may take the lock here.  If they destroy a queue pair or bind
@@ -236,14 +237,14 @@ static void update_retransmits(struct rnic_dev *dev, struct rnic_counter_set *se
 	spin_unlock(&dev->count_lock);
 }
 
-static void __move_qp_to_set(struct rnic_qp *qp, struct rnic_counter_set *set)
+static void __move_qp_to_counter_set(struct rnic_qp *qp, struct rnic_counter_set *set)
 {
-	__update_retransmits(qp);
+	__count_new_retransmits(qp);
 	list_move_tail(&qp->set_entry, &set->qps);
 	/*
 	 * Order the zeroing of a new set's values before the publication of the set.  Otherwise
 	 * a context could add to values that are not zeroed yet.  Pairs with the address
-	 * dependency in rnic_qp_count().  litmus: publish
+	 * dependency in rnic_qp_add_to_counter().  litmus: publish
 	 */
 	smp_store_release(&qp->counts, set->value);
 }
@@ -270,19 +271,19 @@ void rnic_qp_counters_attach(struct rnic_qp *qp)
 void rnic_qp_counters_detach(struct rnic_qp *qp)
 {
 	spin_lock(&qp->dev->count_lock);
-	__move_qp_to_set(qp, &qp->dev->default_set);
+	__move_qp_to_counter_set(qp, &qp->dev->default_set);
 	list_del_init(&qp->set_entry);
 	spin_unlock(&qp->dev->count_lock);
 }
 
 /**
- * rnic_qp_update_retransmits - count the retransmits of a stream that is about to be unbound
+ * rnic_qp_count_new_retransmits - count the retransmits of a stream that is about to be unbound
  * @qp: the queue pair
  */
-void rnic_qp_update_retransmits(struct rnic_qp *qp)
+void rnic_qp_count_new_retransmits(struct rnic_qp *qp)
 {
 	spin_lock(&qp->dev->count_lock);
-	__update_retransmits(qp);
+	__count_new_retransmits(qp);
 	spin_unlock(&qp->dev->count_lock);
 }
 
@@ -318,15 +319,15 @@ static struct rnic_counter_set *new_counter_set(struct rnic_dev *dev, u32 *id)
 	return NULL;
 }
 
-static int bind_qp_to_set(struct rnic_counter_set *set, struct rdma_counter *counter,
-			  struct rnic_qp *qp)
+static int bind_qp_to_counter_set(struct rnic_counter_set *set, struct rdma_counter *counter,
+				  struct rnic_qp *qp)
 {
 	/* returned if the queue pair is being destroyed, or a concurrent caller has bound it */
 	int err = -EINVAL;
 
 	spin_lock(&qp->dev->count_lock);
 	if (!list_empty(&qp->set_entry) && !qp->ib.counter) {
-		__move_qp_to_set(qp, set);
+		__move_qp_to_counter_set(qp, set);
 		qp->ib.counter = counter;
 		err = 0;
 	}
@@ -335,15 +336,15 @@ static int bind_qp_to_set(struct rnic_counter_set *set, struct rdma_counter *cou
 }
 
 /* Allocate the set of an rdma_counter and bind the first queue pair to the counter */
-static int bind_first_qp(struct rnic_dev *dev, struct rdma_counter *counter,
-			 struct rnic_qp *qp)
+static int alloc_counter_set_and_bind_qp(struct rnic_dev *dev, struct rdma_counter *counter,
+					 struct rnic_qp *qp)
 {
 	struct rnic_counter_set *set = new_counter_set(dev, &counter->id);
 	int err;
 
 	if (!set)
 		return -ENOMEM;
-	err = bind_qp_to_set(set, counter, qp);
+	err = bind_qp_to_counter_set(set, counter, qp);
 	if (!err)
 		return 0;
 	xa_erase(&dev->sets, counter->id);
@@ -356,7 +357,7 @@ static int bind_first_qp(struct rnic_dev *dev, struct rdma_counter *counter,
  * rnic_counter_init - initialize an rdma_counter (device operation)
  * @counter: the rdma_counter
  *
- * Does nothing; bind_first_qp() allocates the set.
+ * Does nothing; alloc_counter_set_and_bind_qp() allocates the set.
  */
 void rnic_counter_init(struct rdma_counter *counter)
 {
@@ -378,9 +379,9 @@ int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib, u32 port)
 	struct rnic_counter_set *set;
 
 	if (!counter->id)
-		return bind_first_qp(dev, counter, to_rnic_qp(ib));
+		return alloc_counter_set_and_bind_qp(dev, counter, to_rnic_qp(ib));
 	set = xa_load(&dev->sets, counter->id);
-	return set ? bind_qp_to_set(set, counter, to_rnic_qp(ib)) : -EINVAL;
+	return set ? bind_qp_to_counter_set(set, counter, to_rnic_qp(ib)) : -EINVAL;
 }
 
 /**
@@ -400,7 +401,7 @@ int rnic_counter_unbind(struct ib_qp *ib, u32 port)
 	spin_lock(&dev->count_lock);
 	bound = ib->counter;
 	if (bound && !list_empty(&to_rnic_qp(ib)->set_entry))
-		__move_qp_to_set(to_rnic_qp(ib), &dev->default_set);
+		__move_qp_to_counter_set(to_rnic_qp(ib), &dev->default_set);
 	ib->counter = NULL;
 	spin_unlock(&dev->count_lock);
 	return bound ? 0 : -EINVAL;
@@ -440,7 +441,7 @@ int rnic_counter_update(struct rdma_counter *counter)
 
 	if (!set)
 		return 0;
-	update_retransmits(dev, set);
+	count_new_retransmits_of_set(dev, set);
 	rnic_fill_stats(set->value, counter->stats);
 	return 0;
 }
@@ -449,7 +450,7 @@ int rnic_counter_update(struct rdma_counter *counter)
 static void rnic_fill_dev_stats(struct rnic_dev *dev,
 				struct rdma_hw_stats *stats)
 {
-	update_retransmits(dev, &dev->default_set);
+	count_new_retransmits_of_set(dev, &dev->default_set);
 	rnic_fill_stats(dev->default_set.value, stats);
 }
 
@@ -495,7 +496,7 @@ void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent)
 					    RNIC_TX_ATOMIC_RESPONSES },
 	};
 
-	rnic_qp_count_bh(rdmap_to_qp(r), counters[opcode][sent], n);
+	rnic_qp_add_to_counter_bh(rdmap_to_qp(r), counters[opcode][sent], n);
 	if (trace_rnic_message_enabled())
 		for (; n; n--)
 			trace_rnic_message(rdmap_to_qp(r), opcode, sent);
@@ -503,13 +504,13 @@ void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent)
 
 void rdmap_count_early_segment(struct rdmap *r)
 {
-	rnic_qp_count(rdmap_to_qp(r), RNIC_RX_EARLY, 1);
+	rnic_qp_add_to_counter(rdmap_to_qp(r), RNIC_RX_EARLY, 1);
 }
 
 void rdmap_count_segments(struct rdmap *r, u32 segments, u32 bytes, bool sent)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 
-	rnic_qp_count_bh(qp, sent ? RNIC_TX_SEGMENTS : RNIC_RX_SEGMENTS, segments);
-	rnic_qp_count_bh(qp, sent ? RNIC_TX_BYTES : RNIC_RX_BYTES, bytes);
+	rnic_qp_add_to_counter_bh(qp, sent ? RNIC_TX_SEGMENTS : RNIC_RX_SEGMENTS, segments);
+	rnic_qp_add_to_counter_bh(qp, sent ? RNIC_TX_BYTES : RNIC_RX_BYTES, bytes);
 }

@@ -61,13 +61,13 @@ enum rnic_counter {
 #define RNIC_COUNTERS_ALL	(RNIC_COUNTERS + IW_REASON_NR)
 
 /* Increment counter @c of the device's own set.  Any context. */
-static inline void rnic_count(struct rnic_dev *dev, enum rnic_counter c)
+static inline void rnic_inc_counter(struct rnic_dev *dev, enum rnic_counter c)
 {
 	this_cpu_inc(dev->default_set.value[c]);
 }
 
 /* Add @n to counter @c of the queue pair's set.  Any context */
-static inline void rnic_qp_count(struct rnic_qp *qp, int c, u64 n)
+static inline void rnic_qp_add_to_counter(struct rnic_qp *qp, int c, u64 n)
 {
 	rcu_read_lock();
 	this_cpu_add(READ_ONCE(qp->counts)[c], n);
@@ -78,7 +78,7 @@ static inline void rnic_qp_count(struct rnic_qp *qp, int c, u64 n)
  * Add @n to counter @c of the queue pair's set.  The caller must have BH off, which protects
  * the set like rcu_read_lock().
  */
-static inline void rnic_qp_count_bh(struct rnic_qp *qp, int c, u64 n)
+static inline void rnic_qp_add_to_counter_bh(struct rnic_qp *qp, int c, u64 n)
 {
 	RCU_LOCKDEP_WARN(!rcu_read_lock_bh_held(), "BH is on");
 	this_cpu_add(READ_ONCE(qp->counts)[c], n);
@@ -94,7 +94,7 @@ int rnic_counters_init(struct rnic_dev *dev);
 void rnic_counters_exit(struct rnic_dev *dev);
 void rnic_qp_counters_attach(struct rnic_qp *qp);
 void rnic_qp_counters_detach(struct rnic_qp *qp);
-void rnic_qp_update_retransmits(struct rnic_qp *qp);
+void rnic_qp_count_new_retransmits(struct rnic_qp *qp);
 void rnic_qp_reset_retransmits(struct rnic_qp *qp);
 
 struct rdma_hw_stats *rnic_alloc_hw_port_stats(struct ib_device *ib, u32 port);

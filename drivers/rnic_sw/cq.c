@@ -86,8 +86,8 @@ static const u16 cq_bufs[] = {
 };
 
 /* Read the program's driver data and set the fields of @cq that depend on them */
-static int read_cq_request(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
-			   struct ib_udata *udata, bool *packed)
+static int read_create_cq_request(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
+				  struct ib_udata *udata, bool *packed)
 {
 	struct rnic_sw_create_cq req;
 	int err = ib_copy_validate_udata_in_cm(udata, req, comp_mask, 0);
@@ -149,7 +149,7 @@ int rnic_create_user_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	struct ib_udata *udata = &attrs->driver_udata;
 	struct rnic_cq *cq = to_rnic_cq(ib);
 	bool packed;
-	int err = read_cq_request(cq, attr, udata, &packed);
+	int err = read_create_cq_request(cq, attr, udata, &packed);
 
 	if (!err)
 		err = init_cq(cq, attr, udata, packed);
@@ -219,7 +219,7 @@ static bool is_cq_full(struct rnic_cq *cq)
 static void write_cqe(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		      struct ib_qp *qp)
 {
-	struct rnic_sw_cqe *slot = rnic_cqe_at(&cq->ring, cq->prod);
+	struct rnic_sw_cqe *slot = rnic_ring_get_cqe(&cq->ring, cq->prod);
 
 	lockdep_assert_held(&cq->lock);
 	*slot = *cqe;
@@ -241,7 +241,7 @@ static void write_cqe(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
  *
  * Return: true if an event must be generated, false otherwise.
  */
-static bool test_and_disarm(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe)
+static bool test_and_disarm_cq(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe)
 {
 	u32 *flags = &cq->ring.hdr->flags;
 	u32 want = RNIC_SW_ARM_ANY, was;
@@ -308,7 +308,7 @@ bool rnic_cq_post_cqe(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		cq->overrun = true;
 	} else {
 		write_cqe(cq, cqe, qp);
-		event = test_and_disarm(cq, cqe);
+		event = test_and_disarm_cq(cq, cqe);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 
@@ -385,7 +385,7 @@ static int poll_cqe_batch(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
 
 		/* skip an entry whose completion rnic_cq_drop_qp_cqes() has dropped */
 		if (qp)
-			fill_wc(&wc[(*got)++], rnic_cqe_at(&cq->ring, idx), qp);
+			fill_wc(&wc[(*got)++], rnic_ring_get_cqe(&cq->ring, idx), qp);
 	}
 	WRITE_ONCE(hdr->cons, cons);
 	spin_unlock_irqrestore(&cq->lock, flags);

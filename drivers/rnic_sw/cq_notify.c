@@ -125,7 +125,7 @@ void rnic_cq_notify_exit(struct rnic_cq *cq)
  * Return: true if the IPI was sent; false if the caller must call the handler itself, because
  * the kernel is PREEMPT_RT, or the vector's CPU is the current CPU or is offline.
  */
-static bool __try_notify_remote(struct rnic_cq *cq)
+static bool __try_notify_by_ipi(struct rnic_cq *cq)
 {
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return false;
@@ -152,7 +152,7 @@ static bool __try_begin_local_notify(struct rnic_cq *cq)
 	if (cq->notifying)
 		return false;
 	cq->notifying = true;
-	return !__try_notify_remote(cq);
+	return !__try_notify_by_ipi(cq);
 }
 
 /**
@@ -180,7 +180,7 @@ void rnic_cq_notify(struct rnic_cq *cq)
 		spin_unlock_irqrestore(&cq->lock, flags);
 }
 
-static u32 read_events_requested(struct rnic_cq *cq)
+static u32 read_nr_events_requested(struct rnic_cq *cq)
 {
 	unsigned long flags;
 	u32 n;
@@ -211,7 +211,7 @@ static bool cq_has_delivered_events(struct rnic_cq *cq, u32 end)
  */
 void rnic_cq_notify_wait(struct rnic_cq *cq)
 {
-	u32 end = read_events_requested(cq);
+	u32 end = read_nr_events_requested(cq);
 
 	while (!cq_has_delivered_events(cq, end))
 		usleep_range(5, 50);

@@ -31,7 +31,7 @@ static void copy_next_cqe(struct rnic_cq *cq, struct cq_resize *m)
 {
 	u32 idx = m->done++;
 
-	*rnic_cqe_at(&m->ring, idx) = *rnic_cqe_at(&cq->ring, idx);
+	*rnic_ring_get_cqe(&m->ring, idx) = *rnic_ring_get_cqe(&cq->ring, idx);
 	m->steps++;
 }
 
@@ -81,7 +81,7 @@ static void __swap_rings(struct rnic_cq *cq, struct cq_resize *m)
  * Return: 0; -EINVAL if the unpolled entries do not fit into the new ring or the consumer index
  * is invalid; -EBUSY if the function gave up.
  */
-static int copy_entries_and_swap(struct rnic_cq *cq, struct cq_resize *m)
+static int copy_entries_and_swap_rings(struct rnic_cq *cq, struct cq_resize *m)
 {
 	u32 most = 2 * cq->ring.slots + RING_IDX_STEPS;
 	unsigned long flags;
@@ -156,7 +156,7 @@ static int switch_to_resize_ring(struct rnic_cq *cq, u64 key, struct ib_udata *u
 	if (!try_detach_resize_ring(cq, key, &m.ring))
 		return -ENOENT;
 	mutex_lock(&cq->walk_lock);
-	err = copy_entries_and_swap(cq, &m);
+	err = copy_entries_and_swap_rings(cq, &m);
 	mutex_unlock(&cq->walk_lock);
 	/* free the old ring; after an error, free the new ring */
 	rnic_ring_free(&m.ring);

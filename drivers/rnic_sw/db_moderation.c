@@ -12,7 +12,7 @@ void db_mod_init(struct db_mod *b)
 }
 
 /**
- * db_mod_doorbell_starts_coalescing - record a doorbell and decide whether to coalesce posts
+ * db_mod_record_doorbell_and_decide - record a doorbell and decide whether to coalesce posts
  * @b: moderation state of the queue
  * @now: current time of a monotonic clock, in ns
  *
@@ -21,9 +21,9 @@ void db_mod_init(struct db_mod *b)
  *
  * Return: true if the caller must coalesce posts for DB_MOD_PERIOD_NS and then
  * call db_mod_record_period_end(); false if the caller must transmit now and then call
- * db_mod_record_transmitted().
+ * db_mod_record_transmit_end().
  */
-bool db_mod_doorbell_starts_coalescing(struct db_mod *b, u64 now)
+bool db_mod_record_doorbell_and_decide(struct db_mod *b, u64 now)
 {
 	const u64 last = READ_ONCE(b->last);
 	u32 streak = 0;
@@ -38,11 +38,11 @@ bool db_mod_doorbell_starts_coalescing(struct db_mod *b, u64 now)
 }
 
 /**
- * db_mod_record_transmitted - record that the transmit pass after a doorbell has ended
+ * db_mod_record_transmit_end - record that the transmit pass after a doorbell has ended
  * @b: moderation state of the queue
  * @now: current time in ns
  */
-void db_mod_record_transmitted(struct db_mod *b, u64 now)
+void db_mod_record_transmit_end(struct db_mod *b, u64 now)
 {
 	WRITE_ONCE(b->last, now);
 }

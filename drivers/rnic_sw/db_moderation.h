@@ -51,8 +51,8 @@ struct db_mod {
 };
 
 void db_mod_init(struct db_mod *b);
-bool db_mod_doorbell_starts_coalescing(struct db_mod *b, u64 now);
-void db_mod_record_transmitted(struct db_mod *b, u64 now);
+bool db_mod_record_doorbell_and_decide(struct db_mod *b, u64 now);
+void db_mod_record_transmit_end(struct db_mod *b, u64 now);
 void db_mod_record_period_end(struct db_mod *b, u64 now, u32 others);
 
 #endif

@@ -146,7 +146,7 @@ static int rnic_details_put_qp(struct sk_buff *msg, const void *what)
 	    put_llp_attrs(msg, &d->query) || put_queue_attrs(msg, d))
 		return -EMSGSIZE;
 	return d->why ? rdma_nl_put_driver_string(msg, "end",
-						  iw_reason_name(d->why)) : 0;
+						  iw_reason_get_name(d->why)) : 0;
 }
 
 /**
@@ -223,7 +223,7 @@ struct ring_details {
 	bool	broken;		/* CQ: has overrun; SRQ: the program wrote an invalid index */
 };
 
-static const char *arm_name(u32 flags)
+static const char *arm_flags_to_name(u32 flags)
 {
 	if (flags & RNIC_SW_ARM_ANY)
 		return "any";
@@ -236,7 +236,7 @@ static int rnic_details_put_cq(struct sk_buff *msg, const void *what)
 
 	return rdma_nl_put_driver_u32(msg, "unpolled", d->used) ||
 	       rdma_nl_put_driver_u32(msg, "free", d->slots - d->used) ||
-	       rdma_nl_put_driver_string(msg, "armed", arm_name(d->armed)) ||
+	       rdma_nl_put_driver_string(msg, "armed", arm_flags_to_name(d->armed)) ||
 	       rdma_nl_put_driver_string(msg, "overrun",
 					 str_yes_no(d->broken));
 }

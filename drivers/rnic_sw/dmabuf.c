@@ -151,7 +151,7 @@ static bool is_cpu_memory(const struct iosys_map *map)
  * Return: 0; MOVED if the buffer was moved after @moves was read, so that begin_cpu_access() must
  * be called again; or a negative errno if the CPU cannot use the mapping.
  */
-static int __wait_until_usable(struct rnic_dmabuf *d, unsigned int moves)
+static int __wait_until_mapping_usable(struct rnic_dmabuf *d, unsigned int moves)
 {
 	/*
 	 * The exporter may still be copying the data to the buffer's present location.
@@ -174,7 +174,7 @@ static int __map_buffer(struct rnic_dmabuf *d)
 
 	if (err)
 		return err;
-	err = __wait_until_usable(d, moves);
+	err = __wait_until_mapping_usable(d, moves);
 	if (err) {
 		compat_dmabuf_unmap(d->buf, d->attach, &d->map);
 		return err;
@@ -257,7 +257,7 @@ static void expedite_idle_check(struct rnic_dmabuf *d)
 }
 
 /* Unmap and detach the buffer, so that it cannot be mapped again */
-static void close_buffer(struct rnic_dmabuf *d)
+static void unmap_and_detach_buffer(struct rnic_dmabuf *d)
 {
 	rnic_dmabuf_unmap(d);
 	if (d->attach)
@@ -273,12 +273,12 @@ static void close_buffer(struct rnic_dmabuf *d)
  * Return: true if another check must be scheduled, because the buffer was accessed or mapped since
  * the last check; false if the buffer is not mapped any more.
  */
-static bool unmap_if_idle_or_destroyed(struct rnic_dmabuf *d)
+static bool unmap_buffer_if_idle_or_destroyed(struct rnic_dmabuf *d)
 {
 	if (d->closed)
 		return false;
 	if (READ_ONCE(d->destroyed)) {
-		close_buffer(d);
+		unmap_and_detach_buffer(d);
 		complete_all(&d->done);
 		return false;
 	}
@@ -300,7 +300,7 @@ static void rnic_dmabuf_idle_work(struct work_struct *work)
 	 * mutex while it waits for the exporter, possibly for a long time.
 	 */
 	if (mutex_trylock(&d->mutex)) {
-		again = unmap_if_idle_or_destroyed(d);
+		again = unmap_buffer_if_idle_or_destroyed(d);
 		mutex_unlock(&d->mutex);
 	}
 	if (again)
@@ -388,7 +388,7 @@ static void rnic_dmabuf_release(struct rnic_unpinned *b)
 	struct rnic_dmabuf *d = container_of(b, struct rnic_dmabuf, b);
 
 	if (!d->closed)
-		close_buffer(d);
+		unmap_and_detach_buffer(d);
 	dma_buf_put(d->buf);
 	put_device(d->device);
 	rnic_unpinned_teardown(b);
@@ -453,7 +453,7 @@ static struct rnic_dmabuf *alloc_dmabuf_state(struct rnic_dev *dev, u64 offset,
 	INIT_DELAYED_WORK(&d->idle_check, rnic_dmabuf_idle_work);
 	init_completion(&d->done);
 	mutex_init(&d->mutex);
-	rnic_inval_init(&d->inval_lock);
+	rnic_inval_lock_init(&d->inval_lock);
 	return d;
 }
 

@@ -172,7 +172,7 @@ static struct rnic_doorbell *alloc_doorbell(void)
 }
 
 /* Allocate a doorbell, and insert it into a file.  Return: NULL if memory is short. */
-static struct rnic_doorbell *add_doorbell(struct rnic_doorbell_file *f, u64 file_id)
+static struct rnic_doorbell *alloc_doorbell_in_file(struct rnic_doorbell_file *f, u64 file_id)
 {
 	struct rnic_doorbell *bell = alloc_doorbell();
 
@@ -198,7 +198,7 @@ static struct rnic_doorbell *get_idle_or_new_doorbell(struct rnic_uctx *u)
 	if (bell)
 		list_del(&bell->entry);
 	else
-		bell = f ? add_doorbell(f, u->doorbell_files) : alloc_doorbell();
+		bell = f ? alloc_doorbell_in_file(f, u->doorbell_files) : alloc_doorbell();
 	mutex_unlock(&u->doorbells_lock);
 	return bell;
 }

@@ -42,7 +42,7 @@ static void add_ipv4_addrs(struct gids_update *u, const struct net_device *netde
 		return;
 	in_dev_for_each_ifa_rcu(ifa, in) {
 		ipv6_addr_set_v4mapped(ifa->ifa_local, (struct in6_addr *)&gid);
-		gids_add(u, &gid);
+		gids_add_address(u, &gid);
 	}
 }
 
@@ -71,7 +71,7 @@ static bool add_ipv6_addrs(struct gids_update *u, const struct net_device *netde
 				continue;
 		}
 		memcpy(&gid, &ifa->addr, sizeof(gid));
-		gids_add(u, &gid);
+		gids_add_address(u, &gid);
 	}
 	read_unlock_bh(&in->lock);
 	return undecided;
@@ -161,7 +161,7 @@ static bool is_core_table_current(struct rnic_dev *dev)
  * Report that the GID table or the LID has changed.  The core reads the GID table again, in a work
  * item.
  */
-static void report_gid_change(struct ib_device *ib, enum ib_event_type what)
+static void report_gid_or_lid_change(struct ib_device *ib, enum ib_event_type what)
 {
 	struct ib_event event = {
 		.device = ib,
@@ -188,10 +188,10 @@ static bool update_dev_and_core_gids(struct rnic_dev *dev)
 	lid_changed = update_lid(&dev->gids, netdev);
 	dev_put(netdev);
 	if (lid_changed)
-		report_gid_change(&dev->ib, IB_EVENT_LID_CHANGE);
+		report_gid_or_lid_change(&dev->ib, IB_EVENT_LID_CHANGE);
 	if (is_core_table_current(dev))
 		return undecided;
-	report_gid_change(&dev->ib, IB_EVENT_GID_CHANGE);
+	report_gid_or_lid_change(&dev->ib, IB_EVENT_GID_CHANGE);
 	return true;
 }
 

@@ -34,14 +34,14 @@ void gids_begin_update(struct gids_update *u, struct gid *table, u32 first)
 }
 
 /**
- * gids_add - list one address of the interface
+ * gids_add_address - list one address of the interface
  * @u: the update
  * @gid: the address, which may have been listed before; not zero
  *
  * If the table is too small, addresses that have an entry keep it, and the addresses listed
  * first get the other entries.
  */
-void gids_add(struct gids_update *u, const struct gid *gid)
+void gids_add_address(struct gids_update *u, const struct gid *gid)
 {
 	u32 i = find_gid_index(u->table, u->first, GIDS_MAX, gid);
 

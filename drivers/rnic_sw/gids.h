@@ -43,7 +43,7 @@ struct gids_update {
 };
 
 void gids_begin_update(struct gids_update *u, struct gid *table, u32 first);
-void gids_add(struct gids_update *u, const struct gid *gid);
+void gids_add_address(struct gids_update *u, const struct gid *gid);
 void gids_finish_update(const struct gids_update *u);
 u32 gids_compute_next_delay(u32 before);
 

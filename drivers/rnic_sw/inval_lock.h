@@ -30,7 +30,7 @@ struct rnic_inval_lock {
 	atomic_t	writers;
 };
 
-static inline void rnic_inval_init(struct rnic_inval_lock *g)
+static inline void rnic_inval_lock_init(struct rnic_inval_lock *g)
 {
 	rwlock_init(&g->lock);
 	atomic_set(&g->writers, 0);

@@ -257,7 +257,7 @@ static struct rnic_fault_owner *find_or_create_owner(struct mm_struct *mm)
 }
 
 /* Get the owner of @mm, referenced. Return: NULL if set-up failed or the task is being killed */
-static struct rnic_fault_owner *get_owner(struct mm_struct *mm)
+static struct rnic_fault_owner *get_or_create_ready_owner(struct mm_struct *mm)
 {
 	struct rnic_fault_owner *own = find_or_create_owner(mm);
 
@@ -289,11 +289,11 @@ void rnic_unpinned_put(struct rnic_unpinned *b)
 	kref_put(&b->ref, rnic_unpinned_release);
 }
 
-static void __count_fault_event(const struct rnic_unpinned *b, enum rnic_counter c)
+static void __rnic_unpinned_count_event(const struct rnic_unpinned *b, enum rnic_counter c)
 {
 	lockdep_assert_held(&faults_lock);
 	if (!b->dead)
-		rnic_count(b->dev, c);
+		rnic_inc_counter(b->dev, c);
 }
 
 /**
@@ -304,7 +304,7 @@ static void __count_fault_event(const struct rnic_unpinned *b, enum rnic_counter
 void rnic_unpinned_count_event(struct rnic_unpinned *b, enum rnic_counter c)
 {
 	spin_lock_bh(&faults_lock);
-	__count_fault_event(b, c);
+	__rnic_unpinned_count_event(b, c);
 	spin_unlock_bh(&faults_lock);
 }
 
@@ -336,7 +336,7 @@ void rnic_unpinned_wait_released(struct rnic_unpinned *b, struct completion *don
 }
 
 /* Dequeue the next request for a worker. Return: false if there is none; the worker is then idle */
-static bool dequeue_fault(struct rnic_fault_worker *wk, struct rnic_fault_range *want)
+static bool dequeue_fault_request(struct rnic_fault_worker *wk, struct rnic_fault_range *want)
 {
 	struct rnic_unpinned *b = wk->b;
 	struct ddp_fault *w;
@@ -351,7 +351,7 @@ static bool dequeue_fault(struct rnic_fault_worker *wk, struct rnic_fault_range 
 		*want = (struct rnic_fault_range) {
 			.at = w->at, .end = w->at + w->len, .write = w->write,
 		};
-		__count_fault_event(b, b->ops->faults);
+		__rnic_unpinned_count_event(b, b->ops->faults);
 	}
 	spin_unlock_bh(&faults_lock);
 	return w;
@@ -366,7 +366,7 @@ static void complete_fault_request(struct rnic_fault_worker *wk, bool denied)
 	w = wk->fault;
 	wk->fault = NULL;
 	if (denied)
-		__count_fault_event(wk->b, wk->b->ops->failed);
+		__rnic_unpinned_count_event(wk->b, wk->b->ops->failed);
 	if (w)
 		ddp_fault_complete(w, denied);
 	spin_unlock_bh(&faults_lock);
@@ -393,7 +393,7 @@ static void rnic_fault_work(struct work_struct *work)
 	struct rnic_fault_range want;
 	int err;
 
-	while (dequeue_fault(wk, &want)) {
+	while (dequeue_fault_request(wk, &want)) {
 		err = serve_fault(b, &want);
 		complete_fault_request(wk, err);
 		if (!err && b->ops->post_fault)
@@ -482,7 +482,7 @@ int rnic_unpinned_init(struct rnic_unpinned *b, const struct rnic_unpinned_ops *
 {
 	unsigned int i;
 
-	b->owner = get_owner(current->mm);
+	b->owner = get_or_create_ready_owner(current->mm);
 	if (!b->owner)
 		return -ENOMEM;
 	kref_init(&b->ref);
@@ -523,7 +523,7 @@ void rnic_unpinned_set_region_mem(struct ddp_region *r, struct rnic_unpinned *b)
 }
 
 /* Complete up to RING_IDX_STEPS queued requests. Return: true if more may be queued */
-static bool __complete_pending_faults(struct rnic_unpinned *b)
+static bool __complete_some_pending_faults(struct rnic_unpinned *b)
 {
 	struct ddp_fault *w;
 	int n;
@@ -566,7 +566,7 @@ void rnic_unpinned_shutdown(struct rnic_unpinned *b)
 		cond_resched();
 		spin_lock_bh(&faults_lock);
 		b->dead = true;
-		more = __complete_pending_faults(b);
+		more = __complete_some_pending_faults(b);
 		if (!more)
 			__complete_active_faults(b);
 		spin_unlock_bh(&faults_lock);

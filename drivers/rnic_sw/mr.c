@@ -71,7 +71,7 @@ static void free_mr(struct rnic_mr *mr)
 }
 
 /* Insert an MR into the STag table; free it on error. Return: the MR or an error pointer */
-static struct ib_mr *publish_mr(struct rnic_dev *dev, struct rnic_mr *mr)
+static struct ib_mr *publish_or_free_mr(struct rnic_dev *dev, struct rnic_mr *mr)
 {
 	int err = ddp_region_insert(&dev->stags, &mr->region, get_random_u8());
 
@@ -100,7 +100,7 @@ struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access)
 	mr->region.length = U64_MAX;
 	mr->region.rights = rnic_to_ddp_rights(access);
 	mr->region.valid = true;
-	return publish_mr(to_rnic_dev(pd->device), mr);
+	return publish_or_free_mr(to_rnic_dev(pd->device), mr);
 }
 
 /* Fill in the list of blocks of pinned memory, with the largest possible block size */
@@ -216,7 +216,7 @@ static struct ib_mr *register_user_mr(struct ib_pd *pd, u64 start, u64 length,
 {
 	struct rnic_mr *mr = new_user_mr(pd, start, length, iova, access);
 
-	return IS_ERR(mr) ? ERR_CAST(mr) : publish_mr(mr->dev, mr);
+	return IS_ERR(mr) ? ERR_CAST(mr) : publish_or_free_mr(mr->dev, mr);
 }
 
 static int check_access_flags(int access)
@@ -295,7 +295,7 @@ struct ib_mr *rnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 		return ERR_PTR(err);
 	}
 	fill_user_mr(mr, length, iova);
-	return publish_mr(mr->dev, mr);
+	return publish_or_free_mr(mr->dev, mr);
 }
 
 /*
@@ -320,7 +320,7 @@ static int change_mr_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 }
 
 /* Check whether the MR can get the access flags @access without registering its memory again */
-static bool rnic_mr_can_grant(const struct rnic_mr *mr, int access)
+static bool rnic_mr_can_grant_access(const struct rnic_mr *mr, int access)
 {
 	if ((mr->access ^ access) & IB_ACCESS_ON_DEMAND)
 		return false;
@@ -383,7 +383,7 @@ static struct ib_mr *publish_replacement_mr(struct rnic_mr *old, struct rnic_mr 
 		free_mr(mr);
 		return ERR_PTR(err);
 	}
-	ib = publish_mr(mr->dev, mr);
+	ib = publish_or_free_mr(mr->dev, mr);
 	if (IS_ERR(ib))
 		rnic_mr_permit_bind(old);
 	return ib;
@@ -416,7 +416,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 		err = check_access_flags(access);
 	if (err)
 		return ERR_PTR(err);
-	if (!moves && rnic_mr_can_grant(mr, access)) {
+	if (!moves && rnic_mr_can_grant_access(mr, access)) {
 		err = change_mr_in_place(mr, pd, access);
 		return err ? ERR_PTR(err) : NULL;
 	}
@@ -483,7 +483,7 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	mr->map[1].block = mr->map[0].block + max_num_sg;
 	mr->max_blocks = max_num_sg;
 	mr->region.may_be_invalidated = true;
-	return publish_mr(to_rnic_dev(pd->device), mr);
+	return publish_or_free_mr(to_rnic_dev(pd->device), mr);
 }
 
 /* Get the page list that rnic_map_mr_sg() fills in, for the next fast registration */
@@ -536,7 +536,7 @@ static const struct rnic_mapping *pick_reg_mapping(struct rnic_mr *mr)
 	return mr->next_map_valid ? get_next_mapping(mr) : &mr->map[mr->cur_map];
 }
 
-static bool is_large_enough(const struct rnic_mapping *m, u64 length)
+static bool is_mapping_large_enough(const struct rnic_mapping *m, u64 length)
 {
 	return m->nblocks &&
 	       length <= ((u64)m->nblocks << m->shift) - m->skip;
@@ -547,7 +547,7 @@ static bool may_fastreg(struct rnic_mr *mr, const struct rdmap_wr *wr,
 {
 	u64 end;
 
-	return mr->max_blocks && is_large_enough(pick_reg_mapping(mr), wr->compare_add) &&
+	return mr->max_blocks && is_mapping_large_enough(pick_reg_mapping(mr), wr->compare_add) &&
 	       !READ_ONCE(mr->region.valid) && mr->region.pd == s->pd &&
 	       !((mr->region.stag ^ wr->rkey) & ~DDP_STAG_KEY_MASK) &&
 	       !check_add_overflow(wr->raddr, wr->compare_add, &end);

@@ -147,7 +147,7 @@ static struct rnic_window *get_first_window(struct rnic_mr *mr)
  * Unlink a window from an MR if the window is invalid. Return: -EBUSY if it is valid
  * and linked to the MR, 0 otherwise.
  */
-static int unlink_if_invalid(struct rnic_window *w, struct rnic_mr *mr)
+static int unlink_window_if_invalid(struct rnic_window *w, struct rnic_mr *mr)
 {
 	int err = 0;
 
@@ -189,7 +189,7 @@ int rnic_mr_forbid_bind(struct rnic_mr *mr)
 		rcu_read_lock();
 		w = get_first_window(mr);
 		if (w)
-			err = unlink_if_invalid(w, mr);
+			err = unlink_window_if_invalid(w, mr);
 		rcu_read_unlock();
 	} while (w && !err);
 	if (err)

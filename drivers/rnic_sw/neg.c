@@ -71,8 +71,8 @@ void negotiation_build_request(const struct negotiation_local *me, struct negoti
  * result is never empty: if no other type is left, it is the zero-length Write, which
  * needs no resources at the responder.
  */
-static u8 choose_rtr_types(const struct negotiation_local *me,
-			   const struct negotiation_side *req, u16 ird)
+static u8 choose_rtr_types_to_announce(const struct negotiation_local *me,
+				       const struct negotiation_side *req, u16 ird)
 {
 	u8 mine = me->rtr & NEG_RTR_TYPES;
 	u8 both;
@@ -113,7 +113,7 @@ void negotiation_build_reply(const struct negotiation_local *me, const struct ne
 	if (!req->enhanced)
 		return;
 	if (req->rtr & NEG_RTR_P2P) {
-		types = choose_rtr_types(me, req, r->ird);
+		types = choose_rtr_types_to_announce(me, req, r->ird);
 		rep->rtr = NEG_RTR_P2P | types;
 		r->rtr = types & req->rtr;
 	}
@@ -158,8 +158,8 @@ static bool can_send_rtr_read(u16 their_ird, u16 ord)
  * Return: IW_OK; IW_MPA_RTR if a side uses the peer-to-peer model, but the initiator can
  * send no common type.
  */
-static enum iw_reason choose_rtr(u8 req_rtr, const struct negotiation_side *rep,
-				 struct negotiation_result *r)
+static enum iw_reason choose_rtr_to_send(u8 req_rtr, const struct negotiation_side *rep,
+					 struct negotiation_result *r)
 {
 	u8 both = get_rtr_types(req_rtr) & get_rtr_types(rep->rtr);
 
@@ -210,5 +210,5 @@ void negotiation_evaluate_reply(const struct negotiation_local *me,
 	r->ord = limit_ord(r->ord, rep->ird);
 	r->why = raise_ird(me, rep->ord, r);
 	if (r->why == IW_OK)
-		r->why = choose_rtr(req->rtr, rep, r);
+		r->why = choose_rtr_to_send(req->rtr, rep, r);
 }

@@ -112,7 +112,7 @@ static void make_guid_unique(u8 *guid, const struct net_device *netdev)
 		guid[4] = 0;
 }
 
-static bool has_same_mac(const struct net_device *a, const struct net_device *b)
+static bool have_same_mac(const struct net_device *a, const struct net_device *b)
 {
 	return a->addr_len && a->addr_len == b->addr_len &&
 	       !memcmp(a->dev_addr, b->dev_addr, a->addr_len);
@@ -122,14 +122,14 @@ static bool has_same_mac(const struct net_device *a, const struct net_device *b)
  * Make the GUID unique if another interface below @upper has the same MAC address.  Also warn if
  * rdma_cm cannot tell devices on the two interfaces apart.
  */
-static void ensure_guid_unique_below(u8 *guid, struct net_device *netdev,
-				     struct net_device *upper)
+static void ensure_guid_unique_among_lowers(u8 *guid, struct net_device *netdev,
+					    struct net_device *upper)
 {
 	struct net_device *lower;
 	struct list_head *iter;
 
 	netdev_for_each_lower_dev(upper, lower, iter) {
-		if (lower == netdev || !has_same_mac(lower, netdev))
+		if (lower == netdev || !have_same_mac(lower, netdev))
 			continue;
 		make_guid_unique(guid, netdev);
 		compat_warn_same_address(netdev, lower, DRIVER_ID);
@@ -146,10 +146,10 @@ static void ensure_guid_unique(u8 *guid, struct net_device *netdev)
 	struct net_device *master;
 
 	rtnl_lock();
-	ensure_guid_unique_below(guid, netdev, netdev);
+	ensure_guid_unique_among_lowers(guid, netdev, netdev);
 	master = netdev_master_upper_dev_get(netdev);
 	if (master && netif_is_lag_master(master))
-		ensure_guid_unique_below(guid, netdev, master);
+		ensure_guid_unique_among_lowers(guid, netdev, master);
 	rtnl_unlock();
 }
 
@@ -205,7 +205,7 @@ static struct rnic_dev *create_device(struct net_device *netdev, struct net *net
  *
  * Return: 0, or -ENODEV if the device has been unregistered.
  */
-static int unregister_if_unsuitable(struct net_device *netdev, const struct net *net)
+static int unregister_device_if_unsuitable(struct net_device *netdev, const struct net *net)
 {
 	struct ib_device *ib;
 
@@ -239,7 +239,7 @@ static int rnic_device_add(const char *name, struct net_device *netdev,
 		return err;
 	}
 	rnic_gids_request_netdev_check(netdev);
-	return unregister_if_unsuitable(netdev, net);
+	return unregister_device_if_unsuitable(netdev, net);
 }
 
 static int rnic_newlink(const char *name, struct net_device *netdev)

@@ -203,7 +203,7 @@ static struct odp_chunk *alloc_chunk(struct rnic_odp *o, unsigned long number)
 	}
 	c->o = o;
 	c->number = number;
-	rnic_inval_init(&c->inval_lock);
+	rnic_inval_lock_init(&c->inval_lock);
 	return c;
 }
 
@@ -229,7 +229,7 @@ static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
  * Evict a chunk that no page fault or prefetch is using. Return: true if a
  * chunk was evicted, false if none was found
  */
-static bool __evict_chunk(struct rnic_odp *o)
+static bool __try_evict_chunk(struct rnic_odp *o)
 {
 	struct odp_chunk *c;
 	int n;
@@ -269,7 +269,7 @@ static struct odp_chunk *__new_chunk(struct rnic_odp *o, unsigned long number)
 {
 	struct odp_chunk *c;
 
-	if (o->count >= CHUNKS_MAX && !__evict_chunk(o))
+	if (o->count >= CHUNKS_MAX && !__try_evict_chunk(o))
 		return NULL;
 	c = alloc_chunk(o, number);
 	if (!c)
@@ -352,8 +352,8 @@ static void __set_page_entry(unsigned long *entry, struct page *page, bool write
  * with no page entered, if a page may have been invalidated since @seq was
  * read.
  */
-static bool set_page_entries(struct odp_chunk *c, unsigned long seq, u32 first,
-			     struct page **page, long n, bool write)
+static bool try_set_page_entries(struct odp_chunk *c, unsigned long seq, u32 first,
+				 struct page **page, long n, bool write)
 {
 	bool ok;
 	long i;
@@ -375,7 +375,7 @@ static bool set_page_entries(struct odp_chunk *c, unsigned long seq, u32 first,
  * @pages. get_user_pages_remote() must not get a range that begins or continues
  * outside a VMA, because it logs a warning for an address just below a stack.
  */
-static unsigned long __count_mapped_pages(struct mm_struct *mm, unsigned long at,
+static unsigned long __count_pages_in_vma(struct mm_struct *mm, unsigned long at,
 					  u32 pages)
 {
 	const struct vm_area_struct *vma = vma_lookup(mm, at);
@@ -411,7 +411,7 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 	 * is charged
 	 */
 	old = set_active_memcg(o->memcg);
-	n = __count_mapped_pages(o->b.mm, at, s->pages);
+	n = __count_pages_in_vma(o->b.mm, at, s->pages);
 	if (n)
 		n = get_user_pages_remote(o->b.mm, at, n, flags, page, &locked);
 	set_active_memcg(old);
@@ -437,7 +437,7 @@ static long fault_in_pages(struct rnic_odp *o, struct odp_chunk *c,
 	n = get_pages(o, s, write, how, page);
 	if (n <= 0)
 		return n;
-	if (!set_page_entries(c, seq, s->first, page, n, write))
+	if (!try_set_page_entries(c, seq, s->first, page, n, write))
 		i = -EAGAIN;
 	else
 		i = n;

@@ -50,7 +50,7 @@ static bool __rnic_page_has_other_mapping(const struct rnic_map *page)
  * Allocate space on a page. Return: address of the space; NULL if not enough
  * space is free or __rnic_page_has_other_mapping() returns true
  */
-static void *__rnic_page_alloc(struct rnic_map *page, u32 units)
+static void *__rnic_page_try_alloc_space(struct rnic_map *page, u32 units)
 {
 	unsigned long at;
 
@@ -65,7 +65,7 @@ static void *__rnic_page_alloc(struct rnic_map *page, u32 units)
  * page that is not suitable to the tail of the list, so that the next search
  * starts with other pages. Return: address of the space, or NULL.
  */
-static void *rnic_page_alloc_from_list(struct rnic_uctx *u, u32 units, struct rnic_map **page)
+static void *rnic_page_alloc_space_from_list(struct rnic_uctx *u, u32 units, struct rnic_map **page)
 {
 	struct rnic_map *p;
 	void *at = NULL;
@@ -74,7 +74,7 @@ static void *rnic_page_alloc_from_list(struct rnic_uctx *u, u32 units, struct rn
 	mutex_lock(&u->pages_lock);
 	for (tries = 0; !at && tries < FIND_TRIES && !list_empty(&u->pages); tries++) {
 		p = list_first_entry(&u->pages, struct rnic_map, list);
-		at = __rnic_page_alloc(p, units);
+		at = __rnic_page_try_alloc_space(p, units);
 		if (at)
 			*page = p;
 		else
@@ -88,7 +88,8 @@ static void *rnic_page_alloc_from_list(struct rnic_uctx *u, u32 units, struct rn
  * Create a page and allocate space on it. Return: address of the space, or an
  * error pointer
  */
-static void *rnic_page_alloc_from_new(struct rnic_uctx *u, u32 units, struct rnic_map **page)
+static void *rnic_page_alloc_space_on_new_page(struct rnic_uctx *u, u32 units,
+					       struct rnic_map **page)
 {
 	struct rnic_map *p = rnic_map_create(&u->ib, PAGE_SIZE);
 	void *at;
@@ -117,10 +118,10 @@ static void *rnic_page_alloc_from_new(struct rnic_uctx *u, u32 units, struct rni
  */
 void *rnic_page_alloc_space(struct rnic_uctx *u, size_t bytes, struct rnic_map **page)
 {
-	void *at = rnic_page_alloc_from_list(u, bytes_to_units(bytes), page);
+	void *at = rnic_page_alloc_space_from_list(u, bytes_to_units(bytes), page);
 
 	if (!at)
-		return rnic_page_alloc_from_new(u, bytes_to_units(bytes), page);
+		return rnic_page_alloc_space_on_new_page(u, bytes_to_units(bytes), page);
 	/*
 	 * clear the space again, because the program may have written to it
 	 * while it was free

@@ -58,7 +58,7 @@ static void rnic_qp_report_error(struct rnic_qp *qp)
  */
 static bool needs_flush(struct rnic_qp *qp)
 {
-	/* pairs with the release in __restart(), qp_reset.c; litmus: publish */
+	/* pairs with the release in __reinit_stream(), qp_reset.c; litmus: publish */
 	return !smp_load_acquire(&qp->discarding) && test_bit(0, &qp->rdmap.stream.failed);
 }
 
@@ -114,7 +114,7 @@ enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 	old = set_active_memcg(qp->owner.memcg);
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);
 	/* if the QP is connected without rdma_cm, rdv.c has called rnic_rnr_enable() already */
-	if (!err && !rnic_qp_rdv(qp))
+	if (!err && !rnic_qp_peek_rdv(qp))
 		err = rnic_rnr_enable(qp, READ_ONCE(qp->dev->policy.rnr_wait));
 	set_active_memcg(old);
 	trace_rnic_qp_started(qp, ird, ord);
@@ -252,7 +252,7 @@ static const u16 qp_bufs[] = {
 	UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM,
 };
 
-static int read_qp_request(struct rnic_qp *qp, struct ib_udata *udata, bool *packed)
+static int read_create_qp_request(struct rnic_qp *qp, struct ib_udata *udata, bool *packed)
 {
 	struct rnic_sw_create_qp req;
 	int err;
@@ -270,7 +270,7 @@ static int read_qp_request(struct rnic_qp *qp, struct ib_udata *udata, bool *pac
 	if (req.llp > RNIC_SW_LLP_SCTP)
 		return -EINVAL;
 	/* if the kernel has no SCTP, fail here rather than later in connect */
-	if (req.llp == RNIC_SW_LLP_SCTP && rnic_ensure_sctp_for_user(qp->dev))
+	if (req.llp == RNIC_SW_LLP_SCTP && rnic_ensure_sctp_loaded_for_user(qp->dev))
 		return -EOPNOTSUPP;
 	qp->llp = req.llp;
 	*packed = req.flags & RNIC_SW_CREATE_QP_PACK;
@@ -314,8 +314,8 @@ static void free_qp_resources(struct rnic_qp *qp)
 	rnic_uncharge_object(qp->dev, RNIC_QPS);
 }
 
-static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
-			struct ib_udata *udata, bool packed)
+static int alloc_qp_resources(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
+			      struct ib_udata *udata, bool packed)
 {
 	struct ib_ucontext *uctx = NULL;
 	struct rnic_uctx *u = NULL;
@@ -389,9 +389,9 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	if (err)
 		return err;
 	init_qp(qp, attr);
-	err = read_qp_request(qp, udata, &packed);
+	err = read_create_qp_request(qp, udata, &packed);
 	if (!err)
-		err = alloc_queues(qp, attr, udata, packed);
+		err = alloc_qp_resources(qp, attr, udata, packed);
 	if (!err)
 		err = respond_create_qp(qp, udata);
 	if (!err) {
@@ -482,7 +482,7 @@ void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why)
 	unsigned long qpn = 0;
 	struct rnic_qp *qp;
 
-	while ((qp = rnic_qp_find_next(dev, &qpn))) {
+	while ((qp = rnic_qp_find_get_next(dev, &qpn))) {
 		rnic_qp_fail(qp, why);
 		rnic_qp_put(qp);
 		cond_resched();
@@ -490,7 +490,7 @@ void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why)
 }
 
 /* Fail a queue pair, and wait until all WRs that were posted before have completed */
-static void fail_and_wait_flushed(struct rnic_qp *qp, enum iw_reason why)
+static void fail_qp_and_wait_flushed(struct rnic_qp *qp, enum iw_reason why)
 {
 	/* flush even if rnic_rdv_try_defer_flush() would keep requests posted for a lost peer */
 	WRITE_ONCE(qp->error_requested, true);
@@ -522,9 +522,9 @@ void rnic_qps_fail_and_flush(struct rnic_dev *dev, bool user, enum iw_reason why
 	unsigned long qpn = 0;
 	struct rnic_qp *qp;
 
-	while ((qp = rnic_qp_find_next(dev, &qpn))) {
+	while ((qp = rnic_qp_find_get_next(dev, &qpn))) {
 		if (rnic_qp_is_user(qp) == user)
-			fail_and_wait_flushed(qp, why);
+			fail_qp_and_wait_flushed(qp, why);
 		rnic_qp_put(qp);
 		cond_resched();
 	}

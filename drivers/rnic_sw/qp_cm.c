@@ -8,7 +8,7 @@
  * reference only when the program destroys the iw_cm ID.
  *
  * The references are counted in a handle, which can outlive the QP.  So
- * rnic_qp_cm_revoke() can drop iw_cm's references early, when rnic_destroy_qp() would
+ * rnic_qp_cm_revoke_refs() can drop iw_cm's references early, when rnic_destroy_qp() would
  * otherwise wait until the program destroys the ID.
  */
 #include <linux/mutex.h>
@@ -24,7 +24,7 @@
 struct rnic_qp_cm {
 	struct ib_qp	ib;
 	spinlock_t	lock;	/* leaf lock; protects the members below */
-	struct rnic_qp	*qp;	/* NULL after rnic_qp_cm_revoke() */
+	struct rnic_qp	*qp;	/* NULL after rnic_qp_cm_revoke_refs() */
 	unsigned int	refs;	/* number of iw_cm's references, plus one for the QP */
 	/*
 	 * number of references taken by rnic_get_qp() that rnic_qp_add_ref() has not taken over yet
@@ -115,14 +115,14 @@ void rnic_qp_cm_exit(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_cm_revoke - drop iw_cm's references to a QP on behalf of iw_cm
+ * rnic_qp_cm_revoke_refs - drop iw_cm's references to a QP on behalf of iw_cm
  * @qp: the QP; the caller or iw_cm must have a reference to it
  *
  * iw_cm still has its pointer to the handle, and later passes the pointer to
  * rnic_qp_rem_ref().  The caller must ensure that the iw_cm ID is in a state in which iw_cm
  * does not use the handle in any other way.
  */
-void rnic_qp_cm_revoke(struct rnic_qp *qp)
+void rnic_qp_cm_revoke_refs(struct rnic_qp *qp)
 {
 	struct rnic_qp_cm *cm = qp->cm;
 	unsigned long flags;
@@ -143,8 +143,8 @@ void rnic_qp_cm_revoke(struct rnic_qp *qp)
  * If rnic_qp_unpublish() has hidden the QP from lookups, iw_cm cannot begin to use the QP, so the
  * result false stays valid.
  *
- * Return: true if iw_cm has references to the QP; also after rnic_qp_cm_revoke(), because iw_cm may
- * still have the handle.
+ * Return: true if iw_cm has references to the QP; also after rnic_qp_cm_revoke_refs(), because
+ * iw_cm may still have the handle.
  */
 bool rnic_qp_cm_has_refs(struct rnic_qp *qp)
 {
@@ -161,7 +161,7 @@ bool rnic_qp_cm_has_refs(struct rnic_qp *qp)
 /*
  * Take a reference for iw_cm, which the next rnic_qp_add_ref() takes over.
  *
- * Return: true if the reference was taken; false if rnic_qp_cm_revoke() was called before.
+ * Return: true if the reference was taken; false if rnic_qp_cm_revoke_refs() was called before.
  * Such a QP has been connected once, and no QP can be connected a second time.
  */
 static bool try_get_early_ref(struct rnic_qp_cm *cm)
@@ -192,11 +192,11 @@ static bool try_get_early_ref(struct rnic_qp_cm *cm)
  * function must not return a QP of another program.
  *
  * Return: the handle of the QP; NULL if there is no such QP, if the QP does not belong to
- * the caller, or if rnic_qp_cm_revoke() was called for it.
+ * the caller, or if rnic_qp_cm_revoke_refs() was called for it.
  */
 struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
 {
-	struct rnic_qp *qp = rnic_qp_find(to_rnic_dev(ib), qpn);
+	struct rnic_qp *qp = rnic_qp_find_get(to_rnic_dev(ib), qpn);
 	struct ib_qp *handle = NULL;
 
 	if (!qp)

@@ -95,7 +95,7 @@ static bool rnic_qp_enter_error(struct rnic_qp *qp, enum qp_state to,
 	__set_state(qp, to);
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (first) {
-		rnic_qp_count(qp, RNIC_COUNTERS + why, 1);
+		rnic_qp_add_to_counter(qp, RNIC_COUNTERS + why, 1);
 		trace_rnic_qp_ended(qp, why);
 	}
 	return first;

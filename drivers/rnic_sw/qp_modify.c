@@ -50,7 +50,7 @@ static enum ib_qp_state get_ib_state(const struct rnic_qp *qp)
 	struct rnic_rdv *rdv;
 
 	rcu_read_lock();
-	rdv = rnic_qp_rdv(qp);
+	rdv = rnic_qp_peek_rdv(qp);
 	if (rdv && (now == QP_IDLE || now == QP_RTS || rnic_qp_must_keep_recvs(qp)))
 		state = rnic_rdv_get_state(rdv);
 	rcu_read_unlock();
@@ -80,13 +80,13 @@ static int check_state_transition(const struct rnic_qp *qp, enum ib_qp_state to)
 		 * also authorizes the calling thread to connect the QP of a kernel
 		 * consumer, see qp_owner.c
 		 */
-		return now == QP_IDLE && !rnic_qp_rdv(qp) ? 0 : -EINVAL;
+		return now == QP_IDLE && !rnic_qp_peek_rdv(qp) ? 0 : -EINVAL;
 	case IB_QPS_RTS:
 		/*
 		 * if rdma_cm connects the QP, only establishing the connection enters RTS, so a
 		 * modify must not change the state
 		 */
-		return now == QP_RTS || (now == QP_IDLE && rnic_qp_rdv(qp)) ||
+		return now == QP_RTS || (now == QP_IDLE && rnic_qp_peek_rdv(qp)) ||
 		       rnic_qp_must_keep_recvs(qp) ? 0 : -EINVAL;
 	default:
 		return -EINVAL;
@@ -94,7 +94,7 @@ static int check_state_transition(const struct rnic_qp *qp, enum ib_qp_state to)
 }
 
 /* Move to the error state, and flush receives that stayed posted after the end of the stream */
-static void fail_and_flush(struct rnic_qp *qp)
+static void fail_qp_and_flush_recvs(struct rnic_qp *qp)
 {
 	bool kept = rnic_qp_must_keep_recvs(qp);
 
@@ -106,9 +106,9 @@ static void fail_and_flush(struct rnic_qp *qp)
 
 static void apply_qp_state(struct rnic_qp *qp, enum ib_qp_state to)
 {
-	rnic_qp_update_authorization(qp, to);
+	rnic_qp_grant_or_revoke_authorization(qp, to);
 	if (to == IB_QPS_ERR)
-		fail_and_flush(qp);
+		fail_qp_and_flush_recvs(qp);
 	else if (to == IB_QPS_SQD)
 		rnic_qp_close(qp);
 }
@@ -131,7 +131,7 @@ static bool is_valid_depth(bool free, u8 want, u16 now)
  */
 static void get_depths_or_limits(struct rnic_qp *qp, u16 *ird, u16 *ord)
 {
-	if (READ_ONCE(qp->state) != QP_IDLE && !rnic_qp_rdv(qp)) {
+	if (READ_ONCE(qp->state) != QP_IDLE && !rnic_qp_peek_rdv(qp)) {
 		rdmap_get_depths(&qp->rdmap, ird, ord);
 		return;
 	}
@@ -143,7 +143,7 @@ static int check_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 			int mask)
 {
 	/* without rdma_cm the stream may start before the program enters RTS and sets its ORD */
-	bool free = READ_ONCE(qp->state) == QP_IDLE || rnic_qp_rdv(qp);
+	bool free = READ_ONCE(qp->state) == QP_IDLE || rnic_qp_peek_rdv(qp);
 	u16 ird, ord;
 
 	get_depths_or_limits(qp, &ird, &ord);
@@ -172,7 +172,7 @@ static void set_depth_limits(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 static bool is_rendezvous_modify_to_rts(const struct rnic_qp *qp, const struct ib_qp_attr *attr,
 					int mask)
 {
-	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS && rnic_qp_rdv(qp);
+	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS && rnic_qp_peek_rdv(qp);
 }
 
 /*
@@ -196,7 +196,7 @@ static int set_rate_limit(struct rnic_qp *qp, u32 rate)
 	int err;
 
 	rcu_read_lock();
-	rdv = rnic_qp_rdv(qp);
+	rdv = rnic_qp_peek_rdv(qp);
 	err = rdv ? rnic_rdv_set_rate(rdv, bytes)
 		  : ddp_stream_set_tx_rate(&qp->rdmap.stream, bytes);
 	rcu_read_unlock();
@@ -209,7 +209,7 @@ static void set_rnr_timer(struct rnic_qp *qp, u8 min_rnr_timer)
 	struct rnic_rdv *rdv;
 
 	rcu_read_lock();
-	rdv = rnic_qp_rdv(qp);
+	rdv = rnic_qp_peek_rdv(qp);
 	if (rdv)
 		rnic_rdv_set_rnr_timer(rdv, min_rnr_timer);
 	rcu_read_unlock();
@@ -226,8 +226,8 @@ static bool is_current_state(const struct rnic_qp *qp, enum ib_qp_state as)
 }
 
 /* Check whether the device can apply or ignore all attributes of a modify */
-static int check_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr,
-			int mask)
+static int check_modify_attrs(struct rnic_qp *qp, const struct ib_qp_attr *attr,
+			      int mask)
 {
 	int err;
 
@@ -249,7 +249,8 @@ static int check_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 /*
  * Set the peer's rights.  A modify that also changes the state only removes rights, because
  * connection managers name rights that the program has not chosen.  Remember the rights that a
- * modify to INIT names: __modify_rendezvous() sets them if the QP is connected without rdma_cm.
+ * modify to INIT names: __modify_qp_by_rendezvous() sets them if the QP is connected without
+ * rdma_cm.
  */
 static void set_rights(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -269,7 +270,7 @@ static bool is_rendezvous_modify(const struct rnic_qp *qp, const struct ib_qp_at
  * that the program has specified, as in InfiniBand.  Set the depths and rights first, because
  * rnic_rdv_modify() may start the stream.  If that function fails, restore the previous values.
  */
-static int __modify_rendezvous(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int __modify_qp_by_rendezvous(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	u8 ird = qp->ird_max, ord = qp->ord_max;
 	int access = qp->access, err;
@@ -293,13 +294,13 @@ static int __modify_rendezvous(struct rnic_qp *qp, const struct ib_qp_attr *attr
 }
 
 /* Enter RTR or RTS without rdma_cm; rdv_lock serializes this, so that a failure can be undone */
-static int modify_rendezvous(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int modify_qp_by_rendezvous(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	unsigned int noio = memalloc_noio_save();
 	int err;
 
 	mutex_lock(&qp->dev->rdv_lock);
-	err = __modify_rendezvous(qp, attr, mask);
+	err = __modify_qp_by_rendezvous(qp, attr, mask);
 	mutex_unlock(&qp->dev->rdv_lock);
 	memalloc_noio_restore(noio);
 	return err;
@@ -328,12 +329,12 @@ static int read_modify_qp_request(struct ib_udata *udata, struct ib_qp_attr *att
 
 static int __modify_qp(struct rnic_qp *qp, struct ib_qp_attr *attr, int mask)
 {
-	int err = check_modify(qp, attr, mask);
+	int err = check_modify_attrs(qp, attr, mask);
 
 	if (err)
 		return err;
 	if (is_rendezvous_modify(qp, attr, mask))
-		return modify_rendezvous(qp, attr, mask);
+		return modify_qp_by_rendezvous(qp, attr, mask);
 	/* set the rate and reset first, because the other steps cannot fail */
 	if (mask & IB_QP_RATE_LIMIT)
 		err = set_rate_limit(qp, attr->rate_limit);
@@ -410,7 +411,7 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	attr->max_rd_atomic = min_t(u16, ord, U8_MAX);
 	attr->max_dest_rd_atomic = min_t(u16, ird, U8_MAX);
 	rcu_read_lock();
-	rdv = rnic_qp_rdv(qp);
+	rdv = rnic_qp_peek_rdv(qp);
 	if (rdv)
 		rnic_rdv_query(rdv, attr);
 	rcu_read_unlock();

@@ -82,14 +82,14 @@ static struct pid *swap_authorized_thread(struct rnic_qp *qp, struct pid *pid)
 }
 
 /**
- * rnic_qp_update_authorization - authorize the current thread, or revoke an authorization
+ * rnic_qp_grant_or_revoke_authorization - authorize the current thread, or revoke an authorization
  * @qp: the queue pair; nothing is done if the queue pair belongs to a program
  * @to: state to which the kernel consumer is moving the queue pair
  *
  * If @to is RTR, authorizes the current thread to connect the queue pair once.  If @to is
  * another state, revokes the authorization of any thread.
  */
-void rnic_qp_update_authorization(struct rnic_qp *qp, enum ib_qp_state to)
+void rnic_qp_grant_or_revoke_authorization(struct rnic_qp *qp, enum ib_qp_state to)
 {
 	if (!rnic_qp_is_user(qp))
 		put_pid(swap_authorized_thread(qp, to == IB_QPS_RTR ?
@@ -131,7 +131,7 @@ static bool try_consume_authorization(struct rnic_qp *qp)
  * rnic_current_may_connect_qp - check whether the current task may connect a queue pair
  * @qp: the queue pair
  *
- * Does not consume the authorization that rnic_qp_update_authorization() gave.
+ * Does not consume the authorization that rnic_qp_grant_or_revoke_authorization() gave.
  *
  * Context: the task that passed the number of the queue pair; the caller may hold locks.
  *
@@ -154,7 +154,7 @@ bool rnic_current_may_connect_qp(struct rnic_qp *qp)
  * @qp: queue pair whose number was passed in a connect or accept
  *
  * If the queue pair belongs to a kernel consumer, consumes the authorization that
- * rnic_qp_update_authorization() gave, so a second call returns false.
+ * rnic_qp_grant_or_revoke_authorization() gave, so a second call returns false.
  *
  * Return: true if the current task may connect the queue pair, false if not.
  */

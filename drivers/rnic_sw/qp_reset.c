@@ -21,18 +21,18 @@
 #include "trace.h"
 
 /* Check whether a ring has WQEs that are not completed */
-static bool has_wqes(const struct rnic_ring *ring, u32 tail)
+static bool has_uncompleted_wqes(const struct rnic_ring *ring, u32 tail)
 {
 	return ring->slots && rnic_ring_read_prod(ring) != tail;
 }
 
 /* Check whether a queue pair has neither been connected nor got work requests since its creation */
-static bool is_unused(const struct rnic_qp *qp)
+static bool is_qp_unused(const struct rnic_qp *qp)
 {
-	return READ_ONCE(qp->state) == QP_IDLE && !rnic_qp_rdv(qp) &&
+	return READ_ONCE(qp->state) == QP_IDLE && !rnic_qp_peek_rdv(qp) &&
 	       !rcu_access_pointer(qp->rdmap.stream.llp) &&
-	       !has_wqes(&qp->sq.ring, READ_ONCE(qp->sq.tail)) &&
-	       !has_wqes(&qp->rq.ring, READ_ONCE(qp->rq.tail));
+	       !has_uncompleted_wqes(&qp->sq.ring, READ_ONCE(qp->sq.tail)) &&
+	       !has_uncompleted_wqes(&qp->rq.ring, READ_ONCE(qp->rq.tail));
 }
 
 /*
@@ -43,7 +43,7 @@ static bool is_unused(const struct rnic_qp *qp)
 static bool is_used_by_cm(struct rnic_qp *qp)
 {
 	return rnic_qp_cm_has_refs(qp) ||
-	       (!rnic_qp_rdv(qp) && rcu_access_pointer(qp->rdmap.stream.llp));
+	       (!rnic_qp_peek_rdv(qp) && rcu_access_pointer(qp->rdmap.stream.llp));
 }
 
 /*
@@ -74,7 +74,7 @@ static int __begin_reset(struct rnic_qp *qp)
 static void end_old_stream(struct rnic_qp *qp)
 {
 	rnic_rdv_stop(qp);
-	rnic_qp_update_retransmits(qp);
+	rnic_qp_count_new_retransmits(qp);
 	ddp_stream_unbind(&qp->rdmap.stream);
 	/*
 	 * Write discarding before reading the count, so that needs_flush() sees discarding if the
@@ -97,7 +97,7 @@ static u32 get_posted_end(const struct rnic_ring *ring, u32 head, u32 tail)
 }
 
 /* Wait until no context is completing requests, and return with sq->lock held */
-static unsigned long lock_idle_sq(struct rnic_sq *sq)
+static unsigned long wait_idle_and_lock_sq(struct rnic_sq *sq)
 	__acquires(&sq->lock)
 {
 	unsigned long flags;
@@ -114,7 +114,7 @@ static unsigned long lock_idle_sq(struct rnic_sq *sq)
 /* Leave the timer of coalesced posts armed, because it only schedules the transmit path */
 static void reset_sq(struct rnic_sq *sq)
 {
-	unsigned long flags = lock_idle_sq(sq);
+	unsigned long flags = wait_idle_and_lock_sq(sq);
 	u32 end = get_posted_end(&sq->ring, sq->head, sq->tail);
 
 	sq->head = end;
@@ -187,7 +187,7 @@ static void reset_state(struct rnic_qp *qp)
  * new stream while qp->discarding is still set, so that the worker flushes nothing; then schedule
  * the flush again.
  */
-static void __restart(struct rnic_qp *qp)
+static void __reinit_stream(struct rnic_qp *qp)
 {
 	lockdep_assert_held(&qp->dev->rdv_lock);
 	rnic_rdv_free(qp);
@@ -213,7 +213,7 @@ static void finish_reset(struct rnic_qp *qp)
 	rnic_cq_drop_qp_cqes(qp->scq, &qp->ib);
 	rnic_cq_drop_qp_cqes(qp->rcq, &qp->ib);
 	mutex_lock(&qp->dev->rdv_lock);
-	__restart(qp);
+	__reinit_stream(qp);
 	mutex_unlock(&qp->dev->rdv_lock);
 	rnic_qp_republish(qp);
 }
@@ -251,7 +251,7 @@ int rnic_qp_reset(struct rnic_qp *qp)
 	unsigned int noio;
 	int err;
 
-	if (is_unused(qp)) {
+	if (is_qp_unused(qp)) {
 		reset_attributes(qp);
 		return 0;
 	}

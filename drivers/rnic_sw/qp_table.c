@@ -126,7 +126,7 @@ void rnic_qp_release_number(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_find - look up a queue pair by number
+ * rnic_qp_find_get - look up a queue pair by number
  * @dev: the device
  * @qpn: queue pair number
  *
@@ -135,7 +135,7 @@ void rnic_qp_release_number(struct rnic_qp *qp)
  * Return: the queue pair with a reference taken; NULL if no queue pair has the number, or
  * if it is hidden from lookups.
  */
-struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
+struct rnic_qp *rnic_qp_find_get(struct rnic_dev *dev, u32 qpn)
 {
 	struct rnic_qp *qp;
 	unsigned long flags;
@@ -163,7 +163,7 @@ struct rnic_qp *rnic_qp_lookup_noref(struct rnic_dev *dev, u32 qpn)
 }
 
 /**
- * rnic_qp_find_next - look up the queue pair with the next higher number
+ * rnic_qp_find_get_next - look up the queue pair with the next higher number
  * @dev: the device
  * @qpn: in: number after which to search, 0 for the first search; out: number found
  *
@@ -173,7 +173,7 @@ struct rnic_qp *rnic_qp_lookup_noref(struct rnic_dev *dev, u32 qpn)
  *
  * Return: the queue pair with a reference taken; NULL if there is none with a higher number.
  */
-struct rnic_qp *rnic_qp_find_next(struct rnic_dev *dev, unsigned long *qpn)
+struct rnic_qp *rnic_qp_find_get_next(struct rnic_dev *dev, unsigned long *qpn)
 {
 	struct rnic_qp *qp;
 	unsigned long flags;

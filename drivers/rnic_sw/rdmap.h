@@ -84,7 +84,7 @@ struct rdmap_wr {
  * Check whether @wr requests a response from the peer. The ORD limits the
  * number of such requests.
  */
-static inline bool rdmap_wr_has_response(const struct rdmap_wr *wr)
+static inline bool rdmap_wr_needs_response(const struct rdmap_wr *wr)
 {
 	return wr->op == RDMAP_WR_READ || wr->op == RDMAP_WR_FETCH_ADD ||
 	       wr->op == RDMAP_WR_CMP_SWAP;
@@ -140,7 +140,7 @@ struct rdmap {
 	/* number of responses that are segmented, but not accepted by the LLP yet */
 	u16			responses_segmented;
 	u16			budget_used;	/* part of PASS_BUDGET used in this pass */
-	/* number of segments and payload bytes that count_sent() has already counted */
+	/* number of segments and payload bytes that count_sent_segments() has already counted */
 	u32			segments;
 	u32			bytes;
 	/*
@@ -266,9 +266,9 @@ void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot);
  * segments. If @look, also look for a WR to pull. Return: false if @look and
  * there is none, so that the next post schedules transmit; true otherwise.
  */
-bool rdmap_sq_complete_sent(struct rdmap *r, bool look);
+bool rdmap_sq_complete_sent_wrs(struct rdmap *r, bool look);
 /* Complete the WR at @slot after its response has been placed */
-void rdmap_sq_complete_response(struct rdmap *r, u32 slot);
+void rdmap_sq_complete_answered_wr(struct rdmap *r, u32 slot);
 /*
  * Set the WR at @slot to an error status. If the stream has not failed yet, the
  * caller must fail it next, so that the flush completes the WR with this status.
@@ -279,7 +279,7 @@ void rdmap_sq_set_wr_failed(struct rdmap *r, u32 slot);
  * RDMAP_WR_LOCAL_INV. Return: true if the request succeeded and is completed,
  * false if it failed and is not completed
  */
-bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr);
+bool rdmap_sq_execute_local_wr(struct rdmap *r, const struct rdmap_wr *wr);
 
 /* rq.c: receive queue */
 /*

@@ -105,7 +105,7 @@ static enum iw_reason admit_terminate(struct rdmap *r, struct ddp_grant *g)
 	return IW_OK;
 }
 
-static enum iw_reason dequeue_recv(struct rdmap *r)
+static enum iw_reason dequeue_recv_or_wait(struct rdmap *r)
 {
 	enum iw_reason why = rdmap_rq_dequeue(r);
 
@@ -136,7 +136,7 @@ static enum iw_reason admit_send(struct rdmap *r, const struct ddp_hdr *h,
 		r->recv_buf.len = 0;
 		return IW_OK;
 	}
-	return dequeue_recv(r);
+	return dequeue_recv_or_wait(r);
 }
 
 /*
@@ -150,7 +150,7 @@ static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
 	g->buf = &r->imm_buf;
 	if (r->in_recv)
 		return IW_OK;
-	return dequeue_recv(r);
+	return dequeue_recv_or_wait(r);
 }
 
 /*
@@ -348,7 +348,7 @@ static enum iw_reason deliver_send(struct rdmap *r, const struct ddp_hdr *h,
 }
 
 /*
- * Convert the reason that ddp_mem_check() has returned to the reason of RDMAP
+ * Convert the reason that ddp_mem_check_access() has returned to the reason of RDMAP
  * (RFC 5040 7.2)
  */
 static enum iw_reason ddp_to_rdmap_reason(enum iw_reason why)
@@ -380,10 +380,10 @@ static enum iw_reason check_peer_access(struct rdmap *r, u32 stag, u64 to, u32 l
 	struct ddp_stream *s = &r->stream;
 	enum iw_reason why;
 
-	why = ddp_to_rdmap_reason(ddp_mem_check(s, stag, to, len, 0));
+	why = ddp_to_rdmap_reason(ddp_mem_check_access(s, stag, to, len, 0));
 	if (why)
 		return why;
-	if (ddp_mem_check(s, stag, to, len, right))
+	if (ddp_mem_check_access(s, stag, to, len, right))
 		return IW_RDMAP_P_ACCESS;
 	return IW_OK;
 }
@@ -392,8 +392,8 @@ static enum iw_reason check_peer_access(struct rdmap *r, u32 stag, u64 to, u32 l
  * Append a copy of @req to the peer's unserved requests, and schedule transmit.
  * Return: IW_OK, or IW_DDP_U_NO_BUFFER if the queue is full
  */
-static enum iw_reason queue_request(struct rdmap *r,
-				    const struct rdmap_req *req)
+static enum iw_reason queue_peer_request_and_kick(struct rdmap *r,
+						  const struct rdmap_req *req)
 {
 	struct rdmap_req *entry;
 
@@ -431,7 +431,7 @@ static enum iw_reason deliver_read_request(struct rdmap *r, u32 total)
 					DDP_REMOTE_READ);
 	r->bad_rreq = why;
 	req.is_rtr = !q->len && r->rtr_expected & DDP_RTR_READ;
-	return why ?: queue_request(r, &req);
+	return why ?: queue_peer_request_and_kick(r, &req);
 }
 
 static enum iw_reason check_atomic_target(struct rdmap *r, const struct rdmap_atomic *a)
@@ -460,7 +460,7 @@ static enum iw_reason deliver_atomic_request(struct rdmap *r, u32 total)
 	why = rdmap_atomic_decode(a, r->req);
 	if (!why)
 		why = check_atomic_target(r, a);
-	return why ?: queue_request(r, &req);
+	return why ?: queue_peer_request_and_kick(r, &req);
 }
 
 /* Remove and return the oldest local request, whose response is complete */
@@ -520,7 +520,7 @@ static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)
 	if (why)
 		return why;
 	req = pop_answered_request(r);
-	rdmap_sq_complete_response(r, req.slot);
+	rdmap_sq_complete_answered_wr(r, req.slot);
 	ddp_kick(&r->stream);
 	return IW_OK;
 }
@@ -532,7 +532,7 @@ static enum iw_reason deliver_read_response(struct rdmap *r)
 	if (req.flags & RDMAP_WR_INVALIDATE)
 		ddp_mem_invalidate(&r->stream, req.inv, false);
 	if (!(req.flags & RDMAP_WR_RTR))
-		rdmap_sq_complete_response(r, req.slot);
+		rdmap_sq_complete_answered_wr(r, req.slot);
 	/*
 	 * schedule transmit: a work request may wait for a free entry in
 	 * r->orq, or have a fence

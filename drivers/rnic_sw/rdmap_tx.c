@@ -78,7 +78,7 @@ static bool try_prepare_terminate(struct rdmap *r, struct ddp_msg *m)
 /*
  * Set up an empty Read as RTR message, and add it to the outstanding requests
  */
-static void set_rtr_read_msg(struct rdmap *r, struct ddp_msg *m)
+static void record_rtr_read_and_set_msg(struct rdmap *r, struct ddp_msg *m)
 {
 	const struct rdmap_rreq nothing = {
 		.sink_stag = DDP_STAG_NONE, .src_stag = DDP_STAG_NONE,
@@ -106,7 +106,7 @@ static bool try_prepare_rtr(struct rdmap *r, struct ddp_msg *m)
 		m->hdr.stag = DDP_STAG_NONE;
 		m->buf = &empty;
 	} else if (r->rtr & DDP_RTR_READ) {
-		set_rtr_read_msg(r, m);
+		record_rtr_read_and_set_msg(r, m);
 	} else if (r->rtr & DDP_RTR_SEND) {
 		init_msg(m, RDMAP_OP_SEND, false, 0);
 		m->buf = &empty;
@@ -231,13 +231,13 @@ static bool may_send_wr_or_set_blocked(struct rdmap *r, const struct rdmap_wr *w
 {
 	bool ok = true, due;
 
-	if (!(wr->flags & RDMAP_WR_FENCE) && !rdmap_wr_has_response(wr))
+	if (!(wr->flags & RDMAP_WR_FENCE) && !rdmap_wr_needs_response(wr))
 		return true;
 	spin_lock(&r->lock);
 	due = !rdmap_reqq_is_empty(&r->orq);
 	if ((wr->flags & RDMAP_WR_FENCE) && due)
 		ok = false;
-	if (rdmap_wr_has_response(wr) && rdmap_reqq_is_full(&r->orq))
+	if (rdmap_wr_needs_response(wr) && rdmap_reqq_is_full(&r->orq))
 		ok = false;
 	spin_unlock(&r->lock);
 	/*
@@ -329,8 +329,8 @@ static struct rdmap_rreq record_request_and_build_hdr(struct rdmap *r,
 	return q;
 }
 
-static void set_read_msg(struct rdmap *r, const struct rdmap_wr *wr,
-			 struct ddp_msg *m)
+static void record_read_and_set_msg(struct rdmap *r, const struct rdmap_wr *wr,
+				    struct ddp_msg *m)
 {
 	const struct rdmap_rreq q = record_request_and_build_hdr(r, wr);
 
@@ -341,8 +341,8 @@ static void set_read_msg(struct rdmap *r, const struct rdmap_wr *wr,
  * Set up an Atomic Request. Values that the operation does not use are sent as
  * zero, unused masks as all ones (RFC 7306 5.2.1).
  */
-static void set_atomic_msg(struct rdmap *r, const struct rdmap_wr *wr,
-			   struct ddp_msg *m)
+static void record_atomic_and_set_msg(struct rdmap *r, const struct rdmap_wr *wr,
+				      struct ddp_msg *m)
 {
 	bool swap = wr->op == RDMAP_WR_CMP_SWAP;
 	const struct rdmap_atomic a = {
@@ -375,8 +375,8 @@ static bool is_sink_valid(struct rdmap *r, const struct rdmap_wr *wr)
 	 */
 	if (sink->stag == DDP_STAG_DMA)
 		return r->stream.dma_ok;
-	return !ddp_mem_check(&r->stream, sink->stag, sink->addr, sink->len,
-			      DDP_LOCAL_WRITE);
+	return !ddp_mem_check_access(&r->stream, sink->stag, sink->addr, sink->len,
+				     DDP_LOCAL_WRITE);
 }
 
 /*
@@ -400,17 +400,17 @@ static bool start_wr(struct rdmap *r, struct ddp_msg *m)
 	case RDMAP_WR_READ:
 		if (!is_sink_valid(r, wr))
 			break;
-		set_read_msg(r, wr, m);
+		record_read_and_set_msg(r, wr, m);
 		return true;
 	case RDMAP_WR_FETCH_ADD:
 	case RDMAP_WR_CMP_SWAP:
 		if (!is_sink_valid(r, wr))
 			break;
-		set_atomic_msg(r, wr, m);
+		record_atomic_and_set_msg(r, wr, m);
 		return true;
 	default:
 		ddp_tx_put_mr(&r->stream);
-		if (rdmap_sq_execute_local(r, wr))
+		if (rdmap_sq_execute_local_wr(r, wr))
 			return false;
 		break;
 	}
@@ -536,7 +536,7 @@ bool rdmap_prepare_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 }
 
 /* Count the segments and payload bytes that the LLP has accepted since the last call */
-static void count_sent(struct rdmap *r)
+static void count_sent_segments(struct rdmap *r)
 {
 	const struct ddp_stream *s = &r->stream;
 
@@ -577,7 +577,7 @@ bool rdmap_handle_sent(struct ddp_stream *s, bool look)
 {
 	struct rdmap *r = to_rdmap(s);
 
-	count_sent(r);
+	count_sent_segments(r);
 	/*
 	 * Count a Terminate only now, and not when it is pulled: an MPA responder
 	 * may never be permitted to send it, if no valid FPDU arrives
@@ -591,5 +591,5 @@ bool rdmap_handle_sent(struct ddp_stream *s, bool look)
 	r->budget_used = 0;
 	if (r->responses_segmented)
 		release_answered_requests(r);
-	return rdmap_sq_complete_sent(r, look && !must_prepare_next_msg(r));
+	return rdmap_sq_complete_sent_wrs(r, look && !must_prepare_next_msg(r));
 }

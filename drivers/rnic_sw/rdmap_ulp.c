@@ -14,7 +14,7 @@
  * the peer's request that is not answered (RFC 5040 7.2). If the message belonged
  * to a work request, set the request to an error status.
  */
-static void set_tx_read_failure(struct rdmap *r, struct iw_failure *f)
+static void set_tx_memory_failure(struct rdmap *r, struct iw_failure *f)
 {
 	struct rdmap_rreq left;
 	struct rdmap_req *req;
@@ -38,7 +38,7 @@ static void set_tx_read_failure(struct rdmap *r, struct iw_failure *f)
 	r->out_type = RDMAP_OUT_NONE;
 }
 
-static bool is_tagged_reason(enum iw_reason why)
+static bool is_ddp_tagged_error(enum iw_reason why)
 {
 	const struct iw_reason_row *row = iw_reason_get_row(why);
 
@@ -65,8 +65,8 @@ static void rdmap_handle_failure(struct ddp_stream *s, const struct iw_failure *
 	struct rdmap *r = to_rdmap(s);
 	struct iw_failure f = *fault;
 
-	if (!f.seg_len && is_tagged_reason(f.why))
-		set_tx_read_failure(r, &f);
+	if (!f.seg_len && is_ddp_tagged_error(f.why))
+		set_tx_memory_failure(r, &f);
 	/*
 	 * If f.seg_len is set, the failure is in a received segment. So this
 	 * function then runs in the receive path, and may read that path's

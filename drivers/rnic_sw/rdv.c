@@ -51,7 +51,7 @@ static bool has_unfinished_requests(const struct rnic_qp *qp)
 }
 
 /* Check whether requests have waited too long for the stream, or for a peer that has disappeared */
-static bool __update_and_check_wait_limit(struct rnic_rdv *rdv)
+static bool __record_wait_and_check_limit(struct rnic_rdv *rdv)
 {
 	u32 limit = rdv_compute_wait_limit_ms(rdv->timeout, rdv->retry_cnt);
 
@@ -74,7 +74,7 @@ static enum rdv_step __begin_next_step(struct rnic_rdv *rdv)
 {
 	if (rdv->state == RDV_CONNECTED || rdv->state == RDV_ENDED)
 		return RDV_DO_NOTHING;
-	if (__update_and_check_wait_limit(rdv)) {
+	if (__record_wait_and_check_limit(rdv)) {
 		rdv->limit_over = true;
 		return rdv->state == RDV_LOST ? RDV_DO_FLUSH : RDV_DO_FAIL;
 	}
@@ -256,7 +256,7 @@ static int listen_or_unpublish(struct rnic_rdv *rdv)
  * Make the rendezvous visible to upcalls, and begin to listen or to connect.  The caller keeps its
  * reference if that fails.  Return: 0 or a negative errno
  */
-static int rdv_publish_and_begin_connect(struct rnic_rdv *rdv)
+static int rdv_publish_and_listen_or_connect(struct rnic_rdv *rdv)
 {
 	struct rnic_qp *qp = rdv->qp;
 	int err;
@@ -268,7 +268,7 @@ static int rdv_publish_and_begin_connect(struct rnic_rdv *rdv)
 	 *
 	 * Publish before reading the state: either this function sees that the queue pair has
 	 * failed, or err_work, which is queued after the failure, sees the rendezvous and stops it.
-	 * Also pairs with the acquire in rnic_qp_rdv(); litmus: failed, publish
+	 * Also pairs with the acquire in rnic_qp_peek_rdv(); litmus: failed, publish
 	 */
 	xchg(&qp->rdv, rdv);
 	err = rdv->active ? 0 : listen_or_unpublish(rdv);
@@ -289,7 +289,7 @@ static int enter_rtr(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask
 	int err;
 
 	/* rdma_cm may have bound the stream already */
-	if (rnic_qp_rdv(qp) || READ_ONCE(qp->state) != QP_IDLE ||
+	if (rnic_qp_peek_rdv(qp) || READ_ONCE(qp->state) != QP_IDLE ||
 	    rcu_access_pointer(qp->rdmap.stream.llp) ||
 	    !ib_modify_qp_is_ok(IB_QPS_INIT, IB_QPS_RTR, IB_QPT_RC, mask))
 		return -EINVAL;
@@ -300,7 +300,7 @@ static int enter_rtr(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask
 	if (!err)
 		err = rnic_rnr_enable(qp, RDV_FOREVER);
 	if (!err)
-		err = rdv_publish_and_begin_connect(rdv);
+		err = rdv_publish_and_listen_or_connect(rdv);
 	if (err)
 		rdv_put(rdv);
 	return err;
@@ -407,7 +407,7 @@ static int modify_in_rts(struct rnic_rdv *rdv, const struct ib_qp_attr *attr, in
  */
 int rnic_rdv_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	struct rnic_rdv *rdv = rnic_qp_rdv(qp);
+	struct rnic_rdv *rdv = rnic_qp_peek_rdv(qp);
 
 	lockdep_assert_held(&qp->dev->rdv_lock);
 	if (attr->qp_state == IB_QPS_RTR)

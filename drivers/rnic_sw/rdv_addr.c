@@ -90,7 +90,7 @@ static void rnic_rdv_match_neighbour(struct neighbour *n, void *arg)
 		s->addr = addr;
 }
 
-static void set_ipv4(struct sockaddr_storage *a, u32 addr)
+static void set_sockaddr_ipv4(struct sockaddr_storage *a, u32 addr)
 {
 	struct sockaddr_in *a4 = (void *)a;
 
@@ -112,7 +112,7 @@ static int find_neighbour(const struct net *net, int ifindex, const u8 *mac,
 	neigh_for_each(&arp_tbl, rnic_rdv_match_neighbour, &s);
 	if (!s.addr)
 		return -EHOSTUNREACH;
-	set_ipv4(a, ntohl(s.addr));
+	set_sockaddr_ipv4(a, ntohl(s.addr));
 	return 0;
 }
 
@@ -133,8 +133,8 @@ static int resolve_lid(struct rnic_dev *dev, u16 dlid, struct sockaddr_storage *
 	peer = rdv_lid_to_addr(dlid, addr, mask);
 	if (!peer)
 		return -EINVAL;
-	set_ipv4(local, addr);
-	set_ipv4(remote, peer);
+	set_sockaddr_ipv4(local, addr);
+	set_sockaddr_ipv4(remote, peer);
 	return 0;
 }
 
@@ -163,7 +163,7 @@ static int resolve_gids(struct rnic_dev *dev, struct net *net, const struct rdma
  * Check whether the current task may open sockets in the network namespace of a device.  The RDMA
  * core may show a device to programs of all namespaces.
  */
-static bool may_use_net(const struct net *net)
+static bool current_may_use_net(const struct net *net)
 {
 	return net_eq(current->nsproxy->net_ns, net);
 }
@@ -195,7 +195,7 @@ int rdv_resolve_addrs(struct rnic_dev *dev, const struct rdma_ah_attr *ah,
 	net = rnic_get_net(dev);
 	if (!net)
 		return -ENODEV;
-	if (!may_use_net(net))
+	if (!current_may_use_net(net))
 		err = -ENETUNREACH;
 	else
 		err = grh ? resolve_gids(dev, net, ah, local, remote) :

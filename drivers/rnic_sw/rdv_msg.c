@@ -65,7 +65,7 @@ bool rdv_msg_decode(struct rdv_msg *m, const u8 *pd, u16 len)
 }
 
 /**
- * rdv_msg_is_for - check whether a peer's message belongs to a queue pair
+ * rdv_msg_matches - check whether a peer's message belongs to a queue pair
  * @peer: the peer's message
  * @mine: message that the queue pair would send
  *
@@ -74,7 +74,7 @@ bool rdv_msg_decode(struct rdv_msg *m, const u8 *pd, u16 len)
  *
  * Return: true if the queue pair numbers and the PSNs that are known match; false otherwise.
  */
-bool rdv_msg_is_for(const struct rdv_msg *peer, const struct rdv_msg *mine)
+bool rdv_msg_matches(const struct rdv_msg *peer, const struct rdv_msg *mine)
 {
 	return peer->qpn == mine->dest_qpn && peer->dest_qpn == mine->qpn &&
 	       (!peer->has_sq_psn || peer->sq_psn == mine->rq_psn) &&

@@ -45,7 +45,7 @@ enum rdv_role {
 
 void rdv_msg_encode(const struct rdv_msg *m, u8 *pd);
 bool rdv_msg_decode(struct rdv_msg *m, const u8 *pd, u16 len);
-bool rdv_msg_is_for(const struct rdv_msg *peer, const struct rdv_msg *mine);
+bool rdv_msg_matches(const struct rdv_msg *peer, const struct rdv_msg *mine);
 enum rdv_role rdv_choose_role(u32 qpn, const u8 *gid, u32 dest_qpn, const u8 *dgid);
 
 #endif

@@ -9,9 +9,9 @@
 #include "rnic.h"
 
 /* Get the rendezvous of a queue pair; NULL if the queue pair has none.  See struct rnic_rdv. */
-static inline struct rnic_rdv *rnic_qp_rdv(const struct rnic_qp *qp)
+static inline struct rnic_rdv *rnic_qp_peek_rdv(const struct rnic_qp *qp)
 {
-	/* pairs with the xchg() in rdv_publish_and_begin_connect(); litmus: publish */
+	/* pairs with the xchg() in rdv_publish_and_listen_or_connect(); litmus: publish */
 	return smp_load_acquire(&qp->rdv);
 }
 
@@ -36,7 +36,7 @@ void rnic_rdv_free(struct rnic_qp *qp);
  */
 static inline bool rnic_qp_has_lost_peer(const struct rnic_qp *qp)
 {
-	if (!rnic_qp_rdv(qp))
+	if (!rnic_qp_peek_rdv(qp))
 		return false;
 	switch (READ_ONCE(qp->why)) {
 	case IW_RETRY_EXCEEDED:

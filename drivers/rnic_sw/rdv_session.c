@@ -35,7 +35,7 @@ struct rnic_rdv *rdv_get(const struct rnic_qp *qp)
 	struct rnic_rdv *rdv;
 
 	rcu_read_lock();
-	rdv = rnic_qp_rdv(qp);
+	rdv = rnic_qp_peek_rdv(qp);
 	if (rdv && !kref_get_unless_zero(&rdv->ref))
 		rdv = NULL;
 	rcu_read_unlock();
@@ -71,7 +71,7 @@ static void fill_rdv_offer(struct ddp_offer *o, const struct negotiation_side *s
 	rdv_msg_encode(&rdv->msg, o->pd);
 }
 
-static struct negotiation_side make_negotiation_side(const struct ddp_offer *o)
+static struct negotiation_side rdv_offer_to_negotiation_side(const struct ddp_offer *o)
 {
 	return (struct negotiation_side){
 		.enhanced = o->enhanced, .ird = o->ird, .ord = o->ord, .rtr = o->rtr,
@@ -82,7 +82,7 @@ static struct negotiation_side make_negotiation_side(const struct ddp_offer *o)
  * Fill in the IRD, ORD and RTR types to request. The program sets the ORD only in RTS, so before
  * RTS request the maximum.
  */
-static void fill_local_params(struct rnic_rdv *rdv)
+static void fill_rdv_negotiation_local(struct rnic_rdv *rdv)
 {
 	const struct rnic_policy *policy = &rdv->qp->dev->policy;
 
@@ -130,7 +130,7 @@ static struct ddp_session *connect_rdv_session(struct rnic_rdv *rdv, const struc
 	return ss;
 }
 
-static void set_rdv_session(struct rnic_rdv *rdv, struct ddp_session *ss)
+static void replace_rdv_session(struct rnic_rdv *rdv, struct ddp_session *ss)
 {
 	struct ddp_session *old;
 
@@ -158,7 +158,7 @@ int rdv_connect(struct rnic_rdv *rdv)
 
 	if (!o)
 		return -ENOMEM;
-	fill_local_params(rdv);
+	fill_rdv_negotiation_local(rdv);
 	negotiation_build_request(&rdv->me, &rdv->request);
 	spin_lock_bh(&rdv->lock);
 	fill_rdv_offer(o, &rdv->request, rdv);
@@ -171,7 +171,7 @@ int rdv_connect(struct rnic_rdv *rdv)
 		rnic_qp_put(rdv->qp);
 		return PTR_ERR(ss);
 	}
-	set_rdv_session(rdv, ss);
+	replace_rdv_session(rdv, ss);
 	return 0;
 }
 
@@ -193,7 +193,7 @@ static struct ddp_session *__claim_session_to_accept(struct rnic_rdv *rdv, struc
 	rdv->accepted = true;
 	ddp_session_get(rdv->ss);
 	if (o) {
-		fill_local_params(rdv);
+		fill_rdv_negotiation_local(rdv);
 		negotiation_build_reply(&rdv->me, &rdv->request, &reply, &rdv->result);
 		fill_rdv_offer(o, &reply, rdv);
 	}
@@ -233,7 +233,7 @@ int rdv_accept(struct rnic_rdv *rdv)
 		rdv->type->stop(ss, true);
 	} else {
 		ddp_stream_close_if_failed(&rdv->qp->rdmap.stream);
-		rnic_count(rdv->qp->dev, RNIC_ACCEPTS);
+		rnic_inc_counter(rdv->qp->dev, RNIC_ACCEPTS);
 	}
 	ddp_session_put(ss);
 	kfree(o);
@@ -265,7 +265,7 @@ static bool try_claim_qp_for_request(struct rnic_rdv *rdv, struct ddp_session *s
 
 	spin_lock_bh(&rdv->lock);
 	ok = rdv->state == RDV_WAITING && !rdv->active && rdv->type == ss->type &&
-	     rdv_msg_is_for(peer, &rdv->msg) &&
+	     rdv_msg_matches(peer, &rdv->msg) &&
 	     rdv_addr_is_same_host(&rdv->remote, &ss->remote) &&
 	     rdv_addr_is_same_host(&rdv->local, &ss->local);
 	if (ok) {
@@ -274,7 +274,7 @@ static bool try_claim_qp_for_request(struct rnic_rdv *rdv, struct ddp_session *s
 		ss->ctx = rdv;
 		rdv->state = RDV_REQUESTED;
 		rdv->accepted = false;
-		rdv->request = make_negotiation_side(o);
+		rdv->request = rdv_offer_to_negotiation_side(o);
 		__record_peer_msg(rdv, peer);
 		__rdv_queue_work(rdv, 0);
 	}
@@ -298,7 +298,7 @@ static int rnic_rdv_handle_request(struct ddp_listener *l, struct ddp_session *s
 	bool claimed;
 
 	if (rdv_msg_decode(&peer, o->pd, o->pd_len))
-		qp = rnic_qp_find(dev, peer.dest_qpn);
+		qp = rnic_qp_find_get(dev, peer.dest_qpn);
 	if (qp) {
 		rdv = rdv_get(qp);
 		claimed = rdv && try_claim_qp_for_request(rdv, ss, o, &peer);
@@ -308,7 +308,7 @@ static int rnic_rdv_handle_request(struct ddp_listener *l, struct ddp_session *s
 			return 0;
 		rnic_qp_put(qp);
 	}
-	rnic_count(dev, RNIC_RDV_REFUSED);
+	rnic_inc_counter(dev, RNIC_RDV_REFUSED);
 	return -ECONNREFUSED;
 }
 
@@ -348,7 +348,7 @@ static bool try_claim_qp_for_reply(struct rnic_rdv *rdv, const struct ddp_offer 
 	if (!rdv_msg_decode(&peer, o->pd, o->pd_len))
 		return false;
 	spin_lock_bh(&rdv->lock);
-	ok = rdv->state == RDV_CONNECTING && rdv_msg_is_for(&peer, &rdv->msg);
+	ok = rdv->state == RDV_CONNECTING && rdv_msg_matches(&peer, &rdv->msg);
 	if (ok) {
 		rdv->state = RDV_CONNECTED;
 		__record_peer_msg(rdv, &peer);
@@ -365,13 +365,13 @@ static enum iw_reason finish_rdv_connect(struct rnic_rdv *rdv, struct ddp_sessio
 					 const struct ddp_offer *o)
 {
 	struct rnic_qp *qp = rdv->qp;
-	struct negotiation_side reply = make_negotiation_side(o);
+	struct negotiation_side reply = rdv_offer_to_negotiation_side(o);
 
 	if (!try_claim_qp_for_reply(rdv, o) || rdv->type->bind(ss, &qp->rdmap.stream))
 		return IW_LOCAL_ABORT;
-	rnic_count(qp->dev, RNIC_CONNECTS);
+	rnic_inc_counter(qp->dev, RNIC_CONNECTS);
 	if (rdv->type == rnic_get_llp(qp->dev, RNIC_SW_LLP_SCTP))
-		rnic_count(qp->dev, RNIC_CONNECTS_SCTP);
+		rnic_inc_counter(qp->dev, RNIC_CONNECTS_SCTP);
 	negotiation_evaluate_reply(&rdv->me, &rdv->request, &reply, &rdv->result);
 	start_stream(rdv);
 	ddp_stream_close_if_failed(&qp->rdmap.stream);

@@ -298,8 +298,8 @@ struct rnic_qp {
 	struct kref		ref;
 	struct rnic_comp_cntrs	*comp_cntrs;	/* see comp_cntr.h; NULL if none is attached */
 	struct rnic_qp_cm	*cm;		/* iw_cm's handle of the QP, see qp_cm.c */
-	struct rnic_rdv		*rdv;		/* see rnic_qp_rdv(); NULL if rdma_cm is used */
-	struct rnic_rnr		*rnr;		/* NULL if no message may wait, see rnic_qp_rnr() */
+	struct rnic_rdv		*rdv;		/* NULL if rdma_cm is used, see rnic_qp_peek_rdv() */
+	struct rnic_rnr		*rnr;		/* NULL if no message may wait */
 	struct completion	*released;	/* completed when the last reference is dropped */
 	struct work_struct	err_work;	/* flushes the queues of a stopped stream */
 	struct work_struct	complete_work;	/* writes remaining send completions */
@@ -405,9 +405,9 @@ bool rnic_cq_post_cqe(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 
 void rnic_cq_drop_qp_cqes(struct rnic_cq *cq, const struct ib_qp *qp);
 
-static inline struct rnic_sw_cqe *rnic_cqe_at(const struct rnic_ring *ring, u32 idx)
+static inline struct rnic_sw_cqe *rnic_ring_get_cqe(const struct rnic_ring *ring, u32 idx)
 {
-	return rnic_ring_slot(ring, idx);
+	return rnic_ring_get_slot(ring, idx);
 }
 
 static inline u32 rnic_cq_read_cons(const struct rnic_cq *cq)
@@ -503,15 +503,15 @@ int rnic_qp_publish(struct rnic_qp *qp);
 void rnic_qp_unpublish(struct rnic_qp *qp);
 void rnic_qp_republish(struct rnic_qp *qp);
 void rnic_qp_release_number(struct rnic_qp *qp);
-struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
+struct rnic_qp *rnic_qp_find_get(struct rnic_dev *dev, u32 qpn);
 struct rnic_qp *rnic_qp_lookup_noref(struct rnic_dev *dev, u32 qpn);
-struct rnic_qp *rnic_qp_find_next(struct rnic_dev *dev, unsigned long *qpn);
+struct rnic_qp *rnic_qp_find_get_next(struct rnic_dev *dev, unsigned long *qpn);
 void rnic_qp_put(struct rnic_qp *qp);
 
 /* qp_cm.c: references of iw_cm to queue pairs */
 int rnic_qp_cm_init(struct rnic_qp *qp);
 void rnic_qp_cm_exit(struct rnic_qp *qp);
-void rnic_qp_cm_revoke(struct rnic_qp *qp);
+void rnic_qp_cm_revoke_refs(struct rnic_qp *qp);
 bool rnic_qp_cm_has_refs(struct rnic_qp *qp);
 void rnic_qp_lock_modify(struct rnic_qp *qp);
 void rnic_qp_unlock_modify(struct rnic_qp *qp);
@@ -523,7 +523,7 @@ void rnic_qp_rem_ref(struct ib_qp *ib);
 /* qp_owner.c: which task may connect a queue pair */
 void rnic_qp_owner_init(struct rnic_qp *qp);
 void rnic_qp_owner_exit(struct rnic_qp *qp);
-void rnic_qp_update_authorization(struct rnic_qp *qp, enum ib_qp_state to);
+void rnic_qp_grant_or_revoke_authorization(struct rnic_qp *qp, enum ib_qp_state to);
 bool rnic_current_may_connect_qp(struct rnic_qp *qp);
 bool rnic_qp_try_consume_connect_right(struct rnic_qp *qp);
 
@@ -559,7 +559,7 @@ void rnic_sq_wait_flushed(struct rnic_qp *qp);
 void rnic_sq_complete_work(struct work_struct *work);
 void rnic_rq_flush(struct rnic_qp *qp);
 
-static inline struct rnic_swqe *rnic_swqe_at(struct rnic_sq *sq, u32 idx)
+static inline struct rnic_swqe *rnic_sq_get_swqe(struct rnic_sq *sq, u32 idx)
 {
 	return &sq->swqe[idx & (sq->ring.slots - 1)];
 }
@@ -591,8 +591,8 @@ int rnic_iw_unlisten(struct iw_cm_id *id);
 int rnic_set_listen_llps(struct rnic_dev *dev, u8 mask);	/* mask of 1 << enum rnic_sw_llp */
 
 /* cm_llp.c: lower layers */
-int rnic_ensure_llp(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
-int rnic_ensure_sctp_for_user(struct rnic_dev *dev);
+int rnic_ensure_llp_loaded(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
+int rnic_ensure_sctp_loaded_for_user(struct rnic_dev *dev);
 
 /* cm_ep.c: connection requests that are not accepted yet */
 void rnic_pending_reqs_abort(struct rnic_dev *dev);

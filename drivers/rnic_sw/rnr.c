@@ -52,7 +52,7 @@ static bool has_rnr_limit_passed(const struct rnic_rnr *rnr)
 }
 
 /* Get the time until the next check of the SRQ, in jiffies; LONG_MAX if there is no SRQ */
-static long get_poll_delay(const struct rnic_srq *srq)
+static long get_srq_check_delay(const struct rnic_srq *srq)
 {
 	if (!srq)
 		return LONG_MAX;
@@ -65,7 +65,7 @@ static long get_poll_delay(const struct rnic_srq *srq)
 static void __queue_rnr_check(struct rnic_rnr *rnr)
 {
 	u32 limit = READ_ONCE(rnr->limit_ms);
-	long delay = get_poll_delay(rnr->qp->srq);
+	long delay = get_srq_check_delay(rnr->qp->srq);
 
 	lockdep_assert_held(&rnr->lock);
 	if (limit != RDV_FOREVER)
@@ -151,7 +151,7 @@ static const struct ddp_mem_ops rnr_ops = { .cancel = rnic_rnr_cancel };
 enum iw_reason rdmap_rq_dequeue_or_wait(struct rdmap *r)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
-	struct rnic_rnr *rnr = rnic_qp_rnr(qp);
+	struct rnic_rnr *rnr = rnic_qp_peek_rnr(qp);
 	enum iw_reason why = IW_AGAIN;
 	unsigned long flags;
 
@@ -165,7 +165,7 @@ enum iw_reason rdmap_rq_dequeue_or_wait(struct rdmap *r)
 	 * a receive that is posted from now on ends the wait, see the top of this file; check for
 	 * receives that were posted before
 	 */
-	if (!__try_set_wakeup(rnr) || rnic_rq_has_recv(qp)) {
+	if (!__try_set_wakeup(rnr) || rnic_rq_should_end_rnr_wait(qp)) {
 		rnr->waiting = false;
 		__clear_wakeup(rnr);
 		ddp_rx_cancel_wait(&r->stream);
@@ -178,13 +178,13 @@ enum iw_reason rdmap_rq_dequeue_or_wait(struct rdmap *r)
 }
 
 /* End the wait of a message if a receive is posted.  Return: true if no message waits any more */
-static bool try_end_wait(struct rnic_rnr *rnr)
+static bool try_end_rnr_wait(struct rnic_rnr *rnr)
 {
 	unsigned long flags;
 	bool waits;
 
 	spin_lock_irqsave(&rnr->lock, flags);
-	if (rnr->waiting && rnic_rq_has_recv(rnr->qp))
+	if (rnr->waiting && rnic_rq_should_end_rnr_wait(rnr->qp))
 		__end_rnr_wait(rnr);
 	waits = rnr->waiting;
 	spin_unlock_irqrestore(&rnr->lock, flags);
@@ -201,10 +201,10 @@ static bool try_end_wait(struct rnic_rnr *rnr)
  */
 void rnic_rnr_end_wait_if_posted(struct rnic_qp *qp)
 {
-	struct rnic_rnr *rnr = rnic_qp_rnr(qp);
+	struct rnic_rnr *rnr = rnic_qp_peek_rnr(qp);
 
 	if (READ_ONCE(rnr->waiting))
-		try_end_wait(rnr);
+		try_end_rnr_wait(rnr);
 }
 
 /*
@@ -222,7 +222,7 @@ static struct rnic_rnr *promise_recv_to_oldest_waiter(struct rnic_srq *srq)
 
 	spin_lock_irqsave(&srq->lock, flags);
 	rnr = list_first_entry_or_null(&srq->waiters, struct rnic_rnr, entry);
-	if (rnr && !__rnic_srq_try_promise(srq))
+	if (rnr && !__rnic_srq_try_promise_recv(srq))
 		rnr = NULL;
 	if (rnr)
 		kref_get(&rnr->qp->ref);
@@ -231,20 +231,20 @@ static struct rnic_rnr *promise_recv_to_oldest_waiter(struct rnic_srq *srq)
 }
 
 /**
- * rnic_rnr_wake_srq - end the waits of messages for receives of an SRQ
+ * rnic_rnr_wake_srq_waiters - end the waits of messages for receives of an SRQ
  * @srq: the SRQ
  *
  * Ends at most as many waits as receives are posted, the longest waits first.
  *
  * Context: any.
  */
-void rnic_rnr_wake_srq(struct rnic_srq *srq)
+void rnic_rnr_wake_srq_waiters(struct rnic_srq *srq)
 {
 	struct rnic_rnr *rnr;
 	bool posted = true;
 
 	while (posted && (rnr = promise_recv_to_oldest_waiter(srq))) {
-		posted = try_end_wait(rnr);
+		posted = try_end_rnr_wait(rnr);
 		rnic_qp_put(rnr->qp);
 	}
 }
@@ -262,14 +262,14 @@ void rnic_rnr_set_limit(struct rnic_qp *qp, u32 ms)
 }
 
 /* End the wait if the time limit has expired, or if the RQ has a receive; else check again later */
-static void __check_rnr_wait(struct rnic_rnr *rnr)
+static void __end_or_continue_rnr_wait(struct rnic_rnr *rnr)
 {
-	bool has_recv = rnic_rq_has_recv(rnr->qp);
+	bool has_recv = rnic_rq_should_end_rnr_wait(rnr->qp);
 
 	lockdep_assert_held(&rnr->lock);
 	/* if a receive was posted in time, later messages must still be able to wait */
 	rnr->expired = !has_recv && has_rnr_limit_passed(rnr);
-	/* an SRQ's receive may belong to an older message, so leave SRQs to rnic_rnr_wake_srq() */
+	/* a receive of an SRQ may be for an older message: rnic_rnr_wake_srq_waiters() decides */
 	if (rnr->expired || (has_recv && !rnr->qp->srq))
 		__end_rnr_wait(rnr);
 	else
@@ -282,10 +282,10 @@ static void rnic_rnr_work(struct work_struct *work)
 	unsigned long flags;
 
 	if (rnr->qp->srq)
-		rnic_rnr_wake_srq(rnr->qp->srq);
+		rnic_rnr_wake_srq_waiters(rnr->qp->srq);
 	spin_lock_irqsave(&rnr->lock, flags);
 	if (rnr->waiting)
-		__check_rnr_wait(rnr);
+		__end_or_continue_rnr_wait(rnr);
 	spin_unlock_irqrestore(&rnr->lock, flags);
 }
 
@@ -320,7 +320,7 @@ int rnic_rnr_enable(struct rnic_qp *qp, u32 ms)
 	if (!rnr)
 		return ms ? -ENOMEM : 0;
 	rnr->limit_ms = ms;
-	/* pairs with the acquire in rnic_qp_rnr(); litmus: publish */
+	/* pairs with the acquire in rnic_qp_peek_rnr(); litmus: publish */
 	smp_store_release(&qp->rnr, rnr);
 	return 0;
 }

@@ -28,7 +28,7 @@ static enum iw_reason rnic_rq_dequeue(struct rnic_rq *rq, struct rdmap *r)
 	if (n == RING_IDX_INVALID)
 		return IW_LOCAL_PROT;
 	WRITE_ONCE(rq->head, head + 1);
-	rq->recv_invalid = !rnic_rqe_read(rnic_ring_slot(&rq->ring, head), rq->max_sge, r,
+	rq->recv_invalid = !rnic_rqe_read(rnic_ring_get_slot(&rq->ring, head), rq->max_sge, r,
 					  &rq->wr_id);
 	return rq->recv_invalid ? IW_LOCAL_PROT : IW_OK;
 }
@@ -153,7 +153,7 @@ static u64 pop_oldest_recv(struct rnic_rq *rq)
 	spin_lock_irqsave(&rq->lock, flags);
 	if (rq->tail == rq->head)
 		rq->head++;
-	slot = rnic_ring_slot(&rq->ring, rq->tail++);
+	slot = rnic_ring_get_slot(&rq->ring, rq->tail++);
 	wr_id = READ_ONCE(slot->wr_id);
 	rnic_ring_set_cons(&rq->ring, rq->tail);
 	spin_unlock_irqrestore(&rq->lock, flags);
@@ -244,8 +244,8 @@ static void flush_rq_again(struct rnic_qp *qp)
 	mutex_unlock(&qp->rq.flush_lock);
 }
 
-static int rnic_rq_post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
-			       const struct ib_recv_wr **bad)
+static int rnic_rq_post_kernel_wrs(struct rnic_qp *qp, const struct ib_recv_wr *wr,
+				   const struct ib_recv_wr **bad)
 {
 	struct rnic_rq *rq = &qp->rq;
 	unsigned long flags;
@@ -269,7 +269,7 @@ static int rnic_rq_post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
 }
 
 /**
- * rnic_rq_has_recv - check whether a receive is posted and not dequeued
+ * rnic_rq_should_end_rnr_wait - check whether a receive is posted and not dequeued
  * @qp: the queue pair; its SRQ is checked if it has one
  *
  * Context: any.
@@ -277,14 +277,14 @@ static int rnic_rq_post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
  * Return: true if a receive is posted, or if a message must not wait for a receive, because the
  * program has written an invalid producer index or a flush has begun; false otherwise.
  */
-bool rnic_rq_has_recv(struct rnic_qp *qp)
+bool rnic_rq_should_end_rnr_wait(struct rnic_qp *qp)
 {
 	struct rnic_rq *rq = &qp->rq;
 	unsigned long flags;
 	bool has;
 
 	if (qp->srq)
-		return rnic_srq_has_recv(qp->srq);
+		return rnic_srq_should_end_rnr_wait(qp->srq);
 	spin_lock_irqsave(&rq->lock, flags);
 	has = rq->flushing || rnic_ring_count_posted(&rq->ring, READ_ONCE(rq->head),
 						     READ_ONCE(rq->tail));
@@ -362,14 +362,14 @@ int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		return -EINVAL;
 	}
 	if (!rnic_qp_is_user(qp)) {
-		err = rnic_rq_post_kernel(qp, wr, bad);
+		err = rnic_rq_post_kernel_wrs(qp, wr, bad);
 	} else if (wr) {
 		*bad = wr;
 		return -EINVAL;
 	} else if (READ_ONCE(qp->rq.flushing)) {
 		flush_rq_again(qp);
 	}
-	if (rnic_qp_rnr(qp))
+	if (rnic_qp_peek_rnr(qp))
 		rnic_rnr_end_wait_if_posted(qp);
 	return err;
 }

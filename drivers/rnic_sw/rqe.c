@@ -84,7 +84,7 @@ int rnic_rqe_post(struct rnic_ring *ring, u32 oldest, u32 max_sge,
 		return -ENOMEM;
 	if (wr->num_sge > max_sge)
 		return -EINVAL;
-	slot = rnic_ring_slot(ring, prod);
+	slot = rnic_ring_get_slot(ring, prod);
 	sge = (struct rnic_sw_sge *)(slot + 1);
 	slot->wr_id = wr->wr_id;
 	slot->num_sge = wr->num_sge;

@@ -92,7 +92,7 @@ static void rnic_show_named_value(struct ib_device *ib,
 
 static int rnic_set_connect_setting(struct rnic_dev *dev, u8 *at, u8 value)
 {
-	int err = rnic_ensure_llp(dev, value);
+	int err = rnic_ensure_llp_loaded(dev, value);
 
 	if (!err)
 		WRITE_ONCE(*at, value);
@@ -104,7 +104,7 @@ static int rnic_set_listen_setting(struct rnic_dev *dev, u8 *at, u8 value)
 	int err = 0;
 
 	if (value & LISTEN_SCTP)
-		err = rnic_ensure_llp(dev, RNIC_SW_LLP_SCTP);
+		err = rnic_ensure_llp_loaded(dev, RNIC_SW_LLP_SCTP);
 	return err ? err : rnic_set_listen_llps(dev, value);
 }
 
@@ -225,9 +225,9 @@ static int rnic_policy_add_rtr(void *list, const char *name)
 	return 0;
 }
 
-static int rnic_set_mpa_rtr(struct ib_device *ib,
-			    const struct ib_device_param *param, const char *text,
-			    struct netlink_ext_ack *extack)
+static int rnic_set_rtr(struct ib_device *ib,
+			const struct ib_device_param *param, const char *text,
+			struct netlink_ext_ack *extack)
 {
 	u8 rtr = 0;
 	int err = rnic_policy_parse_list(text, rnic_policy_add_rtr, &rtr);
@@ -338,7 +338,7 @@ const struct ib_device_param rnic_params[] = {
 	  CHOICE(switch_values, "0 or 1", mpa_crc, rnic_store_setting) },
 	{ "markers", rnic_show_named_value, rnic_set_named_value,
 	  CHOICE(switch_values, "0 or 1", mpa_markers, rnic_store_setting) },
-	{ "rtr", rnic_show_rtr, rnic_set_mpa_rtr },
+	{ "rtr", rnic_show_rtr, rnic_set_rtr },
 	{ "rendezvous", rnic_show_number, rnic_set_number,
 	  (void *)offsetof(struct rnic_policy, rendezvous) },
 	{ "rnr_wait", rnic_show_number, rnic_set_number,

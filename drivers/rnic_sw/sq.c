@@ -33,14 +33,14 @@ enum swqe_state {
 /* Copy the fixed part of a WQE. A program may change the WQE at any time. */
 static void copy_wqe(struct rnic_sq *sq, u32 idx, struct rnic_sw_sqe *e)
 {
-	memcpy(e, rnic_ring_slot(&sq->ring, idx), sizeof(*e));
+	memcpy(e, rnic_ring_get_slot(&sq->ring, idx), sizeof(*e));
 	/* keep the compiler from reading the WQE again after this point */
 	barrier();
 }
 
 static void fill_swqe(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
 {
-	struct rnic_swqe *n = rnic_swqe_at(sq, idx);
+	struct rnic_swqe *n = rnic_sq_get_swqe(sq, idx);
 
 	n->wr_id = e->wr_id;
 	n->opcode = e->opcode;
@@ -131,14 +131,14 @@ static enum ib_wc_status __pull_wqe(struct rnic_qp *qp, struct rdmap_wr *wr)
 
 	wr->slot = sq->head++;
 	wr->more = sq->head != sq->prod_seen;
-	n = rnic_swqe_at(sq, wr->slot);
+	n = rnic_sq_get_swqe(sq, wr->slot);
 	copy_wqe(sq, wr->slot, &e);
 	fill_swqe(sq, wr->slot, &e);
-	n->status = rnic_sq_parse_wqe(qp, &e, rnic_ring_slot(&sq->ring, wr->slot),
+	n->status = rnic_sq_parse_wqe(qp, &e, rnic_ring_get_slot(&sq->ring, wr->slot),
 				      wr);
 	if (!n->status) {
 		n->len = wr->buf.len;
-		n->state = rdmap_wr_has_response(wr) ? SWQE_AWAITS_RESPONSE : SWQE_PULLED;
+		n->state = rdmap_wr_needs_response(wr) ? SWQE_AWAITS_RESPONSE : SWQE_PULLED;
 	}
 	return n->status;
 }
@@ -232,7 +232,7 @@ static u8 get_retry_error_status(const struct rnic_qp *qp)
 {
 	if (rnic_qp_has_lost_peer(qp))
 		return IB_WC_RETRY_EXC_ERR;
-	if (rnic_qp_rdv(qp) && qp->why == IW_PEER_TERMINATE &&
+	if (rnic_qp_peek_rdv(qp) && qp->why == IW_PEER_TERMINATE &&
 	    is_terminate_for_no_receive(&qp->rdmap))
 		return IB_WC_RNR_RETRY_EXC_ERR;
 	return IB_WC_SUCCESS;
@@ -295,7 +295,7 @@ static bool __is_request_done(const struct rnic_sq *sq, const struct rnic_swqe *
 static bool __try_prepare_oldest_completion(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
-	struct rnic_swqe *n = rnic_swqe_at(sq, sq->tail);
+	struct rnic_swqe *n = rnic_sq_get_swqe(sq, sq->tail);
 
 	if (sq->tail == sq->head && !__pop_wqe_to_flush(sq))
 		return false;
@@ -305,7 +305,7 @@ static bool __try_prepare_oldest_completion(struct rnic_qp *qp)
 	if (!sq->flushing)
 		return false;
 	/* flush receives that rnic_qp_must_keep_recvs() has kept until this error */
-	if (!sq->error_completed && rnic_qp_rdv(qp))
+	if (!sq->error_completed && rnic_qp_peek_rdv(qp))
 		rnic_qp_schedule_flush(qp);
 	sq->error_completed = true;
 	n->status = choose_flush_status(qp, n);
@@ -318,14 +318,14 @@ static bool __try_prepare_oldest_completion(struct rnic_qp *qp)
  *
  * Return: the number of requests removed.
  */
-static u32 __pop_completed(struct rnic_qp *qp, struct rnic_sw_cqe *cqe, bool *needs_cqe)
+static u32 __pop_completed_requests(struct rnic_qp *qp, struct rnic_sw_cqe *cqe, bool *needs_cqe)
 {
 	struct rnic_sq *sq = &qp->sq;
 	u32 n = 0;
 
 	*needs_cqe = false;
 	while (!*needs_cqe && n < RING_IDX_STEPS && __try_prepare_oldest_completion(qp)) {
-		const struct rnic_swqe *swqe = rnic_swqe_at(sq, sq->tail);
+		const struct rnic_swqe *swqe = rnic_sq_get_swqe(sq, sq->tail);
 
 		*needs_cqe = swqe->status || sq->sig_all ||
 			(swqe->flags & RNIC_SW_SEND_SIGNALED);
@@ -366,7 +366,7 @@ static void complete_requests_and_unlock(struct rnic_qp *qp, unsigned long flags
 	}
 	sq->completing = true;
 	do {
-		taken = __pop_completed(qp, &cqe, &needs_cqe);
+		taken = __pop_completed_requests(qp, &cqe, &needs_cqe);
 		more = needs_cqe || taken == RING_IDX_STEPS;
 		if (!more)
 			break;
@@ -406,7 +406,7 @@ void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot)
 	rdmap_to_qp(r)->sq.segmented_end = slot + 1;
 }
 
-bool rdmap_sq_complete_sent(struct rdmap *r, bool look)
+bool rdmap_sq_complete_sent_wrs(struct rdmap *r, bool look)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 	struct rnic_sq *sq = &qp->sq;
@@ -425,17 +425,17 @@ bool rdmap_sq_complete_sent(struct rdmap *r, bool look)
 	return more;
 }
 
-static void set_done_and_complete(struct rnic_qp *qp, u32 slot)
+static void set_request_done_and_complete(struct rnic_qp *qp, u32 slot)
 {
 	struct rnic_sq *sq = &qp->sq;
 	unsigned long flags;
 
 	spin_lock_irqsave(&sq->lock, flags);
 	if (!sq->flushing) {
-		rnic_swqe_at(sq, slot)->state = SWQE_DONE;
+		rnic_sq_get_swqe(sq, slot)->state = SWQE_DONE;
 		/*
 		 * A local request sends no message, so advance sq->sent here. If earlier requests
-		 * are still being sent, rdmap_sq_complete_sent() advances it later.
+		 * are still being sent, rdmap_sq_complete_sent_wrs() advances it later.
 		 */
 		if (sq->sent == slot)
 			sq->sent++;
@@ -443,15 +443,15 @@ static void set_done_and_complete(struct rnic_qp *qp, u32 slot)
 	complete_requests_and_unlock(qp, flags);
 }
 
-void rdmap_sq_complete_response(struct rdmap *r, u32 slot)
+void rdmap_sq_complete_answered_wr(struct rdmap *r, u32 slot)
 {
-	set_done_and_complete(rdmap_to_qp(r), slot);
+	set_request_done_and_complete(rdmap_to_qp(r), slot);
 }
 
 void rdmap_sq_set_wr_failed(struct rdmap *r, u32 slot)
 {
 	struct rnic_sq *sq = &rdmap_to_qp(r)->sq;
-	struct rnic_swqe *n = rnic_swqe_at(sq, slot);
+	struct rnic_swqe *n = rnic_sq_get_swqe(sq, slot);
 	unsigned long flags;
 
 	/* the flush that follows the failure completes the request with this status, in order */
@@ -463,7 +463,7 @@ void rdmap_sq_set_wr_failed(struct rdmap *r, u32 slot)
 
 static bool execute_local_request(struct rnic_qp *qp, const struct rdmap_wr *wr)
 {
-	const struct rnic_swqe *n = rnic_swqe_at(&qp->sq, wr->slot);
+	const struct rnic_swqe *n = rnic_sq_get_swqe(&qp->sq, wr->slot);
 	struct ddp_stream *s = &qp->rdmap.stream;
 
 	switch (wr->op) {
@@ -476,14 +476,14 @@ static bool execute_local_request(struct rnic_qp *qp, const struct rdmap_wr *wr)
 	}
 }
 
-bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr)
+bool rdmap_sq_execute_local_wr(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 
 	if (!execute_local_request(qp, wr))
 		return false;
 	rdmap_sq_mark_segmented(r, wr->slot);
-	set_done_and_complete(qp, wr->slot);
+	set_request_done_and_complete(qp, wr->slot);
 	return true;
 }
 
@@ -570,7 +570,7 @@ void rnic_sq_flush_again(struct rnic_qp *qp)
  *
  * Return: true if all these CQEs are written, false otherwise.
  */
-static bool is_completed_up_to(struct rnic_sq *sq, u32 end)
+static bool is_sq_completed_up_to(struct rnic_sq *sq, u32 end)
 {
 	unsigned long flags;
 	bool done;
@@ -595,6 +595,6 @@ void rnic_sq_wait_flushed(struct rnic_qp *qp)
 {
 	u32 end = READ_ONCE(qp->sq.flush_end);
 
-	while (!is_completed_up_to(&qp->sq, end))
+	while (!is_sq_completed_up_to(&qp->sq, end))
 		usleep_range(5, 50);
 }

@@ -45,7 +45,7 @@ static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 	db_mod_record_period_end(&bell->db_mod, rnic_db_mod_get_time(),
 				 READ_ONCE(sq->ring.hdr->prod) - bell->first_prod);
 	spin_unlock_irqrestore(&sq->lock, flags);
-	rnic_qp_count(bell->qp, RNIC_TX_COALESCED, 1);
+	rnic_qp_add_to_counter(bell->qp, RNIC_TX_COALESCED, 1);
 	/*
 	 * The posts of the period rang no doorbell, so schedule transmit for
 	 * them. No later post is missed: when the transmit path finds no post,
@@ -88,7 +88,7 @@ void rnic_sq_coalesce_stop(struct rnic_doorbell *bell)
  * posts would not be flushed. sq->lock orders this function and rnic_sq_mark_ended();
  * litmus: gather-flush
  */
-static void __start_period(struct rnic_sq *sq)
+static void __start_coalescing_period(struct rnic_sq *sq)
 {
 	struct rnic_doorbell *bell = sq->doorbell;
 
@@ -112,13 +112,13 @@ static bool rnic_sq_try_coalesce(struct rnic_sq *sq)
 	unsigned long flags;
 
 	if (!coalesced)
-		start = db_mod_doorbell_starts_coalescing(&sq->doorbell->db_mod,
+		start = db_mod_record_doorbell_and_decide(&sq->doorbell->db_mod,
 							  rnic_db_mod_get_time());
 	if (!coalesced && !start)
 		return false;
 	spin_lock_irqsave(&sq->lock, flags);
 	if (start)
-		__start_period(sq);
+		__start_coalescing_period(sq);
 	coalesced = sq->coalescing;
 	spin_unlock_irqrestore(&sq->lock, flags);
 	return coalesced;
@@ -143,5 +143,5 @@ void rnic_sq_transmit_or_coalesce(struct rnic_qp *qp)
 		return;
 	ddp_push(&qp->rdmap.stream);
 	if (fine)
-		db_mod_record_transmitted(&sq->doorbell->db_mod, rnic_db_mod_get_time());
+		db_mod_record_transmit_end(&sq->doorbell->db_mod, rnic_db_mod_get_time());
 }

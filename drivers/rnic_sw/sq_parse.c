@@ -144,10 +144,10 @@ static enum ib_wc_status check_atomic(const struct rdmap_wr *wr)
  * Check a Read or an atomic. If the ORD is 0, neither can be sent. Other
  * requests are accepted.
  */
-static enum ib_wc_status rnic_sq_check_request(const struct rnic_qp *qp,
-					       struct rdmap_wr *wr)
+static enum ib_wc_status rnic_sq_check_read_or_atomic(const struct rnic_qp *qp,
+						      struct rdmap_wr *wr)
 {
-	if (!rdmap_wr_has_response(wr))
+	if (!rdmap_wr_needs_response(wr))
 		return IB_WC_SUCCESS;
 	if (!qp->rdmap.orq.size)
 		return IB_WC_LOC_QP_OP_ERR;
@@ -191,5 +191,5 @@ enum ib_wc_status rnic_sq_parse_wqe(const struct rnic_qp *qp,
 		status = parse_inline(&qp->sq, e, slot, wr);
 	else
 		status = parse_sges(&qp->sq, e, slot, wr);
-	return status ?: rnic_sq_check_request(qp, wr);
+	return status ?: rnic_sq_check_read_or_atomic(qp, wr);
 }

@@ -128,7 +128,7 @@ static int __post_send_wr(struct rnic_qp *qp, const struct ib_send_wr *wr)
 	struct rnic_sq *sq = &qp->sq;
 	u32 prod = sq->ring.hdr->prod;
 	struct rnic_sw_sqe e = { .wr_id = wr->wr_id };
-	void *slot = rnic_ring_slot(&sq->ring, prod);
+	void *slot = rnic_ring_get_slot(&sq->ring, prod);
 	int err;
 
 	if (prod - sq->tail >= sq->ring.slots)
@@ -144,7 +144,7 @@ static int __post_send_wr(struct rnic_qp *qp, const struct ib_send_wr *wr)
 	if (err)
 		return err;
 	if (wr->opcode == IB_WR_REG_MR)
-		rnic_swqe_at(sq, prod)->reg_mr = reg_wr(wr)->mr;
+		rnic_sq_get_swqe(sq, prod)->reg_mr = reg_wr(wr)->mr;
 	memcpy(slot, &e, sizeof(e));
 	rnic_ring_set_prod(&sq->ring, prod + 1);
 	return 0;
@@ -169,8 +169,8 @@ static void flush_post_after_end(struct rnic_qp *qp)
 		rnic_qp_schedule_flush(qp);
 }
 
-static int rnic_sq_post_kernel(struct rnic_qp *qp, const struct ib_send_wr *wr,
-			       const struct ib_send_wr **bad)
+static int rnic_sq_post_kernel_wrs(struct rnic_qp *qp, const struct ib_send_wr *wr,
+				   const struct ib_send_wr **bad)
 {
 	unsigned long flags;
 	int err = 0;
@@ -220,7 +220,7 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 	struct rnic_qp *qp = to_rnic_qp(ib);
 
 	if (!rnic_qp_is_user(qp))
-		return rnic_sq_post_kernel(qp, wr, bad);
+		return rnic_sq_post_kernel_wrs(qp, wr, bad);
 	if (wr) {
 		*bad = wr;
 		return -EINVAL;

@@ -13,7 +13,7 @@
 #include "rnic.h"
 #include "rnr.h"
 
-#define PROMISE_MAX	(HZ / 10)	/* lifetime of a promise, see __rnic_srq_try_promise() */
+#define PROMISE_MAX	(HZ / 10)	/* lifetime, see __rnic_srq_try_promise_recv() */
 
 static int rnic_srq_check_attr(const struct ib_srq_init_attr *a)
 {
@@ -25,7 +25,7 @@ static int rnic_srq_check_attr(const struct ib_srq_init_attr *a)
 	return 0;
 }
 
-static int read_srq_request(struct ib_udata *udata, bool *packed)
+static int read_create_srq_request(struct ib_udata *udata, bool *packed)
 {
 	const u16 buf = UVERBS_ATTR_CREATE_SRQ_BUF_UMEM;
 	struct rnic_sw_create_srq req;
@@ -128,7 +128,7 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 
 	err = rnic_srq_check_attr(attr);
 	if (!err)
-		err = read_srq_request(udata, &packed);
+		err = read_create_srq_request(udata, &packed);
 	if (!err)
 		err = rnic_charge_object(to_rnic_dev(ib->device), RNIC_SRQS);
 	if (err)
@@ -192,13 +192,13 @@ static u32 __rnic_srq_count_posted(struct rnic_srq *srq)
 }
 
 /* Check whether a message must not wait: a WQE is posted, or the producer index is invalid */
-static bool __has_recv(struct rnic_srq *srq)
+static bool __srq_should_end_rnr_wait(struct rnic_srq *srq)
 {
 	return __rnic_srq_count_posted(srq) || srq->prod_invalid;
 }
 
 /**
- * rnic_srq_has_recv - check whether a WQE is posted and not dequeued
+ * rnic_srq_should_end_rnr_wait - check whether a WQE is posted and not dequeued
  * @srq: the queue
  *
  * Context: any.
@@ -206,19 +206,19 @@ static bool __has_recv(struct rnic_srq *srq)
  * Return: true if a WQE is posted, or if a message must not wait for a WQE, because the producer
  * index is invalid; false otherwise.
  */
-bool rnic_srq_has_recv(struct rnic_srq *srq)
+bool rnic_srq_should_end_rnr_wait(struct rnic_srq *srq)
 {
 	unsigned long flags;
 	bool has;
 
 	spin_lock_irqsave(&srq->lock, flags);
-	has = __has_recv(srq);
+	has = __srq_should_end_rnr_wait(srq);
 	spin_unlock_irqrestore(&srq->lock, flags);
 	return has;
 }
 
 /**
- * __rnic_srq_try_promise - promise a WQE to a message that waits
+ * __rnic_srq_try_promise_recv - promise a WQE to a message that waits
  * @srq: the queue, with srq->lock held
  *
  * Each dequeue fulfils one promise, whichever stream dequeues.  A stream that fails after it got a
@@ -227,7 +227,7 @@ bool rnic_srq_has_recv(struct rnic_srq *srq)
  * Return: true if a WQE is posted that was not promised to another message, or if no message must
  * wait, because the producer index is invalid; false otherwise.
  */
-bool __rnic_srq_try_promise(struct rnic_srq *srq)
+bool __rnic_srq_try_promise_recv(struct rnic_srq *srq)
 {
 	lockdep_assert_held(&srq->lock);
 	if (time_after(jiffies, srq->promised_at + PROMISE_MAX))
@@ -347,7 +347,7 @@ static enum iw_reason __dequeue_srq_wqe(struct rnic_srq *srq, struct rdmap *r, u
 {
 	if (!__rnic_srq_count_posted(srq))
 		return srq->prod_invalid ? IW_LOCAL_PROT : IW_DDP_U_NO_BUFFER;
-	*bad = !rnic_rqe_read(rnic_ring_slot(&srq->ring, srq->head),
+	*bad = !rnic_rqe_read(rnic_ring_get_slot(&srq->ring, srq->head),
 			      srq->max_sge, r, wr_id);
 	rnic_ring_set_cons(&srq->ring, ++srq->head);
 	srq->limit_reported = false;
@@ -415,6 +415,6 @@ int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 	waited = !list_empty(&srq->waiters);
 	spin_unlock_irqrestore(&srq->lock, flags);
 	if (waited)
-		rnic_rnr_wake_srq(srq);
+		rnic_rnr_wake_srq_waiters(srq);
 	return err;
 }

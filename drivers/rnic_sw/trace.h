@@ -63,7 +63,7 @@ TRACE_EVENT(rnic_qp_ended,
 	),
 	TP_fast_assign(
 		__entry->qpn = qp->ib.qp_num;
-		strscpy(__entry->why, iw_reason_name(why),
+		strscpy(__entry->why, iw_reason_get_name(why),
 			sizeof(__entry->why));
 	),
 	TP_printk("qp=%u why=%s", __entry->qpn, __entry->why)

@@ -97,7 +97,7 @@ u64 rnic_ring_get_mmap_offset(const struct rnic_ring *ring);	/* file offset for 
 u32 rnic_ring_get_map_len(const struct rnic_ring *ring);	/* length for mmap(), in bytes */
 u32 rnic_ring_get_offset(const struct rnic_ring *ring);	/* offset in the mapping, in bytes */
 
-static inline void *rnic_ring_slot(const struct rnic_ring *ring, u32 idx)
+static inline void *rnic_ring_get_slot(const struct rnic_ring *ring, u32 idx)
 {
 	return ring->slot0 + (size_t)(idx & (ring->slots - 1)) * ring->stride;
 }

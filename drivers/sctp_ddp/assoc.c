@@ -176,12 +176,12 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, const struct ddp_sock_owner *
 }
 
 /**
- * sddp_assoc_wait_freed - wait until all associations are freed
+ * sddp_assoc_wait_all_freed - wait until all associations are freed
  * The caller must ensure that no new association can be created.
  *
  * Context: sleeps.
  */
-void sddp_assoc_wait_freed(void)
+void sddp_assoc_wait_all_freed(void)
 {
 	wait_var_event(&assoc_count, !atomic_read(&assoc_count));
 }

@@ -29,7 +29,7 @@ static void sddp_assoc_arm_idle_timer(struct sddp_assoc *a)
 }
 
 /**
- * sddp_assoc_start_idle_timer - start the idle timer if no session is accepted
+ * sddp_assoc_start_idle_timer_if_unused - start the idle timer if no session is accepted
  * @a: the association
  *
  * If there is no session at all, also free the transmit buffer. If, in addition, the
@@ -39,7 +39,7 @@ static void sddp_assoc_arm_idle_timer(struct sddp_assoc *a)
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_assoc_start_idle_timer(struct sddp_assoc *a)
+void sddp_assoc_start_idle_timer_if_unused(struct sddp_assoc *a)
 {
 	if (a->accepted_sessions || a->phase != SDDP_UP)
 		return;
@@ -82,7 +82,7 @@ void sddp_assoc_account_session_end(struct sddp_assoc *a, const struct sddp_stre
 		a->idle_until = idle_until;
 	a->accepted_sessions -= st->accepted;
 	atomic_dec(&a->live);
-	sddp_assoc_start_idle_timer(a);
+	sddp_assoc_start_idle_timer_if_unused(a);
 }
 
 /*
@@ -96,7 +96,7 @@ static bool sddp_assoc_try_reset_to_unaccepted(struct sddp_assoc *a)
 		return false;
 	a->peer_accepted = false;
 	a->violations = 0;
-	sddp_assoc_start_idle_timer(a);
+	sddp_assoc_start_idle_timer_if_unused(a);
 	return true;
 }
 
@@ -119,5 +119,5 @@ bool sddp_assoc_handle_idle_timer(struct sddp_assoc *a)
 	}
 	if (a->peer_accepted)
 		return !sddp_assoc_try_reset_to_unaccepted(a);
-	return sddp_table_unhash_if_idle(a);
+	return sddp_assoc_table_unhash_if_idle(a);
 }

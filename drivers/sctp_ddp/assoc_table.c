@@ -96,14 +96,14 @@ void sddp_assoc_table_unhash(struct sddp_assoc *a)
 }
 
 /**
- * sddp_table_unhash_if_idle - remove an association from the hash table if it is idle
+ * sddp_assoc_table_unhash_if_idle - remove an association from the hash table if it is idle
  * @a: the association
  *
  * Context: worker, with the association's mutex held.
  * Return: true if the association was idle, so that no new local session can use it any more;
  * false if it has a session or a reserved stream number.
  */
-bool sddp_table_unhash_if_idle(struct sddp_assoc *a)
+bool sddp_assoc_table_unhash_if_idle(struct sddp_assoc *a)
 {
 	bool idle;
 
@@ -198,7 +198,7 @@ static struct sddp_assoc *__sddp_reserve_in_existing_assoc(const struct ddp_conn
 }
 
 /* Count a reserved stream number, which keeps the association open, and take a reference */
-static struct sddp_assoc *__sddp_count_reserved_and_get(struct sddp_assoc *a)
+static struct sddp_assoc *__sddp_count_reservation_and_get(struct sddp_assoc *a)
 {
 	lockdep_assert_held(&assocs_lock);
 	atomic_inc(&a->live);
@@ -218,7 +218,7 @@ static struct sddp_assoc *sddp_reserve_in_existing_assoc(const struct ddp_connec
 	spin_lock(&assocs_lock);
 	a = __sddp_reserve_in_existing_assoc(args, hash_dest(args), vrf, id);
 	if (a)
-		__sddp_count_reserved_and_get(a);
+		__sddp_count_reservation_and_get(a);
 	spin_unlock(&assocs_lock);
 	return a;
 }
@@ -243,7 +243,7 @@ static struct sddp_assoc *sddp_reserve_or_add_assoc(const struct ddp_connect *ar
 		list_add_tail(&a->list, &all);
 		hash_add(dests, &a->dest_node, hash);
 	}
-	__sddp_count_reserved_and_get(a);
+	__sddp_count_reservation_and_get(a);
 	spin_unlock(&assocs_lock);
 	return a;
 }

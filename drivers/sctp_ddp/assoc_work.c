@@ -51,7 +51,7 @@ static void end_assoc_streams(struct sddp_assoc *a, enum iw_reason why, bool kee
 }
 
 /* Release the socket of an association whose sessions have ended */
-static void release_sock_of_ended(struct sddp_assoc *a)
+static void release_sock_of_ended_assoc(struct sddp_assoc *a)
 {
 	a->closing = false;
 	cancel_delayed_work_sync(&a->idle);
@@ -76,7 +76,7 @@ static void begin_close(struct sddp_assoc *a)
 /* Check whether the worker may release the socket of a closing association */
 static bool may_release_sock(struct sddp_assoc *a)
 {
-	return READ_ONCE(a->stop) || READ_ONCE(a->idle_due) || sddp_sock_has_ended(a);
+	return READ_ONCE(a->stop) || READ_ONCE(a->idle_due) || sddp_sock_has_assoc_ended(a);
 }
 
 /*
@@ -103,7 +103,7 @@ static void sddp_assoc_tear_down(struct sddp_assoc *a, enum iw_reason why,
 	kvfree(a->out);
 	a->out = NULL;
 	if (abort)
-		release_sock_of_ended(a);
+		release_sock_of_ended_assoc(a);
 	else
 		begin_close(a);
 }
@@ -189,7 +189,7 @@ static void sddp_assoc_schedule_retry(struct sddp_assoc *a)
  * Schedule a retry because memory was short. The delay grows with each consecutive
  * failure, see sddp_compute_retry_delay().
  */
-static void sddp_assoc_schedule_backoff(struct sddp_assoc *a)
+static void sddp_assoc_schedule_backoff_retry(struct sddp_assoc *a)
 {
 	u32 delay = sddp_compute_retry_delay(a->retry_delay);
 
@@ -205,12 +205,12 @@ static void sddp_assoc_schedule_backoff(struct sddp_assoc *a)
  */
 static bool sddp_assoc_transmit(struct sddp_assoc *a)
 {
-	int err = sddp_tx_transmit(a);
+	int err = sddp_tx_send_chunks(a);
 
 	if (err == -EAGAIN)
 		sddp_assoc_schedule_retry(a);
 	else if (ddp_sock_is_transient_error(err))
-		sddp_assoc_schedule_backoff(a);
+		sddp_assoc_schedule_backoff_retry(a);
 	return err > 0;
 }
 
@@ -221,7 +221,7 @@ static bool sddp_assoc_transmit(struct sddp_assoc *a)
  * caller must schedule the worker again, because there is more to do now; false
  * otherwise.
  */
-static bool sddp_assoc_handle_events(struct sddp_assoc *a, bool more, bool lost)
+static bool sddp_assoc_handle_events_and_transmit(struct sddp_assoc *a, bool more, bool lost)
 {
 	bool up = a->phase == SDDP_UP && !lost, again = false;
 	struct sddp_stream *st;
@@ -254,7 +254,7 @@ static void connect_new_assoc(struct sddp_assoc *a)
 	int err;
 
 	/* do not connect if all sessions that needed the association have ended */
-	if (sddp_table_unhash_if_idle(a)) {
+	if (sddp_assoc_table_unhash_if_idle(a)) {
 		sddp_assoc_tear_down(a, IW_LOCAL_CLOSE, true);
 		return;
 	}
@@ -275,17 +275,17 @@ static void sddp_assoc_enter_up_phase(struct sddp_assoc *a)
 	}
 	sddp_assoc_set_phase(a, SDDP_UP);
 	kick_all_sessions(a);
-	sddp_assoc_start_idle_timer(a);
+	sddp_assoc_start_idle_timer_if_unused(a);
 }
 
 static void sddp_assoc_advance_handshake(struct sddp_assoc *a)
 {
 	int err;
 
-	switch (sddp_sock_update_state(a, &err)) {
+	switch (sddp_sock_get_state_and_adjust_limits(a, &err)) {
 	case SDDP_SOCK_CONNECTING:
 		/* end the sessions that the ULP aborts or that time out during the handshake */
-		sddp_assoc_handle_events(a, false, false);
+		sddp_assoc_handle_events_and_transmit(a, false, false);
 		return;
 	case SDDP_SOCK_OPEN:
 		sddp_assoc_enter_up_phase(a);
@@ -331,7 +331,7 @@ static bool must_receive_first(const struct sddp_assoc *a, enum sddp_sock_state 
  * deferred segments or queued chunks delay. @taken: true if the worker has taken all chunks
  * from SCTP's queue; then also end all sessions without a deferred segment.
  */
-static void sddp_assoc_end_undeferred_sessions(struct sddp_assoc *a, bool taken)
+static void sddp_assoc_unhash_and_end_undeferred(struct sddp_assoc *a, bool taken)
 {
 	sddp_assoc_table_unhash(a);
 	if (taken)
@@ -343,7 +343,7 @@ static void sddp_assoc_end_undeferred_sessions(struct sddp_assoc *a, bool taken)
  * in flight. Return: false if the association must end, because no data reaches the
  * peer; true otherwise.
  */
-static bool sddp_assoc_survives_stall_check(struct sddp_assoc *a)
+static bool sddp_assoc_try_recover_from_stall(struct sddp_assoc *a)
 {
 	enum sddp_path_state state = sddp_path_act_on_stall(a);
 
@@ -362,11 +362,11 @@ static void run_established_assoc(struct sddp_assoc *a)
 	 * Read the socket state before receiving: if the state shows a SHUTDOWN or
 	 * ABORT, all data that the peer sent before it is already in the queue.
 	 */
-	state = sddp_sock_update_state(a, &err);
+	state = sddp_sock_get_state_and_adjust_limits(a, &err);
 	more = sddp_recv_chunks(a);
 	/*
-	 * keep the association if a session has begun after sddp_assoc_start_idle_timer() set
-	 * end_reason
+	 * keep the association if a session has begun after sddp_assoc_start_idle_timer_if_unused()
+	 * set end_reason
 	 */
 	if (a->end_reason == IW_LOCAL_CLOSE && atomic_read(&a->live))
 		a->end_reason = IW_OK;
@@ -374,8 +374,8 @@ static void run_established_assoc(struct sddp_assoc *a)
 		sddp_assoc_tear_down(a, a->end_reason, true);
 		return;
 	}
-	again = sddp_assoc_handle_events(a, more, state == SDDP_SOCK_LOST);
-	if (test_and_clear_flag(&a->stall_due) && !sddp_assoc_survives_stall_check(a)) {
+	again = sddp_assoc_handle_events_and_transmit(a, more, state == SDDP_SOCK_LOST);
+	if (test_and_clear_flag(&a->stall_due) && !sddp_assoc_try_recover_from_stall(a)) {
 		sddp_assoc_tear_down(a, IW_TIMEOUT, true);
 		return;
 	}
@@ -388,12 +388,12 @@ static void run_established_assoc(struct sddp_assoc *a)
 		return;
 	}
 	if (more < 0)
-		sddp_assoc_schedule_backoff(a);
+		sddp_assoc_schedule_backoff_retry(a);
 	if (more > 0 || again)
 		sddp_assoc_kick(a);
 	if (must_receive_first(a, state, more)) {
 		if (state == SDDP_SOCK_PEER_DONE)
-			sddp_assoc_end_undeferred_sessions(a, !more);
+			sddp_assoc_unhash_and_end_undeferred(a, !more);
 		return;
 	}
 	switch (state) {
@@ -428,7 +428,7 @@ void sddp_assoc_work(struct work_struct *w)
 	if (a->phase != SDDP_ENDED && READ_ONCE(a->stop))
 		sddp_assoc_tear_down(a, IW_LOCAL_ABORT, true);
 	if (test_and_clear_flag(&a->unreserved))
-		sddp_assoc_start_idle_timer(a);
+		sddp_assoc_start_idle_timer_if_unused(a);
 	if (a->phase == SDDP_NEW)
 		connect_new_assoc(a);
 	if (a->phase == SDDP_CONNECTING)
@@ -437,9 +437,9 @@ void sddp_assoc_work(struct work_struct *w)
 		run_established_assoc(a);
 	/* end streams that were added after the end of the association */
 	if (a->phase == SDDP_ENDED)
-		sddp_assoc_handle_events(a, false, true);
+		sddp_assoc_handle_events_and_transmit(a, false, true);
 	if (a->closing && may_release_sock(a))
-		release_sock_of_ended(a);
+		release_sock_of_ended_assoc(a);
 	mutex_unlock(&a->mutex);
 	memalloc_noio_restore(flags);
 	sddp_assoc_put(a);
@@ -500,7 +500,7 @@ int sddp_assoc_set_up_passive(struct sddp_assoc *a)
 	other = sddp_unaccepted_add_assoc(a);
 	sddp_sock_install_callbacks(a);
 	sddp_assoc_set_phase(a, SDDP_UP);
-	sddp_assoc_start_idle_timer(a);
+	sddp_assoc_start_idle_timer_if_unused(a);
 	/* schedule the worker for chunks that arrived before sddp_sock_install_callbacks() */
 	sddp_assoc_kick(a);
 	mutex_unlock(&a->mutex);
@@ -527,5 +527,5 @@ void sddp_assoc_stop_all(void)
 		sddp_assoc_kick(a);
 		sddp_assoc_put(a);
 	}
-	sddp_assoc_wait_freed();
+	sddp_assoc_wait_all_freed();
 }

@@ -43,7 +43,7 @@ static bool may_keep_early_chunk(const struct sddp_stream *st, u32 len)
 }
 
 /**
- * sddp_can_keep_deferred - check whether a deferred chunk may be kept
+ * sddp_stream_may_keep_deferred_chunk - check whether a deferred chunk may be kept
  * @st: the stream
  *
  * A deferred chunk is a segment that waits for a page fault, or a later chunk of the
@@ -52,13 +52,13 @@ static bool may_keep_early_chunk(const struct sddp_stream *st, u32 len)
  * Context: worker, with the association's mutex held.
  * Return: true if the chunk may be kept, false if it must stay in SCTP's queue.
  */
-bool sddp_can_keep_deferred(const struct sddp_stream *st)
+bool sddp_stream_may_keep_deferred_chunk(const struct sddp_stream *st)
 {
 	return sddp_may_keep_deferred_chunk(st->early_count, st->a->kept,
 					    atomic_long_read(&all_bytes));
 }
 
-static void sddp_kept_charge(struct sddp_stream *st, u32 len)
+static void sddp_kept_chunk_charge(struct sddp_stream *st, u32 len)
 {
 	st->early_cost += compute_kept_size(len);
 	st->a->kept += compute_kept_size(len);
@@ -66,7 +66,7 @@ static void sddp_kept_charge(struct sddp_stream *st, u32 len)
 	st->early_count++;
 }
 
-static void sddp_kept_uncharge(struct sddp_stream *st, u32 len)
+static void sddp_kept_chunk_uncharge(struct sddp_stream *st, u32 len)
 {
 	st->early_cost -= compute_kept_size(len);
 	st->a->kept -= compute_kept_size(len);
@@ -93,13 +93,13 @@ struct sddp_kept *sddp_kept_chunk_new(struct sddp_stream *st, u16 ssn, u32 len)
 	k = kvmalloc(struct_size(k, data, len), GFP_KERNEL);
 	if (!k)
 		return NULL;
-	sddp_kept_charge(st, len);
+	sddp_kept_chunk_charge(st, len);
 	k->ssn = ssn;
 	k->len = len;
 	return k;
 }
 
-static u16 ssn_distance(const struct sddp_stream *st, u16 ssn)
+static u16 get_ssn_distance(const struct sddp_stream *st, u16 ssn)
 {
 	return ssn - st->rx_next;
 }
@@ -120,7 +120,7 @@ void sddp_kept_chunk_add(struct sddp_stream *st, struct sddp_kept *k)
 	while (*at) {
 		parent = *at;
 		other = rb_entry(parent, struct sddp_kept, node);
-		if (ssn_distance(st, k->ssn) < ssn_distance(st, other->ssn))
+		if (get_ssn_distance(st, k->ssn) < get_ssn_distance(st, other->ssn))
 			at = &parent->rb_left;
 		else
 			at = &parent->rb_right;
@@ -130,14 +130,14 @@ void sddp_kept_chunk_add(struct sddp_stream *st, struct sddp_kept *k)
 }
 
 /**
- * sddp_kept_has_ssn - check whether a chunk with a given DDP-SSN is kept
+ * sddp_kept_chunks_have_ssn - check whether a chunk with a given DDP-SSN is kept
  * @st: the stream
  * @ssn: the DDP-SSN
  *
  * Context: worker, with the association's mutex held.
  * Return: true if such a chunk is kept, false otherwise.
  */
-bool sddp_kept_has_ssn(const struct sddp_stream *st, u16 ssn)
+bool sddp_kept_chunks_have_ssn(const struct sddp_stream *st, u16 ssn)
 {
 	const struct rb_node *at = st->early.rb_node;
 	const struct sddp_kept *k;
@@ -146,7 +146,7 @@ bool sddp_kept_has_ssn(const struct sddp_stream *st, u16 ssn)
 		k = rb_entry(at, struct sddp_kept, node);
 		if (k->ssn == ssn)
 			return true;
-		at = ssn_distance(st, ssn) < ssn_distance(st, k->ssn) ? at->rb_left
+		at = get_ssn_distance(st, ssn) < get_ssn_distance(st, k->ssn) ? at->rb_left
 							: at->rb_right;
 	}
 	return false;
@@ -206,7 +206,7 @@ struct sddp_kept *sddp_kept_chunk_pop_next(struct sddp_stream *st)
  */
 void sddp_kept_chunk_free(struct sddp_stream *st, struct sddp_kept *k)
 {
-	sddp_kept_uncharge(st, k->len);
+	sddp_kept_chunk_uncharge(st, k->len);
 	kvfree(k);
 }
 

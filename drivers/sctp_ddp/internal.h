@@ -101,7 +101,7 @@ struct sddp_head {
  * @ssn: DDP-SSN
  * @control: true for a Session Control chunk, false for a DDP Segment
  * @placed: true if DDP has placed the payload and only the delivery remains
- * @p: record for ddp_rx_deliver_early(), valid if @placed
+ * @p: record for ddp_rx_deliver_placed_segment(), valid if @placed
  * @len: length of @data, bytes
  * @data: copy of the chunk; empty if DDP has placed the payload, or if the session discards
  *	received segments. At most SDDP_CONTROL_MAX + 1 bytes of a Session Control chunk are
@@ -389,7 +389,7 @@ extern struct workqueue_struct *sddp_wq;
 void sddp_assoc_table_add_unshared(struct sddp_assoc *a);
 void sddp_assoc_table_del(struct sddp_assoc *a);
 void sddp_assoc_table_unhash(struct sddp_assoc *a);
-bool sddp_table_unhash_if_idle(struct sddp_assoc *a);
+bool sddp_assoc_table_unhash_if_idle(struct sddp_assoc *a);
 struct sddp_assoc *sddp_assoc_table_pop(void);
 struct sddp_assoc *sddp_reserve_stream_pair(const struct ddp_connect *args,
 					    work_func_t work, u16 *id);
@@ -404,10 +404,10 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, const struct ddp_sock_owner *
 void sddp_assoc_kick(struct sddp_assoc *a);
 void sddp_assoc_get(struct sddp_assoc *a);
 void sddp_assoc_put(struct sddp_assoc *a);
-void sddp_assoc_wait_freed(void);
+void sddp_assoc_wait_all_freed(void);
 
 /* assoc_idle.c: the idle timeout of an association */
-void sddp_assoc_start_idle_timer(struct sddp_assoc *a);
+void sddp_assoc_start_idle_timer_if_unused(struct sddp_assoc *a);
 void sddp_assoc_account_session_end(struct sddp_assoc *a, const struct sddp_stream *st);
 bool sddp_assoc_handle_idle_timer(struct sddp_assoc *a);
 
@@ -462,10 +462,10 @@ void sddp_src_decode_head(struct sddp_assoc *a, const struct sddp_chunk_desc *in
 bool sddp_src_read_next(struct sddp_assoc *a, void *dst, u32 len);
 
 /* early.c: storage of out-of-order and deferred chunks */
-bool sddp_can_keep_deferred(const struct sddp_stream *st);
+bool sddp_stream_may_keep_deferred_chunk(const struct sddp_stream *st);
 struct sddp_kept *sddp_kept_chunk_new(struct sddp_stream *st, u16 ssn, u32 len);
 void sddp_kept_chunk_add(struct sddp_stream *st, struct sddp_kept *k);
-bool sddp_kept_has_ssn(const struct sddp_stream *st, u16 ssn);
+bool sddp_kept_chunks_have_ssn(const struct sddp_stream *st, u16 ssn);
 struct sddp_tally sddp_count_received_chunks(const struct sddp_stream *st);
 struct sddp_kept *sddp_kept_chunk_pop_next(struct sddp_stream *st);
 void sddp_kept_chunk_free(struct sddp_stream *st, struct sddp_kept *k);
@@ -484,7 +484,7 @@ void sddp_assoc_count_violation(struct sddp_assoc *a);
 
 /* tx.c: transmission of chunks */
 void sddp_tx_enqueue_stream(struct sddp_stream *st);
-int sddp_tx_transmit(struct sddp_assoc *a);
+int sddp_tx_send_chunks(struct sddp_assoc *a);
 void sddp_tx_process_acks(struct sddp_assoc *a);
 
 /* tx_buf.c: the transmit buffer of an association */
@@ -507,18 +507,18 @@ void sddp_sock_copy_cookie_key(struct socket *child, const struct socket *listen
 int sddp_sock_create(struct sddp_assoc *a);
 int sddp_sock_connect(struct sddp_assoc *a);
 void sddp_sock_install_callbacks(struct sddp_assoc *a);
-enum sddp_sock_state sddp_sock_update_state(struct sddp_assoc *a, int *err);
+enum sddp_sock_state sddp_sock_get_state_and_adjust_limits(struct sddp_assoc *a, int *err);
 bool sddp_sock_has_peer_restarted(const struct sddp_assoc *a,
 				  const struct sctp_association *asoc);
 enum iw_reason sddp_sock_check_and_read_assoc(struct sddp_assoc *a);
-int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
-		   u32 len);
+int sddp_sock_send_chunk(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
+			 u32 len);
 u32 sddp_sock_get_last_tsn(struct sddp_assoc *a);
 u32 sddp_sock_get_acked_tsn(struct sddp_assoc *a);
 
 /* sock_end.c: the end of a connected socket */
 void sddp_sock_shutdown(struct sddp_assoc *a);
-bool sddp_sock_has_ended(struct sddp_assoc *a);
+bool sddp_sock_has_assoc_ended(struct sddp_assoc *a);
 void sddp_sock_release(struct sddp_assoc *a);
 
 /* sock_buf.c: buffer limits of a connected socket */

@@ -36,7 +36,7 @@ static void sddp_listen_queue_work(struct delayed_work *work, unsigned long dela
 	queue_delayed_work(sddp_wq, work, delay);
 }
 
-static int sddp_listen_set_up_accepted(struct ddp_port *p, struct socket *sock)
+static int sddp_listen_set_up_accepted_assoc(struct ddp_port *p, struct socket *sock)
 {
 	struct sddp_assoc *a = sddp_assoc_new(sock_net(sock->sk), NULL,
 					      sddp_assoc_work);
@@ -58,5 +58,5 @@ const struct ddp_port_ops sddp_port_ops = {
 	.type		= &sddp_session_type,
 	.open		= sddp_listen_open,
 	.queue		= sddp_listen_queue_work,
-	.accepted	= sddp_listen_set_up_accepted,
+	.accepted	= sddp_listen_set_up_accepted_assoc,
 };

@@ -402,7 +402,7 @@ static bool may_bind_addrs_of(const struct sddp_listener *other, const struct sd
  * so if the other device's setting "paths" names the interface of @l: the other listener then
  * accepts connections for both devices.
  */
-static bool may_other_be_bound_to_addrs(const struct sddp_listener *l)
+static bool may_other_listener_be_bound_to_addrs(const struct sddp_listener *l)
 {
 	const struct sddp_listener *other;
 	bool yes = false;
@@ -476,7 +476,8 @@ static int make_later_listeners_free_addrs(struct sddp_listener *l)
 /*
  * Start a wildcard listener. Add the listener to the hash table before it binds to
  * addresses: if two listeners start concurrently and one of them gets -EADDRINUSE, it
- * must find the other listener in may_other_be_bound_to_addrs(). Return: 0 or a negative errno.
+ * must find the other listener in may_other_listener_be_bound_to_addrs(). Return: 0 or a negative
+ * errno.
  */
 static int start_wildcard_listener(struct sddp_listener *l)
 {
@@ -487,9 +488,9 @@ static int start_wildcard_listener(struct sddp_listener *l)
 	hash_add_rcu(wildcards, &l->list, net_hash_mix(l->args.net));
 	spin_unlock_irq(&laddrs_lock);
 	/* check before and after the binds: another listener can start or end meanwhile */
-	of_other = may_other_be_bound_to_addrs(l);
+	of_other = may_other_listener_be_bound_to_addrs(l);
 	err = make_later_listeners_free_addrs(l) ?: update_listener_addrs(l);
-	if (err == -EADDRINUSE && (of_other || may_other_be_bound_to_addrs(l)))
+	if (err == -EADDRINUSE && (of_other || may_other_listener_be_bound_to_addrs(l)))
 		err = 0;
 	if (err)
 		return err;

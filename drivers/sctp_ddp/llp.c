@@ -39,7 +39,7 @@ static void sddp_llp_resume(struct ddp_llp *llp)
 	sddp_stream_set_event(llp_to_stream(llp), SDDP_EV_RX);
 }
 
-static const char *sddp_phase_name(const struct sddp_stream *st)
+static const char *sddp_get_phase_name(const struct sddp_stream *st)
 {
 	const struct sddp_assoc *a = READ_ONCE(st->a);
 
@@ -56,7 +56,7 @@ static void sddp_llp_query(struct ddp_llp *llp, struct ddp_query *q)
 	struct sddp_stream *st = llp_to_stream(llp);
 
 	q->llp = "sctp";
-	q->phase = sddp_phase_name(st);
+	q->phase = sddp_get_phase_name(st);
 	q->stream = READ_ONCE(st->id);
 	sddp_sock_query(READ_ONCE(st->a), q);
 }

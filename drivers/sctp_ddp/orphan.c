@@ -183,7 +183,7 @@ static int sddp_orphan_send_terminate(struct sddp_assoc *a, u16 id)
 	u8 buf[SDDP_CONTROL_LEN];
 	size_t len = sddp_control_encode(buf, sizeof(buf), &c);
 
-	return sddp_sock_send(a, id, SDDP_PPID_CONTROL, buf, len);
+	return sddp_sock_send_chunk(a, id, SDDP_PPID_CONTROL, buf, len);
 }
 
 /**
@@ -191,7 +191,7 @@ static int sddp_orphan_send_terminate(struct sddp_assoc *a, u16 id)
  * @a: the association
  *
  * Context: worker, with the association's mutex held.
- * Return: 0 if SCTP has accepted all of them; otherwise an error of sddp_sock_send(),
+ * Return: 0 if SCTP has accepted all of them; otherwise an error of sddp_sock_send_chunk(),
  * and a later call sends the remaining Terminates.
  */
 int sddp_orphan_send_all_terminates(struct sddp_assoc *a)

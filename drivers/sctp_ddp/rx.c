@@ -49,9 +49,9 @@ static enum iw_reason sddp_rx_pass_segment(struct sddp_stream *st, u32 len)
 }
 
 /*
- * Deliver a segment that is next in order. @p: record of ddp_rx_place_early() if DDP has placed
- * the payload already, else NULL. Return: true if the segment has been delivered or discarded,
- * false if the caller must defer it.
+ * Deliver a segment that is next in order. @p: record of ddp_rx_try_place_early_segment() if DDP
+ * has placed the payload already, else NULL. Return: true if the segment has been delivered or
+ * discarded, false if the caller must defer it.
  */
 static bool deliver_segment(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
 {
@@ -61,7 +61,7 @@ static bool deliver_segment(struct sddp_stream *st, u32 len, const struct ddp_pl
 		return true;
 	local_bh_disable();
 	if (p)
-		why = ddp_rx_deliver_early(st->stream, p);
+		why = ddp_rx_deliver_placed_segment(st->stream, p);
 	else
 		why = sddp_rx_pass_segment(st, len - SDDP_SEGMENT);
 	local_bh_enable();
@@ -247,7 +247,7 @@ static bool try_place_early_segment(struct sddp_stream *st, u32 len, struct ddp_
 	if (!may_accept_segments(st) || !read_segment_head(st->a, head, len))
 		return false;
 	local_bh_disable();
-	placed = ddp_rx_place_early(st->stream, &st->llp, head, len, p);
+	placed = ddp_rx_try_place_early_segment(st->stream, &st->llp, head, len, p);
 	local_bh_enable();
 	return placed;
 }
@@ -296,7 +296,7 @@ static bool try_keep_deferred_segment(struct sddp_stream *st, u32 len)
 	struct sddp_kept *k = NULL;
 
 	sddp_stream_set_deferred(st, true);
-	if (sddp_can_keep_deferred(st))
+	if (sddp_stream_may_keep_deferred_chunk(st))
 		k = sddp_kept_chunk_new(st, st->rx_next, len);
 	if (!k)
 		return false;
@@ -383,12 +383,13 @@ static bool process_early_chunk(struct sddp_stream *st, const struct sddp_chunk_
 		abort_session_and_count_chunk(st, in, h, IW_SCTP_SEQUENCE);
 		return true;
 	}
-	if (sddp_kept_has_ssn(st, h->ssn)) {
+	if (sddp_kept_chunks_have_ssn(st, h->ssn)) {
 		/* a duplicate DDP-SSN: only the kept chunk is counted */
 		abort_session(st, IW_SCTP_SSN);
 		return true;
 	}
-	if ((!st->deferred || sddp_can_keep_deferred(st)) && try_keep_early_chunk(st, in, h->ssn))
+	if ((!st->deferred || sddp_stream_may_keep_deferred_chunk(st)) &&
+	    try_keep_early_chunk(st, in, h->ssn))
 		return true;
 	/* retry later if deferred chunks use up the memory, which is not an error of the peer */
 	if (st->a->deferred)
@@ -408,7 +409,7 @@ static bool process_chunk_by_ssn(struct sddp_stream *st, const struct sddp_chunk
 		return true;
 	}
 	/* the chunk is a duplicate if a deferred chunk with this DDP-SSN is already kept */
-	if (order == SDDP_SSN_NEXT && !sddp_kept_has_ssn(st, h->ssn))
+	if (order == SDDP_SSN_NEXT && !sddp_kept_chunks_have_ssn(st, h->ssn))
 		return process_next_chunk(st, in);
 	if (order == SDDP_SSN_EARLY)
 		return process_early_chunk(st, in, h);
@@ -508,7 +509,7 @@ static bool is_session_over(const struct sddp_stream *st)
 /* Remove the stream of a session that is over, so that the next session can begin */
 static void remove_finished_stream(struct sddp_stream *st)
 {
-	sddp_session_record_acked(&st->s);
+	sddp_session_record_control_acked(&st->s);
 	sddp_stream_advance_close(st);
 	sddp_stream_remove(st);
 }
@@ -545,7 +546,7 @@ static bool try_keep_next_initiate(struct sddp_stream *st, const struct sddp_chu
 	}
 	atomic_inc(&st->a->live);
 	st->next = next;
-	sddp_session_record_acked(&st->s);
+	sddp_session_record_control_acked(&st->s);
 	return true;
 }
 

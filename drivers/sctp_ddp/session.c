@@ -16,7 +16,7 @@ void sddp_session_init(struct sddp_session *s, bool active)
  * End the session because of an illegal chunk (RFC 5043 6.1). Later chunks from the peer
  * are ignored, except its Terminate, which shows that the peer sends no further chunk.
  */
-static enum sddp_do end_by_violation(struct sddp_session *s)
+static enum sddp_do end_session_by_violation(struct sddp_session *s)
 {
 	s->state = SDDP_OVER;
 	return SDDP_DO_END;
@@ -25,7 +25,7 @@ static enum sddp_do end_by_violation(struct sddp_session *s)
 static enum sddp_do receive_initiate(struct sddp_session *s, bool enhanced)
 {
 	if (s->state != SDDP_IDLE || s->active)
-		return end_by_violation(s);
+		return end_session_by_violation(s);
 	s->state = SDDP_REQUESTED;
 	s->enhanced = enhanced;
 	return SDDP_DO_REQUEST;
@@ -38,7 +38,7 @@ static enum sddp_do receive_initiate(struct sddp_session *s, bool enhanced)
 static enum sddp_do receive_accept(struct sddp_session *s, bool enhanced)
 {
 	if (s->state != SDDP_INITIATED || s->enhanced != enhanced)
-		return end_by_violation(s);
+		return end_session_by_violation(s);
 	s->state = SDDP_OPEN;
 	s->control_unacked = false;
 	return SDDP_DO_ENTER;
@@ -48,7 +48,7 @@ static enum sddp_do receive_accept(struct sddp_session *s, bool enhanced)
  * End a session that the peer has rejected or refused: neither side sends another
  * chunk (RFC 5043 6.3, 6.4).
  */
-static enum sddp_do end_by_refusal(struct sddp_session *s, enum sddp_do which)
+static enum sddp_do end_session_by_refusal(struct sddp_session *s, enum sddp_do which)
 {
 	s->state = SDDP_OVER;
 	s->peer_done = true;
@@ -61,15 +61,15 @@ static enum sddp_do end_by_refusal(struct sddp_session *s, enum sddp_do which)
 static enum sddp_do receive_reject(struct sddp_session *s, bool enhanced)
 {
 	if (s->state != SDDP_INITIATED || (enhanced && !s->enhanced))
-		return end_by_violation(s);
-	return end_by_refusal(s, SDDP_DO_REJECTED);
+		return end_session_by_violation(s);
+	return end_session_by_refusal(s, SDDP_DO_REJECTED);
 }
 
 static enum sddp_do receive_terminate(struct sddp_session *s)
 {
 	switch (s->state) {
 	case SDDP_INITIATED:
-		return end_by_refusal(s, SDDP_DO_REFUSED);
+		return end_session_by_refusal(s, SDDP_DO_REFUSED);
 	case SDDP_OPEN:
 		s->peer_done = true;
 		s->control_unacked = s->control_unacked && s->own_done;
@@ -81,7 +81,7 @@ static enum sddp_do receive_terminate(struct sddp_session *s)
 		 */
 		s->peer_done = true;
 		s->own_done = true;
-		return end_by_violation(s);
+		return end_session_by_violation(s);
 	}
 }
 
@@ -92,14 +92,14 @@ static enum sddp_do receive_terminate(struct sddp_session *s)
 static enum sddp_do receive_segment(struct sddp_session *s)
 {
 	if (s->state != SDDP_OPEN)
-		return end_by_violation(s);
+		return end_session_by_violation(s);
 	if (!s->active && !s->own_done)
 		s->control_unacked = false;
 	return SDDP_DO_DELIVER;
 }
 
 /* Process a chunk after the end of the session: only record a Terminate from the peer */
-static enum sddp_do receive_after_end(struct sddp_session *s, enum sddp_chunk_kind what)
+static enum sddp_do receive_chunk_after_end(struct sddp_session *s, enum sddp_chunk_kind what)
 {
 	if (what == SDDP_KIND_TERMINATE)
 		s->peer_done = true;
@@ -121,10 +121,10 @@ enum sddp_do sddp_session_receive_chunk(struct sddp_session *s, enum sddp_chunk_
 					bool enhanced)
 {
 	if (s->state == SDDP_OVER)
-		return receive_after_end(s, what);
+		return receive_chunk_after_end(s, what);
 	/* RFC 5043 6.2: no chunk may follow the peer's Terminate */
 	if (s->peer_done)
-		return end_by_violation(s);
+		return end_session_by_violation(s);
 	switch (what) {
 	case SDDP_KIND_INITIATE:
 		return receive_initiate(s, enhanced);
@@ -184,13 +184,13 @@ bool sddp_session_may_send(const struct sddp_session *s, enum sddp_chunk_kind wh
 }
 
 /**
- * sddp_session_record_sent - record that a chunk has been sent
+ * sddp_session_record_chunk_sent - record that a chunk has been sent
  * @s: the session; sddp_session_may_send() must have returned true for the chunk
  * @what: kind of the chunk
  * @enhanced: true if the chunk was enhanced (RFC 6581)
  */
-void sddp_session_record_sent(struct sddp_session *s, enum sddp_chunk_kind what,
-			      bool enhanced)
+void sddp_session_record_chunk_sent(struct sddp_session *s, enum sddp_chunk_kind what,
+				    bool enhanced)
 {
 	if (what == SDDP_KIND_SEGMENT)
 		return;
@@ -223,22 +223,22 @@ void sddp_session_record_sent(struct sddp_session *s, enum sddp_chunk_kind what,
 }
 
 /**
- * sddp_session_record_acked - record that the peer has received our last control chunk
+ * sddp_session_record_control_acked - record that the peer has received our last control chunk
  * @s: the session
  */
-void sddp_session_record_acked(struct sddp_session *s)
+void sddp_session_record_control_acked(struct sddp_session *s)
 {
 	s->control_unacked = false;
 }
 
 /**
- * sddp_session_is_acked - check whether the peer has received our last chunk of the session
+ * sddp_session_last_chunk_is_acked - check whether the peer has received our last chunk
  * @s: the session
  *
  * Return: true if our last chunk has been sent and acknowledged, so that only the peer
  * may still send chunks of this session; false otherwise.
  */
-bool sddp_session_is_acked(const struct sddp_session *s)
+bool sddp_session_last_chunk_is_acked(const struct sddp_session *s)
 {
 	return s->own_done && !s->control_unacked;
 }
@@ -262,7 +262,7 @@ bool sddp_session_is_over(const struct sddp_session *s)
  * The next session must not begin while a chunk of this session can still arrive at
  * either side (RFC 5043 6.6). The peer's last chunk is processed after all of its other
  * chunks, so this side has received all of them. The state machine does not track our
- * segments. Therefore the caller must call sddp_session_record_acked() for our last control
+ * segments. Therefore the caller must call sddp_session_record_control_acked() for our last control
  * chunk only after the peer has received all of our chunks.
  *
  * Return: true if the session is over and the peer has received our last control chunk,

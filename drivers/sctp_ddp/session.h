@@ -92,11 +92,11 @@ enum sddp_do sddp_session_receive_chunk(struct sddp_session *s, enum sddp_chunk_
 					bool enhanced);
 void sddp_session_abort(struct sddp_session *s);
 bool sddp_session_may_send(const struct sddp_session *s, enum sddp_chunk_kind what);
-void sddp_session_record_sent(struct sddp_session *s, enum sddp_chunk_kind what,
-			      bool enhanced);
-void sddp_session_record_acked(struct sddp_session *s);
+void sddp_session_record_chunk_sent(struct sddp_session *s, enum sddp_chunk_kind what,
+				    bool enhanced);
+void sddp_session_record_control_acked(struct sddp_session *s);
 
-bool sddp_session_is_acked(const struct sddp_session *s);
+bool sddp_session_last_chunk_is_acked(const struct sddp_session *s);
 bool sddp_session_is_over(const struct sddp_session *s);
 bool sddp_session_is_reusable(const struct sddp_session *s);
 

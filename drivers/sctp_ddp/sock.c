@@ -367,7 +367,7 @@ static enum sddp_sock_state __get_sock_state(struct sddp_assoc *a, struct sock *
 }
 
 /**
- * sddp_sock_update_state - get the state of the association's socket
+ * sddp_sock_get_state_and_adjust_limits - get the state of the association's socket
  * @a: the association
  * @err: set to the negative errno of the socket, or 0; gives the reason of the end if
  *	the state is SDDP_SOCK_LOST
@@ -376,7 +376,7 @@ static enum sddp_sock_state __get_sock_state(struct sddp_assoc *a, struct sock *
  *
  * Return: the state, see enum sddp_sock_state.
  */
-enum sddp_sock_state sddp_sock_update_state(struct sddp_assoc *a, int *err)
+enum sddp_sock_state sddp_sock_get_state_and_adjust_limits(struct sddp_assoc *a, int *err)
 {
 	struct sock *sk = a->sock->sk;
 	enum sddp_sock_state state;
@@ -462,7 +462,7 @@ enum iw_reason sddp_sock_check_and_read_assoc(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_send - pass one chunk to SCTP
+ * sddp_sock_send_chunk - pass one chunk to SCTP
  * @a: the association
  * @id: number of the stream
  * @ppid: Payload Protocol Identifier
@@ -474,8 +474,8 @@ enum iw_reason sddp_sock_check_and_read_assoc(struct sddp_assoc *a)
  * which sddp_sock_wakeup() schedules the worker when there is space; -ENOMEM or -ENOBUFS
  * if memory is short; another negative errno if the association has ended.
  */
-int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
-		   u32 len)
+int sddp_sock_send_chunk(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
+			 u32 len)
 {
 	u8 space[CMSG_SPACE(sizeof(struct sctp_sndinfo))]
 		__aligned(__alignof__(struct cmsghdr)) = {};

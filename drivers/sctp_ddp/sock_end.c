@@ -54,13 +54,13 @@ void sddp_sock_release(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_has_ended - check whether SCTP's association has ended
+ * sddp_sock_has_assoc_ended - check whether SCTP's association has ended
  * @a: the association, with a socket
  *
  * Context: worker, with the association's mutex held.
  * Return: true if neither side sends anything on the association any more, false otherwise.
  */
-bool sddp_sock_has_ended(struct sddp_assoc *a)
+bool sddp_sock_has_assoc_ended(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;

@@ -455,7 +455,7 @@ enum iw_reason sddp_stream_get_shutdown_reason(const struct sddp_stream *st)
  */
 static u64 get_close_progress(const struct sddp_stream *st)
 {
-	if (sddp_session_is_acked(&st->s))
+	if (sddp_session_last_chunk_is_acked(&st->s))
 		return 3ull << 32;
 	if (st->s.own_done)
 		return 2ull << 32 | st->a->acked;
@@ -470,8 +470,8 @@ static void sddp_extend_deadline_on_progress(struct sddp_stream *st)
 	if (step == st->close_progress)
 		return;
 	st->close_progress = step;
-	sddp_stream_set_deadline(st, sddp_session_is_acked(&st->s) ? DEADLINE_CLOSE
-							    : DEADLINE_DRAIN);
+	sddp_stream_set_deadline(st, sddp_session_last_chunk_is_acked(&st->s) ? DEADLINE_CLOSE
+				 : DEADLINE_DRAIN);
 }
 
 /**

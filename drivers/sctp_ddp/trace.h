@@ -78,7 +78,7 @@ TRACE_EVENT(sddp_assoc_end,
 	),
 	TP_fast_assign(
 		__entry->a = a;
-		strscpy(__entry->why, iw_reason_name(why),
+		strscpy(__entry->why, iw_reason_get_name(why),
 			sizeof(__entry->why));
 	),
 	TP_printk("assoc=%p why=%s", __entry->a, __entry->why)
@@ -195,7 +195,7 @@ TRACE_EVENT(sddp_session_end,
 	TP_fast_assign(
 		__entry->a = st->a;
 		__entry->id = st->id;
-		strscpy(__entry->why, iw_reason_name(why),
+		strscpy(__entry->why, iw_reason_get_name(why),
 			sizeof(__entry->why));
 	),
 	TP_printk("assoc=%p stream=%u why=%s", __entry->a, __entry->id,

@@ -18,7 +18,7 @@
 /* Maximum bytes per transmit slot of a stream; SLOT_BYTES_ALONE if no other stream has segments */
 #define SLOT_BYTES		(16 * 1024)
 #define SLOT_BYTES_ALONE	(64 * 1024)	/* as much as SCTP passes to IP at once (GSO) */
-/* maximum number of slots per call of sddp_tx_transmit() */
+/* maximum number of slots per call of sddp_tx_send_chunks() */
 #define MAX_SLOTS		8
 #define DEADLINE_REPLY	60	/* maximum wait for the reply to our Initiate, seconds */
 
@@ -51,12 +51,12 @@ void sddp_tx_process_acks(struct sddp_assoc *a)
 			continue;
 		list_del_init(&st->await_ack);
 		trace_sddp_acked(st);
-		sddp_session_record_acked(&st->s);
+		sddp_session_record_control_acked(&st->s);
 		sddp_stream_set_event(st, SDDP_EV_TX);
 	}
 }
 
-/* Encode a control chunk and pass it to SCTP. Return: 0 or an error of sddp_sock_send(). */
+/* Encode a control chunk and pass it to SCTP. Return: 0 or an error of sddp_sock_send_chunk(). */
 static int send_control_chunk(struct sddp_stream *st, struct sddp_control *c)
 {
 	u8 buf[SDDP_CONTROL_MAX];
@@ -70,12 +70,12 @@ static int send_control_chunk(struct sddp_stream *st, struct sddp_control *c)
 		return -EINVAL;
 	/* set the flag before the send, so that the acknowledgment schedules the worker */
 	WRITE_ONCE(st->a->watch_acks, true);
-	err = sddp_sock_send(st->a, st->id, SDDP_PPID_CONTROL, buf, len);
+	err = sddp_sock_send_chunk(st->a, st->id, SDDP_PPID_CONTROL, buf, len);
 	if (err)
 		return err;
 	trace_sddp_control(st, c, true);
 	st->tx_ssn++;
-	sddp_session_record_sent(&st->s, c->kind, c->offer.enhanced);
+	sddp_session_record_chunk_sent(&st->s, c->kind, c->offer.enhanced);
 	add_to_unacked_list(st);
 	return 0;
 }
@@ -148,14 +148,14 @@ static void cork_or_uncork(struct sddp_assoc *a, u32 left)
 		uncork_if_corked(a);
 }
 
-/* Pass the pending segment to SCTP. Return: 0 or an error of sddp_sock_send(). */
+/* Pass the pending segment to SCTP. Return: 0 or an error of sddp_sock_send_chunk(). */
 static int send_pending_segment(struct sddp_assoc *a)
 {
 	struct sddp_stream *st = a->out_stream;
 	int err;
 
-	err = sddp_sock_send(a, st->id, SDDP_PPID_SEGMENT, a->out + a->out_at,
-			     a->out_len);
+	err = sddp_sock_send_chunk(a, st->id, SDDP_PPID_SEGMENT, a->out + a->out_at,
+				   a->out_len);
 	if (err)
 		return err;
 	st->tx_ssn++;
@@ -231,7 +231,7 @@ static bool build_next_segment(struct sddp_stream *st, u32 mulpdu)
 		 * if the payload cannot be read, pull again: DDP may send RDMAP's
 		 * Terminate instead
 		 */
-	} while (!ddp_tx_copy_data(st->stream, p + seg.hdr_len, seg.len));
+	} while (!ddp_tx_copy_payload(st->stream, p + seg.hdr_len, seg.len));
 	ddp_tx_end(st->stream);
 	local_bh_enable();
 	if (ok)
@@ -305,7 +305,7 @@ static int send_segments(struct sddp_stream *st, u32 most)
 /*
  * Send the pending segment that SCTP did not accept in an earlier slot, if there is one.
  * It may belong to another stream than the one that has this slot. Return: 0 or an error
- * of sddp_sock_send().
+ * of sddp_sock_send_chunk().
  */
 static int send_earlier_segment(struct sddp_assoc *a)
 {
@@ -354,7 +354,7 @@ static int send_stream_chunks(struct sddp_stream *st, u32 most)
  * Check whether a stream has a control chunk that must be sent before all segments. The
  * Terminate of a graceful end does not count, because it follows the last segment.
  */
-static bool has_control_chunk(const struct sddp_stream *st)
+static bool has_control_chunk_to_send(const struct sddp_stream *st)
 {
 	if (st->pending_control && !st->ended &&
 	    sddp_session_may_send(&st->s, st->pending_control->kind))
@@ -372,7 +372,7 @@ void sddp_tx_enqueue_stream(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
 
-	if (has_control_chunk(st))
+	if (has_control_chunk_to_send(st))
 		list_move_tail(&st->queue_entry, &a->control_queue);
 	else if (list_empty(&st->queue_entry) && may_send_segments(st))
 		list_add_tail(&st->queue_entry, &a->segment_queue);
@@ -396,7 +396,7 @@ static struct sddp_stream *pick_next_stream(struct sddp_assoc *a)
 static int run_tx_slot(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
-	bool has_control = has_control_chunk(st);
+	bool has_control = has_control_chunk_to_send(st);
 	u32 most = list_is_singular(&a->segment_queue) ? SLOT_BYTES_ALONE : SLOT_BYTES;
 	int err;
 
@@ -445,7 +445,7 @@ static int run_tx_slots(struct sddp_assoc *a)
 }
 
 /**
- * sddp_tx_transmit - give transmit slots to the streams
+ * sddp_tx_send_chunks - give transmit slots to the streams
  * @a: the association
  *
  * Context: worker, with the association's mutex held.
@@ -455,7 +455,7 @@ static int run_tx_slots(struct sddp_assoc *a)
  * now; another negative errno if memory is short, see ddp_sock_is_transient_error(), or if the
  * association has ended.
  */
-int sddp_tx_transmit(struct sddp_assoc *a)
+int sddp_tx_send_chunks(struct sddp_assoc *a)
 {
 	return READ_ONCE(a->sndbuf_full) ? 0 : run_tx_slots(a);
 }

@@ -25,7 +25,7 @@ struct ddp_stream;
  *	schedule the transmit path. Process context; called under the RCU read
  *	lock but no other lock, so it must not sleep.
  * @read: copy the next @len bytes of the current segment to @dst. DDP calls it
- *	only inside ddp_rx_segment() and ddp_rx_place_early(); @len never
+ *	only inside ddp_rx_segment() and ddp_rx_try_place_early_segment(); @len never
  *	exceeds the unread bytes of the segment. Each byte is copied at most once,
  *	because a sender on this machine may still be writing to the received
  *	pages, and a value must not change after DDP has checked it. Returns false
@@ -116,7 +116,7 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len);
 
 /**
- * ddp_rx_try_fast - try to process a segment without decoding its header
+ * ddp_rx_try_fast_path - try to process a segment without decoding its header
  * @s: stream
  * @head: first IW_DDP_T_HDR_LEN bytes of the segment
  * @body: bytes after @head, contiguous in memory. DDP reads each byte only
@@ -138,8 +138,8 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
  * Return: true if the segment was processed and @why is set; false if nothing
  * was done and the LLP must pass the segment to ddp_rx_segment().
  */
-bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
-		     enum iw_reason *why);
+bool ddp_rx_try_fast_path(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
+			  enum iw_reason *why);
 
 /**
  * ddp_rx_get_next_page_off - predict the page offset at which the next segment is placed
@@ -178,7 +178,7 @@ bool ddp_rx_continues_msg(const struct ddp_stream *s, const u8 *head, u32 len, u
  * @why: set to the value that ddp_rx_segment() would return for the first
  *	segment that is not processed; not valid if all segments are processed
  *
- * Processes the segments as repeated calls of ddp_rx_try_fast() would, but checks
+ * Processes the segments as repeated calls of ddp_rx_try_fast_path() would, but checks
  * and copies all of them together if possible. The caller must keep the batch
  * short, because ddp_region_revoke() and ddp_stream_quiesce() wait for it.
  *
@@ -207,7 +207,7 @@ struct ddp_placed {
 };
 
 /**
- * ddp_rx_place_early - place a segment that arrived out of order
+ * ddp_rx_try_place_early_segment - place a segment that arrived out of order
  * @s: stream
  * @llp: the LLP's side of the stream
  * @head: as for ddp_rx_segment()
@@ -222,17 +222,17 @@ struct ddp_placed {
  * Context: as for ddp_rx_segment().
  *
  * Return: true if the segment is placed; the LLP must call
- * ddp_rx_deliver_early() when the segment is next in order. False if the
+ * ddp_rx_deliver_placed_segment() when the segment is next in order. False if the
  * segment is not placed; the LLP must keep the segment, and pass it to
  * ddp_rx_segment() when it is next in order.
  */
-bool ddp_rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
-			u32 len, struct ddp_placed *p);
+bool ddp_rx_try_place_early_segment(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+				    u32 len, struct ddp_placed *p);
 
 /**
- * ddp_rx_deliver_early - process a segment that was placed out of order
+ * ddp_rx_deliver_placed_segment - process a segment that was placed out of order
  * @s: stream
- * @p: record from ddp_rx_place_early()
+ * @p: record from ddp_rx_try_place_early_segment()
  *
  * Called when the segment is next in order. Does all that ddp_rx_segment()
  * does, except for the copy.
@@ -241,15 +241,15 @@ bool ddp_rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *hea
  *
  * Return: as for ddp_rx_segment(), but never IW_AGAIN.
  */
-enum iw_reason ddp_rx_deliver_early(struct ddp_stream *s, const struct ddp_placed *p);
+enum iw_reason ddp_rx_deliver_placed_segment(struct ddp_stream *s, const struct ddp_placed *p);
 
 /**
  * struct ddp_txseg - one segment to send
  * @hdr: encoded DDP header
  * @hdr_len: length of @hdr in bytes
- * @len: length of the payload in bytes; ddp_tx_copy_data() copies the payload
+ * @len: length of the payload in bytes; ddp_tx_copy_payload() copies the payload
  * @left: number of bytes of the message that follow this segment; 0 for the
- *	last segment. Not valid if ddp_tx_copy_data() fails.
+ *	last segment. Not valid if ddp_tx_copy_payload() fails.
  * @more: false if this is the last segment of its message, and the ULP knows of no other
  *	message. Another pull is then allowed, but it delays this segment, and
  *	ddp_tx_report_sent() can look for more at a lower cost.
@@ -266,7 +266,7 @@ struct ddp_txseg {
  * ddp_tx_begin - begin to pull a batch of segments
  * @s: stream
  *
- * Until ddp_tx_end(), the caller may call ddp_tx_pull(), ddp_tx_copy_data(),
+ * Until ddp_tx_end(), the caller may call ddp_tx_pull(), ddp_tx_copy_payload(),
  * ddp_tx_pull_batch() and ddp_tx_undo_pull(), and must keep BH off. Before ddp_tx_end()
  * it must have copied the payload of each segment that it has pulled, or have called
  * ddp_tx_undo_pull(). ddp_stream_quiesce() waits for ddp_tx_end(), so the caller must
@@ -288,14 +288,14 @@ void ddp_tx_end(struct ddp_stream *s);
  * Called by the LLP's transmit path only, with BH off.
  *
  * Return: true if @seg is valid; the caller must then copy the payload with
- * ddp_tx_copy_data(), or undo the pull with ddp_tx_undo_pull(). False if there is
+ * ddp_tx_copy_payload(), or undo the pull with ddp_tx_undo_pull(). False if there is
  * nothing to send now.
  */
 bool ddp_tx_pull(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
 
 /**
  * ddp_tx_undo_pull - undo the last ddp_tx_pull()
- * @s: stream; ddp_tx_copy_data() must not have copied any payload of the segment
+ * @s: stream; ddp_tx_copy_payload() must not have copied any payload of the segment
  *
  * An LLP calls this function if it has no space for the segment. The next
  * ddp_tx_pull() returns the same bytes again, and only the ddp_tx_report_sent()
@@ -333,7 +333,7 @@ bool ddp_tx_expects_kick(const struct ddp_stream *s);
 bool ddp_tx_is_blocked(const struct ddp_stream *s);
 
 /**
- * ddp_tx_copy_data - copy the next payload bytes of the current segment
+ * ddp_tx_copy_payload - copy the next payload bytes of the current segment
  * @s: stream
  * @dst: destination
  * @len: number of bytes, at most the payload bytes that are not copied yet
@@ -346,11 +346,11 @@ bool ddp_tx_is_blocked(const struct ddp_stream *s);
  * may not be read, DDP fails the stream. After a page fault DDP kicks, and
  * ddp_tx_pull() returns the segment again.
  */
-bool ddp_tx_copy_data(struct ddp_stream *s, void *dst, u32 len);
+bool ddp_tx_copy_payload(struct ddp_stream *s, void *dst, u32 len);
 
 /**
  * ddp_tx_get_page_off - get the page offset of the current segment's source
- * @s: stream; ddp_tx_copy_data() must not have copied any payload of the segment
+ * @s: stream; ddp_tx_copy_payload() must not have copied any payload of the segment
  *
  * An LLP that fills a long segment at this page offset of its buffer lets
  * ddp_copy() copy whole pages, which is faster. The offset is only a hint,
@@ -382,10 +382,10 @@ struct ddp_txbatch {
  * @batch: buffer to write to; @batch->len must be the MULPDU that the LLP can
  *	send now
  *
- * Writes the headers and payloads that ddp_tx_pull() and ddp_tx_copy_data() would
+ * Writes the headers and payloads that ddp_tx_pull() and ddp_tx_copy_payload() would
  * write, but checks the MR only once for the whole batch. Never writes the last
  * segment of the message. Stops at a page fault or an error, which the next
- * ddp_tx_pull() or ddp_tx_copy_data() handles.
+ * ddp_tx_pull() or ddp_tx_copy_payload() handles.
  *
  * Return: number of segments written.
  */

@@ -175,6 +175,6 @@ struct iw_reason_row {
 };
 
 const struct iw_reason_row *iw_reason_get_row(enum iw_reason why);
-const char *iw_reason_name(enum iw_reason why);
+const char *iw_reason_get_name(enum iw_reason why);
 
 #endif

@@ -333,8 +333,8 @@ int ddp_stream_set_tx_rate(struct ddp_stream *s, u64 rate);
  * Called for a Read or Atomic Request that was delivered, and for the sink of a
  * request before it is sent.
  */
-enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
-			     u8 rights);
+enum iw_reason ddp_mem_check_access(struct ddp_stream *s, u32 stag, u64 to, u32 len,
+				    u8 rights);
 
 /*
  * Atomically replace the aligned u64 at @to of @stag with the value that @result

@@ -139,7 +139,7 @@ struct ibv_cq_ex *rnic_sw_create_cq_ex(struct ibv_context *ctx,
 
 	if (!cq)
 		return NULL;
-	rnic_sw_fill_cq_ex(cq, attr->wc_flags);
+	rnic_sw_set_cq_ex_functions(cq, attr->wc_flags);
 	return &cq->vcq.cq_ex;
 }
 
@@ -221,7 +221,7 @@ static void exchange_rings(struct rnic_sw_cq *cq, struct rnic_sw_queue *q, uint3
 static int switch_to_new_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 			      struct rnic_sw_queue *q)
 {
-	bool polls = rnic_sw_is_polling(cq);
+	bool polls = rnic_sw_is_this_thread_polling(cq);
 	uint32_t armed;
 	int ret;
 
@@ -267,9 +267,9 @@ static int replace_cq_ring(struct rnic_sw_cq *cq, int cqe)
  * may be waiting for q.lock. Return: 0; EBUSY if another thread holds
  * resize_lock and this thread must not wait.
  */
-static int lock_resize(struct rnic_sw_cq *cq)
+static int lock_for_resize(struct rnic_sw_cq *cq)
 {
-	if (rnic_sw_is_polling(cq))
+	if (rnic_sw_is_this_thread_polling(cq))
 		return pthread_mutex_trylock(&cq->resize_lock);
 	return pthread_mutex_lock(&cq->resize_lock);
 }
@@ -281,7 +281,7 @@ int rnic_sw_resize_cq(struct ibv_cq *ibcq, int cqe)
 
 	if (cqe <= 0)
 		return EINVAL;
-	ret = lock_resize(cq);
+	ret = lock_for_resize(cq);
 	if (ret)
 		return ret;
 	ret = replace_cq_ring(cq, cqe);

@@ -162,7 +162,7 @@ static void remove_cqes(struct rnic_sw_queue *q, uint32_t qp_num)
  */
 void rnic_sw_remove_cqes(struct rnic_sw_cq *cq, uint32_t qp_num)
 {
-	bool polls = rnic_sw_is_polling(cq);
+	bool polls = rnic_sw_is_this_thread_polling(cq);
 
 	if (!polls)
 		ring_lock(&cq->q);
@@ -288,7 +288,7 @@ static uint8_t read_zero_u8(struct ibv_cq_ex *ibcq)
  * Set the functions of an extended CQ, as requested by @flags. LID, service
  * level and source QP number read as 0, because iWARP does not have them.
  */
-void rnic_sw_fill_cq_ex(struct rnic_sw_cq *cq, uint64_t flags)
+void rnic_sw_set_cq_ex_functions(struct rnic_sw_cq *cq, uint64_t flags)
 {
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
 

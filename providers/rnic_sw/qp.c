@@ -251,7 +251,7 @@ struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
 	}
 	take_qp_refs(qp, attr);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
-		rnic_sw_fill_qp_ex(qp);
+		rnic_sw_set_qp_ex_functions(qp);
 		set_qp_ex_flag(&qp->vqp);
 	}
 	return &qp->vqp.qp;
@@ -364,14 +364,14 @@ int rnic_sw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
  * Check whether this thread is between wr_start() and wr_complete() of the QP.
  * A program may destroy the QP there, with its send queue locked.
  */
-static bool is_posting(struct rnic_sw_qp *qp)
+static bool is_this_thread_posting(struct rnic_sw_qp *qp)
 {
 	return qp->poster == rnic_sw_get_thread_id();
 }
 
 static void wait_for_posts(struct rnic_sw_qp *qp)
 {
-	rnic_sw_wait_posts(&qp->sq, is_posting(qp));
+	rnic_sw_wait_posts(&qp->sq, is_this_thread_posting(qp));
 	rnic_sw_wait_posts(&qp->rq, false);
 }
 
@@ -439,7 +439,7 @@ static int destroy_qp(struct ibv_qp *ibqp)
 	remove_from_destroying_list(ctx, qp);
 	if (ret)
 		return ret;
-	if (is_posting(qp))
+	if (is_this_thread_posting(qp))
 		ring_unlock(&qp->sq);
 	free_qp(qp);
 	rnic_sw_put_pd(pd);

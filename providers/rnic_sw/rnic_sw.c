@@ -105,7 +105,7 @@ static int create_kernel_context(struct verbs_context *vctx,
  * Create a context in the kernel, and read the kernel's optional features from
  * the response
  */
-static int create_context_with_features(struct rnic_sw_context *ctx)
+static int create_context_and_read_features(struct rnic_sw_context *ctx)
 {
 	struct rnic_sw_cmd_alloc_ctx_resp resp = {};
 	int ret = create_kernel_context(&ctx->vctx, &resp);
@@ -182,7 +182,7 @@ static struct verbs_context *create_context(struct ibv_device *ibdev, int cmd_fd
 static struct verbs_context *alloc_context(struct ibv_device *ibdev,
 					   int cmd_fd, void *private_data)
 {
-	return create_context(ibdev, cmd_fd, create_context_with_features);
+	return create_context(ibdev, cmd_fd, create_context_and_read_features);
 }
 
 /* Create a context for another file descriptor of an existing kernel context */

@@ -73,7 +73,7 @@ struct rnic_sw_cq {
 	struct verbs_cq		vcq;
 	struct rnic_sw_queue	q;
 	pthread_spinlock_t	arm_lock;	/* held to arm the CQ and to replace q.hdr */
-	pthread_mutex_t		resize_lock;	/* serializes resizes; see lock_resize() */
+	pthread_mutex_t		resize_lock;	/* serializes resizes; see lock_for_resize() */
 	struct rnic_sw_cqe	cqe;		/* current completion of start_poll and next_poll */
 	atomic_uintptr_t	poller;	/* thread between start_poll and end_poll; 0: none */
 	atomic_int		refs;		/* number of SQs and RQs that complete to this CQ */
@@ -243,7 +243,7 @@ static inline uintptr_t rnic_sw_get_thread_id(void)
  * Check whether this thread is between start_poll and end_poll of a CQ, and
  * therefore holds q.lock
  */
-static inline bool rnic_sw_is_polling(struct rnic_sw_cq *cq)
+static inline bool rnic_sw_is_this_thread_polling(struct rnic_sw_cq *cq)
 {
 	return cq->poller == rnic_sw_get_thread_id();
 }
@@ -339,7 +339,7 @@ int rnic_sw_qp_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *cntr,
 /* poll.c */
 int rnic_sw_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc);
 int rnic_sw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
-void rnic_sw_fill_cq_ex(struct rnic_sw_cq *cq, uint64_t wc_flags);
+void rnic_sw_set_cq_ex_functions(struct rnic_sw_cq *cq, uint64_t wc_flags);
 void rnic_sw_remove_cqes(struct rnic_sw_cq *cq, uint32_t qp_num);
 
 /* qp.c */
@@ -399,6 +399,6 @@ void rnic_sw_ring_srq_doorbell(struct rnic_sw_srq *srq);
 
 /* wr.c */
 extern const uint64_t rnic_sw_send_ops;	/* supported IBV_QP_EX_WITH_* operations */
-void rnic_sw_fill_qp_ex(struct rnic_sw_qp *qp);
+void rnic_sw_set_qp_ex_functions(struct rnic_sw_qp *qp);
 
 #endif

@@ -199,8 +199,8 @@ static bool may_have_inline_data(const struct rnic_sw_sqe *sqe)
 	return sqe->opcode <= RNIC_SW_OP_SEND_INV;
 }
 
-static void append_inline(struct rnic_sw_qp *qp, const void *addr,
-			  size_t length)
+static void append_inline_data(struct rnic_sw_qp *qp, const void *addr,
+			       size_t length)
 {
 	struct rnic_sw_sqe *sqe = qp->wr_sqe;
 
@@ -217,7 +217,7 @@ static void append_inline(struct rnic_sw_qp *qp, const void *addr,
 
 static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 {
-	append_inline(to_qp_ex(ex), addr, length);
+	append_inline_data(to_qp_ex(ex), addr, length);
 }
 
 static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
@@ -226,15 +226,15 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 	size_t i;
 
 	for (i = 0; i < num_buf; i++)
-		append_inline(to_qp_ex(ex), buf_list[i].addr,
-			      buf_list[i].length);
+		append_inline_data(to_qp_ex(ex), buf_list[i].addr,
+				   buf_list[i].length);
 }
 
 /*
  * Set the extended post functions. qp.c rejects a QP if it requests other
  * operations.
  */
-void rnic_sw_fill_qp_ex(struct rnic_sw_qp *qp)
+void rnic_sw_set_qp_ex_functions(struct rnic_sw_qp *qp)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
 

@@ -45,7 +45,7 @@ static void add_request(struct listener_model *c, u32 source)
 }
 
 /* If only one source sends requests, it keeps as many as the limit of the listener. */
-static void one_source_keeps_limit(struct kunit *test)
+static void one_source_may_reach_limit(struct kunit *test)
 {
 	struct listener_model *c = test->priv;
 	int i;
@@ -83,7 +83,7 @@ static void single_request_is_not_evicted(struct kunit *test)
  * source. If four sources then send 1000 requests in turn, each keeps a quarter
  * of the limit.
  */
-static void sources_share_equally(struct kunit *test)
+static void sources_share_limit_equally(struct kunit *test)
 {
 	struct listener_model *c = test->priv;
 	int i;
@@ -158,9 +158,9 @@ static void small_source_may_exceed_limit(struct kunit *test)
 }
 
 static struct kunit_case admission_cases[] = {
-	KUNIT_CASE(one_source_keeps_limit),
+	KUNIT_CASE(one_source_may_reach_limit),
 	KUNIT_CASE(single_request_is_not_evicted),
-	KUNIT_CASE(sources_share_equally),
+	KUNIT_CASE(sources_share_limit_equally),
 	KUNIT_CASE(oldest_of_equal_buckets_is_evicted),
 	KUNIT_CASE(shared_bucket_evicts_larger_source),
 	KUNIT_CASE(requests_above_twice_limit_are_refused),

@@ -55,7 +55,7 @@ static const struct wire wires[] = {
 
 static void describe_wire(const struct wire *w, char *desc)
 {
-	strscpy(desc, iw_reason_name(w->why), KUNIT_PARAM_DESC_SIZE);
+	strscpy(desc, iw_reason_get_name(w->why), KUNIT_PARAM_DESC_SIZE);
 }
 
 KUNIT_ARRAY_PARAM(wire, wires, describe_wire);
@@ -158,7 +158,7 @@ static void reason_has_expected_event(struct kunit *test)
 			if (why == ends[i])
 				want = IW_EVENT_NONE;
 		KUNIT_EXPECT_EQ_MSG(test, iw_reason_get_row(why)->event, want, "%s",
-				    iw_reason_name(why));
+				    iw_reason_get_name(why));
 	}
 }
 
@@ -172,7 +172,7 @@ static void reason_has_rule_and_name(struct kunit *test)
 		row = iw_reason_get_row(why);
 		KUNIT_ASSERT_NOT_NULL_MSG(test, row->name, "reason %u", why);
 		KUNIT_EXPECT_NOT_NULL_MSG(test, row->rule, "reason %u", why);
-		KUNIT_EXPECT_STREQ(test, row->name, iw_reason_name(why));
+		KUNIT_EXPECT_STREQ(test, row->name, iw_reason_get_name(why));
 		/* the name is also that of a counter, which may have at most 31 characters */
 		KUNIT_EXPECT_GT(test, strlen(row->name), (size_t)1);
 		KUNIT_EXPECT_LT(test, strlen(row->name), (size_t)32);
@@ -277,7 +277,7 @@ static void reason_numbers_are_fixed(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, (u32)ARRAY_SIZE(numbers), (u32)IW_REASON_NR);
 	for (why = 0; why < IW_REASON_NR; why++)
-		KUNIT_EXPECT_STREQ(test, numbers[why], iw_reason_name(why));
+		KUNIT_EXPECT_STREQ(test, numbers[why], iw_reason_get_name(why));
 }
 
 /* For an invalid reason, iw_reason_get_row() returns the row of IW_RDMAP_UNSPEC. */

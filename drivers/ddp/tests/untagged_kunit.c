@@ -24,13 +24,13 @@ static void untagged_first_msn_is_one(struct kunit *test)
 	init_queues(uq);
 	for (h.qn = 0; h.qn < DDP_QUEUES; h.qn++) {
 		h.msn = 1;
-		KUNIT_EXPECT_EQ(test, ddp_untagged_check(uq, &h), IW_OK);
+		KUNIT_EXPECT_EQ(test, ddp_untagged_check_hdr(uq, &h), IW_OK);
 		h.msn = 0;
-		KUNIT_EXPECT_EQ(test, ddp_untagged_check(uq, &h), IW_DDP_U_MSN_RANGE);
+		KUNIT_EXPECT_EQ(test, ddp_untagged_check_hdr(uq, &h), IW_DDP_U_MSN_RANGE);
 	}
 }
 
-/* A segment, and the expected result of ddp_untagged_check() */
+/* A segment, and the expected result of ddp_untagged_check_hdr() */
 struct due {
 	const char	*name;
 	u32		qn;
@@ -78,7 +78,7 @@ static void only_expected_untagged_segment_is_accepted(struct kunit *test)
 	init_queues(uq);
 	uq[2].msn = 7;
 	uq[2].mo = 100;
-	KUNIT_EXPECT_EQ(test, ddp_untagged_check(uq, &h), d->why);
+	KUNIT_EXPECT_EQ(test, ddp_untagged_check_hdr(uq, &h), d->why);
 }
 
 /*
@@ -96,7 +96,7 @@ static void untagged_msn_wraps(struct kunit *test)
 	for (i = -3; i < 3; i++) {
 		for (off = -5; off <= 5; off++) {
 			h.msn = (u32)i + (u32)off;
-			KUNIT_EXPECT_EQ(test, ddp_untagged_check(uq, &h),
+			KUNIT_EXPECT_EQ(test, ddp_untagged_check_hdr(uq, &h),
 					off ? IW_DDP_U_MSN_RANGE : IW_OK);
 		}
 		h.msn = i;
@@ -176,14 +176,14 @@ static void untagged_accepts_interleaved_messages(struct kunit *test)
 		h.msn = messages[h.qn] + 1;
 		h.mo = octets[h.qn];
 		payload = prandom_u32_state(&rnd) % 1500;
-		KUNIT_EXPECT_EQ(test, ddp_untagged_check(uq, &h), IW_OK);
+		KUNIT_EXPECT_EQ(test, ddp_untagged_check_hdr(uq, &h), IW_OK);
 		ddp_untagged_advance(&uq[h.qn], &h, payload);
 		octets[h.qn] += payload;
 		if (h.last) {
 			messages[h.qn]++;
 			octets[h.qn] = 0;
 			/* the MSN of a completed message is refused */
-			KUNIT_EXPECT_EQ(test, ddp_untagged_check(uq, &h),
+			KUNIT_EXPECT_EQ(test, ddp_untagged_check_hdr(uq, &h),
 					IW_DDP_U_MSN_RANGE);
 		}
 	}

@@ -26,8 +26,8 @@ static void fill_pattern(u8 *p, u32 seq, u32 len)
  * Create an skb with @linear bytes in the linear part and, unless @frag is 0, two
  * fragments of @frag bytes
  */
-static struct sk_buff *new_skb(struct kunit *test, u32 seq, u32 linear,
-			       u32 frag)
+static struct sk_buff *make_test_skb(struct kunit *test, u32 seq, u32 linear,
+				     u32 frag)
 {
 	struct sk_buff *skb = alloc_skb(256, GFP_KERNEL);
 	int i;
@@ -66,18 +66,18 @@ static void append_to_frag_list(struct sk_buff *skb, struct sk_buff *part)
  */
 static u32 make_queue(struct kunit *test, struct sk_buff_head *q, u32 gap)
 {
-	struct sk_buff *skb = new_skb(test, FIRST, 10, 150);
+	struct sk_buff *skb = make_test_skb(test, FIRST, 10, 150);
 	u32 seq;
 
-	append_to_frag_list(skb, new_skb(test, FIRST + skb->len, 0, 33));
-	append_to_frag_list(skb, new_skb(test, FIRST + skb->len, 5, 0));
+	append_to_frag_list(skb, make_test_skb(test, FIRST + skb->len, 0, 33));
+	append_to_frag_list(skb, make_test_skb(test, FIRST + skb->len, 5, 0));
 	seq = FIRST + skb->len;
 	__skb_queue_head_init(q);
 	__skb_queue_tail(q, skb);
-	skb = new_skb(test, seq - 7, 0, 60);
+	skb = make_test_skb(test, seq - 7, 0, 60);
 	__skb_queue_tail(q, skb);
 	seq += skb->len - 7;
-	skb = new_skb(test, seq + gap, 40, 0);
+	skb = make_test_skb(test, seq + gap, 40, 0);
 	__skb_queue_tail(q, skb);
 	return seq + skb->len - FIRST;
 }
@@ -169,7 +169,7 @@ static void cursor_combines_adjacent_pages(struct kunit *test)
 	const u32 len = 3 * PAGE_SIZE;
 	struct sk_buff_head q;
 	struct mpa_cursor cur;
-	struct sk_buff *skb = new_skb(test, FIRST, 10, 0);
+	struct sk_buff *skb = make_test_skb(test, FIRST, 10, 0);
 	u8 buf[64];
 
 	KUNIT_ASSERT_NOT_NULL(test, pages);

@@ -24,7 +24,7 @@ struct walk {
  * Reference: count the bytes and markers of an FPDU one by one. @pos: position of
  * the FPDU in the stream; @content: length of the FPDU without markers.
  */
-static void walk_fpdu(struct walk *w, u32 pos, u32 content)
+static void count_fpdu_bytes_and_markers(struct walk *w, u32 pos, u32 content)
 {
 	bool begun = false;
 	u32 length_at = 0;
@@ -80,7 +80,7 @@ static void fpdu_content_is_padded(struct kunit *test)
  * RFC 5044 4.3 (MPA-28, MPA-29, MPA-30, MPA-32, MPA-35, MPA-36; MPA-31 for positions
  * that wrap at 2^32): length, number of markers and FPDUPTR agree with the reference.
  */
-static void fpdu_agrees_with_walk(struct kunit *test)
+static void fpdu_lengths_match_reference(struct kunit *test)
 {
 	struct walk w;
 	u32 pos, len;
@@ -91,7 +91,7 @@ static void fpdu_agrees_with_walk(struct kunit *test)
 		for (pos = POS_FIRST; pos != POS_LAST; pos += 4) {
 			if (len > 8192 && pos % 128)
 				continue;
-			walk_fpdu(&w, pos, mpa_fpdu_content_len(len));
+			count_fpdu_bytes_and_markers(&w, pos, mpa_fpdu_content_len(len));
 			KUNIT_EXPECT_EQ_MSG(test, w.len,
 					    mpa_fpdu_wire_len(pos, len, true),
 					    "ULPDU of %u bytes at %#x", len, pos);
@@ -107,8 +107,8 @@ static void fpdu_agrees_with_walk(struct kunit *test)
  * Expect that mpa_fpdu_decode() sets all fields of struct mpa_fpdu to the values that
  * follow from @pos and from the length field in @p
  */
-static void expect_decoded(struct kunit *test, u32 pos, bool markers, const u8 *p,
-			   size_t len)
+static void expect_fpdu_decoded(struct kunit *test, u32 pos, bool markers, const u8 *p,
+				size_t len)
 {
 	struct mpa_fpdu f;
 	u32 ulpdu_len;
@@ -126,7 +126,7 @@ static void expect_decoded(struct kunit *test, u32 pos, bool markers, const u8 *
  * RFC 5044 5.2, 6 (MPA-67, MPA-73): mpa_fpdu_decode() needs all bytes up to the end
  * of the length field, and no bytes after the length field.
  */
-static void fpdu_decode_needs_whole_length(struct kunit *test)
+static void fpdu_decode_needs_whole_length_field(struct kunit *test)
 {
 	u8 p[MPA_FPDU_HEAD_MAX];
 	struct mpa_fpdu f;
@@ -149,7 +149,7 @@ static void fpdu_decode_needs_whole_length(struct kunit *test)
 								   markers, p, n));
 			KUNIT_EXPECT_EQ(test, mpa_fpdu_head_len(pos, markers), need);
 			for (n = need; n <= sizeof(p); n++)
-				expect_decoded(test, pos, markers, p, n);
+				expect_fpdu_decoded(test, pos, markers, p, n);
 		}
 	}
 }
@@ -182,10 +182,10 @@ static void marker_after_fpdu_belongs_to_next(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, mpa_count_markers(512 - 48, 48), 0u);
 	KUNIT_EXPECT_EQ(test, mpa_count_markers(512 - 44, 48), 1u);
-	KUNIT_EXPECT_EQ(test, mpa_marker_distance(512 - 48), 48u);
-	KUNIT_EXPECT_EQ(test, mpa_marker_distance(512), 0u);
-	KUNIT_EXPECT_EQ(test, mpa_marker_distance(0u - 4), 4u);
-	KUNIT_EXPECT_EQ(test, mpa_marker_distance(4), 508u);
+	KUNIT_EXPECT_EQ(test, mpa_compute_marker_distance(512 - 48), 48u);
+	KUNIT_EXPECT_EQ(test, mpa_compute_marker_distance(512), 0u);
+	KUNIT_EXPECT_EQ(test, mpa_compute_marker_distance(0u - 4), 4u);
+	KUNIT_EXPECT_EQ(test, mpa_compute_marker_distance(4), 508u);
 }
 
 /*
@@ -277,8 +277,8 @@ static void mulpdu_has_limits(struct kunit *test)
 
 static struct kunit_case fpdu_cases[] = {
 	KUNIT_CASE(fpdu_content_is_padded),
-	KUNIT_CASE(fpdu_agrees_with_walk),
-	KUNIT_CASE(fpdu_decode_needs_whole_length),
+	KUNIT_CASE(fpdu_lengths_match_reference),
+	KUNIT_CASE(fpdu_decode_needs_whole_length_field),
 	KUNIT_CASE(fpdu_matches_rfc5044_figures),
 	KUNIT_CASE(marker_after_fpdu_belongs_to_next),
 	KUNIT_CASE(fpdu_markers_are_encoded),

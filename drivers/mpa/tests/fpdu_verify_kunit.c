@@ -41,7 +41,7 @@ static u32 build_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
 	u32 content = mpa_fpdu_content_len(ulpdu_len), at = 0, i;
 
 	for (i = 0; i < content - MPA_CRC_SIZE; i++) {
-		if (markers && !mpa_marker_distance(start + at)) {
+		if (markers && !mpa_compute_marker_distance(start + at)) {
 			mpa_marker_encode(out + at,
 					  mpa_compute_fpduptr(start, start + at));
 			at += MPA_MARKER_SIZE;
@@ -50,7 +50,7 @@ static u32 build_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
 			    i == 1 ? ulpdu_len :
 			    i < MPA_LEN_SIZE + ulpdu_len ? get_pattern_byte(i) : 0;
 	}
-	if (markers && !mpa_marker_distance(start + at)) {
+	if (markers && !mpa_compute_marker_distance(start + at)) {
 		mpa_marker_encode(out + at, mpa_compute_fpduptr(start, start + at));
 		at += MPA_MARKER_SIZE;
 	}
@@ -59,7 +59,7 @@ static u32 build_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
 }
 
 /* Copy @len bytes from the source, and then change these bytes in the source */
-static void copy_and_change(struct source *s, void *dst, u32 len)
+static void copy_bytes_and_change_source(struct source *s, void *dst, u32 len)
 {
 	u32 i;
 
@@ -81,11 +81,11 @@ static enum iw_reason copy_and_verify_fpdu(struct source *s, struct mpa_verify *
 	u32 len;
 
 	len = mpa_fpdu_head_len(start, t->markers);
-	copy_and_change(s, head, len);
+	copy_bytes_and_change_source(s, head, len);
 	mpa_fpdu_decode(&f, start, t->markers, head, len);
 	mpa_verify_begin(t, &f, head, fpdu);
 	while ((to = mpa_verify_get_next_dst(t, &len))) {
-		copy_and_change(s, to, len);
+		copy_bytes_and_change_source(s, to, len);
 		mpa_verify_add_copied(t, len);
 	}
 	return mpa_verify_get_result(t);
@@ -112,8 +112,8 @@ static void load_source(struct fixture *x, u32 len)
  * Copy and verify an FPDU from the changing source. Expect that each byte is read
  * once, the copied ULPDU is correct, and no byte after the copy is written.
  */
-static void verify_changing_source(struct kunit *test, struct fixture *x, u32 start,
-				   u32 ulpdu_len, bool markers)
+static void verify_fpdu_from_changing_source(struct kunit *test, struct fixture *x, u32 start,
+					     u32 ulpdu_len, bool markers)
 {
 	struct mpa_verify t = { .markers = markers, .crc = true };
 	u32 len, i, wrong = 0;
@@ -145,10 +145,10 @@ static void verify_reads_each_byte_once(struct kunit *test)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		verify_changing_source(test, x, 0, sizes[i], false);
+		verify_fpdu_from_changing_source(test, x, 0, sizes[i], false);
 		for (start = 0u - MPA_MARKER_INTERVAL;
 		     start != MPA_MARKER_INTERVAL; start += 4)
-			verify_changing_source(test, x, start, sizes[i], true);
+			verify_fpdu_from_changing_source(test, x, start, sizes[i], true);
 	}
 }
 

@@ -86,7 +86,7 @@ static void begin_startup(const struct given *g)
 		return;
 	fill_offer(g->enhanced, 8);
 	mpa_startup_set_offer(&su, &offer);
-	mpa_startup_record_sent(&su);
+	mpa_startup_record_frame_sent(&su);
 }
 
 /*
@@ -168,7 +168,7 @@ static bool set_combination(struct given *g, u32 i)
 }
 
 /* Expect that the results of start-up are those of the valid frame @g */
-static void expect_results(struct kunit *test, const struct given *g)
+static void expect_startup_results(struct kunit *test, const struct given *g)
 {
 	/* only a reject can be too short for the word that flag S announces */
 	bool word = g->rev == 2 && g->flags & 0x10 && g->pd_len >= 4;
@@ -191,8 +191,8 @@ static void expect_results(struct kunit *test, const struct given *g)
 }
 
 /* Expect that start-up has the result @whole also if the frame arrives byte by byte */
-static void expect_same_bytewise(struct kunit *test, const struct given *g,
-				 const struct outcome *whole)
+static void expect_same_result_bytewise(struct kunit *test, const struct given *g,
+					const struct outcome *whole)
 {
 	struct outcome o;
 
@@ -234,9 +234,9 @@ static void startup_matches_reference(struct kunit *test)
 				o.why != IW_PEER_REJECT);
 		if (o.want == MPA_WANT_ENTER || o.want == MPA_WANT_OFFER ||
 		    o.why == IW_PEER_REJECT)
-			expect_results(test, &g);
+			expect_startup_results(test, &g);
 		if (!(g.flags & 0x0f))
-			expect_same_bytewise(test, &g, &o);
+			expect_same_result_bytewise(test, &g, &o);
 	}
 }
 
@@ -386,7 +386,7 @@ static void startup_fails_on_eof_before_reply(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), 0);
 	mpa_startup_record_eof(&su, true);
 	EXPECT_WANT(test, &su, MPA_WANT_WRITE);
-	mpa_startup_record_sent(&su);
+	mpa_startup_record_frame_sent(&su);
 	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
 	KUNIT_EXPECT_EQ(test, su.why, IW_LOCAL_CLOSE);
 	mpa_startup_record_eof(&su, true);
@@ -437,17 +437,17 @@ static void startup_falls_back_to_revision_1(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_REV], 1);
 	KUNIT_EXPECT_EQ(test, memcmp(ours + 20, offer.pd, 8), 0);
 
-	mpa_startup_record_sent(&su);
+	mpa_startup_record_frame_sent(&su);
 	g.flags = 0x80;
 	build_frame(&g);
 	feed_frame(&o, 29, 29);
 	KUNIT_EXPECT_EQ(test, o.want, MPA_WANT_ENTER);
 	g.enhanced = false;
-	expect_results(test, &g);
+	expect_startup_results(test, &g);
 }
 
 /* Let the peer close after our Request; expect that the next Request has revision @rev */
-static void expect_next_revision(struct kunit *test, bool acked, u8 rev)
+static void close_and_expect_next_revision(struct kunit *test, bool acked, u8 rev)
 {
 	mpa_startup_record_eof(&su, acked);
 	EXPECT_WANT(test, &su, MPA_WANT_RETRY);
@@ -458,7 +458,7 @@ static void expect_next_revision(struct kunit *test, bool acked, u8 rev)
 			rev == 2 ? 32 : 28);
 	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_FLAGS], rev == 2 ? MPA_FLAG_S : 0);
 	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_REV], rev);
-	mpa_startup_record_sent(&su);
+	mpa_startup_record_frame_sent(&su);
 }
 
 /*
@@ -471,17 +471,17 @@ static void startup_repeats_unacked_request(struct kunit *test)
 	struct given g = { .initiator = true, .enhanced = true, .ours = 2 };
 
 	begin_startup(&g);
-	expect_next_revision(test, true, 1);
+	close_and_expect_next_revision(test, true, 1);
 
 	begin_startup(&g);
-	expect_next_revision(test, false, 2);
-	expect_next_revision(test, true, 1);
+	close_and_expect_next_revision(test, false, 2);
+	close_and_expect_next_revision(test, true, 1);
 	mpa_startup_record_eof(&su, false);
 	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
 
 	begin_startup(&g);
-	expect_next_revision(test, false, 2);
-	expect_next_revision(test, false, 1);
+	close_and_expect_next_revision(test, false, 2);
+	close_and_expect_next_revision(test, false, 1);
 	mpa_startup_record_eof(&su, false);
 	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
 }

@@ -142,7 +142,7 @@ static void receive_request(u8 flags, u8 rev)
  * (MPA2-60, MPA2-61, MPA2-64, MPA2-65): a Reply has the revision of its Request, and
  * is enhanced only if the Request was enhanced.
  */
-static void startup_reply_follows_request(struct kunit *test)
+static void startup_reply_has_revision_of_request(struct kunit *test)
 {
 	bool crc, markers, accept, word;
 	u8 rev, flags, want;
@@ -168,7 +168,7 @@ static void startup_reply_follows_request(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ours[16], want);
 		KUNIT_EXPECT_EQ(test, ours[17], rev);
 		KUNIT_EXPECT_EQ(test, ours[19], word ? 5 : 1);
-		mpa_startup_record_sent(&su);
+		mpa_startup_record_frame_sent(&su);
 		EXPECT_WANT(test, &su, accept ? MPA_WANT_ENTER :
 			    MPA_WANT_CLOSE);
 	}
@@ -232,7 +232,7 @@ static void transfer_frame(struct mpa_startup *from, struct mpa_startup *to)
 {
 	size_t len = mpa_startup_encode_frame(from, ours, sizeof(ours));
 
-	mpa_startup_record_sent(from);
+	mpa_startup_record_frame_sent(from);
 	mpa_startup_process_input(to, ours, len);
 }
 
@@ -295,7 +295,7 @@ static void startup_both_ends_agree(struct kunit *test)
 static struct kunit_case startup_send_cases[] = {
 	KUNIT_CASE(startup_encodes_request),
 	KUNIT_CASE(startup_limits_private_data),
-	KUNIT_CASE(startup_reply_follows_request),
+	KUNIT_CASE(startup_reply_has_revision_of_request),
 	KUNIT_CASE(startup_rejects_without_depths),
 	KUNIT_CASE(startup_ird_ord_word_survives_round_trip),
 	KUNIT_CASE(startup_both_ends_agree),

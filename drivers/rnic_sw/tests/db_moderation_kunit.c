@@ -15,10 +15,10 @@ static u32 ring_doorbells(struct db_mod *b, u64 *now, u32 n, u32 gap)
 
 	while (n--) {
 		*now += gap;
-		if (db_mod_doorbell_starts_coalescing(b, *now))
+		if (db_mod_record_doorbell_and_decide(b, *now))
 			nr_periods++;
 		else
-			db_mod_record_transmitted(b, *now);
+			db_mod_record_transmit_end(b, *now);
 	}
 	return nr_periods;
 }
@@ -41,7 +41,7 @@ static void streak_starts_period(struct kunit *test)
  * A doorbell counts as quick only if it rings less than DB_MOD_QUICK_NS after
  * the previous doorbell or period.
  */
-static void only_quick_doorbells_count(struct kunit *test)
+static void only_quick_doorbells_are_counted(struct kunit *test)
 {
 	u64 now = START;
 	struct db_mod b;
@@ -81,14 +81,14 @@ static void doorbell_is_not_quick_if_clock_stands_still(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, 1000, 0));
 	KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, DB_MOD_STREAK - 1, 1));
 	now -= 2;
-	KUNIT_EXPECT_FALSE(test, db_mod_doorbell_starts_coalescing(&b, now));
+	KUNIT_EXPECT_FALSE(test, db_mod_record_doorbell_and_decide(&b, now));
 }
 
 /*
  * Ring quick doorbells until a coalescing period starts. Return: the number of
  * doorbells.
  */
-static u32 ring_until_period(struct db_mod *b, u64 *now)
+static u32 ring_doorbells_until_period(struct db_mod *b, u64 *now)
 {
 	u32 n = 1;
 
@@ -102,59 +102,59 @@ static u32 ring_until_period(struct db_mod *b, u64 *now)
  * threshold, up to DB_MOD_STREAK_MAX. A period with at least DB_MOD_STREAK
  * requests resets the threshold.
  */
-static void short_period_doubles_threshold(struct kunit *test)
+static void period_with_few_requests_doubles_threshold(struct kunit *test)
 {
 	u32 threshold = DB_MOD_STREAK, i;
 	u64 now = START;
 	struct db_mod b;
 
 	db_mod_init(&b);
-	db_mod_record_transmitted(&b, now);
+	db_mod_record_transmit_end(&b, now);
 	for (i = 0; i < 20; i++) {
-		KUNIT_EXPECT_EQ(test, threshold, ring_until_period(&b, &now));
+		KUNIT_EXPECT_EQ(test, threshold, ring_doorbells_until_period(&b, &now));
 		now += DB_MOD_PERIOD_NS;
 		db_mod_record_period_end(&b, now, i % DB_MOD_STREAK);
 		threshold = min(2 * threshold, DB_MOD_STREAK_MAX);
 	}
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK_MAX, threshold);
-	KUNIT_EXPECT_EQ(test, threshold, ring_until_period(&b, &now));
+	KUNIT_EXPECT_EQ(test, threshold, ring_doorbells_until_period(&b, &now));
 	db_mod_record_period_end(&b, now, DB_MOD_STREAK);
 	/*
 	 * the period had enough requests, so the next doorbell starts another
 	 * period
 	 */
-	KUNIT_EXPECT_EQ(test, 1u, ring_until_period(&b, &now));
+	KUNIT_EXPECT_EQ(test, 1u, ring_doorbells_until_period(&b, &now));
 	db_mod_record_period_end(&b, now, DB_MOD_STREAK - 1);
-	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, ring_until_period(&b, &now));
+	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, ring_doorbells_until_period(&b, &now));
 }
 
 /*
  * A coalescing period whose timer is late doubles the threshold, even if it
  * coalesced 1000 requests.
  */
-static void late_period_is_not_worthwhile(struct kunit *test)
+static void period_with_late_timer_doubles_threshold(struct kunit *test)
 {
 	u64 now = START;
 	struct db_mod b;
 
 	db_mod_init(&b);
-	db_mod_record_transmitted(&b, now);
-	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, ring_until_period(&b, &now));
+	db_mod_record_transmit_end(&b, now);
+	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, ring_doorbells_until_period(&b, &now));
 	now += DB_MOD_LATE_NS - 1;
 	db_mod_record_period_end(&b, now, 1000);
-	KUNIT_EXPECT_EQ(test, 1u, ring_until_period(&b, &now));
+	KUNIT_EXPECT_EQ(test, 1u, ring_doorbells_until_period(&b, &now));
 	now += DB_MOD_LATE_NS;
 	db_mod_record_period_end(&b, now, 1000);
-	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, ring_until_period(&b, &now));
+	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, ring_doorbells_until_period(&b, &now));
 }
 
 static struct kunit_case db_mod_cases[] = {
 	KUNIT_CASE(streak_starts_period),
-	KUNIT_CASE(only_quick_doorbells_count),
+	KUNIT_CASE(only_quick_doorbells_are_counted),
 	KUNIT_CASE(slow_doorbell_resets_streak),
 	KUNIT_CASE(doorbell_is_not_quick_if_clock_stands_still),
-	KUNIT_CASE(short_period_doubles_threshold),
-	KUNIT_CASE(late_period_is_not_worthwhile),
+	KUNIT_CASE(period_with_few_requests_doubles_threshold),
+	KUNIT_CASE(period_with_late_timer_doubles_threshold),
 	{}
 };
 

@@ -18,33 +18,33 @@ static struct gid make_gid(u32 address)
 }
 
 /* Update the table for an interface with addresses @from to @to - 1 */
-static void update_range(u32 from, u32 to)
+static void update_table_with_range(u32 from, u32 to)
 {
 	struct gid gid;
 
 	gids_begin_update(&update, table, FIRST);
 	for (; from < to; from++) {
 		gid = make_gid(from);
-		gids_add(&update, &gid);
+		gids_add_address(&update, &gid);
 	}
 	gids_finish_update(&update);
 }
 
 /* Update the table for an interface with the addresses of a string, one letter each */
-static void update_letters(const char *addresses)
+static void update_table_with_letters(const char *addresses)
 {
 	struct gid gid;
 
 	gids_begin_update(&update, table, FIRST);
 	for (; *addresses; addresses++) {
 		gid = make_gid(*addresses);
-		gids_add(&update, &gid);
+		gids_add_address(&update, &gid);
 	}
 	gids_finish_update(&update);
 }
 
 /* Check whether the entries have the addresses of a string, one letter each; '-': an empty entry */
-static bool has_letters(const char *addresses)
+static bool table_has_letters(const char *addresses)
 {
 	struct gid gid;
 	u32 i;
@@ -82,50 +82,50 @@ static void gids_exit(struct kunit *test)
 
 static void new_addresses_get_the_lowest_entries(struct kunit *test)
 {
-	update_letters("abc");
-	KUNIT_EXPECT_TRUE(test, has_letters("abc"));
-	update_letters("abcd");
-	KUNIT_EXPECT_TRUE(test, has_letters("abcd"));
-	update_letters("");
-	KUNIT_EXPECT_TRUE(test, has_letters(""));
+	update_table_with_letters("abc");
+	KUNIT_EXPECT_TRUE(test, table_has_letters("abc"));
+	update_table_with_letters("abcd");
+	KUNIT_EXPECT_TRUE(test, table_has_letters("abcd"));
+	update_table_with_letters("");
+	KUNIT_EXPECT_TRUE(test, table_has_letters(""));
 }
 
-static void other_entries_keep_their_index(struct kunit *test)
+static void remaining_addresses_keep_their_entries(struct kunit *test)
 {
-	update_letters("abcd");
-	update_letters("acd");
-	KUNIT_EXPECT_TRUE(test, has_letters("a-cd"));
+	update_table_with_letters("abcd");
+	update_table_with_letters("acd");
+	KUNIT_EXPECT_TRUE(test, table_has_letters("a-cd"));
 	/* the order of the list does not matter for addresses that have an entry */
-	update_letters("dca");
-	KUNIT_EXPECT_TRUE(test, has_letters("a-cd"));
-	update_letters("efdca");
-	KUNIT_EXPECT_TRUE(test, has_letters("aecdf"));
-	update_letters("efdcb");
-	KUNIT_EXPECT_TRUE(test, has_letters("becdf"));
+	update_table_with_letters("dca");
+	KUNIT_EXPECT_TRUE(test, table_has_letters("a-cd"));
+	update_table_with_letters("efdca");
+	KUNIT_EXPECT_TRUE(test, table_has_letters("aecdf"));
+	update_table_with_letters("efdcb");
+	KUNIT_EXPECT_TRUE(test, table_has_letters("becdf"));
 }
 
 /* An address that an interface has twice, with two prefix lengths, gets only one entry */
-static void same_address_has_one_entry(struct kunit *test)
+static void repeated_address_gets_one_entry(struct kunit *test)
 {
-	update_letters("aabab");
-	KUNIT_EXPECT_TRUE(test, has_letters("ab"));
-	update_letters("bbb");
-	KUNIT_EXPECT_TRUE(test, has_letters("-b"));
+	update_table_with_letters("aabab");
+	KUNIT_EXPECT_TRUE(test, table_has_letters("ab"));
+	update_table_with_letters("bbb");
+	KUNIT_EXPECT_TRUE(test, table_has_letters("-b"));
 }
 
 static void full_table_keeps_its_entries(struct kunit *test)
 {
 	u32 i;
 
-	update_range(100, 200);
+	update_table_with_range(100, 200);
 	for (i = FIRST; i < GIDS_MAX; i++)
 		KUNIT_EXPECT_EQ(test, 100 + i - FIRST, (u32)(__force u64)table[i].half[1]);
 	/* new addresses get no entry in a full table, even if they are listed first */
-	update_range(50, 200);
+	update_table_with_range(50, 200);
 	KUNIT_EXPECT_EQ(test, 100u, (u32)(__force u64)table[FIRST].half[1]);
 	KUNIT_EXPECT_EQ(test, 100 + PLACES - 1, (u32)(__force u64)table[GIDS_MAX - 1].half[1]);
 	/* when one entry becomes free, one of the other addresses gets it */
-	update_range(101, 200);
+	update_table_with_range(101, 200);
 	KUNIT_EXPECT_EQ(test, 100 + PLACES, (u32)(__force u64)table[FIRST].half[1]);
 	KUNIT_EXPECT_EQ(test, 101u, (u32)(__force u64)table[FIRST + 1].half[1]);
 }
@@ -138,9 +138,9 @@ static void both_gid_halves_are_compared(struct kunit *test)
 	struct gid c = { { (__force __be64)4ull, (__force __be64)2ull } };
 
 	gids_begin_update(&update, table, FIRST);
-	gids_add(&update, &a);
-	gids_add(&update, &b);
-	gids_add(&update, &c);
+	gids_add_address(&update, &a);
+	gids_add_address(&update, &b);
+	gids_add_address(&update, &c);
 	gids_finish_update(&update);
 	KUNIT_EXPECT_TRUE(test, !memcmp(&table[FIRST], &a, sizeof(a)));
 	KUNIT_EXPECT_TRUE(test, !memcmp(&table[FIRST + 1], &b, sizeof(b)));
@@ -163,8 +163,8 @@ static void checks_end_within_two_minutes(struct kunit *test)
 
 static struct kunit_case gids_cases[] = {
 	KUNIT_CASE(new_addresses_get_the_lowest_entries),
-	KUNIT_CASE(other_entries_keep_their_index),
-	KUNIT_CASE(same_address_has_one_entry),
+	KUNIT_CASE(remaining_addresses_keep_their_entries),
+	KUNIT_CASE(repeated_address_gets_one_entry),
 	KUNIT_CASE(full_table_keeps_its_entries),
 	KUNIT_CASE(both_gid_halves_are_compared),
 	KUNIT_CASE(checks_end_within_two_minutes),

@@ -60,10 +60,10 @@ static bool is_single_bit(u8 bits)
 	return bits && !(bits & (bits - 1));
 }
 
-static const char *check_accept_depths(const struct negotiation_local *me,
-				       const struct negotiation_side *req,
-				       const struct negotiation_side *rep,
-				       const struct negotiation_result *r)
+static const char *check_responder_depths(const struct negotiation_local *me,
+					  const struct negotiation_side *req,
+					  const struct negotiation_side *rep,
+					  const struct negotiation_result *r)
 {
 	bool need = r->rtr & NEG_RTR_READ;
 	u16 ord = cap_depth(me->ord), ird = cap_depth(me->ird);
@@ -83,10 +83,10 @@ static const char *check_accept_depths(const struct negotiation_local *me,
 	return "ok";
 }
 
-static const char *check_accept_flags(const struct negotiation_local *me,
-				      const struct negotiation_side *req,
-				      const struct negotiation_side *rep,
-				      const struct negotiation_result *r)
+static const char *check_responder_flags(const struct negotiation_local *me,
+					 const struct negotiation_side *req,
+					 const struct negotiation_side *rep,
+					 const struct negotiation_result *r)
 {
 	u8 types = rep->rtr & NEG_RTR_TYPES;
 	u8 both = me->rtr & req->rtr & NEG_RTR_TYPES;
@@ -131,17 +131,17 @@ static void reply_obeys_rfc_for_every_request(struct kunit *test)
 		req = pop_side_config(&x);
 		negotiation_build_reply(&me, &req, &rep, &r);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok",
-				       check_accept_depths(&me, &req, &rep, &r),
+				       check_responder_depths(&me, &req, &rep, &r),
 				       "case %u", i);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok",
-				       check_accept_flags(&me, &req, &rep, &r),
+				       check_responder_flags(&me, &req, &rep, &r),
 				       "case %u", i);
 	}
 }
 
-static const char *check_final_ord(const struct negotiation_local *me,
-				   const struct negotiation_side *rep,
-				   const struct negotiation_result *r)
+static const char *check_initiator_ord(const struct negotiation_local *me,
+				       const struct negotiation_side *rep,
+				       const struct negotiation_result *r)
 {
 	bool need = r->rtr == NEG_RTR_READ;
 	u16 ord = cap_depth(me->ord);
@@ -159,9 +159,9 @@ static const char *check_final_ord(const struct negotiation_local *me,
 	return need && !r->ord ? "no ORD for the Read" : "ok";
 }
 
-static const char *check_final_ird(const struct negotiation_local *me,
-				   const struct negotiation_side *rep,
-				   const struct negotiation_result *r)
+static const char *check_initiator_ird(const struct negotiation_local *me,
+				       const struct negotiation_side *rep,
+				       const struct negotiation_result *r)
 {
 	bool too_much = rep->ord > LIMIT && rep->ord != NONE;
 	u16 ird = cap_depth(me->ird);
@@ -189,10 +189,10 @@ static u8 get_usable_rtr_types(const struct negotiation_local *me,
 	return both & NEG_RTR_TYPES;
 }
 
-static const char *check_final_flags(const struct negotiation_local *me,
-				     const struct negotiation_side *req,
-				     const struct negotiation_side *rep,
-				     const struct negotiation_result *r)
+static const char *check_initiator_flags(const struct negotiation_local *me,
+					 const struct negotiation_side *req,
+					 const struct negotiation_side *rep,
+					 const struct negotiation_result *r)
 {
 	bool p2p = (req->rtr | rep->rtr) & NEG_RTR_P2P;
 	u8 can = get_usable_rtr_types(me, rep);
@@ -235,19 +235,19 @@ static void result_obeys_rfc_for_every_reply(struct kunit *test)
 		negotiation_build_request(&me, &req);
 		negotiation_evaluate_reply(&me, &req, &rep, &r);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok",
-				       check_final_ord(&me, &rep, &r),
+				       check_initiator_ord(&me, &rep, &r),
 				       "case %u", i);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok",
-				       check_final_ird(&me, &rep, &r),
+				       check_initiator_ird(&me, &rep, &r),
 				       "case %u", i);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok",
-				       check_final_flags(&me, &req, &rep, &r),
+				       check_initiator_flags(&me, &req, &rep, &r),
 				       "case %u", i);
 	}
 }
 
-static const char *check_request_word(const struct negotiation_local *me,
-				      const struct negotiation_side *req)
+static const char *check_request_fields(const struct negotiation_local *me,
+					const struct negotiation_side *req)
 {
 	u8 types = me->rtr & NEG_RTR_P2P ? me->rtr & NEG_RTR_TYPES : 0;
 
@@ -281,7 +281,7 @@ static void own_request_announces_config(struct kunit *test)
 		me = pop_local_config(&x);
 		me.enhanced = i % 2;
 		negotiation_build_request(&me, &req);
-		KUNIT_ASSERT_STREQ_MSG(test, "ok", check_request_word(&me, &req),
+		KUNIT_ASSERT_STREQ_MSG(test, "ok", check_request_fields(&me, &req),
 				       "case %u", i);
 	}
 }
@@ -290,8 +290,8 @@ static void own_request_announces_config(struct kunit *test)
  * Let an initiator and a responder of this driver negotiate, and check that their results
  * match (RFC 6581 9.1)
  */
-static const char *check_both_ends(const struct negotiation_local *a,
-				   const struct negotiation_local *b)
+static const char *negotiate_and_check_results(const struct negotiation_local *a,
+					       const struct negotiation_local *b)
 {
 	struct negotiation_side req, rep;
 	struct negotiation_result ra, rb;
@@ -315,7 +315,7 @@ static const char *check_both_ends(const struct negotiation_local *a,
 	return "ok";
 }
 
-static void both_ends_agree_for_every_pair(struct kunit *test)
+static void initiator_and_responder_agree(struct kunit *test)
 {
 	struct negotiation_local a, b;
 	u32 i, x;
@@ -324,7 +324,7 @@ static void both_ends_agree_for_every_pair(struct kunit *test)
 		x = i;
 		a = pop_local_config(&x);
 		b = pop_local_config(&x);
-		KUNIT_ASSERT_STREQ_MSG(test, "ok", check_both_ends(&a, &b),
+		KUNIT_ASSERT_STREQ_MSG(test, "ok", negotiate_and_check_results(&a, &b),
 				       "case %u", i);
 	}
 }
@@ -389,7 +389,7 @@ static struct kunit_case neg_cases[] = {
 	KUNIT_CASE(reply_obeys_rfc_for_every_request),
 	KUNIT_CASE(result_obeys_rfc_for_every_reply),
 	KUNIT_CASE(own_request_announces_config),
-	KUNIT_CASE(both_ends_agree_for_every_pair),
+	KUNIT_CASE(initiator_and_responder_agree),
 	KUNIT_CASE(plain_peer_gets_plain_form),
 	KUNIT_CASE(rtr_read_raises_depths_to_one),
 	{}

@@ -20,7 +20,7 @@ static void expect_span(struct kunit *test, struct odp_span s, u64 chunk,
  * A span ends at the end of the range, at the end of its chunk, or after
  * ODP_BATCH pages.
  */
-static void span_ends_at_edges(struct kunit *test)
+static void span_ends_at_range_or_chunk_end(struct kunit *test)
 {
 	expect_span(test, odp_compute_next_span(0, 1, SHIFT), 0, 0, 1);
 	expect_span(test, odp_compute_next_span(PAGE - 1, PAGE, SHIFT), 0, 0, 1);
@@ -132,7 +132,7 @@ static void addr_mask_excludes_tag(struct kunit *test)
 }
 
 static struct kunit_case odp_range_cases[] = {
-	KUNIT_CASE(span_ends_at_edges),
+	KUNIT_CASE(span_ends_at_range_or_chunk_end),
 	KUNIT_CASE(spans_cover_range_once),
 	KUNIT_CASE(span_in_chunk_is_intersection),
 	KUNIT_CASE(lookahead_is_limited),

@@ -15,7 +15,7 @@ static const char * const picture[QP_STATE_NR] = {
 	[QP_ERROR]	= "-----",
 };
 
-static void every_transition_is_as_expected(struct kunit *test)
+static void permitted_transitions_match_matrix(struct kunit *test)
 {
 	int from, to;
 
@@ -45,7 +45,7 @@ static void every_state_has_a_name(struct kunit *test)
 }
 
 static struct kunit_case qp_state_cases[] = {
-	KUNIT_CASE(every_transition_is_as_expected),
+	KUNIT_CASE(permitted_transitions_match_matrix),
 	KUNIT_CASE(every_state_may_become_error),
 	KUNIT_CASE(every_state_has_a_name),
 	{}

@@ -27,7 +27,7 @@ static const u8 example_bytes[RDMAP_AREQ_LEN] = {
 };
 
 /* RFC 7306 5.2.1 (EXT-34): an Atomic Request is encoded as in figure 4. */
-static void request_matches_figure(struct kunit *test)
+static void atomic_request_matches_figure(struct kunit *test)
 {
 	u8 p[RDMAP_AREQ_LEN];
 
@@ -38,7 +38,7 @@ static void request_matches_figure(struct kunit *test)
 /*
  * An Atomic Request has the same bytes after it is decoded and encoded again.
  */
-static void request_survives_round_trip(struct kunit *test)
+static void request_encode_restores_decoded_bytes(struct kunit *test)
 {
 	struct rdmap_atomic a = {};
 	u8 p[RDMAP_AREQ_LEN];
@@ -185,8 +185,8 @@ static void cmp_swap_obeys_masks(struct kunit *test)
 }
 
 static struct kunit_case rdmap_atomic_cases[] = {
-	KUNIT_CASE(request_matches_figure),
-	KUNIT_CASE(request_survives_round_trip),
+	KUNIT_CASE(atomic_request_matches_figure),
+	KUNIT_CASE(request_encode_restores_decoded_bytes),
 	KUNIT_CASE(request_codes_are_checked),
 	KUNIT_CASE(response_matches_figure),
 	KUNIT_CASE(fetch_add_drops_carry),

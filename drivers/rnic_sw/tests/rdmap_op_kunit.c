@@ -45,7 +45,7 @@ static void set_combination(u32 x, struct ddp_hdr *h)
 
 #define ALL_SPELLINGS	0x2000u
 
-static enum iw_reason expected_reason(const struct ddp_hdr *h)
+static enum iw_reason compute_expected_reason(const struct ddp_hdr *h)
 {
 	u8 op = h->ulp8 & 0xf;
 
@@ -74,9 +74,9 @@ static void only_valid_combinations_pass(struct kunit *test)
 	for (x = 0; x < ALL_SPELLINGS; x++) {
 		row = NULL;
 		set_combination(x, &h);
-		KUNIT_ASSERT_EQ_MSG(test, expected_reason(&h),
+		KUNIT_ASSERT_EQ_MSG(test, compute_expected_reason(&h),
 				    rdmap_op_check(&h, &row), "x=%#x", x);
-		KUNIT_ASSERT_EQ(test, expected_reason(&h) == IW_OK, !!row);
+		KUNIT_ASSERT_EQ(test, compute_expected_reason(&h) == IW_OK, !!row);
 	}
 }
 

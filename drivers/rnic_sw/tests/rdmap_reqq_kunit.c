@@ -21,8 +21,8 @@ static void remove_from_model(struct model *m, u32 n)
 	memmove(m->id, m->id + n, m->used * sizeof(m->id[0]));
 }
 
-static void push_to_both(struct kunit *test, struct model *m,
-			 struct rdmap_reqq *q, u32 id)
+static void push_to_model_and_queue(struct kunit *test, struct model *m,
+				    struct rdmap_reqq *q, u32 id)
 {
 	struct rdmap_req *req = rdmap_reqq_push(q);
 
@@ -37,15 +37,15 @@ static void push_to_both(struct kunit *test, struct model *m,
 	m->id[m->used++] = id;
 }
 
-static void release_from_both(struct model *m, struct rdmap_reqq *q, u32 n)
+static void release_from_model_and_queue(struct model *m, struct rdmap_reqq *q, u32 n)
 {
 	n = min(n, m->used);
 	rdmap_reqq_release(q, n);
 	remove_from_model(m, n);
 }
 
-static void expect_equal(struct kunit *test, const struct model *m,
-			 const struct rdmap_reqq *q)
+static void expect_queue_equals_model(struct kunit *test, const struct model *m,
+				      const struct rdmap_reqq *q)
 {
 	struct rdmap_req *req = rdmap_reqq_peek(q);
 
@@ -81,7 +81,7 @@ static void apply_random_step(struct kunit *test, struct model *m, struct rdmap_
 	switch (rnd % 5) {
 	case 0:
 	case 1:
-		push_to_both(test, m, q, rnd);
+		push_to_model_and_queue(test, m, q, rnd);
 		break;
 	case 2:
 		if (m->served < m->used)
@@ -94,10 +94,10 @@ static void apply_random_step(struct kunit *test, struct model *m, struct rdmap_
 		rdmap_reqq_pop(q);
 		break;
 	case 4:
-		release_from_both(m, q, (rnd >> 8) % 4);
+		release_from_model_and_queue(m, q, (rnd >> 8) % 4);
 		break;
 	}
-	expect_equal(test, m, q);
+	expect_queue_equals_model(test, m, q);
 	expect_read_count(test, m, q, (rnd >> 10) % 6);
 }
 
@@ -125,7 +125,7 @@ static void queue_matches_model(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL(test, req);
 		rdmap_reqq_init(&q, req, sizes[i]);
 		*m = (struct model){ .size = sizes[i] };
-		expect_equal(test, m, &q);
+		expect_queue_equals_model(test, m, &q);
 		for (n = 0; n < 30000; n++)
 			apply_random_step(test, m, &q, prandom_u32_state(&rnd));
 		KUNIT_EXPECT_EQ(test, 0u, req[sizes[i]].slot);
@@ -136,7 +136,7 @@ static void queue_matches_model(struct kunit *test)
  * A full queue accepts a new request only after the oldest request has been
  * released.
  */
-static void full_queue_refuses(struct kunit *test)
+static void full_queue_refuses_push(struct kunit *test)
 {
 	struct rdmap_req req[4];
 	struct rdmap_reqq q;
@@ -154,7 +154,7 @@ static void full_queue_refuses(struct kunit *test)
 }
 
 /* A queue of size 0 needs no array and refuses all requests. */
-static void queue_of_size_zero_refuses(struct kunit *test)
+static void queue_of_size_zero_refuses_push(struct kunit *test)
 {
 	struct rdmap_reqq q;
 
@@ -170,7 +170,7 @@ static void queue_of_size_zero_refuses(struct kunit *test)
 }
 
 /* rdmap_reqq_push() zeroes the entry, even if its memory had other contents. */
-static void entries_are_zeroed(struct kunit *test)
+static void push_zeroes_entry(struct kunit *test)
 {
 	struct rdmap_req *req, mem;
 	struct rdmap_reqq q;
@@ -204,8 +204,8 @@ static struct ddp_hdr make_response(const struct rdmap_req *req, u32 payload)
  * wrong STag, TO or L bit, or is too long; RFC 5040 5.2.2 (RDMAP-84, RDMAP-87),
  * RFC 5041 5.2, 5.4
  */
-static void check_refusals(struct kunit *test, const struct rdmap_req *req,
-			   u32 payload)
+static void expect_faulty_segments_refused(struct kunit *test, const struct rdmap_req *req,
+					   u32 payload)
 {
 	const struct ddp_hdr good = make_response(req, payload);
 	struct ddp_hdr h = good;
@@ -250,7 +250,7 @@ static void response_segments_are_checked(struct kunit *test)
 			h = make_response(&req, payload);
 			KUNIT_ASSERT_EQ(test, IW_OK,
 					rdmap_resp_check(&req, &h, payload));
-			check_refusals(test, &req, payload);
+			expect_faulty_segments_refused(test, &req, payload);
 			req.done += payload;
 		}
 	}
@@ -287,7 +287,7 @@ static void response_without_request_is_refused(struct kunit *test)
  * RFC 6581 9.3 (MPA2-59), RFC 5041 5.2 (DDP-56): STag and TO of an empty
  * response are ignored.
  */
-static void empty_response_ignores_stag_and_to(struct kunit *test)
+static void stag_and_to_of_empty_response_are_ignored(struct kunit *test)
 {
 	struct rdmap_req req = make_request(0, 0x1000);
 	struct ddp_hdr h = { .tagged = true, .last = true, .stag = 77 };
@@ -343,13 +343,13 @@ static void early_response_must_fit_sink(struct kunit *test)
 
 static struct kunit_case rdmap_reqq_cases[] = {
 	KUNIT_CASE(queue_matches_model),
-	KUNIT_CASE(full_queue_refuses),
-	KUNIT_CASE(queue_of_size_zero_refuses),
-	KUNIT_CASE(entries_are_zeroed),
+	KUNIT_CASE(full_queue_refuses_push),
+	KUNIT_CASE(queue_of_size_zero_refuses_push),
+	KUNIT_CASE(push_zeroes_entry),
 	KUNIT_CASE(response_segments_are_checked),
 	KUNIT_CASE(longest_response_does_not_overflow),
 	KUNIT_CASE(response_without_request_is_refused),
-	KUNIT_CASE(empty_response_ignores_stag_and_to),
+	KUNIT_CASE(stag_and_to_of_empty_response_are_ignored),
 	KUNIT_CASE(early_response_must_fit_sink),
 	{}
 };

@@ -74,7 +74,7 @@ static struct iw_failure make_fault(enum iw_reason why, u8 ddp_len, u8 rdma_len)
  * Build the message that is expected for @f in @out, without
  * rdmap_term_build(). Return: the length of the message in bytes
  */
-static size_t build_expected(u8 *out, const struct iw_failure *f)
+static size_t build_expected_terminate(u8 *out, const struct iw_failure *f)
 {
 	u8 hdrct = golden[f->why][2];
 	size_t n = 4;
@@ -99,18 +99,18 @@ static size_t build_expected(u8 *out, const struct iw_failure *f)
 	return n;
 }
 
-static void check_built(struct kunit *test, enum iw_reason why, u8 ddp_len,
-			u8 rdma_len)
+static void expect_built_terminate(struct kunit *test, enum iw_reason why, u8 ddp_len,
+				   u8 rdma_len)
 {
 	struct iw_failure f = make_fault(why, ddp_len, rdma_len);
 	u8 out[RDMAP_TERM_BUILD_MAX + 1], want[RDMAP_TERM_BUILD_MAX];
-	size_t n = build_expected(want, &f);
+	size_t n = build_expected_terminate(want, &f);
 
 	memset(out, 0xa5, sizeof(out));
 	KUNIT_ASSERT_EQ_MSG(test, n, rdmap_term_build(out, &f), "%s",
-			    iw_reason_name(why));
+			    iw_reason_get_name(why));
 	KUNIT_EXPECT_EQ_MSG(test, 0, memcmp(out, want, n), "%s",
-			    iw_reason_name(why));
+			    iw_reason_get_name(why));
 	KUNIT_EXPECT_EQ(test, 0xa5, (int)out[n]);
 }
 
@@ -125,11 +125,11 @@ static void terminate_matches_golden_bytes(struct kunit *test)
 	for (why = 0; why < IW_REASON_NR; why++) {
 		if (!has_terminate(why))
 			continue;
-		check_built(test, why, 14, 0);
-		check_built(test, why, 18, 0);
-		check_built(test, why, 18, 28);
-		check_built(test, why, 0, 28);
-		check_built(test, why, 0, 0);
+		expect_built_terminate(test, why, 14, 0);
+		expect_built_terminate(test, why, 18, 0);
+		expect_built_terminate(test, why, 18, 28);
+		expect_built_terminate(test, why, 0, 28);
+		expect_built_terminate(test, why, 0, 0);
 	}
 }
 
@@ -137,7 +137,7 @@ static void terminate_matches_golden_bytes(struct kunit *test)
  * rdmap_term_build() builds no Terminate for a local reason. Every other reason
  * has an entry in golden[].
  */
-static void local_reasons_build_no_terminate(struct kunit *test)
+static void no_terminate_is_built_for_local_reason(struct kunit *test)
 {
 	u8 out[RDMAP_TERM_BUILD_MAX];
 	struct iw_failure f;
@@ -147,7 +147,7 @@ static void local_reasons_build_no_terminate(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, has_terminate(why),
 				    iw_reason_get_row(why)->layer != IW_NOT_ON_WIRE,
 				    "%s: golden[] and the table of reasons must agree",
-				    iw_reason_name(why));
+				    iw_reason_get_name(why));
 		if (has_terminate(why))
 			continue;
 		f = make_fault(why, 18, 28);
@@ -170,8 +170,8 @@ static void terminate_control_is_packed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, memcmp(out, want, 4));
 }
 
-static void check_parsed(struct kunit *test, const struct iw_failure *f,
-			 const u8 *p, size_t len)
+static void expect_parsed_terminate(struct kunit *test, const struct iw_failure *f,
+				    const u8 *p, size_t len)
 {
 	struct rdmap_term t;
 
@@ -190,7 +190,7 @@ static void check_parsed(struct kunit *test, const struct iw_failure *f,
  * Check that each truncated message is refused, and that the error code is
  * parsed if the message has at least 4 bytes; RFC 5040 5.4 (RDMAP-110)
  */
-static void check_truncations(struct kunit *test, const u8 *p, size_t len)
+static void expect_truncations_refused(struct kunit *test, const u8 *p, size_t len)
 {
 	struct rdmap_term t;
 	size_t n;
@@ -215,7 +215,7 @@ static void check_truncations(struct kunit *test, const u8 *p, size_t len)
  * RFC 5040 4.8 (RDMAP-42 to RDMAP-44, RDMAP-46): rdmap_term_parse() returns the
  * fields from which rdmap_term_build() has built a message.
  */
-static void terminate_survives_round_trip(struct kunit *test)
+static void terminate_parse_returns_built_fields(struct kunit *test)
 {
 	static const u8 ddp_lens[] = { 0, 14, 18 };
 	u8 out[RDMAP_TERM_BUILD_MAX];
@@ -229,8 +229,8 @@ static void terminate_survives_round_trip(struct kunit *test)
 		for (i = 0; i < 6; i++) {
 			f = make_fault(why, ddp_lens[i / 2], i % 2 ? 28 : 0);
 			n = rdmap_term_build(out, &f);
-			check_parsed(test, &f, out, n);
-			check_truncations(test, out, n);
+			expect_parsed_terminate(test, &f, out, n);
+			expect_truncations_refused(test, out, n);
 		}
 	}
 }
@@ -249,8 +249,8 @@ static void reserved_bits_are_ignored(struct kunit *test)
 
 	p[2] |= 0x1f;
 	p[3] = 0xff;
-	check_parsed(test, &f, p, n);
-	check_parsed(test, &f, p, sizeof(p));
+	expect_parsed_terminate(test, &f, p, n);
+	expect_parsed_terminate(test, &f, p, sizeof(p));
 
 	memset(p, 0, sizeof(p));
 	p[0] = 0x20;
@@ -277,14 +277,14 @@ static void header_without_m_bit_is_parsed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_QUOTE_D, (int)t.quote);
 	KUNIT_EXPECT_EQ(test, 14, (int)t.ddp_len);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(t.ddp, f.ddp, 14));
-	check_truncations(test, p, n);
+	expect_truncations_refused(test, p, n);
 }
 
 static struct kunit_case rdmap_term_cases[] = {
 	KUNIT_CASE(terminate_matches_golden_bytes),
-	KUNIT_CASE(local_reasons_build_no_terminate),
+	KUNIT_CASE(no_terminate_is_built_for_local_reason),
 	KUNIT_CASE(terminate_control_is_packed),
-	KUNIT_CASE(terminate_survives_round_trip),
+	KUNIT_CASE(terminate_parse_returns_built_fields),
 	KUNIT_CASE(reserved_bits_are_ignored),
 	KUNIT_CASE(header_without_m_bit_is_parsed),
 	{}

@@ -50,7 +50,7 @@ static void decode_inverts_encode(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, memcmp(&from, &to, sizeof(to)));
 }
 
-static void other_private_data_is_no_message(struct kunit *test)
+static void decode_refuses_other_private_data(struct kunit *test)
 {
 	/* bytes whose change makes the message invalid: magic, version, high bytes of numbers */
 	static const u8 fixed[] = { 0, 1, 2, 3, 4, 8, 12, 16, 20 };
@@ -75,10 +75,10 @@ static void every_number_must_match(struct kunit *test)
 	u32 *const numbers[] = { &peer.qpn, &peer.dest_qpn, &peer.rq_psn, &peer.sq_psn };
 	u32 i;
 
-	KUNIT_EXPECT_TRUE(test, rdv_msg_is_for(&peer, &mine));
+	KUNIT_EXPECT_TRUE(test, rdv_msg_matches(&peer, &mine));
 	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
 		*numbers[i] ^= 1;
-		KUNIT_EXPECT_FALSE(test, rdv_msg_is_for(&peer, &mine));
+		KUNIT_EXPECT_FALSE(test, rdv_msg_matches(&peer, &mine));
 		*numbers[i] ^= 1;
 	}
 }
@@ -90,16 +90,16 @@ static void unknown_psn_is_not_compared(struct kunit *test)
 
 	peer.has_sq_psn = false;
 	peer.sq_psn = 0;
-	KUNIT_EXPECT_TRUE(test, rdv_msg_is_for(&peer, &me));
+	KUNIT_EXPECT_TRUE(test, rdv_msg_matches(&peer, &me));
 	me.has_sq_psn = false;
 	peer.rq_psn ^= 1;
-	KUNIT_EXPECT_TRUE(test, rdv_msg_is_for(&peer, &me));
+	KUNIT_EXPECT_TRUE(test, rdv_msg_matches(&peer, &me));
 	me.has_sq_psn = true;
-	KUNIT_EXPECT_FALSE(test, rdv_msg_is_for(&peer, &me));
+	KUNIT_EXPECT_FALSE(test, rdv_msg_matches(&peer, &me));
 }
 
 /* Of two different queue pairs exactly one connects, whatever their numbers and GIDs */
-static void one_side_connects(struct kunit *test)
+static void exactly_one_side_connects(struct kunit *test)
 {
 	static const u32 qpns[] = { 2, 3, 0x10000, 0xffffff };
 	u8 gids[3][RDV_GID_LEN] = { { 0 }, { 0 }, { 0xff } };
@@ -125,7 +125,7 @@ static void one_side_connects(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, RDV_ACTIVE, rdv_choose_role(2, gids[2], 3, gids[0]));
 }
 
-static void limit_follows_timeout_and_retries(struct kunit *test)
+static void wait_limit_follows_timeout_and_retries(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, RDV_FOREVER, rdv_compute_wait_limit_ms(0, 7));
 	KUNIT_EXPECT_EQ(test, RDV_FOREVER, rdv_compute_wait_limit_ms(32, 7));
@@ -216,11 +216,11 @@ static void lid_of_a_host_stands_for_its_address(struct kunit *test)
 static struct kunit_case rdv_msg_cases[] = {
 	KUNIT_CASE(layout_is_as_documented),
 	KUNIT_CASE(decode_inverts_encode),
-	KUNIT_CASE(other_private_data_is_no_message),
+	KUNIT_CASE(decode_refuses_other_private_data),
 	KUNIT_CASE(every_number_must_match),
 	KUNIT_CASE(unknown_psn_is_not_compared),
-	KUNIT_CASE(one_side_connects),
-	KUNIT_CASE(limit_follows_timeout_and_retries),
+	KUNIT_CASE(exactly_one_side_connects),
+	KUNIT_CASE(wait_limit_follows_timeout_and_retries),
 	KUNIT_CASE(pauses_grow_to_limit),
 	KUNIT_CASE(rnr_limit_follows_timer_and_retries),
 	KUNIT_CASE(lid_is_low_half_of_address),

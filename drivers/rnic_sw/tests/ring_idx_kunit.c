@@ -42,7 +42,7 @@ static void posted_slots_fit_ring(struct kunit *test)
  * RFC 5041 8.3.2 (3) (DDP-132): a producer index 2^31 after head, or before
  * head, is refused.
  */
-static void bad_producer_is_refused(struct kunit *test)
+static void bad_producer_index_is_refused(struct kunit *test)
 {
 	u32 head;
 
@@ -59,7 +59,7 @@ static void bad_producer_is_refused(struct kunit *test)
  * 200000 random producer indices never cause more slots in use than the ring
  * has.
  */
-static void any_producer_stays_within_ring(struct kunit *test)
+static void random_producer_index_never_overfills_ring(struct kunit *test)
 {
 	struct rnd_state rnd;
 	u32 head, tail, n, i;
@@ -103,7 +103,7 @@ static void consumer_only_advances(struct kunit *test)
 }
 
 /* ring_idx_is_before() compares free-running indices correctly across the wrap. */
-static void before_compares_across_wrap(struct kunit *test)
+static void is_before_compares_across_wrap(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, ring_idx_is_before(1, 2));
 	KUNIT_EXPECT_FALSE(test, ring_idx_is_before(2, 2));
@@ -114,10 +114,10 @@ static void before_compares_across_wrap(struct kunit *test)
 
 static struct kunit_case ring_idx_cases[] = {
 	KUNIT_CASE(posted_slots_fit_ring),
-	KUNIT_CASE(bad_producer_is_refused),
-	KUNIT_CASE(any_producer_stays_within_ring),
+	KUNIT_CASE(bad_producer_index_is_refused),
+	KUNIT_CASE(random_producer_index_never_overfills_ring),
 	KUNIT_CASE(consumer_only_advances),
-	KUNIT_CASE(before_compares_across_wrap),
+	KUNIT_CASE(is_before_compares_across_wrap),
 	{}
 };
 

@@ -57,7 +57,7 @@ static void fill_control(const struct kind *k, u16 pd_len)
  * Encode a chunk byte by byte as the RFCs define, without using the code under test.
  * Return: the length of the chunk, bytes.
  */
-static size_t encode_by_hand(const struct kind *k, u16 pd_len)
+static size_t encode_chunk_bytewise(const struct kind *k, u16 pd_len)
 {
 	static const u8 word[] = { 0x80, 0x03, 0x92, 0x34 };
 	size_t i, n = 0;
@@ -112,7 +112,7 @@ static void chunks_are_encoded_and_decoded(struct kunit *test)
 			if (k->kind == SDDP_KIND_TERMINATE && lengths[i])
 				continue;
 			fill_control(k, lengths[i]);
-			n = encode_by_hand(k, lengths[i]);
+			n = encode_chunk_bytewise(k, lengths[i]);
 			if (!is_pd_short_enough(k, lengths[i])) {
 				KUNIT_EXPECT_EQ(test, IW_SCTP_CONTROL,
 						sddp_control_decode(&out, octets, n));
@@ -142,7 +142,7 @@ static void truncated_chunks_are_refused(struct kunit *test)
 	size_t n, len;
 
 	for (k = kinds; k < kinds + ARRAY_SIZE(kinds); k++) {
-		len = encode_by_hand(k, 0);
+		len = encode_chunk_bytewise(k, 0);
 		for (n = 0; n < len; n++) {
 			want = IW_SCTP_CONTROL;
 			/*
@@ -181,7 +181,7 @@ static void only_codes_1_to_7_are_valid(struct kunit *test)
  * in a received Terminate is ignored: RFC 5043 5.2.3 (SCTPDDP-17), RFC 6581 7
  * (MPA2-16).
  */
-static void terminate_has_no_data(struct kunit *test)
+static void terminate_has_no_private_data(struct kunit *test)
 {
 	const struct kind *k = &kinds[3];
 	size_t n;
@@ -191,7 +191,7 @@ static void terminate_has_no_data(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (size_t)4,
 			sddp_control_encode(again, sizeof(again), &in));
 	for (n = 0; n <= 513; n += 27) {
-		encode_by_hand(k, n);
+		encode_chunk_bytewise(k, n);
 		KUNIT_EXPECT_EQ(test, IW_OK,
 				sddp_control_decode(&out, octets, 4 + n));
 		KUNIT_EXPECT_EQ(test, out.kind, SDDP_KIND_TERMINATE);
@@ -241,7 +241,7 @@ static void too_large_ird_ord_is_refused(struct kunit *test)
  * Show that every chunk begins with its DDP-SSN, and that a segment follows
  * without padding: RFC 5043 5.2.1 (SCTPDDP-10), RFC 5043 5.2.2 (SCTPDDP-11).
  */
-static void ssn_is_first(struct kunit *test)
+static void ssn_is_first_in_chunk(struct kunit *test)
 {
 	u8 chunk[3] = { 0xee, 0xee, 0xee };
 	u16 got;
@@ -273,10 +273,10 @@ static struct kunit_case chunk_cases[] = {
 	KUNIT_CASE(chunks_are_encoded_and_decoded),
 	KUNIT_CASE(truncated_chunks_are_refused),
 	KUNIT_CASE(only_codes_1_to_7_are_valid),
-	KUNIT_CASE(terminate_has_no_data),
+	KUNIT_CASE(terminate_has_no_private_data),
 	KUNIT_CASE(encoder_stays_within_buffer),
 	KUNIT_CASE(too_large_ird_ord_is_refused),
-	KUNIT_CASE(ssn_is_first),
+	KUNIT_CASE(ssn_is_first_in_chunk),
 	KUNIT_CASE(constants_match_rfc),
 	{}
 };

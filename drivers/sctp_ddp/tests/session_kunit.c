@@ -187,7 +187,7 @@ static bool may_send_next(const struct sequence *t, const struct sequence *next)
 
 static void try_all_next_chunks(const struct sddp_session *s, const struct sequence *t);
 
-static void receive_and_check(struct sddp_session s, struct sequence t, const struct chunk *c)
+static void receive_chunk_and_check(struct sddp_session s, struct sequence t, const struct chunk *c)
 {
 	bool last = is_initiate_refused(&t);
 	bool answered = t.n >= 2;
@@ -209,7 +209,7 @@ static void receive_and_check(struct sddp_session s, struct sequence t, const st
 	try_all_next_chunks(&s, &t);
 }
 
-static void send_and_check(struct sddp_session s, struct sequence t, const struct chunk *c)
+static void send_chunk_and_check(struct sddp_session s, struct sequence t, const struct chunk *c)
 {
 	struct sequence next = t;
 	bool may = sddp_session_may_send(&s, c->kind);
@@ -221,7 +221,7 @@ static void send_and_check(struct sddp_session s, struct sequence t, const struc
 		    may ? "must not be sent" : "may be sent");
 	if (!may)
 		return;
-	sddp_session_record_sent(&s, c->kind, c->enhanced);
+	sddp_session_record_chunk_sent(&s, c->kind, c->enhanced);
 	if (c->kind != SDDP_KIND_SEGMENT)
 		next.ack_missing = true;
 	try_all_next_chunks(&s, &next);
@@ -249,19 +249,19 @@ static void try_all_next_chunks(const struct sddp_session *s, const struct seque
 		    "must be over exactly if the rules say so");
 	expect_rule(t, sddp_session_is_reusable(s) == (is_sequence_over(t) && !t->ack_missing),
 		    "must be reusable exactly if it is over and acknowledged");
-	expect_rule(t, !sddp_session_is_acked(s) || !t->ack_missing,
+	expect_rule(t, !sddp_session_last_chunk_is_acked(s) || !t->ack_missing,
 		    "must not be acknowledged while an acknowledgment is missing");
 	if (t->n == LONGEST)
 		return;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		receive_and_check(*s, *t, &kinds[i]);
+		receive_chunk_and_check(*s, *t, &kinds[i]);
 		if (is_enhanced_as_initiate(t, &kinds[i]))
-			send_and_check(*s, *t, &kinds[i]);
+			send_chunk_and_check(*s, *t, &kinds[i]);
 	}
 	if (!t->ack_missing)
 		return;
 	sure.ack_missing = false;
-	sddp_session_record_acked(&acked);
+	sddp_session_record_control_acked(&acked);
 	try_all_next_chunks(&acked, &sure);
 }
 
@@ -326,8 +326,8 @@ static void check_steps(struct kunit *test, bool active, const struct step *step
 			continue;
 		}
 		KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&s, c->kind));
-		sddp_session_record_sent(&s, c->kind, c->enhanced);
-		sddp_session_record_acked(&s);
+		sddp_session_record_chunk_sent(&s, c->kind, c->enhanced);
+		sddp_session_record_control_acked(&s);
 	}
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_reusable(&s));
 }
@@ -339,7 +339,7 @@ static void check_steps(struct kunit *test, bool active, const struct step *step
 } while (0)
 
 /* Show that an accepted session is over after both Terminates: RFC 5043 6.2 (SCTPDDP-29) */
-static void accepted_ends_by_both_terminates(struct kunit *test)
+static void accepted_session_ends_by_both_terminates(struct kunit *test)
 {
 	CHECK_STEPS(test, true, SEND_CTRL(INITIATE, false), RECV_CTRL(ACCEPT, false, ENTER),
 		    SEND_SEG, RECV_SEG, SEND_SEG, SEND_CTRL(TERMINATE, false), RECV_SEG,
@@ -353,18 +353,18 @@ static void accepted_ends_by_both_terminates(struct kunit *test)
  * Show that our Terminate counts as received by the peer only after its acknowledgment,
  * even if the peer's Terminate has been received first
  */
-static void only_sack_acks_terminate(struct kunit *test)
+static void our_terminate_needs_acknowledgment(struct kunit *test)
 {
 	struct sddp_session s = {
 		.state = SDDP_OPEN, .active = true, .peer_done = true,
 	};
 
-	KUNIT_EXPECT_FALSE(test, sddp_session_is_acked(&s));
-	sddp_session_record_sent(&s, SDDP_KIND_TERMINATE, false);
+	KUNIT_EXPECT_FALSE(test, sddp_session_last_chunk_is_acked(&s));
+	sddp_session_record_chunk_sent(&s, SDDP_KIND_TERMINATE, false);
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_over(&s));
-	KUNIT_EXPECT_FALSE(test, sddp_session_is_acked(&s));
-	sddp_session_record_acked(&s);
-	KUNIT_EXPECT_TRUE(test, sddp_session_is_acked(&s));
+	KUNIT_EXPECT_FALSE(test, sddp_session_last_chunk_is_acked(&s));
+	sddp_session_record_control_acked(&s);
+	KUNIT_EXPECT_TRUE(test, sddp_session_last_chunk_is_acked(&s));
 }
 
 /* Show that a rejected session is over after the Reject: RFC 5043 6.3 (SCTPDDP-34) */
@@ -399,20 +399,20 @@ static void undecodable_chunk_ends_session(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sddp_session_may_send(&s, SDDP_KIND_SEGMENT));
 	KUNIT_EXPECT_EQ(test, SDDP_DO_IGNORE,
 			sddp_session_receive_chunk(&s, SDDP_KIND_INITIATE, false));
-	sddp_session_record_sent(&s, SDDP_KIND_TERMINATE, false);
+	sddp_session_record_chunk_sent(&s, SDDP_KIND_TERMINATE, false);
 	KUNIT_EXPECT_FALSE(test, sddp_session_is_over(&s));
 	sddp_session_receive_chunk(&s, SDDP_KIND_TERMINATE, false);
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_over(&s));
 	KUNIT_EXPECT_FALSE(test, sddp_session_is_reusable(&s));
-	sddp_session_record_acked(&s);
+	sddp_session_record_control_acked(&s);
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_reusable(&s));
 }
 
 static struct kunit_case session_cases[] = {
 	KUNIT_CASE(every_active_sequence_matches_rfc),
 	KUNIT_CASE(every_passive_sequence_matches_rfc),
-	KUNIT_CASE(accepted_ends_by_both_terminates),
-	KUNIT_CASE(only_sack_acks_terminate),
+	KUNIT_CASE(accepted_session_ends_by_both_terminates),
+	KUNIT_CASE(our_terminate_needs_acknowledgment),
 	KUNIT_CASE(reject_ends_session),
 	KUNIT_CASE(terminate_refuses_initiate),
 	KUNIT_CASE(undecodable_chunk_ends_session),

@@ -174,7 +174,7 @@ static void random_ssns_match_reference(struct kunit *test)
  * Show that a session is complete as soon as all of its chunks have been received, and
  * not before, in whatever order they are received: RFC 5043 6.6 (SCTPDDP-46).
  */
-static void complete_after_all_chunks(struct kunit *test)
+static void session_is_complete_after_all_chunks(struct kunit *test)
 {
 	struct sddp_tally t;
 	u32 at, n, i, last;
@@ -205,7 +205,7 @@ static void complete_after_all_chunks(struct kunit *test)
  * that the first Terminate gives: neither further chunks nor a second Terminate make it
  * complete.
  */
-static void other_counts_are_not_complete(struct kunit *test)
+static void session_is_complete_only_with_right_count(struct kunit *test)
 {
 	struct sddp_tally t = {};
 	u32 n;
@@ -227,8 +227,8 @@ static struct kunit_case ssn_cases[] = {
 	KUNIT_CASE(reversed_window_is_valid),
 	KUNIT_CASE(ssn_wraps),
 	KUNIT_CASE(random_ssns_match_reference),
-	KUNIT_CASE(complete_after_all_chunks),
-	KUNIT_CASE(other_counts_are_not_complete),
+	KUNIT_CASE(session_is_complete_after_all_chunks),
+	KUNIT_CASE(session_is_complete_only_with_right_count),
 	{}
 };
 

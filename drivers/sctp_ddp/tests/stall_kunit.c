@@ -56,14 +56,14 @@ static void one_stall_sends_heartbeat(struct kunit *test)
 }
 
 /* Show that packets do not shrink while the peer does not reply to the heartbeat */
-static void silent_peer_shrinks_nothing(struct kunit *test)
+static void packets_do_not_shrink_for_silent_peer(struct kunit *test)
 {
 	CHECK_ACTIONS(test, PROGRESS(5), STUCK(5, true, PROBE), STUCK(5, false, NOTHING),
 		      STUCK(5, false, NOTHING), STUCK(5, true, SHRINK));
 }
 
 /* Show that after packets have shrunk, two checks pass before the next heartbeat */
-static void two_checks_after_shrinking(struct kunit *test)
+static void two_checks_pass_after_shrinking(struct kunit *test)
 {
 	CHECK_ACTIONS(test, PROGRESS(5), STUCK(5, true, PROBE), STUCK(5, true, SHRINK),
 		      STUCK(5, true, NOTHING), STUCK(5, true, NOTHING),
@@ -111,8 +111,8 @@ static void timeouts_are_limited(struct kunit *test)
 static struct kunit_case stall_cases[] = {
 	KUNIT_CASE(no_action_while_acked),
 	KUNIT_CASE(one_stall_sends_heartbeat),
-	KUNIT_CASE(silent_peer_shrinks_nothing),
-	KUNIT_CASE(two_checks_after_shrinking),
+	KUNIT_CASE(packets_do_not_shrink_for_silent_peer),
+	KUNIT_CASE(two_checks_pass_after_shrinking),
 	KUNIT_CASE(assoc_ends_after_a_minute),
 	KUNIT_CASE(pmtu_stays_large_enough),
 	KUNIT_CASE(timeouts_are_limited),

@@ -12,7 +12,7 @@ struct cancelled {
 };
 
 /* Request the cancellation of this thread, then call @act, which must not be cancelled */
-static void *run_cancelled(void *arg)
+static void *cancel_self_and_run(void *arg)
 {
 	struct cancelled *c = arg;
 
@@ -23,13 +23,13 @@ static void *run_cancelled(void *arg)
 	return NULL;
 }
 
-static void run_and_join_cancelled(void (*act)(void *arg), void *arg)
+static void run_in_cancelled_thread(void (*act)(void *arg), void *arg)
 {
 	struct cancelled c = { .act = act, .arg = arg };
 	pthread_t thread;
 	void *ret;
 
-	CHECK(!pthread_create(&thread, NULL, run_cancelled, &c));
+	CHECK(!pthread_create(&thread, NULL, cancel_self_and_run, &c));
 	CHECK(!pthread_join(thread, &ret));
 	CHECK(c.over && ret == PTHREAD_CANCELED);
 }
@@ -57,19 +57,19 @@ static void test_cancelled_post(void)
 	qp->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
 	qp->rq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
 	kicks = 0;
-	run_and_join_cancelled(post_send, qp);
-	run_and_join_cancelled(post_recv, qp);
+	run_in_cancelled_thread(post_send, qp);
+	run_in_cancelled_thread(post_recv, qp);
 	CHECK(qp->sq.hdr->prod == 1 && qp->rq.hdr->prod == 1 && kicks == 2);
 	qp->sq.doorbell_err = EIO;
 	qp->rq.doorbell_err = EIO;
-	run_and_join_cancelled(post_send, qp);
-	run_and_join_cancelled(post_recv, qp);
+	run_in_cancelled_thread(post_send, qp);
+	run_in_cancelled_thread(post_recv, qp);
 	CHECK(qp->sq.hdr->prod == 2 && qp->rq.hdr->prod == 2 && kicks == 6);
 	CHECK(is_lock_free(&qp->sq.lock) && is_lock_free(&qp->rq.lock));
 	destroy_qp_and_cq(qp, cq);
 }
 
-static void destroy_qp_arg(void *qp)
+static void call_destroy_qp(void *qp)
 {
 	destroy_qp(qp);
 }
@@ -96,14 +96,14 @@ static void test_cancelled_destroy(void)
 
 	push_cqe(cq, &(struct rnic_sw_cqe){ .qp_num = qp->vqp.qp.qp_num });
 	destroyed = 0;
-	run_and_join_cancelled(destroy_qp_arg, qp);
+	run_in_cancelled_thread(call_destroy_qp, qp);
 	CHECK(destroyed == 1 && list_empty(&own.destroying));
 	CHECK(cq->q.hdr->cons == 1);
-	run_and_join_cancelled(destroy_srq, &srq->ibsrq);
-	run_and_join_cancelled(destroy_cq, &cq->vcq.cq);
+	run_in_cancelled_thread(destroy_srq, &srq->ibsrq);
+	run_in_cancelled_thread(destroy_cq, &cq->vcq.cq);
 }
 
-void test_cancelled(void)
+void test_cancelled_threads(void)
 {
 	test_cancelled_post();
 	test_cancelled_destroy();

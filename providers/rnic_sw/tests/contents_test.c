@@ -132,8 +132,8 @@ static void post_request_ex(struct rnic_sw_qp *qp, const struct kind *k)
  * Post a request into a slot that is filled with 0xa5. The WQE must be as
  * expected: fields that the opcode does not use are zero.
  */
-static void check_posted_wqe(void (*way)(struct rnic_sw_qp *, const struct kind *),
-			     const struct kind *k)
+static void post_and_check_wqe(void (*way)(struct rnic_sw_qp *, const struct kind *),
+			       const struct kind *k)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
@@ -154,8 +154,8 @@ static void test_wqe_of_each_opcode(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		check_posted_wqe(post_request, &kinds[i]);
-		check_posted_wqe(post_request_ex, &kinds[i]);
+		post_and_check_wqe(post_request, &kinds[i]);
+		post_and_check_wqe(post_request_ex, &kinds[i]);
 	}
 }
 
@@ -163,7 +163,7 @@ static void test_wqe_of_each_opcode(void)
  * Inline data of several buffers up to the maximum is accepted; one byte more
  * is rejected
  */
-static void test_inline(void)
+static void test_inline_data(void)
 {
 	static char data[MAX_INLINE + 1] = "as much as goes into a slot, and an octet";
 	struct rnic_sw_cq *cq = make_cq();
@@ -227,7 +227,7 @@ static void test_flags_are_copied(void)
 }
 
 /* Writes and Sends accept inline data; other opcodes reject it */
-static void test_may_inline(void)
+static void test_opcodes_with_inline_data(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
@@ -256,7 +256,7 @@ static int try_post_send(struct rnic_sw_qp *qp, struct ibv_send_wr wr)
 	return ret;
 }
 
-static int try_post_ex(struct rnic_sw_qp *qp, unsigned int flags, size_t n)
+static int try_post_send_ex(struct rnic_sw_qp *qp, unsigned int flags, size_t n)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
 
@@ -275,7 +275,7 @@ static int post_recv(void *qp, struct ibv_recv_wr *wr)
 }
 
 /* Unknown opcodes, unsupported flags and too many SGEs are rejected */
-static void test_refused(void)
+static void test_invalid_requests_refused(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
@@ -292,8 +292,8 @@ static void test_refused(void)
 	REFUSED(.opcode = IBV_WR_BIND_MW, .bind_mw.mw = &window, .num_sge = 1);
 	REFUSED(.opcode = IBV_WR_BIND_MW, .bind_mw.mw = &window,
 		.send_flags = IBV_SEND_INLINE);
-	CHECK(try_post_ex(qp, IBV_SEND_IP_CSUM, 1) == EINVAL);
-	CHECK(try_post_ex(qp, 0, MAX_SGE + 1) == EINVAL);
+	CHECK(try_post_send_ex(qp, IBV_SEND_IP_CSUM, 1) == EINVAL);
+	CHECK(try_post_send_ex(qp, 0, MAX_SGE + 1) == EINVAL);
 	ibv_wr_start(&qp->vqp.qp_ex);
 	ibv_wr_bind_mw(&qp->vqp.qp_ex, &type1, RKEY, &info);
 	CHECK(ibv_wr_complete(&qp->vqp.qp_ex) == EINVAL);
@@ -304,7 +304,7 @@ static void test_refused(void)
 }
 
 /* Binding a type 1 window changes its rkey, but not if the post fails */
-static void test_bind(void)
+static void test_bind_changes_rkey(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
@@ -328,8 +328,8 @@ static void test_bind(void)
 	destroy_qp_and_cq(qp, cq);
 }
 
-static void check_posted_recv(struct rnic_sw_queue *q,
-			      int (*post_one)(void *queue, struct ibv_recv_wr *wr), void *queue)
+static void post_and_check_recv(struct rnic_sw_queue *q,
+				int (*post_one)(void *queue, struct ibv_recv_wr *wr), void *queue)
 {
 	const struct rnic_sw_rqe want = { .wr_id = ID, .num_sge = MAX_SGE };
 	struct ibv_recv_wr wr = { .wr_id = ID, .sg_list = pieces };
@@ -347,7 +347,7 @@ static void check_posted_recv(struct rnic_sw_queue *q,
 	CHECK(is_lock_free(&q->lock));
 }
 
-static int post_shared(void *srq, struct ibv_recv_wr *wr)
+static int post_recv_to_srq(void *srq, struct ibv_recv_wr *wr)
 {
 	struct ibv_recv_wr *bad;
 
@@ -360,8 +360,8 @@ static void test_posted_receives(void)
 	struct rnic_sw_qp *qp = make_qp(cq, 2);
 	struct rnic_sw_srq *srq = make_srq();
 
-	check_posted_recv(&qp->rq, post_recv, &qp->vqp.qp);
-	check_posted_recv(&srq->q, post_shared, &srq->ibsrq);
+	post_and_check_recv(&qp->rq, post_recv, &qp->vqp.qp);
+	post_and_check_recv(&srq->q, post_recv_to_srq, &srq->ibsrq);
 	CHECK(!rnic_sw_destroy_srq(&srq->ibsrq));
 	destroy_qp_and_cq(qp, cq);
 }
@@ -404,7 +404,7 @@ static int post_send(void *qp, struct ibv_recv_wr *wr)
 
 static int post_send_ex(void *qp, struct ibv_recv_wr *wr)
 {
-	return try_post_ex(to_qp(qp), 0, 0);
+	return try_post_send_ex(to_qp(qp), 0, 0);
 }
 
 /* Every post function takes the lock of its queue: a post waits while the test holds the lock */
@@ -417,20 +417,20 @@ static void test_posts_take_lock(void)
 	expect_post_waits((struct turn){ &qp->sq, post_send, &qp->vqp.qp });
 	expect_post_waits((struct turn){ &ex->sq, post_send_ex, &ex->vqp.qp });
 	expect_post_waits((struct turn){ &qp->rq, post_recv, &qp->vqp.qp });
-	expect_post_waits((struct turn){ &srq->q, post_shared, &srq->ibsrq });
+	expect_post_waits((struct turn){ &srq->q, post_recv_to_srq, &srq->ibsrq });
 	CHECK(!rnic_sw_destroy_srq(&srq->ibsrq));
 	destroy_qp(ex);
 	destroy_qp_and_cq(qp, cq);
 }
 
-void test_contents(void)
+void test_request_contents(void)
 {
 	test_wqe_of_each_opcode();
-	test_inline();
+	test_inline_data();
 	test_flags_are_copied();
-	test_may_inline();
-	test_refused();
-	test_bind();
+	test_opcodes_with_inline_data();
+	test_invalid_requests_refused();
+	test_bind_changes_rkey();
 	test_posted_receives();
 	test_posts_take_lock();
 }

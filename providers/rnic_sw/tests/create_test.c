@@ -16,8 +16,8 @@ static void set_more_slots(struct played_ring *r) { r->slots *= 2; }
 static void set_no_stride(struct played_ring *r) { r->stride = 0; }
 static void set_narrow_stride(struct played_ring *r) { r->stride = 8; }
 static void set_misaligned_stride(struct played_ring *r) { r->stride -= 4; }
-static void set_no_header(struct played_ring *r) { r->bytes = RNIC_SW_RING_HDR - 1; }
-static void set_short_by_one(struct played_ring *r) { r->bytes -= 1; }
+static void set_bytes_below_header(struct played_ring *r) { r->bytes = RNIC_SW_RING_HDR - 1; }
+static void set_bytes_short_by_one(struct played_ring *r) { r->bytes -= 1; }
 static void set_unmapped_key(struct played_ring *r) { r->key = 1; }
 
 /* Set a stride that is 8 bytes too small for WQE header and granted SGEs */
@@ -44,7 +44,7 @@ static void set_smallest_rq_stride(struct played_ring *r)
 
 static void (*const nonsense[])(struct played_ring *) = {
 	set_odd_slots, set_more_slots, set_no_stride, set_narrow_stride,
-	set_misaligned_stride, set_no_header, set_short_by_one, set_unmapped_key,
+	set_misaligned_stride, set_bytes_below_header, set_bytes_short_by_one, set_unmapped_key,
 };
 
 #define EACH(i, list) (i = 0; i < sizeof(list) / sizeof((list)[0]); i++)
@@ -259,7 +259,7 @@ static void test_cq_attr(void)
 }
 
 /* An extended CQ has only the read functions that were requested. */
-static void test_cq_reads(void)
+static void test_cq_ex_has_requested_functions(void)
 {
 	uint64_t flag;
 
@@ -293,7 +293,7 @@ static void test_cq_reads(void)
  * The read functions return all fields of a completion. For a failed completion
  * they return the vendor error, and no flags.
  */
-static void test_cq_read(void)
+static void test_cq_ex_functions_return_fields(void)
 {
 	struct rnic_sw_cq *cq = make_cq_ex(IBV_WC_STANDARD_FLAGS);
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
@@ -372,7 +372,7 @@ static void test_rate_limit(void)
  * The LID of a peer is passed as driver data if the address vector has no GRH and the kernel
  * accepts such data.
  */
-static void test_dlid(void)
+static void test_dlid_is_passed(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
@@ -396,7 +396,7 @@ static void test_dlid(void)
 	destroy_qp_and_cq(qp, cq);
 }
 
-void test_creating(void)
+void test_object_creation(void)
 {
 	test_bad_rings_refused();
 	test_smallest_qp_rings();
@@ -405,10 +405,10 @@ void test_creating(void)
 	test_destroy_unmaps_ring();
 	test_qp_attr();
 	test_cq_attr();
-	test_cq_reads();
-	test_cq_read();
+	test_cq_ex_has_requested_functions();
+	test_cq_ex_functions_return_fields();
 	test_refused_create_drops_pd();
 	test_device_attr();
 	test_rate_limit();
-	test_dlid();
+	test_dlid_is_passed();
 }

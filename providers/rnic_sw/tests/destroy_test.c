@@ -79,7 +79,7 @@ static void test_destroy_during_poll(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-static void *replace_qp(void *cq)
+static void *make_other_qp(void *cq)
 {
 	return make_qp(cq, 0);
 }
@@ -94,7 +94,7 @@ static void test_create_during_destroy(void)
 	struct rnic_sw_qp *qp = make_qp(cq, 0), *other;
 
 	qp_num = next_qp_num = 8;
-	destroy_waits_for = replace_qp;
+	destroy_waits_for = make_other_qp;
 	destroy_waits_arg = cq;
 	destroy_qp(qp);
 	other = destroy_waits_arg;
@@ -115,7 +115,7 @@ static void test_reused_qp_number(void)
 	struct rnic_sw_qp *qp = make_qp(cq, 0), *other;
 
 	next_qp_num = 8;
-	destroy_waits_for = replace_qp;
+	destroy_waits_for = make_other_qp;
 	destroy_waits_arg = cq;
 	destroyed = 0;
 	destroy_qp(qp);
@@ -128,7 +128,7 @@ static void test_reused_qp_number(void)
 	destroy_qp_and_cq(qp, cq);
 }
 
-static pthread_t begin_to_destroy(struct rnic_sw_qp *qp)
+static pthread_t begin_qp_destruction(struct rnic_sw_qp *qp)
 {
 	pthread_t thread;
 
@@ -156,7 +156,7 @@ static void test_create_during_poll(void)
 	push_cqe(cq, &(struct rnic_sw_cqe){ .qp_num = 9 });
 	push_cqe(cq, &(struct rnic_sw_cqe){ .qp_num = 7 });
 	CHECK(!ibv_start_poll(ex, &poll));
-	thread = begin_to_destroy(qp);
+	thread = begin_qp_destruction(qp);
 	next_qp_num = 8;
 	qp = make_qp(cq, 0);
 	CHECK(qp->vqp.qp.qp_num == 8 && destroyed == 2);
@@ -181,7 +181,7 @@ static struct rnic_sw_qp *make_qp_with_cqs(struct rnic_sw_cq *scq,
 }
 
 /* Check that the provider refuses to destroy the QP's CQs, without a command to the kernel */
-static void *expect_cqs_refused(void *arg)
+static void *expect_cq_destroy_refused(void *arg)
 {
 	struct ibv_qp *qp = &((struct rnic_sw_qp *)arg)->vqp.qp;
 
@@ -196,15 +196,15 @@ static void *expect_cqs_refused(void *arg)
  * After the kernel has destroyed a QP, its CQs cannot be destroyed until the
  * QP's completions have been removed from them
  */
-static void test_cqs_in_use(void)
+static void test_cqs_in_use_cannot_be_destroyed(void)
 {
 	struct rnic_sw_cq *scq = make_cq(), *rcq = make_cq();
 	struct rnic_sw_qp *qp = make_qp_with_cqs(scq, rcq);
 
 	push_cqe(scq, &(struct rnic_sw_cqe){ .qp_num = 7 });
 	push_cqe(rcq, &(struct rnic_sw_cqe){ .qp_num = 7 });
-	expect_cqs_refused(qp);
-	destroy_waits_for = expect_cqs_refused;
+	expect_cq_destroy_refused(qp);
+	destroy_waits_for = expect_cq_destroy_refused;
 	destroy_waits_arg = qp;
 	destroy_qp(qp);
 	CHECK(!destroy_waits_for && scq->q.hdr->cons == 1 && rcq->q.hdr->cons == 1);
@@ -217,8 +217,8 @@ static void test_cqs_in_use(void)
  * thread cannot complete the destruction of the QP, and neither CQ can be
  * destroyed
  */
-static void poll_during_destroy(struct rnic_sw_cq *scq, struct rnic_sw_cq *rcq,
-				struct ibv_cq_ex *polled)
+static void poll_cq_during_qp_destroy(struct rnic_sw_cq *scq, struct rnic_sw_cq *rcq,
+				      struct ibv_cq_ex *polled)
 {
 	struct rnic_sw_qp *qp = make_qp_with_cqs(scq, rcq);
 	struct ibv_poll_cq_attr poll = {};
@@ -227,8 +227,8 @@ static void poll_during_destroy(struct rnic_sw_cq *scq, struct rnic_sw_cq *rcq,
 	push_cqe(scq, &(struct rnic_sw_cqe){ .qp_num = 7 });
 	push_cqe(rcq, &(struct rnic_sw_cqe){ .qp_num = 7 });
 	CHECK(!ibv_start_poll(polled, &poll));
-	thread = begin_to_destroy(qp);
-	expect_cqs_refused(qp);
+	thread = begin_qp_destruction(qp);
+	expect_cq_destroy_refused(qp);
 	ibv_end_poll(polled);
 	CHECK(!pthread_join(thread, NULL));
 	CHECK(scq->q.hdr->cons == scq->q.hdr->prod);
@@ -239,8 +239,8 @@ static void test_cqes_removed_after_poll(void)
 {
 	struct rnic_sw_cq *scq = make_cq_ex(0), *rcq = make_cq_ex(0);
 
-	poll_during_destroy(scq, rcq, &scq->vcq.cq_ex);
-	poll_during_destroy(scq, rcq, &rcq->vcq.cq_ex);
+	poll_cq_during_qp_destroy(scq, rcq, &scq->vcq.cq_ex);
+	poll_cq_during_qp_destroy(scq, rcq, &rcq->vcq.cq_ex);
 	CHECK(!rnic_sw_destroy_cq(&scq->vcq.cq));
 	CHECK(!rnic_sw_destroy_cq(&rcq->vcq.cq));
 }
@@ -252,7 +252,7 @@ static pthread_t destroyer;
  * Destroy the QP in another thread while the doorbell of a post is in progress:
  * the kernel may complete a request before its doorbell has returned
  */
-static void destroy_during_doorbell(void)
+static void destroy_qp_during_doorbell(void)
 {
 	destroyed = 0;
 	CHECK(!pthread_create(&destroyer, NULL, destroy_qp, doomed));
@@ -261,12 +261,12 @@ static void destroy_during_doorbell(void)
 	CHECK(!destroyed);
 }
 
-static void destroy_during_post(struct rnic_sw_cq *cq, int (*post)(struct rnic_sw_qp *))
+static void destroy_qp_during_post(struct rnic_sw_cq *cq, int (*post)(struct rnic_sw_qp *))
 {
 	doomed = make_qp(cq, 2);
 	doomed->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
 	doomed->rq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
-	during_doorbell = destroy_during_doorbell;
+	during_doorbell = destroy_qp_during_doorbell;
 	CHECK(!post(doomed));
 	CHECK(!during_doorbell && !pthread_join(destroyer, NULL) && destroyed == 1);
 }
@@ -291,11 +291,11 @@ static int post_recv(struct rnic_sw_qp *qp)
 	return rnic_sw_post_recv(&qp->vqp.qp, &wr, &bad);
 }
 
-static int post_one_ex(struct rnic_sw_qp *qp)
+static int post_one_send_ex(struct rnic_sw_qp *qp)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
 
-	rnic_sw_fill_qp_ex(qp);
+	rnic_sw_set_qp_ex_functions(qp);
 	ex->wr_start(ex);
 	ex->wr_send(ex);
 	return ex->wr_complete(ex);
@@ -306,10 +306,10 @@ static void test_destroy_waits_for_post(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 
-	destroy_during_post(cq, post_send);
-	destroy_during_post(cq, post_after_failed_doorbell);
-	destroy_during_post(cq, post_recv);
-	destroy_during_post(cq, post_one_ex);
+	destroy_qp_during_post(cq, post_send);
+	destroy_qp_during_post(cq, post_after_failed_doorbell);
+	destroy_qp_during_post(cq, post_recv);
+	destroy_qp_during_post(cq, post_one_send_ex);
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
@@ -334,7 +334,7 @@ static void test_destroy_during_wr_build(void)
 	struct rnic_sw_qp *qp = make_qp(cq, 2);
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
 
-	rnic_sw_fill_qp_ex(qp);
+	rnic_sw_set_qp_ex_functions(qp);
 	ex->wr_start(ex);
 	ex->wr_send(ex);
 	destroy_qp_and_cq(qp, cq);
@@ -372,7 +372,7 @@ static void test_destroy_during_other_doorbell(void)
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
 	pthread_t poster;
 
-	rnic_sw_fill_qp_ex(qp);
+	rnic_sw_set_qp_ex_functions(qp);
 	qp->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
 	through = false;
 	during_doorbell = delay_doorbell;
@@ -407,7 +407,7 @@ static void test_srq_destroy_waits_for_post(void)
 	CHECK(!pthread_join(destroyer, NULL) && destroyed == 1);
 }
 
-void test_destroying(void)
+void test_object_destruction(void)
 {
 	test_destroy_waits_for_post();
 	test_refused_destroy();
@@ -420,6 +420,6 @@ void test_destroying(void)
 	test_create_during_destroy();
 	test_reused_qp_number();
 	test_create_during_poll();
-	test_cqs_in_use();
+	test_cqs_in_use_cannot_be_destroyed();
 	test_cqes_removed_after_poll();
 }

@@ -71,7 +71,7 @@ static void test_queues_hold_domain(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-static void test_rereg(void)
+static void test_rereg_mr(void)
 {
 	struct ibv_mr *mr = rnic_sw_reg_mr(&pd.ibpd, NULL, 1, 0, 0);
 
@@ -138,7 +138,7 @@ void test_domains(void)
 	parent = make_parent(&pd.ibpd);
 	test_mrs_and_mws_hold_domain();
 	test_queues_hold_domain();
-	test_rereg();
+	test_rereg_mr();
 	test_parent_deallocation();
 	test_unimport_with_objects();
 	test_dealloc_with_imported_mr();

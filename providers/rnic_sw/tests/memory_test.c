@@ -87,7 +87,7 @@ static struct ibv_qp *make_qp_on(struct ibv_pd *parent, struct ibv_cq *cq)
 }
 
 /* Create and destroy a queue of each kind. @allocated: whether the program's function allocates */
-static void check_queues(struct ibv_pd *parent, bool allocated)
+static void create_and_check_queues(struct ibv_pd *parent, bool allocated)
 {
 	unsigned int before = own_memory.freed;
 	struct ibv_srq *srq = make_srq_on(parent);
@@ -111,9 +111,9 @@ static void test_allocators(void)
 	struct ibv_pd *parent = make_parent();
 
 	CHECK(parent);
-	check_queues(parent, true);
+	create_and_check_queues(parent, true);
 	own_memory.use_default = true;
-	check_queues(parent, false);
+	create_and_check_queues(parent, false);
 	own_memory.use_default = false;
 	own_memory.fails = true;
 	errno = 0;
@@ -130,7 +130,7 @@ static void test_allocators(void)
 	CHECK(!rnic_sw_dealloc_pd(parent));
 }
 
-static void test_allocator_pairs(void)
+static void test_incomplete_allocators_refused(void)
 {
 	struct ibv_parent_domain_init_attr attr = {
 		.pd = &pd.ibpd,
@@ -145,7 +145,7 @@ static void test_allocator_pairs(void)
 }
 
 #if IBVERBS_PABI_VERSION >= 64
-static void test_bufs(void)
+static void test_alloc_buf(void)
 {
 	struct ibv_parent_domain_init_attr attr = {
 		.pd = &pd.ibpd,
@@ -205,9 +205,9 @@ static void test_comp_cntrs(void)
 void test_memory(void)
 {
 	test_allocators();
-	test_allocator_pairs();
+	test_incomplete_allocators_refused();
 #if IBVERBS_PABI_VERSION >= 64
-	test_bufs();
+	test_alloc_buf();
 #endif
 #if IBVERBS_PABI_VERSION >= 65
 	test_comp_cntrs();

@@ -13,7 +13,7 @@ static bool is_mapped(void *at)
 	return !msync((void *)((uintptr_t)at & -size), size, MS_ASYNC);
 }
 
-static size_t hdr_offset_from(const struct rnic_sw_queue *q, const struct rnic_sw_queue *from)
+static size_t get_ring_hdr_distance(const struct rnic_sw_queue *q, const struct rnic_sw_queue *from)
 {
 	return (uint8_t *)q->hdr - (uint8_t *)from->hdr;
 }
@@ -28,10 +28,10 @@ static void test_shared_mapping(void)
 	void *mem = cq->q.hdr;
 
 	CHECK(cq_flags == (RNIC_SW_CREATE_CQ_TIMESTAMP | RNIC_SW_CREATE_CQ_PACK));
-	CHECK(hdr_offset_from(&other->q, &cq->q) == cq_bytes);
-	CHECK(hdr_offset_from(&qp->sq, &cq->q) == 2 * cq_bytes);
-	CHECK(hdr_offset_from(&qp->rq, &qp->sq) == RING && srq);
-	CHECK(hdr_offset_from(&srq->q, &qp->sq) == 2 * RING);
+	CHECK(get_ring_hdr_distance(&other->q, &cq->q) == cq_bytes);
+	CHECK(get_ring_hdr_distance(&qp->sq, &cq->q) == 2 * cq_bytes);
+	CHECK(get_ring_hdr_distance(&qp->rq, &qp->sq) == RING && srq);
+	CHECK(get_ring_hdr_distance(&srq->q, &qp->sq) == 2 * RING);
 	CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq) && is_mapped(mem));
 	CHECK(!rnic_sw_destroy_srq(&srq->ibsrq) && is_mapped(mem));
@@ -129,7 +129,7 @@ static void test_invalid_locations(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq) && !is_mapped(mem));
 }
 
-void test_packing(void)
+void test_ring_packing(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 

@@ -385,7 +385,7 @@ static ssize_t execute_doorbell_command(const void *buf, size_t len)
  * Execute a doorbell command. While bells is not 0, the kernel's QP is in use
  * and a destroy command fails.
  */
-static ssize_t run_doorbell(const void *buf, size_t len)
+static ssize_t run_hook_and_doorbell_command(const void *buf, size_t len)
 {
 	void (*run)(void) = during_doorbell;
 	ssize_t ret;
@@ -431,7 +431,7 @@ long syscall(long number, ...)
 	buf = va_arg(args, const void *);
 	len = va_arg(args, size_t);
 	va_end(args);
-	return run_doorbell(buf, len);
+	return run_hook_and_doorbell_command(buf, len);
 }
 
 /*
@@ -486,7 +486,7 @@ int ibv_cmd_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask
 }
 
 /* Copy an output like the kernel: truncate it, or zero the rest of the buffer */
-static void copy_out(const struct ib_uverbs_attr *attr, const void *from, size_t len)
+static void copy_output_attr(const struct ib_uverbs_attr *attr, const void *from, size_t len)
 {
 	uint8_t *to = (void *)(uintptr_t)attr->data;
 
@@ -518,9 +518,9 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	CHECK(attr[0].attr_id == RNIC_SW_ATTR_QUERY_CONN_HANDLE && !attr[0].len);
 	conn.handle = attr[0].data;
 	CHECK(attr[1].attr_id == RNIC_SW_ATTR_QUERY_CONN_RESP);
-	copy_out(&attr[1], &conn.resp, sizeof(conn.resp));
+	copy_output_attr(&attr[1], &conn.resp, sizeof(conn.resp));
 	CHECK(attr[2].attr_id == RNIC_SW_ATTR_QUERY_CONN_PRIVATE_DATA);
-	copy_out(&attr[2], conn.pd, conn.resp.private_data_len);
+	copy_output_attr(&attr[2], conn.pd, conn.resp.private_data_len);
 	return 0;
 }
 

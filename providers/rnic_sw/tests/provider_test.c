@@ -213,7 +213,7 @@ static void test_wr_api(void)
 	destroy_qp_and_cq(qp, cq);
 }
 
-static void test_poll(void)
+static void test_poll_cq(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct ibv_wc wc[SLOTS];
@@ -252,7 +252,7 @@ static uint64_t now_ns(clockid_t clock)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-static void test_poll_ex(void)
+static void test_poll_cq_ex(void)
 {
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = 1,
@@ -407,7 +407,7 @@ static void test_odp_mr_and_advice(void)
 }
 
 /* A dma-buf registration is passed to the kernel unchanged. */
-static void test_dmabuf(void)
+static void test_reg_dmabuf_mr(void)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
 	struct ibv_mr *mr;
@@ -487,7 +487,7 @@ static void test_choose_llp(void)
 }
 
 /* Check that the query fills in all members, and no byte past them. @len: of the Private Data */
-static void check_query(struct ibv_qp *qp, uint16_t len)
+static void query_and_check_conn(struct ibv_qp *qp, uint16_t len)
 {
 	struct {
 		struct rnic_sw_dv_conn	conn;
@@ -535,7 +535,7 @@ static void test_query_conn(void)
 	};
 	memset(conn.pd, 0x77, sizeof(conn.pd));
 	for (i = 0; i <= RNIC_SW_DV_PRIVATE_DATA_MAX; i++)
-		check_query(&qp->vqp.qp, i);
+		query_and_check_conn(&qp->vqp.qp, i);
 	got.comp_mask = 1;
 	CHECK(rnic_sw_dv_query_conn(&qp->vqp.qp, &got) == EINVAL);
 	got.comp_mask = 0;
@@ -555,29 +555,29 @@ int main(void)
 	}
 	rnic_sw_init_context(&own);
 	alarm(60);		/* kill this program after 60 s if a test deadlocks */
-	test_contents();
-	test_creating();
-	test_packing();
+	test_request_contents();
+	test_object_creation();
+	test_ring_packing();
 	test_rings_in_one_mapping();
 	test_post_to_full_ring();
 	test_index_wrap();
 	test_wr_api();
-	test_poll();
-	test_poll_ex();
+	test_poll_cq();
+	test_poll_cq_ex();
 	test_poll_ex_frees_slots();
-	test_destroying();
+	test_object_destruction();
 	test_failed_doorbell();
 	test_doorbell_without_memory();
-	test_cancelled();
+	test_cancelled_threads();
 	test_domains();
 	test_memory();
 	test_refusals();
-	test_resizing();
+	test_cq_resize();
 	test_changed_credentials();
 	test_doorbells();
 	test_query_port();
 	test_odp_mr_and_advice();
-	test_dmabuf();
+	test_reg_dmabuf_mr();
 	test_raw_clock();
 	test_query_conn();
 	test_choose_llp();

@@ -17,16 +17,16 @@ void destroy_qp_and_cq(struct rnic_sw_qp *qp, struct rnic_sw_cq *cq);
 bool is_lock_free(pthread_spinlock_t *lock);
 
 /* cancel_test.c */
-void test_cancelled(void);
+void test_cancelled_threads(void);
 
 /* contents_test.c */
-void test_contents(void);
+void test_request_contents(void);
 
 /* create_test.c */
-void test_creating(void);
+void test_object_creation(void);
 
 /* destroy_test.c */
-void test_destroying(void);
+void test_object_destruction(void);
 
 /* domain_test.c */
 void test_domains(void);
@@ -38,12 +38,12 @@ void test_doorbells(void);
 void test_memory(void);
 
 /* pack_test.c */
-void test_packing(void);
+void test_ring_packing(void);
 
 /* refuse_test.c */
 void test_refusals(void);
 
 /* resize_test.c */
-void test_resizing(void);
+void test_cq_resize(void);
 
 #endif

@@ -20,7 +20,7 @@ static void expect_domains_busy(void)
 	CHECK(!destroy_commands);
 }
 
-static void expect_cancellable(void)
+static void expect_thread_cancellable(void)
 {
 	int old;
 
@@ -54,7 +54,7 @@ static void test_refused_qp_destroy(void)
 	CHECK(rnic_sw_destroy_cq(&rcq->vcq.cq) == EBUSY);
 	refusal = 0;
 	expect_domains_busy();
-	expect_cancellable();
+	expect_thread_cancellable();
 	CHECK(list_empty(&own.destroying));
 	CHECK(rnic_sw_poll_cq(&scq->vcq.cq, 1, &wc) == 1 && wc.wr_id == 1);
 	CHECK(rnic_sw_poll_cq(&rcq->vcq.cq, 1, &wc) == 1 && wc.wr_id == 2);
@@ -80,7 +80,7 @@ static void test_refused_cq_destroy(void)
 	CHECK(rnic_sw_destroy_cq(&cq->vcq.cq) == EIO);
 	refusal = 0;
 	expect_domains_busy();
-	expect_cancellable();
+	expect_thread_cancellable();
 	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 3 });
 	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, 1, &wc) == 1 && wc.wr_id == 3);
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
@@ -96,7 +96,7 @@ static void test_refused_srq_destroy(void)
 	CHECK(rnic_sw_destroy_srq(srq) == EIO);
 	refusal = 0;
 	expect_domains_busy();
-	expect_cancellable();
+	expect_thread_cancellable();
 	CHECK(!rnic_sw_post_srq_recv(srq, &wr, &bad));
 	CHECK(!rnic_sw_destroy_srq(srq));
 }

@@ -50,7 +50,7 @@ static void test_resize_refused(void)
  * creates a ring (first command) and held while the kernel switches rings (second
  * command)
  */
-static void poll_and_arm(bool step2)
+static void check_locks_and_poll_cq(bool step2)
 {
 	struct rnic_sw_cq *cq = resized;
 	struct ibv_wc wc;
@@ -75,7 +75,7 @@ static void test_resize_and_poll(void)
 	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 1 });
 	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 2 });
 	resized = cq;
-	resizing = poll_and_arm;
+	resizing = check_locks_and_poll_cq;
 	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
 	resizing = NULL;
 	CHECK(cq->q.slots == 2 * SLOTS && cq->q.hdr->cons == 1);
@@ -85,7 +85,7 @@ static void test_resize_and_poll(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-static void *run_resize(void *arg)
+static void *resize_cq_in_thread(void *arg)
 {
 	CHECK(!rnic_sw_resize_cq(arg, 2 * SLOTS));
 	return NULL;
@@ -95,7 +95,7 @@ static void *run_resize(void *arg)
 static void resize_in_other_thread(bool step2)
 {
 	resizing = NULL;
-	CHECK(!pthread_create(&other, NULL, run_resize, &resized->vcq.cq));
+	CHECK(!pthread_create(&other, NULL, resize_cq_in_thread, &resized->vcq.cq));
 	usleep(20000);
 }
 
@@ -103,7 +103,7 @@ static void resize_in_other_thread(bool step2)
  * Two concurrent resizes are serialized. If they were not, the second command of
  * one would pass the key of the other, which the fake kernel checks.
  */
-static void test_resize_twice(void)
+static void test_concurrent_resizes(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 
@@ -117,7 +117,7 @@ static void test_resize_twice(void)
 }
 
 /* A larger ring is mapped and unmapped completely. */
-static void test_resized_unmapped(void)
+static void test_resized_ring_is_unmapped(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	uint8_t *last;
@@ -131,7 +131,7 @@ static void test_resized_unmapped(void)
 	CHECK(msync(last, 1, MS_ASYNC) && errno == ENOMEM);
 }
 
-static void resize_during_poll(bool step2)
+static void expect_concurrent_resize_refused(bool step2)
 {
 	struct rnic_sw_cq *cq = resized;
 
@@ -152,7 +152,7 @@ static void test_resize_during_poll(void)
 	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 1, .byte_len = 55 });
 	CHECK(!ibv_start_poll(ex, &poll));
 	resized = cq;
-	resizing = resize_during_poll;
+	resizing = expect_concurrent_resize_refused;
 	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
 	CHECK(cq->q.slots == 2 * SLOTS && cq->q.hdr->cons == 1);
 	CHECK(ibv_wc_read_byte_len(ex) == 55 && !is_lock_free(&cq->q.lock));
@@ -164,12 +164,12 @@ static void test_resize_during_poll(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-void test_resizing(void)
+void test_cq_resize(void)
 {
 	test_resize_during_poll();
-	test_resized_unmapped();
+	test_resized_ring_is_unmapped();
 	test_arm_and_resize();
 	test_resize_refused();
 	test_resize_and_poll();
-	test_resize_twice();
+	test_concurrent_resizes();
 }

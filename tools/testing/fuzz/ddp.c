@@ -55,9 +55,9 @@ static enum iw_reason check_header(struct ddp_hdr *h, const u8 *p, size_t len)
 	return why;
 }
 
-static void check_untagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
+static void receive_untagged_segment(struct scene *c, const struct ddp_hdr *h, u32 payload)
 {
-	enum iw_reason why = ddp_untagged_check(c->uq, h);
+	enum iw_reason why = ddp_untagged_check_hdr(c->uq, h);
 	bool due = h->qn < DDP_QUEUES && h->msn == c->msn[h->qn] &&
 		   h->mo == c->mo[h->qn];
 
@@ -113,7 +113,7 @@ static void check_range(struct scene *c, const struct ddp_hdr *h, u32 payload)
  * Check the range of the segment, and ranges around the edges of the MR and at the end of the
  * address space
  */
-static void check_tagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
+static void check_tagged_segment_ranges(struct scene *c, const struct ddp_hdr *h, u32 payload)
 {
 	u64 end = c->region.base + c->region.length;
 	const u64 edges[] = {
@@ -155,7 +155,7 @@ static void check_segmentation(const struct ddp_hdr *first, u32 total, struct in
 		MUST("ddp-cut-total", len <= total - c.done);
 		MUST("ddp-cut-to", !h.tagged || h.to == first->to + c.done);
 		if (!h.tagged && h.qn < DDP_QUEUES) {
-			MUST("ddp-cut-due", ddp_untagged_check(uq, &h) == IW_OK);
+			MUST("ddp-cut-due", ddp_untagged_check_hdr(uq, &h) == IW_OK);
 			MUST("ddp-cut-fits",
 			     ddp_untagged_check_len(&h, len, total) == IW_OK);
 			ddp_untagged_advance(&uq[h.qn], &h, len);
@@ -173,9 +173,9 @@ static void check_segment(struct scene *c, const u8 *p, size_t len,
 	if (check_header(&h, p, len))
 		return;
 	if (h.tagged)
-		check_tagged(c, &h, len - DDP_T_HDR_LEN);
+		check_tagged_segment_ranges(c, &h, len - DDP_T_HDR_LEN);
 	else
-		check_untagged(c, &h, len - DDP_U_HDR_LEN);
+		receive_untagged_segment(c, &h, len - DDP_U_HDR_LEN);
 	check_segmentation(&h, (u32)len * 31, *rest);
 }
 

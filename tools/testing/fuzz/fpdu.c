@@ -97,7 +97,7 @@ static u32 encode_due_marker(const struct stream *s, u8 *out, u32 at)
 {
 	u32 pos = s->pos + at;
 
-	if (!s->markers || mpa_marker_distance(pos))
+	if (!s->markers || mpa_compute_marker_distance(pos))
 		return 0;
 	mpa_marker_encode(out + at, mpa_compute_fpduptr(s->pos, pos));
 	return MPA_MARKER_SIZE;
@@ -168,7 +168,7 @@ static enum iw_reason compute_expected_result(const struct parts *a)
  * Copy and verify an FPDU in pieces with the driver's functions, and compare with the result of
  * parse_fpdu()
  */
-static void copy_and_verify(const struct stream *s, const u8 *p, u32 len, u32 ulpdu)
+static void verify_fpdu_copy(const struct stream *s, const u8 *p, u32 len, u32 ulpdu)
 {
 	struct mpa_verify t = { .markers = s->markers, .crc = true };
 	u8 *to, *mem = malloc(mpa_fpdu_content_len(ulpdu));
@@ -199,13 +199,13 @@ static u32 check_fpdu(struct stream *s, const u8 *p, size_t have)
 
 	if (!len || len > have)
 		return 0;
-	lead = s->markers && !mpa_marker_distance(s->pos);
+	lead = s->markers && !mpa_compute_marker_distance(s->pos);
 	ulpdu = get_unaligned_be16(p + (lead ? MPA_MARKER_SIZE : 0));
 	parse_fpdu(&parts, s, p, len, ulpdu);
 	MUST("fpdu-content", parts.got == mpa_fpdu_content_len(ulpdu));
 	MUST("fpdu-markers", !s->markers || parts.nmarkers ==
 	     mpa_count_markers(s->pos, mpa_fpdu_content_len(ulpdu)));
-	copy_and_verify(s, p, len, ulpdu);
+	verify_fpdu_copy(s, p, len, ulpdu);
 	mpa_crc_final(parts.crc, field);
 	if (parts.markers_ok && parts.zeros &&
 	    !memcmp(field, parts.field, MPA_CRC_SIZE))
@@ -228,7 +228,7 @@ static void check_raw_stream(struct stream *s, struct input *in)
 
 static u8 wire[WIRE_MAX];
 
-static void check_frames(struct stream *s, struct input *in)
+static void check_framed_ulpdus(struct stream *s, struct input *in)
 {
 	size_t len;
 	u32 total;
@@ -272,7 +272,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	check_mulpdu(s.pos, read_u16(&in) | (flags & 4) << 14);
 	if (flags & F_FRAMES)
-		check_frames(&s, &in);
+		check_framed_ulpdus(&s, &in);
 	else
 		check_raw_stream(&s, &in);
 	return 0;

@@ -11,7 +11,7 @@
 #include "../../../drivers/rnic_sw/neg.h"
 #include "fuzz.h"
 
-static void read_local(struct negotiation_local *me, struct input *in)
+static void read_local_config(struct negotiation_local *me, struct input *in)
 {
 	u8 flags = read_u8(in);
 
@@ -25,7 +25,7 @@ static void read_local(struct negotiation_local *me, struct input *in)
 	me->max = max_t(u16, me->max, 1);
 }
 
-static void read_side(struct negotiation_side *s, struct input *in)
+static void read_negotiation_side(struct negotiation_side *s, struct input *in)
 {
 	struct ddp_offer o = {};
 
@@ -66,10 +66,10 @@ static void check_request(const struct negotiation_local *me,
  * Check a responder's reply: no depth exceeds the program's, except that IRD may be 1 for
  * an RTR Read
  */
-static void check_responder(const struct negotiation_local *me,
-			    const struct negotiation_side *req,
-			    const struct negotiation_side *rep,
-			    const struct negotiation_result *r)
+static void check_responder_result(const struct negotiation_local *me,
+				   const struct negotiation_side *req,
+				   const struct negotiation_side *rep,
+				   const struct negotiation_result *r)
 {
 	u16 least = r->rtr & NEG_RTR_READ ? 1 : 0;
 
@@ -98,10 +98,10 @@ static void check_responder(const struct negotiation_local *me,
 	     rep->rtr & NEG_RTR_TYPES);
 }
 
-static void check_initiator(const struct negotiation_local *me,
-			    const struct negotiation_side *req,
-			    const struct negotiation_side *rep,
-			    const struct negotiation_result *r)
+static void check_initiator_result(const struct negotiation_local *me,
+				   const struct negotiation_side *req,
+				   const struct negotiation_side *rep,
+				   const struct negotiation_result *r)
 {
 	u16 least = r->rtr == NEG_RTR_READ ? 1 : 0;
 
@@ -131,8 +131,9 @@ static void check_initiator(const struct negotiation_local *me,
  * Check the results of two ends of this implementation: neither end may send more
  * requests than the other end can hold
  */
-static void check_both(const struct negotiation_local *a, const struct negotiation_result *i,
-		       const struct negotiation_result *r)
+static void check_both_ends_agree(const struct negotiation_local *a,
+				  const struct negotiation_result *i,
+				  const struct negotiation_result *r)
 {
 	if (!a->enhanced || i->why)
 		return;
@@ -148,24 +149,24 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct negotiation_result ri, rr;
 	struct negotiation_local a, b;
 
-	read_local(&a, &in);
-	read_local(&b, &in);
-	read_side(&other_req, &in);
-	read_side(&other_rep, &in);
+	read_local_config(&a, &in);
+	read_local_config(&b, &in);
+	read_negotiation_side(&other_req, &in);
+	read_negotiation_side(&other_rep, &in);
 
 	negotiation_build_request(&a, &req);
 	check_request(&a, &req);
 	check_word_round_trip(&req);
 	negotiation_build_reply(&b, &req, &rep, &rr);
-	check_responder(&b, &req, &rep, &rr);
+	check_responder_result(&b, &req, &rep, &rr);
 	check_word_round_trip(&rep);
 	negotiation_evaluate_reply(&a, &req, &rep, &ri);
-	check_initiator(&a, &req, &rep, &ri);
-	check_both(&a, &ri, &rr);
+	check_initiator_result(&a, &req, &rep, &ri);
+	check_both_ends_agree(&a, &ri, &rr);
 
 	negotiation_build_reply(&b, &other_req, &rep, &rr);
-	check_responder(&b, &other_req, &rep, &rr);
+	check_responder_result(&b, &other_req, &rep, &rr);
 	negotiation_evaluate_reply(&a, &req, &other_rep, &ri);
-	check_initiator(&a, &req, &other_rep, &ri);
+	check_initiator_result(&a, &req, &other_rep, &ri);
 	return 0;
 }

@@ -29,7 +29,7 @@ static void drop_from_model(struct model *m, u32 n)
 		m->slot[i] = m->slot[i + n];
 }
 
-static void check_push(struct rdmap_reqq *q, struct model *m, struct input *in)
+static void push_and_check_request(struct rdmap_reqq *q, struct model *m, struct input *in)
 {
 	struct rdmap_req *req = rdmap_reqq_push(q);
 	static const struct rdmap_req zero;
@@ -81,7 +81,7 @@ static bool is_valid_response(const struct rdmap_req *req, const struct ddp_hdr 
 	       h->last == (req->done + len == r->len);
 }
 
-static void check_received_response(struct rdmap_reqq *q, struct model *m, struct input *in)
+static void receive_and_check_response(struct rdmap_reqq *q, struct model *m, struct input *in)
 {
 	struct rdmap_req *req = rdmap_reqq_peek(q);
 	size_t len = read_u16(in);
@@ -112,7 +112,7 @@ static void check_received_response(struct rdmap_reqq *q, struct model *m, struc
  * Check that a correct response to the oldest request is accepted, in segments
  * of any size
  */
-static void check_correct_response(struct rdmap_reqq *q, struct model *m, u32 piece)
+static void receive_correct_response(struct rdmap_reqq *q, struct model *m, u32 piece)
 {
 	struct rdmap_req *req = rdmap_reqq_peek(q);
 	struct ddp_hdr h = { .tagged = true };
@@ -149,7 +149,7 @@ static void run_step(struct rdmap_reqq *q, struct model *m, struct input *in)
 	switch (read_u8(in) % 7) {
 	case 0:
 	case 1:
-		check_push(q, m, in);
+		push_and_check_request(q, m, in);
 		break;
 	case 2:
 		rdmap_reqq_mark_served(q);
@@ -161,10 +161,10 @@ static void run_step(struct rdmap_reqq *q, struct model *m, struct input *in)
 		drop_from_model(m, n);
 		break;
 	case 4:
-		check_received_response(q, m, in);
+		receive_and_check_response(q, m, in);
 		break;
 	case 5:
-		check_correct_response(q, m, read_u8(in));
+		receive_correct_response(q, m, read_u8(in));
 		break;
 	case 6:
 		check_atomic_response(q);

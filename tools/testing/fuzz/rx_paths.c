@@ -82,7 +82,7 @@ static bool are_events_equal(void)
 		       min(want.events, (u32)EVENTS) * sizeof(want.event[0]));
 }
 
-static void compare_results(const struct way *w)
+static void run_way_and_compare_results(const struct way *w)
 {
 	bool events, memory;
 
@@ -99,12 +99,12 @@ static void compare_results(const struct way *w)
 static u32 pick_max_skb_len(struct dice *d)
 {
 	static const u32 sizes[] = { 1, 2, 7, 20, 100, 500, 1500, 5000, 40000 };
-	u32 most = sizes[random_u32_below(d, ARRAY_SIZE(sizes))];
+	u32 most = sizes[draw_random_u32_below(d, ARRAY_SIZE(sizes))];
 
 	return max(most, plan.used / 300);
 }
 
-static void count_reason(void)
+static void count_failure_reasons(void)
 {
 	u32 i;
 
@@ -149,7 +149,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	cut = whole;
 	cut.name = "MPA, cut anywhere";
 	cut.cut = (struct cut) {
-		.dice.state = roll(&dice), .most = pick_max_skb_len(&dice), .pieces = true,
+		.dice.state = draw_random_u32(&dice), .most = pick_max_skb_len(&dice),
+		.pieces = true,
 	};
 
 	/*
@@ -161,26 +162,26 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	other.fast = false;
 	other.mpa = raw;
 	run_way(&plan, &other, &want);
-	count_reason();
-	compare_results(&whole);
-	compare_results(&cut);
+	count_failure_reasons();
+	run_way_and_compare_results(&whole);
+	run_way_and_compare_results(&cut);
 	if (raw)
 		return 0;
 	other.name = "segments in passes";
 	other.fast = true;
-	other.pass = 1 + random_u32_below(&dice, 64);
-	compare_results(&other);
+	other.pass = 1 + draw_random_u32_below(&dice, 64);
+	run_way_and_compare_results(&other);
 	/*
 	 * markers and CRC, which may be those of the plan's second set, must not make a difference
 	 * either
 	 */
-	other = random_u32_below(&dice, 2) ? whole : cut;
+	other = draw_random_u32_below(&dice, 2) ? whole : cut;
 	other.name = "other framing";
-	other.fast = random_u32_below(&dice, 4);
+	other.fast = draw_random_u32_below(&dice, 4);
 	if (plan.damage == DAMAGE_NONE) {
 		other.markers = plan.markers2;
 		other.crc = plan.crc2;
 	}
-	compare_results(&other);
+	run_way_and_compare_results(&other);
 	return 0;
 }

@@ -55,7 +55,7 @@ static void check_control_encoding(const struct sddp_control *c, const u8 *p, si
 	MUST("sctp-again", !memcmp(again, p, n));
 }
 
-static bool read_control(struct kept *k, const u8 *p, size_t len)
+static bool read_control_message(struct kept *k, const u8 *p, size_t len)
 {
 	struct sddp_control c;
 	enum iw_reason why = sddp_control_decode(&c, p, len);
@@ -87,11 +87,11 @@ static void send_allowed_chunks(void)
 
 	for (i = 0; i < ARRAY_SIZE(says); i++)
 		if (sddp_session_may_send(s, says[i]))
-			sddp_session_record_sent(s, says[i], s->enhanced);
+			sddp_session_record_chunk_sent(s, says[i], s->enhanced);
 	if (sc.ended && sddp_session_may_send(s, SDDP_KIND_TERMINATE))
-		sddp_session_record_sent(s, SDDP_KIND_TERMINATE, false);
+		sddp_session_record_chunk_sent(s, SDDP_KIND_TERMINATE, false);
 	if (sc.acks)
-		sddp_session_record_acked(s);
+		sddp_session_record_control_acked(s);
 }
 
 static void receive_in_order_chunk(const struct kept *k)
@@ -142,7 +142,7 @@ static void receive_chunk(bool segment, const u8 *p, size_t len)
 	}
 	MUST("sctp-ssn", ssn == (p[0] << 8 | p[1]));
 	if (!segment)
-		k.wrong = !read_control(&k, p, len);
+		k.wrong = !read_control_message(&k, p, len);
 	ahead = ssn - sc.next;
 	switch (sddp_ssn_compare(sc.next, ssn)) {
 	case SDDP_SSN_NEXT:

@@ -83,7 +83,7 @@ static int run_inputs(const struct inputs *in)
 }
 
 /* Wait for a child process. Return: true if it has ended successfully */
-static bool wait_child_success(pid_t child)
+static bool wait_for_child_exit(pid_t child)
 {
 	int status;
 
@@ -98,7 +98,7 @@ static bool run_in_child(const struct one *one, bool silent)
 	pid_t child = fork();
 
 	if (child)
-		return wait_child_success(child);
+		return wait_for_child_exit(child);
 	if (silent) {
 		dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
 		dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -205,7 +205,7 @@ int main(int argc, char **argv)
 	child = fork();
 	if (!child)
 		return run_inputs(&in);
-	if (wait_child_success(child))
+	if (wait_for_child_exit(child))
 		return 0;
 	report_failure(argv[0], &in);
 	return 1;

@@ -56,7 +56,7 @@ static void check_peer_side(const struct mpa_startup *su, const u8 *frame, size_
 		MUST("startup-mirror-offer", !mpa_startup_set_offer(&other, &o));
 		MUST("startup-mirror-output",
 		     mpa_startup_encode_frame(&other, buf, sizeof(buf)));
-		mpa_startup_record_sent(&other);
+		mpa_startup_record_frame_sent(&other);
 	}
 	MUST("startup-mirror-eats",
 	     mpa_startup_process_input(&other, frame, len) == len);
@@ -86,7 +86,7 @@ static void send_frame(struct mpa_startup *su)
 	MUST("startup-frame-same", mpa_startup_encode_frame(su, buf, len) == len);
 	check_peer_side(su, buf, len);
 	free(buf);
-	mpa_startup_record_sent(su);
+	mpa_startup_record_frame_sent(su);
 }
 
 /* Pass the ULP's reply. Return: false if the reply does not fit into a frame */

@@ -69,7 +69,7 @@ static void check_parsing(const u8 *p, size_t len)
 }
 
 /* Read a fault from the input. As in the modules, each quoted header is complete or absent */
-static void read_fault(struct iw_failure *f, struct input *in)
+static void read_failure(struct iw_failure *f, struct input *in)
 {
 	u8 which = read_u8(in);
 	size_t i;
@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct iw_failure f;
 
 	check_parsing(data, size);
-	read_fault(&f, &in);
+	read_failure(&f, &in);
 	check_building(&f);
 	return 0;
 }

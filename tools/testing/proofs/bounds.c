@@ -25,14 +25,14 @@ struct question {
 	u8			rights;
 };
 
-static bool is_associated(const struct question *q)
+static bool is_mr_associated(const struct question *q)
 {
 	const void *pd = q->rights & DDP_RECV_BUF ? q->s.recv_pd : q->s.pd;
 
 	return q->r.pd == pd && (!q->r.stream || q->r.stream == q->s.id);
 }
 
-static bool is_inside(const struct question *q)
+static bool is_range_inside_mr(const struct question *q)
 {
 	u128 end = (u128)q->to + q->len;
 
@@ -47,7 +47,7 @@ static enum iw_reason compute_expected_result(const struct question *q)
 {
 	if (!q->r.valid || q->r.stag != q->stag)
 		return IW_DDP_T_STAG;
-	if (!is_associated(q))
+	if (!is_mr_associated(q))
 		return IW_DDP_T_ASSOC;
 	if (q->rights & ~q->r.rights & ~DDP_RECV_BUF || q->rights & q->s.denied)
 		return IW_DDP_T_STAG;
@@ -55,7 +55,7 @@ static enum iw_reason compute_expected_result(const struct question *q)
 		return IW_OK;
 	if ((u128)q->to + q->len >= (u128)1 << 64)
 		return IW_DDP_T_WRAP;
-	return is_inside(q) ? IW_OK : IW_DDP_T_BOUNDS;
+	return is_range_inside_mr(q) ? IW_OK : IW_DDP_T_BOUNDS;
 }
 
 void prove_check_access(void)
@@ -68,12 +68,12 @@ void prove_check_access(void)
 	MUST("DDP-56, DDP-96 to DDP-100, DDP-111, DDP-112: the result is that of RFC 5041 7.1",
 	     why == compute_expected_result(&q));
 	MUST("DDP-125, SEC-15: no access outside the MR is allowed",
-	     why || !q.len || is_inside(&q));
+	     why || !q.len || is_range_inside_mr(&q));
 	MUST("DDP-123, DDP-124: no access without association is allowed",
-	     why || is_associated(&q));
+	     why || is_mr_associated(&q));
 	if (why == IW_OK && q.len)
 		REACHED("allowed");
-	if (why == IW_OK && !q.len && !is_inside(&q))
+	if (why == IW_OK && !q.len && !is_range_inside_mr(&q))
 		REACHED("an empty range outside the MR is allowed");
 	if (why == IW_DDP_T_ASSOC)
 		REACHED("not associated");
@@ -93,12 +93,12 @@ void prove_recheck_access(void)
 	enum iw_reason why;
 
 	q.r.valid = any_bool();
-	GIVEN(q.len && q.stag == q.r.stag && is_associated(&q) &&
+	GIVEN(q.len && q.stag == q.r.stag && is_mr_associated(&q) &&
 	      !(q.rights & ~q.r.rights & ~DDP_RECV_BUF));
 	why = ddp_bounds_recheck_access(&q.r, &q.s, q.rights, q.to, q.len);
 	MUST("DDP-56, DDP-96 to DDP-100: the result is that of a full check",
 	     why == compute_expected_result(&q));
-	MUST("DDP-125, SEC-15: no access outside the MR is allowed", why || is_inside(&q));
+	MUST("DDP-125, SEC-15: no access outside the MR is allowed", why || is_range_inside_mr(&q));
 	if (!why)
 		REACHED("another range is allowed");
 	if (why == IW_DDP_T_STAG)

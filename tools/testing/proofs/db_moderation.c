@@ -40,7 +40,7 @@ void prove_record_doorbell(void)
 
 	GIVEN(is_sound(&b));
 	was = b;
-	gathers = db_mod_doorbell_starts_coalescing(&b, now);
+	gathers = db_mod_record_doorbell_and_decide(&b, now);
 	MUST("the threshold stays within its bounds", is_sound(&b));
 	MUST("a post is delayed only soon after the previous doorbell", !gathers ||
 	     (now > was.last && now - was.last < DB_MOD_QUICK_NS));
@@ -60,13 +60,13 @@ void prove_record_transmitted(void)
 
 	GIVEN(is_sound(&b));
 	was = b;
-	db_mod_record_transmitted(&b, now);
+	db_mod_record_transmit_end(&b, now);
 	MUST("the end of a transmit pass does not change the streak",
 	     is_sound(&b) && b.streak == was.streak);
 	REACHED("the end of a pass");
 }
 
-void prove_end_period(void)
+void prove_record_period_end(void)
 {
 	u64 now = ANY(u64);
 	u32 others = ANY(u32);

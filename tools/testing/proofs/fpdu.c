@@ -6,7 +6,7 @@
  * Files: mpa/fpdu.c
  * Checks: conversion
  * Bound: 1, there is no loop
- * prove_mulpdu: Checks conversion unsigned-overflow
+ * prove_mulpdu_value: Checks conversion unsigned-overflow
  * Mutation: mpa/fpdu.c s/content <= gap/content < gap/
  * Mutation: mpa/fpdu.c s/(MPA_MARKER_INTERVAL - MPA_MARKER_SIZE);/MPA_MARKER_INTERVAL;/
  * Mutation: mpa/fpdu.c s/-(MPA_LEN_SIZE + ulpdu_len)/-ulpdu_len/
@@ -55,19 +55,19 @@ void prove_content_len(void)
 }
 
 /* Count the multiples of 512 in [from, to) */
-static u64 count_boundaries(u64 from, u64 to)
+static u64 count_marker_positions(u64 from, u64 to)
 {
 	return (to + 511) / 512 - (from + 511) / 512;
 }
 
-void prove_markers(void)
+void prove_marker_count(void)
 {
 	struct fpdu f = any_fpdu();
 	u64 end = f.pos + f.wire;
 	u32 n = mpa_count_markers(f.pos & U32_MAX, f.content);
 
 	MUST("MPA-28, MPA-29: the FPDU has one marker at each multiple of 512",
-	     n == count_boundaries(f.pos, end));
+	     n == count_marker_positions(f.pos, end));
 	MUST("MPA-16, MPA-28: the FPDU consists of content and markers",
 	     f.wire == f.content + 4 * n);
 	/* the last four bytes of an FPDU are the CRC field, never a marker */
@@ -88,7 +88,7 @@ void prove_markers(void)
 void prove_marker_distance(void)
 {
 	u64 pos = ANY(u64);
-	u32 to = mpa_marker_distance(pos & U32_MAX);
+	u32 to = mpa_compute_marker_distance(pos & U32_MAX);
 
 	GIVEN(pos < (u64)1 << 62);
 	MUST("MPA-28: the next marker is at the next multiple of 512",
@@ -126,7 +126,7 @@ void prove_decode(void)
 }
 
 /* A marker anywhere in an FPDU is encoded correctly, and only a correct one is accepted */
-void prove_marker(void)
+void prove_marker_encoding(void)
 {
 	struct fpdu f = any_fpdu();
 	u64 at = ANY(u64), field = f.pos + (f.lead ? 4 : 0);
@@ -153,7 +153,7 @@ void prove_marker(void)
 }
 
 /* MULPDU has the value of RFC 5044 4.5, for the maximum number of markers in a segment */
-void prove_mulpdu(void)
+void prove_mulpdu_value(void)
 {
 	u32 emss = ANY(u32), mulpdu, over, fits;
 	bool markers = any_bool();

@@ -68,7 +68,7 @@ static void init_any_verify_state(struct mpa_verify *t, u32 room)
 	t->to = any_bytes(room);
 }
 
-void prove_begin(void)
+void prove_verify_begin(void)
 {
 	struct mpa_verify t;
 	struct mpa_fpdu f;

@@ -21,7 +21,7 @@ static bool is_same_gid(const struct gid *a, const struct gid *b)
 	return a->half[0] == b->half[0] && a->half[1] == b->half[1];
 }
 
-static bool is_empty(const struct gid *gid)
+static bool is_empty_gid(const struct gid *gid)
 {
 	return !gid->half[0] && !gid->half[1];
 }
@@ -33,11 +33,11 @@ void prove_table_update(void)
 	u32 i = ANY(u32);
 
 	GIVEN(i < GIDS_MAX);
-	GIVEN(!is_empty(&a) && !is_empty(&b));
+	GIVEN(!is_empty_gid(&a) && !is_empty_gid(&b));
 	memcpy(was, table, sizeof(was));
 	gids_begin_update(&u, table, FIRST);
-	gids_add(&u, &a);
-	gids_add(&u, &b);
+	gids_add_address(&u, &a);
+	gids_add_address(&u, &b);
 	gids_finish_update(&u);
 	if (i < FIRST) {
 		MUST("entries before the first one for addresses do not change",
@@ -48,9 +48,9 @@ void prove_table_update(void)
 	MUST("each entry is empty or has an address of the interface",
 	     is_same_gid(&table[i], &none) ||
 	     is_same_gid(&table[i], &a) || is_same_gid(&table[i], &b));
-	if (is_same_gid(&table[i], &was[i]) && !is_empty(&was[i]))
+	if (is_same_gid(&table[i], &was[i]) && !is_empty_gid(&was[i]))
 		REACHED("an address keeps its entry");
-	if (is_empty(&table[i]) && !is_empty(&was[i]))
+	if (is_empty_gid(&table[i]) && !is_empty_gid(&was[i]))
 		REACHED("an entry becomes free");
 	if (is_same_gid(&table[i], &b) && !is_same_gid(&was[i], &b))
 		REACHED("a new address");
@@ -65,12 +65,12 @@ void prove_kept_entries(void)
 
 	GIVEN(FIRST <= i && i < GIDS_MAX);
 	a = table[i];
-	GIVEN(!is_empty(&a));
+	GIVEN(!is_empty_gid(&a));
 	for (k = FIRST; k < GIDS_MAX; k++)
 		GIVEN(k >= i || !is_same_gid(&table[k], &a));
 	gids_begin_update(&u, table, FIRST);
-	gids_add(&u, &b);
-	gids_add(&u, &a);
+	gids_add_address(&u, &b);
+	gids_add_address(&u, &a);
 	gids_finish_update(&u);
 	MUST("an address keeps its entry", is_same_gid(&table[i], &a));
 	REACHED("kept");
@@ -84,9 +84,9 @@ void prove_new_entries(void)
 	bool found = false;
 	u32 i;
 
-	GIVEN(!is_empty(&a));
+	GIVEN(!is_empty_gid(&a));
 	gids_begin_update(&u, table, FIRST);
-	gids_add(&u, &a);
+	gids_add_address(&u, &a);
 	gids_finish_update(&u);
 	for (i = FIRST; i < GIDS_MAX; i++)
 		found |= is_same_gid(&table[i], &a);

@@ -20,7 +20,7 @@
 #define A	1
 #define TYPES	14
 
-static struct negotiation_local any_local(void)
+static struct negotiation_local any_local_config(void)
 {
 	struct negotiation_local me;
 
@@ -32,7 +32,7 @@ static struct negotiation_local any_local(void)
 }
 
 /* Decode an arbitrary IRD/ORD word of a peer */
-static struct negotiation_side any_side(void)
+static struct negotiation_side any_negotiation_side(void)
 {
 	struct ddp_offer o;
 
@@ -66,9 +66,9 @@ void prove_word_encoding(void)
 	REACHED("end");
 }
 
-void prove_request(void)
+void prove_request_building(void)
 {
-	struct negotiation_local me = any_local();
+	struct negotiation_local me = any_local_config();
 	struct negotiation_side req;
 
 	negotiation_build_request(&me, &req);
@@ -116,10 +116,10 @@ static void check_depths(const struct negotiation_local *me,
 	     rep->ord == (req->ird == NONE ? NONE : r->ord));
 }
 
-void prove_responder(void)
+void prove_reply_building(void)
 {
-	struct negotiation_local me = any_local();
-	struct negotiation_side req = any_side(), rep;
+	struct negotiation_local me = any_local_config();
+	struct negotiation_side req = any_negotiation_side(), rep;
 	struct negotiation_result r;
 
 	negotiation_build_reply(&me, &req, &rep, &r);
@@ -140,7 +140,8 @@ void prove_responder(void)
 	REACHED("enhanced");
 }
 
-static void check_agreed(const struct negotiation_local *me, const struct negotiation_side *req,
+static void check_negotiated_result(const struct negotiation_local *me,
+				    const struct negotiation_side *req,
 			 const struct negotiation_side *rep, const struct negotiation_result *r)
 {
 	u16 ird = min_u16(me->ird, me->max), ord = min_u16(me->ord, me->max);
@@ -173,10 +174,10 @@ static void check_agreed(const struct negotiation_local *me, const struct negoti
 		REACHED("no common type");
 }
 
-void prove_initiator(void)
+void prove_reply_evaluation(void)
 {
-	struct negotiation_local me = any_local();
-	struct negotiation_side req, rep = any_side();
+	struct negotiation_local me = any_local_config();
+	struct negotiation_side req, rep = any_negotiation_side();
 	struct negotiation_result r;
 
 	negotiation_build_request(&me, &req);
@@ -191,7 +192,7 @@ void prove_initiator(void)
 		REACHED("not enhanced");
 		return;
 	}
-	check_agreed(&me, &req, &rep, &r);
+	check_negotiated_result(&me, &req, &rep, &r);
 	if (r.why == IW_MPA_IRD)
 		REACHED("IRD error");
 }
@@ -200,9 +201,9 @@ void prove_initiator(void)
  * Two ends of this implementation agree, and neither end sends more requests than the
  * other end can hold
  */
-void prove_both_ends(void)
+void prove_both_ends_agree(void)
 {
-	struct negotiation_local a = any_local(), b = any_local();
+	struct negotiation_local a = any_local_config(), b = any_local_config();
 	struct negotiation_side req, rep;
 	struct negotiation_result i, r;
 

@@ -20,7 +20,7 @@ static u8 any_shift(void)
 	return shift;
 }
 
-void prove_span(void)
+void prove_next_span(void)
 {
 	u64 at = ANY(u64), end = ANY(u64), from, to;
 	u8 shift = any_shift();

@@ -83,7 +83,7 @@ static u8 get_required_rights(u8 opcode)
 	}
 }
 
-void prove_opcode(void)
+void prove_opcode_check(void)
 {
 	struct ddp_hdr h;
 	const struct rdmap_op_row *row = NULL;

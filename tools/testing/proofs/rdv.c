@@ -52,19 +52,19 @@ void prove_decode(void)
 void prove_message_match(void)
 {
 	struct rdv_msg peer = any_msg(), mine = any_msg();
-	bool ok = rdv_msg_is_for(&peer, &mine);
+	bool ok = rdv_msg_matches(&peer, &mine);
 
 	MUST("both queue pair numbers match", !ok ||
 	     (peer.qpn == mine.dest_qpn && peer.dest_qpn == mine.qpn));
 	MUST("the PSNs that a side knows match", !ok ||
 	     ((!peer.has_sq_psn || peer.sq_psn == mine.rq_psn) &&
 	      (!mine.has_sq_psn || peer.rq_psn == mine.sq_psn)));
-	MUST("each side comes to the same result", ok == rdv_msg_is_for(&mine, &peer));
+	MUST("each side comes to the same result", ok == rdv_msg_matches(&mine, &peer));
 	if (ok)
 		REACHED("a match");
 }
 
-void prove_role(void)
+void prove_role_choice(void)
 {
 	u32 qpn = ANY(u32), dest_qpn = ANY(u32);
 	u8 *gid = any_bytes(RDV_GID_LEN), *dgid = any_bytes(RDV_GID_LEN);
@@ -98,7 +98,7 @@ void prove_time_limits(void)
 		REACHED("a limit that follows the attributes");
 }
 
-void prove_lid(void)
+void prove_lid_addr_conversion(void)
 {
 	u32 own = ANY(u32), peer = ANY(u32), mask = ANY(u32);
 	u16 lid = rdv_addr_to_lid(peer, mask), any = ANY(u16);

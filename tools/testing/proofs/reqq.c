@@ -65,7 +65,7 @@ void prove_init(void)
 	REACHED("end");
 }
 
-void prove_push(void)
+void prove_reqq_push(void)
 {
 	struct rdmap_req ring[4];
 	struct rdmap_reqq q, was;
@@ -97,7 +97,7 @@ void prove_push(void)
 	REACHED("pushed");
 }
 
-void prove_peek(void)
+void prove_reqq_peek(void)
 {
 	struct rdmap_reqq q = any_queue(), was = q;
 	const struct rdmap_req *oldest = rdmap_reqq_peek(&q);
@@ -115,7 +115,7 @@ void prove_peek(void)
 		REACHED("an entry after served ones");
 }
 
-void prove_release(void)
+void prove_reqq_release(void)
 {
 	struct rdmap_reqq q = any_queue(), was = q;
 	u16 n = ANY(u16), gone = min(n, q.used);
@@ -181,7 +181,7 @@ void prove_response_check(void)
 }
 
 /* Check whether a Read Request covers all bytes of a segment */
-static bool is_requested(const struct rdmap_req *r, const struct ddp_hdr *h, u32 len)
+static bool is_range_requested(const struct rdmap_req *r, const struct ddp_hdr *h, u32 len)
 {
 	/* offset in the request; DDP rejects a sink that wraps at 64 bits */
 	u64 from = h->to - r->rreq.sink_to;
@@ -203,7 +203,7 @@ void prove_expected_response(void)
 	for (i = 0; i < 2; i++)
 		req[i].is_atomic = any_bool();
 	for (i = 0; i < q.used; i++)
-		any |= is_requested(&req[get_entry_index(&q, i)], &h, payload);
+		any |= is_range_requested(&req[get_entry_index(&q, i)], &h, payload);
 	MUST("SEC-15: only requested ranges are placed early",
 	     rdmap_resp_is_expected(&q, &h, payload) == any);
 	if (any && q.used == 2)

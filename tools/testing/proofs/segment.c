@@ -16,7 +16,7 @@
 #include "../../../drivers/ddp/untagged.h"
 #include "proof.h"
 
-static void check_same_message(const struct ddp_hdr *h, const struct ddp_hdr *first)
+static void check_message_fields(const struct ddp_hdr *h, const struct ddp_hdr *first)
 {
 	MUST("DDP-29, DDP-38: each segment has the message's RsvdULP", h->ulp8 == first->ulp8 &&
 	     (h->tagged || h->ulp32 == first->ulp32));
@@ -36,7 +36,7 @@ static void check_receiver_accepts(const struct ddp_hdr *h, const struct ddp_seg
 	uq[h->qn].msn = c->first->msn;
 	uq[h->qn].mo = c->done;
 	MUST("DDP-51, DDP-60: the receiver expects this segment",
-	     ddp_untagged_check(uq, h) == IW_OK);
+	     ddp_untagged_check_hdr(uq, h) == IW_OK);
 	MUST("DDP-93: the segment fits into the receiver's buffer",
 	     ddp_untagged_check_len(h, len, c->total) == IW_OK);
 	ddp_untagged_advance(&uq[h->qn], h, len);
@@ -69,7 +69,7 @@ void prove_next_segment(void)
 	     !h.tagged || h.to == (u64)(first.to + c.done));
 	MUST("DDP-45, DDP-51: the MO is the number of bytes already segmented",
 	     h.tagged || h.mo == c.done);
-	check_same_message(&h, &first);
+	check_message_fields(&h, &first);
 	check_receiver_accepts(&h, &c, len);
 	c.done += len;
 	MUST("the precondition of the next step holds", h.last || c.done < c.total);

@@ -99,7 +99,7 @@ void prove_init(void)
 	REACHED("end");
 }
 
-void prove_receive(void)
+void prove_session_receive(void)
 {
 	struct sddp_session s = any_session(), was = s;
 	enum sddp_chunk_kind what = any_chunk_kind();
@@ -132,7 +132,7 @@ void prove_receive(void)
 }
 
 /* A chunk is sent only in the states that RFC 5043 section 6 allows */
-void prove_send(void)
+void prove_session_send(void)
 {
 	struct sddp_session s = any_session(), was = s;
 	enum sddp_chunk_kind what = any_chunk_kind();
@@ -150,7 +150,7 @@ void prove_send(void)
 	MUST("SCTPDDP-34: only the passive side sends Accept or Reject, once",
 	     (what != SDDP_KIND_ACCEPT && what != SDDP_KIND_REJECT) ||
 	     (!was.active && was.state == SDDP_REQUESTED));
-	sddp_session_record_sent(&s, what, enhanced);
+	sddp_session_record_chunk_sent(&s, what, enhanced);
 	MUST("the invariant holds again", is_sound(&s));
 	MUST("SCTPDDP-43: a sent control chunk is unacknowledged", what == SDDP_KIND_SEGMENT
 	     ? s.control_unacked == was.control_unacked : s.control_unacked);
@@ -177,7 +177,7 @@ void prove_session_end(void)
 	     (s.peer_done && s.own_done && !s.control_unacked));
 	if (sddp_session_is_reusable(&s))
 		REACHED("reusable");
-	sddp_session_record_acked(&s);
+	sddp_session_record_control_acked(&s);
 	MUST("the invariant holds after an acknowledgment", is_sound(&s) && !s.control_unacked);
 	sddp_session_abort(&was);
 	MUST("SCTPDDP-28: an aborted session is over", is_sound(&was) &&

@@ -37,7 +37,7 @@ static const struct span spans[] = {
 	{ 16, 44 },	/* bind a window */
 };
 
-void prove_sqe(void)
+void prove_sqe_check(void)
 {
 	struct rnic_sw_sqe *e = (void *)any_bytes(sizeof(*e));
 	const u8 *p = (const u8 *)e;
@@ -87,7 +87,7 @@ void prove_valid_wqe_accepted(void)
 	REACHED("end");
 }
 
-void prove_rqe(void)
+void prove_rqe_check(void)
 {
 	struct rnic_sw_rqe e;
 

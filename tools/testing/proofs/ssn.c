@@ -32,7 +32,7 @@ void prove_ssn_order(void)
  * When the Terminate is received, the session is complete if the number of received chunks
  * is the one that the Terminate's DDP-SSN gives
  */
-void prove_tally(void)
+void prove_tally_completion(void)
 {
 	struct sddp_tally t = { .n = ANY(u16), .last = false };
 	u16 ssn = ANY(u16), before = t.n;

@@ -185,7 +185,7 @@ void prove_end_sent_and_retry_states(void)
 	if (su.state == MPA_SU_RETRY && was.state != MPA_SU_RETRY)
 		REACHED("retry");
 	su = was;
-	mpa_startup_record_sent(&su);
+	mpa_startup_record_frame_sent(&su);
 	MUST("the invariant holds after the frame is sent", is_sound(&su));
 	MUST("MPA-108, MPA-109: after sending, the state is the next one", su.state ==
 	     (was.state == MPA_SU_SEND_REJECT ? MPA_SU_CLOSE :

@@ -40,7 +40,7 @@ static inline bool is_legal_header(const u8 *hdr, bool reply, u8 rev_max, bool a
 	return !reply || asked || !has_ird_ord_word(hdr);
 }
 
-static inline bool is_reading(const struct mpa_startup *su)
+static inline bool is_reading_frame(const struct mpa_startup *su)
 {
 	return su->state == MPA_SU_HEADER || su->state == MPA_SU_DATA;
 }
@@ -73,8 +73,8 @@ static inline bool is_sound(const struct mpa_startup *su)
 		return false;
 	if (is_before_request(su))
 		return !su->got;
-	return !is_reading(su) || (is_frame_sound(su) &&
-				   (su->initiator || !su->enhanced));
+	return !is_reading_frame(su) || (is_frame_sound(su) &&
+					 (su->initiator || !su->enhanced));
 }
 
 static inline void init_any_startup(struct mpa_startup *su)

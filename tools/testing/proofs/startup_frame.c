@@ -64,7 +64,7 @@ static void copy_header(size_t to, size_t n)
 			su.hdr[i] = hdr[i];
 }
 
-static void copy_data(size_t to, size_t n)
+static void copy_frame_data(size_t to, size_t n)
 {
 	size_t i;
 
@@ -117,7 +117,7 @@ void *memcpy(void *to, const void *from, size_t n)
 		     n <= 512 - (at - pd));
 		MUST("each byte of the Private Data is stored at its offset",
 		     which == 20 + at - pd);
-		copy_data(at - pd, n);
+		copy_frame_data(at - pd, n);
 	}
 	return to;
 }
@@ -137,7 +137,7 @@ static size_t get_frame_len(void)
 }
 
 /* Check whether each received byte of the frame is stored in the right field */
-static bool is_stored_correctly(const struct mpa_startup *s)
+static bool is_frame_stored_correctly(const struct mpa_startup *s)
 {
 	size_t i;
 
@@ -153,7 +153,7 @@ static bool is_stored_correctly(const struct mpa_startup *s)
 
 static bool is_invariant_true(const struct mpa_startup *s)
 {
-	return is_reading(s) && is_sound(s) && is_stored_correctly(s);
+	return is_reading_frame(s) && is_sound(s) && is_frame_stored_correctly(s);
 }
 
 /* Get the expected state, and the reason in @why, after the first @len bytes of the frame */
@@ -191,7 +191,7 @@ static u8 get_rtr_flags(u32 w)
 }
 
 /* Assert that start-up has decoded the frame correctly, and negotiated CRC and markers */
-static void check_results(void)
+static void check_decoded_frame(void)
 {
 	bool enhanced = has_ird_ord_word(hdr);
 	size_t skip = enhanced ? 4 : 0;
@@ -267,12 +267,12 @@ static bool process_piece(enum mpa_startup_state state)
 	MUST("the consumed bytes are counted", su.got == was.got + eaten);
 	MUST("mpa_startup_get_missing_len() is the rest of header or frame",
 	     mpa_startup_get_missing_len(&su) ==
-	     (!is_reading(&su) ? 0 : (su.got < 20 ? 20 : get_frame_len()) - su.got));
-	MUST("the invariant holds again", !is_reading(&su) || is_invariant_true(&su));
-	if (is_reading(&su))
+	     (!is_reading_frame(&su) ? 0 : (su.got < 20 ? 20 : get_frame_len()) - su.got));
+	MUST("the invariant holds again", !is_reading_frame(&su) || is_invariant_true(&su));
+	if (is_reading_frame(&su))
 		REACHED("more to come");
 	else if (su.state != MPA_SU_RETRY)
-		check_results();
+		check_decoded_frame();
 	return false;
 }
 

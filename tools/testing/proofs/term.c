@@ -34,7 +34,7 @@ static size_t compute_terminate_len(const u8 *p, size_t len)
 	return n;
 }
 
-static void check_quoted(const struct rdmap_term *t, const u8 *p, size_t len)
+static void check_quoted_headers(const struct rdmap_term *t, const u8 *p, size_t len)
 {
 	size_t ddp = get_ddp_offset(p[2]), at = ANY(size_t);
 
@@ -78,11 +78,11 @@ void prove_parsing(void)
 	if (why)
 		REACHED("incomplete");
 	else
-		check_quoted(&t, p, len);
+		check_quoted_headers(&t, p, len);
 }
 
 /* Get any fault that the modules can create: each quoted header is complete or absent */
-static struct iw_failure any_fault(void)
+static struct iw_failure any_failure(void)
 {
 	struct iw_failure f;
 
@@ -102,7 +102,7 @@ static u8 get_permitted_quotes(u8 layer, u8 type)
 
 void prove_building(void)
 {
-	struct iw_failure f = any_fault();
+	struct iw_failure f = any_failure();
 	const struct iw_reason_row *row = iw_reason_get_row(f.why);
 	u8 out[RDMAP_TERM_BUILD_MAX];
 	size_t len = rdmap_term_build(out, &f), at = ANY(size_t), n;

@@ -37,7 +37,7 @@ void prove_expected_segment(void)
 {
 	struct ddp_untagged_queue uq[DDP_QUEUES];
 	struct ddp_hdr h;
-	enum iw_reason why = ddp_untagged_check(uq, &h);
+	enum iw_reason why = ddp_untagged_check_hdr(uq, &h);
 
 	MUST("DDP-86, DDP-92, DDP-94: only the expected segment is accepted",
 	     why == compute_expected_result(uq, &h));
@@ -61,7 +61,7 @@ void prove_segment_advances_queue(void)
 	enum iw_reason why;
 
 	h.last = any_bool();
-	if (ddp_untagged_check(uq, &h))
+	if (ddp_untagged_check_hdr(uq, &h))
 		return;
 	before = uq[h.qn];
 	end = (u64)h.mo + payload;

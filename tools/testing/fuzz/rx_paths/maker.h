@@ -41,7 +41,7 @@ struct maker {
 };
 
 /* Read a byte of the input. Return: true for one in @n values of the byte */
-static inline bool draw_one_in(struct maker *m, u32 n)
+static inline bool read_bool_one_in(struct maker *m, u32 n)
 {
 	return read_u8(m->in) % n == n - 1;
 }

@@ -126,7 +126,7 @@ void rhashtable_remove_fast(struct rhashtable *ht, struct rhash_head *node,
 
 /* Pages --------------------------------------------------------------------------- */
 
-static void *new_pages(u32 n)
+static void *allocate_adjacent_pages(u32 n)
 {
 	void *p;
 
@@ -140,14 +140,14 @@ static void allocate_pages(void)
 {
 	u32 i;
 
-	page[0] = new_pages(FLAT);
+	page[0] = allocate_adjacent_pages(FLAT);
 	for (i = 0; i < FLAT; i++)
 		flat[i] = page[i] = page[0] + i * PAGE_SIZE;
 	/* the blocks of 16 KiB are in another order than their addresses */
 	for (i = 0; i < FLAT / 4; i++)
 		large[i] = page[(i + 4) % (FLAT / 4) * 4];
 	for (i = FLAT; i < PAGES; i++)
-		page[i] = new_pages(1);
+		page[i] = allocate_adjacent_pages(1);
 	for (i = 0; i < SCATTERED; i++)
 		scattered[i] = page[FLAT + i];
 }
@@ -182,7 +182,7 @@ static bool odp_find_extent(void *mem, u64 at, bool write, struct ddp_extent *ex
 	return true;
 }
 
-void memory_resolve(struct ddp_fault *w)
+void memory_resolve_fault(struct ddp_fault *w)
 {
 	struct odp *o = w->mem;
 	bool bad = false;
@@ -204,7 +204,7 @@ static void odp_fault_in(void *mem, struct ddp_fault *w)
 
 	MUST("odp-one-fault", !world.fault[which]);
 	if (world.plan->faults_at_once)
-		memory_resolve(w);
+		memory_resolve_fault(w);
 	else
 		world.fault[which] = w;
 }
@@ -251,7 +251,7 @@ static void init_region(struct ddp_region *r, const struct spec *spec)
 	}
 }
 
-void memory_register(const struct ddp_stream *s)
+void memory_register_mrs(const struct ddp_stream *s)
 {
 	const struct spec *spec;
 	struct ddp_region *r;
@@ -281,7 +281,7 @@ static void record_stags(void)
 	u32 i;
 
 	memory_reset();
-	memory_register(&s);
+	memory_register_mrs(&s);
 	for (i = 0; i < MRS; i++)
 		known[i] = (struct world_mr) {
 			.stag = regions[i].stag, .base = regions[i].base,
@@ -296,18 +296,18 @@ const struct world_mr *get_test_mr(u32 mr)
 	return &known[mr];
 }
 
-void memory_revoke(u32 mr)
+void memory_revoke_mr(u32 mr)
 {
 	ddp_region_revoke(&regions[mr]);
 }
 
-void memory_validate(u32 mr)
+void memory_validate_mr(u32 mr)
 {
 	if (!regions[mr].valid)
 		ddp_region_validate(&regions[mr], regions[mr].stag);
 }
 
-void memory_check_and_unregister(struct result *result)
+void memory_remove_mrs_and_copy_pages(struct result *result)
 {
 	u32 i;
 

@@ -10,13 +10,13 @@ extern struct ddp_stags memory_stags;
 /* Fill the memory as at the beginning of each run */
 void memory_reset(void);
 /* Register all MRs; some of them are for @s only */
-void memory_register(const struct ddp_stream *s);
-void memory_revoke(u32 mr);
-void memory_validate(u32 mr);
+void memory_register_mrs(const struct ddp_stream *s);
+void memory_revoke_mr(u32 mr);
+void memory_validate_mr(u32 mr);
 void memory_drop_odp_pages(void);
 /* Complete a page-fault request */
-void memory_resolve(struct ddp_fault *w);
+void memory_resolve_fault(struct ddp_fault *w);
 /* Remove all MRs, which must be unused, and copy the memory to @result */
-void memory_check_and_unregister(struct result *result);
+void memory_remove_mrs_and_copy_pages(struct result *result);
 
 #endif

@@ -30,21 +30,21 @@ static void begin_message(struct maker *m, const struct message *msg)
 {
 	struct message *slot = &m->open[msg->h.tagged ? TAGGED : msg->h.qn];
 
-	if (slot->begun && !(m->wrong && draw_one_in(m, 32)))
+	if (slot->begun && !(m->wrong && read_bool_one_in(m, 32)))
 		add_next_segments(m, slot, -1u);
 	*slot = *msg;
 	slot->each = max(slot->each, 1u);
 	slot->begun = true;
 	if (!msg->h.tagged)
 		slot->h.msn = m->msn[msg->h.qn]++;
-	add_next_segments(m, slot, draw_one_in(m, 8) ? read_u8(m->in) % 8 : -1u);
+	add_next_segments(m, slot, read_bool_one_in(m, 8) ? read_u8(m->in) % 8 : -1u);
 }
 
 static void begin_raw_message(struct maker *m, u8 opcode, u32 qn, const u8 *raw, u32 len)
 {
 	struct message msg = {
 		.h = { .ulp8 = rdmap_make_ulp8(opcode), .qn = qn },
-		.left = len, .each = draw_one_in(m, 16) ? 1 + read_u8(m->in) % 16 : len,
+		.left = len, .each = read_bool_one_in(m, 16) ? 1 + read_u8(m->in) % 16 : len,
 		.raw_len = len,
 	};
 
@@ -74,16 +74,16 @@ static u64 pick_to(struct maker *m, const struct world_mr *mr, u32 *len)
 	*len = min(*len, mr->length);
 	off = read_u16(m->in) % (mr->length - *len + 1);
 	/* some ranges end exactly at the end of the MR, or begin at a page boundary */
-	if (draw_one_in(m, 8))
+	if (read_bool_one_in(m, 8))
 		off = mr->length - *len;
-	else if (draw_one_in(m, 8))
+	else if (read_bool_one_in(m, 8))
 		off &= PAGE_MASK;
-	if (m->wrong && draw_one_in(m, 64))
+	if (m->wrong && read_bool_one_in(m, 64))
 		off = mr->length - *len + (s8)read_u8(m->in);
 	return mr->base + off;
 }
 
-static u32 pick_total(struct maker *m, u32 each)
+static u32 pick_message_len(struct maker *m, u32 each)
 {
 	u8 n = read_u8(m->in);
 
@@ -91,7 +91,7 @@ static u32 pick_total(struct maker *m, u32 each)
 		return each;
 	if (n < 160)
 		return each * 2 + n % 3;
-	return each * (n % 40) + (n & 1 ? random_u32_below(&m->dice, each + 1) : 0);
+	return each * (n % 40) + (n & 1 ? draw_random_u32_below(&m->dice, each + 1) : 0);
 }
 
 static void begin_write(struct maker *m)
@@ -105,7 +105,7 @@ static void begin_write(struct maker *m)
 		.each = pick_len(m),
 	};
 
-	msg.left = pick_total(m, msg.each);
+	msg.left = pick_message_len(m, msg.each);
 	msg.h.to = pick_to(m, mr, &msg.left);
 	begin_message(m, &msg);
 }
@@ -121,7 +121,7 @@ static void add_repeated_writes(struct maker *m)
 		},
 	};
 	u32 n = 1 + read_u8(m->in) % 32, len = pick_len(m);
-	bool forward = draw_one_in(m, 2);
+	bool forward = read_bool_one_in(m, 2);
 	u64 to = pick_to(m, mr, &len), beyond = mr->base + mr->length;
 
 	for (; n--; to += forward ? len : 0) {
@@ -168,8 +168,8 @@ static void begin_send(struct maker *m)
 	if (!may_use_recv(m))
 		return;
 	room = claim_recv(m);
-	msg.left = pick_total(m, msg.each);
-	if (!m->wrong || !draw_one_in(m, 32))
+	msg.left = pick_message_len(m, msg.each);
+	if (!m->wrong || !read_bool_one_in(m, 32))
 		msg.left = min(msg.left, room);
 	/*
 	 * a Send with Invalidate ends the stream if the MR may not be invalidated, so plans without
@@ -178,7 +178,7 @@ static void begin_send(struct maker *m)
 	if (!(msg.h.ulp8 & 1) && !m->wrong)
 		msg.h.ulp8 = rdmap_make_ulp8(RDMAP_OP_SEND);
 	msg.h.ulp32 = get_test_mr(read_u8(m->in) % (m->wrong ? MRS : 12))->stag;
-	if (draw_one_in(m, 2))
+	if (read_bool_one_in(m, 2))
 		msg.h.ulp32 = get_test_mr(9 + read_u8(m->in) % 2)->stag;
 	begin_message(m, &msg);
 }
@@ -190,18 +190,19 @@ static void begin_immediate(struct maker *m)
 
 	if (!may_use_recv(m))
 		return;
-	if (m->wrong && draw_one_in(m, 8))
+	if (m->wrong && read_bool_one_in(m, 8))
 		len += (s8)(read_u8(m->in) % 3 - 1);
 	fill_bytes(m, raw, sizeof(raw));
 	claim_recv(m);
-	begin_raw_message(m, RDMAP_OP_IMM + draw_one_in(m, 2), RDMAP_QN_SEND, raw, len);
+	begin_raw_message(m, RDMAP_OP_IMM + read_bool_one_in(m, 2), RDMAP_QN_SEND, raw, len);
 }
 
 static void begin_read_request(struct maker *m)
 {
 	const struct world_mr *mr = get_test_mr(pick_mr(m));
 	struct rdmap_rreq q = {
-		.sink_stag = roll(&m->dice), .sink_to = roll(&m->dice), .len = pick_len(m),
+		.sink_stag = draw_random_u32(&m->dice), .sink_to = draw_random_u32(&m->dice),
+		.len = pick_len(m),
 		.src_stag = mr->stag,
 	};
 	u8 raw[RDMAP_RREQ_LEN];
@@ -216,9 +217,9 @@ static void begin_atomic_request(struct maker *m)
 	const struct world_mr *mr = get_test_mr(pick_mr(m));
 	u32 len = RDMAP_ATOMIC_OPERAND;
 	struct rdmap_atomic a = {
-		.code = draw_one_in(m, 2) ? RDMAP_ATOMIC_CMP_SWAP : RDMAP_ATOMIC_FETCH_ADD,
-		.id = roll(&m->dice), .stag = mr->stag, .to = pick_to(m, mr, &len),
-		.data = roll(&m->dice), .mask = roll(&m->dice), .cmp = 0,
+		.code = read_bool_one_in(m, 2) ? RDMAP_ATOMIC_CMP_SWAP : RDMAP_ATOMIC_FETCH_ADD,
+		.id = draw_random_u32(&m->dice), .stag = mr->stag, .to = pick_to(m, mr, &len),
+		.data = draw_random_u32(&m->dice), .mask = draw_random_u32(&m->dice), .cmp = 0,
 	};
 	u8 raw[RDMAP_AREQ_LEN];
 
@@ -238,11 +239,11 @@ static void begin_response(struct maker *m)
 	};
 	u8 raw[RDMAP_ARESP_LEN];
 
-	if (m->requests_answered == m->requests && !(m->wrong && draw_one_in(m, 32)))
+	if (m->requests_answered == m->requests && !(m->wrong && read_bool_one_in(m, 32)))
 		return;
 	m->requests_answered += m->requests_answered < m->requests;
 	if (req->atomic) {
-		rdmap_aresp_encode(raw, req->slot, (u64)roll(&m->dice) << 20);
+		rdmap_aresp_encode(raw, req->slot, (u64)draw_random_u32(&m->dice) << 20);
 		begin_raw_message(m, RDMAP_OP_ATOMIC_RESP, RDMAP_QN_ATOMIC_RESP, raw, sizeof(raw));
 		return;
 	}
@@ -287,7 +288,7 @@ static struct ddp_sge pick_sge(struct maker *m)
 
 static void post_receive(struct maker *m)
 {
-	bool invalid = m->wrong && draw_one_in(m, 64);
+	bool invalid = m->wrong && read_bool_one_in(m, 64);
 	struct plan_action *a = alloc_action(m, invalid ? PLAN_RECV_INVALID : PLAN_RECV);
 	u32 i, total = 0;
 
@@ -297,7 +298,7 @@ static void post_receive(struct maker *m)
 	for (i = 0; i < a->nsge; i++) {
 		a->sge[i] = pick_sge(m);
 		/* this STag stands for all kernel memory, such as the memory of MR 3 */
-		if (m->p->dma_ok && draw_one_in(m, 4)) {
+		if (m->p->dma_ok && read_bool_one_in(m, 4)) {
 			a->sge[i].stag = DDP_STAG_DMA;
 			a->sge[i].len = min(a->sge[i].len, 5000u);
 			a->sge[i].addr = get_test_mr(3)->base + read_u16(m->in) % 30000;
@@ -322,13 +323,13 @@ static void post_request(struct maker *m, enum plan_what what)
 	if (what == PLAN_ATOMIC)
 		a->sge[0].len = RDMAP_ATOMIC_OPERAND;
 	else
-		a->rights = draw_one_in(m, 8);
+		a->rights = read_bool_one_in(m, 8);
 	m->request[m->requests++ % REQUESTS] = (struct request) {
 		.sink = a->sge[0], .slot = m->slots++, .atomic = what == PLAN_ATOMIC,
 	};
 }
 
-static void change_memory(struct maker *m)
+static void add_memory_action(struct maker *m)
 {
 	enum plan_what what = PLAN_INVALIDATE + read_u8(m->in) % 5;
 	struct plan_action *a;
@@ -367,19 +368,19 @@ static void end_step(struct maker *m, u32 actions)
 			post_request(m, PLAN_ATOMIC);
 			break;
 		case 7:
-			change_memory(m);
+			add_memory_action(m);
 			break;
 		}
 	}
 	p->step[p->steps++] = (struct plan_step) {
 		.segs = p->segs, .actions = p->actions,
-		.ahead = draw_one_in(m, 4) ? read_u16(m->in) : 0,
+		.ahead = read_bool_one_in(m, 4) ? read_u16(m->in) : 0,
 	};
 }
 
 /* Plan ---------------------------------------------------------------------------- */
 
-static void add_random_step(struct maker *m)
+static void add_random_message_or_action(struct maker *m)
 {
 	switch (read_u8(m->in) % 32) {
 	case 0 ... 9:
@@ -411,9 +412,9 @@ static void add_random_step(struct maker *m)
 		add_next_segments(m, &m->open[RDMAP_QN_SEND], read_u8(m->in) % 16);
 		break;
 	case 29:
-		if (m->wrong && draw_one_in(m, 4))
+		if (m->wrong && read_bool_one_in(m, 4))
 			begin_terminate(m);
-		else if (m->wrong && draw_one_in(m, 4))
+		else if (m->wrong && read_bool_one_in(m, 4))
 			add_garbage(m);
 		break;
 	default:
@@ -440,7 +441,7 @@ static void init_plan(struct maker *m)
 	m->wrong = wrong[read_u8(m->in) % ARRAY_SIZE(wrong)];
 	p->seed = read_u16(m->in);
 	m->dice.state = p->seed;
-	if (m->wrong && draw_one_in(m, 16))
+	if (m->wrong && read_bool_one_in(m, 16))
 		p->cq_room = 1 + read_u8(m->in) % 8;
 }
 
@@ -473,7 +474,7 @@ void make_plan(struct plan *p, struct input *in)
 	which = read_u16(in);
 	end_step(&m, 4);
 	while (in->left && p->segs < PLAN_SEGS && p->used < PLAN_BYTES / 2)
-		add_random_step(&m);
+		add_random_message_or_action(&m);
 	for (i = 0; i < ARRAY_SIZE(m.open); i++)
 		add_next_segments(&m, &m.open[i], -1u);
 	choose_damage(&m, how, which);

@@ -27,7 +27,7 @@ static void print_segment(const struct plan *p, u32 i)
 		p->damage && i == p->damaged ? damages[p->damage] : "");
 	why = ddp_hdr_decode(&h, bytes, len);
 	if (why)
-		fprintf(stderr, "%s\n", iw_reason_name(why));
+		fprintf(stderr, "%s\n", iw_reason_get_name(why));
 	else if (h.tagged)
 		fprintf(stderr, "opcode %#x%s, STag %#x, TO %#llx\n", h.ulp8, h.last ? " L" : "",
 			h.stag, (unsigned long long)h.to);

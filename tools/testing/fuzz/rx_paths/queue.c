@@ -46,7 +46,7 @@ static void free_skb(struct sk_buff *skb)
 }
 
 /* Drop the skbs at the beginning of the queue that are before @seq */
-static void drop_until(struct sk_buff_head *q, u32 seq)
+static void drop_skbs_before(struct sk_buff_head *q, u32 seq)
 {
 	struct sk_buff *skb;
 
@@ -64,12 +64,12 @@ void tcp_read_done(struct sock *sk, size_t len)
 
 	MUST("rx-consumed", len <= tcp_inq(sk));
 	tp->copied_seq += len;
-	drop_until(&sk->sk_receive_queue, tp->copied_seq);
+	drop_skbs_before(&sk->sk_receive_queue, tp->copied_seq);
 }
 
 void queue_purge(struct tcp_sock *tp)
 {
-	drop_until(&tp->sk.sk_receive_queue, tp->rcv_nxt);
+	drop_skbs_before(&tp->sk.sk_receive_queue, tp->rcv_nxt);
 }
 
 /* Bytes that go into an skb */
@@ -92,12 +92,13 @@ static u32 read_source_bytes(struct source *s, u8 *dst, u32 len)
  * boundary, half of these by 16 bytes, the length field and header of an FPDU, so that the payload
  * begins at the page.
  */
-static void add_linear(struct sk_buff *skb, struct source *s, u32 len, struct dice *d)
+static void add_linear_part(struct sk_buff *skb, struct source *s, u32 len, struct dice *d)
 {
 	u32 off = 0;
 
-	if (len >= PAGE_SIZE && random_u32_below(d, 2))
-		off = PAGE_SIZE - (random_u32_below(d, 2) ? 16 : random_u32_below(d, PAGE_SIZE));
+	if (len >= PAGE_SIZE && draw_random_u32_below(d, 2))
+		off = PAGE_SIZE - (draw_random_u32_below(d, 2) ? 16 :
+				   draw_random_u32_below(d, PAGE_SIZE));
 	if (!len)
 		return;
 	if (posix_memalign((void **)&skb->head, off ? PAGE_SIZE : sizeof(void *), off + len))
@@ -111,11 +112,11 @@ static void add_linear(struct sk_buff *skb, struct source *s, u32 len, struct di
 static void add_frags(struct sk_buff *skb, struct source *s, struct dice *d)
 {
 	struct skb_shared_info *info = &skb->info;
-	u32 len = 1 + random_u32_below(d, s->left), first = len;
+	u32 len = 1 + draw_random_u32_below(d, s->left), first = len;
 	u8 *at = malloc(len);
 
-	if (len > 1 && info->nr_frags + 2 <= SKB_FRAGS && !random_u32_below(d, 3))
-		first = 1 + random_u32_below(d, len - 1);
+	if (len > 1 && info->nr_frags + 2 <= SKB_FRAGS && !draw_random_u32_below(d, 3))
+		first = 1 + draw_random_u32_below(d, len - 1);
 	read_source_bytes(s, at, len);
 	skb->len += len;
 	info->frags[info->nr_frags++] = (skb_frag_t) { .at = at, .len = first };
@@ -125,16 +126,16 @@ static void add_frags(struct sk_buff *skb, struct source *s, struct dice *d)
 	info->frags[info->nr_frags++] = (skb_frag_t) { .at = at + first, .len = len - first };
 }
 
-static struct sk_buff *new_skb(struct source *s, struct dice *d, bool whole)
+static struct sk_buff *make_test_skb(struct source *s, struct dice *d, bool whole)
 {
 	struct sk_buff *skb = calloc(1, sizeof(*skb));
 
-	if (whole || !random_u32_below(d, 3)) {
-		add_linear(skb, s, s->left, d);
+	if (whole || !draw_random_u32_below(d, 3)) {
+		add_linear_part(skb, s, s->left, d);
 		return skb;
 	}
-	add_linear(skb, s, random_u32_below(d, s->left + 1), d);
-	while (s->left && skb->info.nr_frags < SKB_FRAGS && random_u32_below(d, 4))
+	add_linear_part(skb, s, draw_random_u32_below(d, s->left + 1), d);
+	while (s->left && skb->info.nr_frags < SKB_FRAGS && draw_random_u32_below(d, 4))
 		add_frags(skb, s, d);
 	return skb;
 }
@@ -142,11 +143,11 @@ static struct sk_buff *new_skb(struct source *s, struct dice *d, bool whole)
 /* Put all bytes of @s into one skb */
 static struct sk_buff *make_skb(struct source *s, struct cut *cut)
 {
-	struct sk_buff *skb = new_skb(s, &cut->dice, !cut->pieces), *part;
+	struct sk_buff *skb = make_test_skb(s, &cut->dice, !cut->pieces), *part;
 	struct sk_buff **end = &skb->info.frag_list;
 
 	while (s->left) {
-		part = new_skb(s, &cut->dice, false);
+		part = make_test_skb(s, &cut->dice, false);
 		/* the kernel's frag_lists have no empty members */
 		if (!part->len) {
 			free_skb(part);
@@ -194,8 +195,9 @@ void queue_append_bytes(struct tcp_sock *tp, const u8 *bytes, u32 len, struct cu
 	 * as in TCP, an skb may repeat bytes at the end of the previous skb; here the repeated
 	 * bytes are wrong, so that a test fails if they are used
 	 */
-	if (cut->pieces && tp->sk.sk_receive_queue.last && !random_u32_below(&cut->dice, 4))
-		repeated = random_u32_below(&cut->dice, min(tp->sk.sk_receive_queue.last->len, 32u));
+	if (cut->pieces && tp->sk.sk_receive_queue.last && !draw_random_u32_below(&cut->dice, 4))
+		repeated = draw_random_u32_below(&cut->dice, min(tp->sk.sk_receive_queue.last->len,
+								 32u));
 	copy = malloc(repeated + len);
 	memset(copy, 0xee, repeated);
 	memcpy(copy + repeated, bytes, len);

@@ -14,11 +14,11 @@
 
 struct paths paths;
 
-bool __real_ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body,
-			    u32 len, enum iw_reason *why);
-bool __real_ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp,
-				   const u8 *head, const void *body, u32 len,
-				   enum iw_reason *why);
+bool __real_ddp_rx_try_fast_path(struct ddp_stream *s, const u8 *head, const void *body,
+				 u32 len, enum iw_reason *why);
+bool __real_ddp_rx_try_tagged_fast_path(struct ddp_stream *s, struct ddp_llp *llp,
+					const u8 *head, const void *body, u32 len,
+					enum iw_reason *why);
 int __real_ddp_rx_get_next_page_off(const struct ddp_stream *s);
 u32 __real_ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n,
 			enum iw_reason *why);
@@ -36,20 +36,20 @@ static void count_fast_segment(const struct ddp_stream *s)
 		paths.tagged_next++;
 }
 
-bool __wrap_ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body,
-			    u32 len, enum iw_reason *why)
+bool __wrap_ddp_rx_try_fast_path(struct ddp_stream *s, const u8 *head, const void *body,
+				 u32 len, enum iw_reason *why)
 {
-	if (!world.fast || !__real_ddp_rx_try_fast(s, head, body, len, why))
+	if (!world.fast || !__real_ddp_rx_try_fast_path(s, head, body, len, why))
 		return false;
 	count_fast_segment(s);
 	return true;
 }
 
-bool __wrap_ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp,
-				   const u8 *head, const void *body, u32 len,
-				   enum iw_reason *why)
+bool __wrap_ddp_rx_try_tagged_fast_path(struct ddp_stream *s, struct ddp_llp *llp,
+					const u8 *head, const void *body, u32 len,
+					enum iw_reason *why)
 {
-	if (world.fast && __real_ddp_rx_try_tagged_fast(s, llp, head, body, len, why)) {
+	if (world.fast && __real_ddp_rx_try_tagged_fast_path(s, llp, head, body, len, why)) {
 		count_fast_segment(s);
 		return true;
 	}
@@ -224,14 +224,14 @@ static u32 write_fpdu_content(u32 start, const u8 *content, u32 len, bool damage
 
 	for (left = len; left; left -= n, content += n) {
 		n = left;
-		if (wire.markers && !mpa_marker_distance(at)) {
+		if (wire.markers && !mpa_compute_marker_distance(at)) {
 			mpa_marker_encode(wire.bytes + at,
 					  mpa_compute_fpduptr(start, at) ^ (damaged ? 4 : 0));
 			wire.marker_damaged |= damaged;
 			at += MPA_MARKER_SIZE;
 		}
 		if (wire.markers)
-			n = min(left, mpa_marker_distance(at));
+			n = min(left, mpa_compute_marker_distance(at));
 		memcpy(wire.bytes + at, content, n);
 		at += n;
 	}
@@ -256,14 +256,16 @@ static u32 write_fpdu(const struct plan *p, u32 i, u32 at)
 	if (wire.crc)
 		mpa_crc_final(mpa_crc_update(mpa_crc_init(), fpdu, crc), fpdu + crc);
 	if (damage == DAMAGE_CRC)
-		fpdu[crc + random_u32_below(&dice, MPA_CRC_SIZE)] ^= 1 << random_u32_below(&dice, 8);
+		fpdu[crc + draw_random_u32_below(&dice, MPA_CRC_SIZE)] ^=
+			1 << draw_random_u32_below(&dice, 8);
 	/* the bit is not in the length field, nor in a marker before it */
 	if (damage == DAMAGE_BIT)
-		fpdu[6 + random_u32_below(&dice, crc - 2)] ^= 1 << random_u32_below(&dice, 8);
+		fpdu[6 + draw_random_u32_below(&dice,
+					       crc - 2)] ^= 1 << draw_random_u32_below(&dice, 8);
 	if (damage == DAMAGE_RAW)
-		fpdu[random_u32_below(&dice, crc + 4)] ^= 1 << random_u32_below(&dice, 8);
+		fpdu[draw_random_u32_below(&dice, crc + 4)] ^= 1 << draw_random_u32_below(&dice, 8);
 	if (damage == DAMAGE_UNREADABLE) {
-		wire.unreadable = at + random_u32_below(&dice, crc + MPA_CRC_SIZE);
+		wire.unreadable = at + draw_random_u32_below(&dice, crc + MPA_CRC_SIZE);
 		wire.unreadable_end = wire.unreadable + p->unreadable;
 	}
 	return at + crc + MPA_CRC_SIZE;
@@ -288,16 +290,17 @@ static void write_stream(const struct plan *p, const struct way *w)
 }
 
 /* Receive all queued data. If a page fault stops this, continue after the fault is resolved. */
-static void receive_all(void)
+static void receive_queued_data(void)
 {
 	bool more;
 
 	do {
 		world.resumed = false;
-		more = mpa_rx_receive(&lower.c, &lower.tp.sk);
+		more = mpa_rx_receive_or_discard(&lower.c, &lower.tp.sk);
 		/* while a page fault is pending, nothing is received */
 		if (world.fault[0])
-			MUST("rx-while-pending", !mpa_rx_receive(&lower.c, &lower.tp.sk));
+			MUST("rx-while-pending", !mpa_rx_receive_or_discard(&lower.c,
+									    &lower.tp.sk));
 		more |= world_resolve_faults();
 	} while (more || world.resumed);
 	lower.failed = lower.c.rx_stopped;
@@ -311,7 +314,7 @@ static void append_stream_bytes(u32 *from, u32 to, struct cut *cut)
 	while (*from < to) {
 		len = to - *from;
 		if (cut->most)
-			len = min(len, 1 + random_u32_below(&cut->dice, cut->most));
+			len = min(len, 1 + draw_random_u32_below(&cut->dice, cut->most));
 		if (*from < wire.unreadable) {
 			len = min(len, wire.unreadable - *from);
 			queue_append_bytes(&lower.tp, wire.bytes + *from, len, cut);
@@ -323,7 +326,7 @@ static void append_stream_bytes(u32 *from, u32 to, struct cut *cut)
 		}
 		*from += len;
 		if (cut->most || *from == to)
-			receive_all();
+			receive_queued_data();
 	}
 }
 
@@ -352,7 +355,7 @@ void run_way(const struct plan *p, const struct way *w, struct result *result)
 	struct cut cut = w->cut;
 	u32 at = 0;
 
-	world_begin(p, result, w->fast);
+	world_begin_run(p, result, w->fast);
 	lower_init(w);
 	write_stream(p, w);
 	for (step = p->step; step < p->step + p->steps; step++) {
@@ -371,5 +374,5 @@ void run_way(const struct plan *p, const struct way *w, struct result *result)
 		MUST("rx-consumes-all", lower.failed || !tcp_inq(&lower.tp.sk));
 	queue_purge(&lower.tp);
 	ddp_stream_unbind(&world.r.stream);
-	world_end();
+	world_end_run();
 }

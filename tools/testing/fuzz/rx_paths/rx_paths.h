@@ -20,16 +20,16 @@ struct dice {
 	u32	state;
 };
 
-static inline u32 roll(struct dice *d)
+static inline u32 draw_random_u32(struct dice *d)
 {
 	d->state = d->state * 1664525 + 1013904223;
 	return d->state ^ d->state >> 15;
 }
 
 /* Return: a random number below @n */
-static inline u32 random_u32_below(struct dice *d, u32 n)
+static inline u32 draw_random_u32_below(struct dice *d, u32 n)
 {
-	return (u64)roll(d) * n >> 32;
+	return (u64)draw_random_u32(d) * n >> 32;
 }
 
 /* The plan: a stream of segments, and actions of the local side between them --------- */
@@ -162,14 +162,14 @@ extern struct world {
 	u32			messages[RDMAP_OP_NR];
 } world;
 
-void world_begin(const struct plan *p, struct result *result, bool fast);
+void world_begin_run(const struct plan *p, struct result *result, bool fast);
 void world_record_event(enum event_what what, u32 a, u32 b, u32 c);
 void world_run_action(const struct plan_action *a, u32 index);
 bool world_resolve_faults(void);
 void world_transmit(void);
 void world_record_state(void);
-void world_end(void);
-u32 world_hash(const void *p, u32 len);
+void world_end_run(void);
+u32 world_hash_bytes(const void *p, u32 len);
 
 /* TCP's receive queue (queue.c) --------------------------------------------------- */
 

@@ -19,10 +19,10 @@ void fill_bytes(struct maker *m, u8 *at, u32 len)
 	u32 word;
 
 	for (; len >= sizeof(word); at += sizeof(word), len -= sizeof(word)) {
-		word = roll(&m->dice);
+		word = draw_random_u32(&m->dice);
 		memcpy(at, &word, sizeof(word));
 	}
-	word = roll(&m->dice);
+	word = draw_random_u32(&m->dice);
 	memcpy(at, &word, len);
 }
 
@@ -132,7 +132,7 @@ static void add_next_segment(struct maker *m, struct message *msg)
 		how = read_u8(m->in) % 3;
 	if (how == 0)
 		corrupt_header(m, &h);
-	if (how == 1 && draw_one_in(m, 4))
+	if (how == 1 && read_bool_one_in(m, 4))
 		len += 1 + read_u8(m->in);
 	add_segment(m, &h, msg->raw_len ? msg->raw + msg->done : NULL,
 		    msg->raw_len ? min(len, RAW_MAX - msg->done) : len);

@@ -22,7 +22,7 @@ void world_record_event(enum event_what what, u32 a, u32 b, u32 c)
 	result->events++;
 }
 
-u32 world_hash(const void *p, u32 len)
+u32 world_hash_bytes(const void *p, u32 len)
 {
 	const u8 *s = p;
 	u32 h = 2166136261u;
@@ -136,7 +136,7 @@ bool rdmap_sq_pull_wr(struct rdmap *r, struct rdmap_wr *wr)
 	return true;
 }
 
-bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr)
+bool rdmap_sq_execute_local_wr(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	enum iw_reason why = ddp_mem_invalidate(&r->stream, wr->inv, false);
 
@@ -145,13 +145,13 @@ bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr)
 }
 
 void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot) { }
-bool rdmap_sq_complete_sent(struct rdmap *r, bool look)
+bool rdmap_sq_complete_sent_wrs(struct rdmap *r, bool look)
 {
 	return true;
 }
 
 
-void rdmap_sq_complete_response(struct rdmap *r, u32 slot)
+void rdmap_sq_complete_answered_wr(struct rdmap *r, u32 slot)
 {
 	world_record_event(EV_RESPONSE, slot, 0, 0);
 }
@@ -189,9 +189,9 @@ void rdmap_report_failure(struct rdmap *r, const struct iw_failure *f)
 	 */
 	MUST("rx-reference-at-failure", !r->stream.rx_mr);
 	world_record_event(EV_FAILED, f->why, f->seg_len, f->ddp_len | f->rdma_len << 8);
-	world_record_event(EV_QUOTE, world_hash(f->ddp, f->ddp_len),
-			   world_hash(f->rdma, f->rdma_len),
-			   world_hash(r->term, r->term_len) + r->term_len);
+	world_record_event(EV_QUOTE, world_hash_bytes(f->ddp, f->ddp_len),
+			   world_hash_bytes(f->rdma, f->rdma_len),
+			   world_hash_bytes(r->term, r->term_len) + r->term_len);
 	world_record_event(EV_TERMINATE, r->peer_layer, r->peer_type, r->peer_code);
 }
 
@@ -221,7 +221,7 @@ bool world_resolve_faults(void)
 			post_late_recv();
 			ddp_fault_complete(w, false);
 		} else {
-			memory_resolve(w);
+			memory_resolve_fault(w);
 		}
 		any = true;
 	}
@@ -236,10 +236,10 @@ static void pull_segments(struct ddp_stream *s)
 
 	ddp_tx_begin(s);
 	while (ddp_tx_pull(s, sizeof(bytes) - IW_DDP_HDR_MAX, &seg)) {
-		if (!ddp_tx_copy_data(s, bytes, seg.len))
+		if (!ddp_tx_copy_payload(s, bytes, seg.len))
 			continue;
-		world_record_event(EV_SENT, world_hash(seg.hdr, seg.hdr_len), seg.len,
-				   world_hash(bytes, seg.len));
+		world_record_event(EV_SENT, world_hash_bytes(seg.hdr, seg.hdr_len), seg.len,
+				   world_hash_bytes(bytes, seg.len));
 	}
 	ddp_tx_end(s);
 	ddp_tx_report_sent(s, false);
@@ -275,10 +275,10 @@ void world_run_action(const struct plan_action *a, u32 index)
 		ddp_stream_set_rights(&world.r.stream, a->rights);
 		break;
 	case PLAN_REVOKE:
-		memory_revoke(a->mr);
+		memory_revoke_mr(a->mr);
 		break;
 	case PLAN_VALIDATE:
-		memory_validate(a->mr);
+		memory_validate_mr(a->mr);
 		break;
 	case PLAN_ABSENT:
 		memory_drop_odp_pages();
@@ -288,7 +288,7 @@ void world_run_action(const struct plan_action *a, u32 index)
 
 /* Begin and end ------------------------------------------------------------------- */
 
-void world_begin(const struct plan *p, struct result *result, bool fast)
+void world_begin_run(const struct plan *p, struct result *result, bool fast)
 {
 	memset(&world, 0, sizeof(world));
 	world.plan = p;
@@ -297,7 +297,7 @@ void world_begin(const struct plan *p, struct result *result, bool fast)
 	result->events = 0;
 	memory_reset();
 	rdmap_init(&world.r, &memory_stags, &memory_stags);
-	memory_register(&world.r.stream);
+	memory_register_mrs(&world.r.stream);
 	world.r.rtr_expected = p->rtr_send ? DDP_RTR_SEND : 0;
 	world.r.stream.dma_ok = p->dma_ok;
 	ddp_stream_set_rights(&world.r.stream, DDP_REMOTE);
@@ -305,9 +305,9 @@ void world_begin(const struct plan *p, struct result *result, bool fast)
 		abort();
 }
 
-void world_end(void)
+void world_end_run(void)
 {
 	rdmap_free_queues(&world.r);
-	memory_check_and_unregister(world.result);
+	memory_remove_mrs_and_copy_pages(world.result);
 	MUST("rx-lock-held", !host_held && !host_reads && !host_bh_off);
 }

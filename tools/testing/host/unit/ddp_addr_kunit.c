@@ -55,7 +55,7 @@ static struct net_device *find_dev_with_ipv4(__be32 addr)
 	return NULL;
 }
 
-static bool has_ipv6(const struct in6_addr *addr, const struct net_device *dev)
+static bool dev_has_ipv6_addr(const struct in6_addr *addr, const struct net_device *dev)
 {
 	struct address6 *a;
 
@@ -85,7 +85,8 @@ static bool has_ipv6(const struct in6_addr *addr, const struct net_device *dev)
 #define ipv6_addr_v4mapped(a)	IN6_IS_ADDR_V4MAPPED(a)
 #define ipv6_addr_type(a)	(IN6_IS_ADDR_LINKLOCAL(a) ? IPV6_ADDR_LINKLOCAL : 0)
 #define __ip_dev_find(net, addr, ref)	((void)WARN_ON(ref), find_dev_with_ipv4(addr))
-#define ipv6_chk_addr(net, addr, dev, strict)	((void)WARN_ON(!(strict)), has_ipv6(addr, dev))
+#define ipv6_chk_addr(net, addr, dev, strict)	\
+	((void)WARN_ON(!(strict)), dev_has_ipv6_addr(addr, dev))
 #define for_each_netdev_rcu(net, d)	for (d = stubs.dev; d < stubs.dev + DEVICES; d++)
 #define dev_get_by_index_rcu(net, i)	(WARN_ON(!host_reads), find_dev_by_ifindex(i))
 #define __in_dev_get_rcu(d)	(stubs.no_ip ? NULL : stubs.a4[(d)->ifindex - FIRST])
@@ -224,7 +225,7 @@ static void equal_and_hash_distinguish_addrs(struct kunit *test)
 }
 
 /* Ports of one IPv4 host, and hosts of one IPv6 /64, are the same source */
-static void ports_and_prefix_share_source(struct kunit *test)
+static void source_ignores_port_and_interface_id(struct kunit *test)
 {
 	struct sockaddr_storage a = make_ipv4(1, 7), port = make_ipv4(1, 8), host = make_ipv4(2, 7);
 	struct sockaddr_storage b = make_ipv6(1, 1, 1, 1), near = make_ipv6(1, 1, 2, 2);
@@ -303,7 +304,7 @@ static bool is_dev_related(int mine, int has)
 	return ddp_are_ifaces_related(&stubs.net, FIRST + mine, &stubs.dev[has]);
 }
 
-static bool may_serve(int mine, int has)
+static bool may_dev_serve_iface(int mine, int has)
 {
 	return ddp_may_serve_iface(&stubs.net, FIRST + mine, FIRST + has);
 }
@@ -312,41 +313,41 @@ static bool may_serve(int mine, int has)
  * For rdma_cm the device on a VLAN, and the device on the interface below it, may each serve the
  * addresses of both interfaces
  */
-static void vlan_is_related_to_lower(struct kunit *test)
+static void vlan_is_related_to_lower_iface(struct kunit *test)
 {
 	stubs.dev[1].vlan_on = &stubs.dev[0];
 	stubs.dev[2].vlan_on = &stubs.dev[0];
-	KUNIT_EXPECT_TRUE(test, is_dev_related(0, 0) && may_serve(0, 0));
-	KUNIT_EXPECT_TRUE(test, is_dev_related(0, 1) && may_serve(0, 1));
-	KUNIT_EXPECT_TRUE(test, is_dev_related(1, 0) && may_serve(1, 0));
+	KUNIT_EXPECT_TRUE(test, is_dev_related(0, 0) && may_dev_serve_iface(0, 0));
+	KUNIT_EXPECT_TRUE(test, is_dev_related(0, 1) && may_dev_serve_iface(0, 1));
+	KUNIT_EXPECT_TRUE(test, is_dev_related(1, 0) && may_dev_serve_iface(1, 0));
 	/* a device does not serve the addresses of another VLAN */
-	KUNIT_EXPECT_FALSE(test, is_dev_related(1, 2) || may_serve(1, 2));
+	KUNIT_EXPECT_FALSE(test, is_dev_related(1, 2) || may_dev_serve_iface(1, 2));
 	stubs.dev[2].vlan_on = NULL;
-	KUNIT_EXPECT_FALSE(test, is_dev_related(0, 2) || may_serve(0, 2));
-	KUNIT_EXPECT_FALSE(test, is_dev_related(2, 0) || may_serve(2, 0));
+	KUNIT_EXPECT_FALSE(test, is_dev_related(0, 2) || may_dev_serve_iface(0, 2));
+	KUNIT_EXPECT_FALSE(test, is_dev_related(2, 0) || may_dev_serve_iface(2, 0));
 	/* one of the interfaces has been removed */
-	KUNIT_EXPECT_FALSE(test, is_dev_related(DEVICES, 0) || may_serve(DEVICES, 0) ||
-			   may_serve(0, DEVICES));
+	KUNIT_EXPECT_FALSE(test, is_dev_related(DEVICES, 0) || may_dev_serve_iface(DEVICES, 0) ||
+			   may_dev_serve_iface(0, DEVICES));
 }
 
 /* A wildcard listener serves only addresses of interfaces in the VRF of its device */
-static void device_serves_its_vrf(struct kunit *test)
+static void device_serves_only_its_vrf(struct kunit *test)
 {
 	stubs.dev[1].vlan_on = &stubs.dev[0];
 	stubs.dev[1].vrf = 9;
 	KUNIT_EXPECT_TRUE(test, is_dev_related(0, 1) && is_dev_related(1, 0));
-	KUNIT_EXPECT_FALSE(test, may_serve(0, 1) || may_serve(1, 0));
+	KUNIT_EXPECT_FALSE(test, may_dev_serve_iface(0, 1) || may_dev_serve_iface(1, 0));
 	stubs.dev[0].vrf = 9;
-	KUNIT_EXPECT_TRUE(test, may_serve(0, 1) && may_serve(1, 0));
+	KUNIT_EXPECT_TRUE(test, may_dev_serve_iface(0, 1) && may_dev_serve_iface(1, 0));
 	stubs.dev[1].vrf = 0;
-	KUNIT_EXPECT_FALSE(test, may_serve(0, 1) || may_serve(1, 0));
+	KUNIT_EXPECT_FALSE(test, may_dev_serve_iface(0, 1) || may_dev_serve_iface(1, 0));
 }
 
 /*
  * If rdma_cm may choose the device for an address, ddp_addr_get_vrf() returns the VRF of the
  * interface that has the address. Otherwise it returns the VRF of the device's own interface.
  */
-static void vrf_follows_addr(struct kunit *test)
+static void addr_is_in_vrf_of_its_iface(struct kunit *test)
 {
 	struct sockaddr_storage any = make_ipv4(0, 7), own = make_ipv4(1, 7);
 	struct sockaddr_storage upper = make_ipv4(2, 7);
@@ -442,13 +443,13 @@ static void list_is_empty_without_addrs(struct kunit *test)
 static struct kunit_case ddp_addr_cases[] = {
 	KUNIT_CASE(zero_addr_is_wildcard),
 	KUNIT_CASE(equal_and_hash_distinguish_addrs),
-	KUNIT_CASE(ports_and_prefix_share_source),
+	KUNIT_CASE(source_ignores_port_and_interface_id),
 	KUNIT_CASE(wildcard_and_loopback_serve_all_devices),
 	KUNIT_CASE(v4_mapped_addr_becomes_v4),
 	KUNIT_CASE(addr_belongs_to_first_interface),
-	KUNIT_CASE(vlan_is_related_to_lower),
-	KUNIT_CASE(device_serves_its_vrf),
-	KUNIT_CASE(vrf_follows_addr),
+	KUNIT_CASE(vlan_is_related_to_lower_iface),
+	KUNIT_CASE(device_serves_only_its_vrf),
+	KUNIT_CASE(addr_is_in_vrf_of_its_iface),
 	KUNIT_CASE(list_returns_ipv4_addrs),
 	KUNIT_CASE(list_returns_usable_ipv6_addrs),
 	KUNIT_CASE(list_is_empty_without_addrs),

@@ -46,8 +46,8 @@ static void record_eviction(struct ddp_conn_req *c)
 static const struct ddp_port_ops sends_away = { .evict = record_eviction };
 static const struct ddp_port_ops sends_nobody;
 
-static int count_request(struct ddp_listener *dl, struct ddp_session *ss,
-			 const struct ddp_offer *o)
+static int expect_one_upcall_on_request(struct ddp_listener *dl, struct ddp_session *ss,
+					const struct ddp_offer *o)
 {
 	KUNIT_EXPECT_EQ((struct kunit *)dl->ctx, 1, stubs.l.upcalls);
 	return stubs.result;
@@ -59,7 +59,9 @@ static void set_policy(struct ddp_listener *dl, struct ddp_policy *p)
 	p->revision = 1;
 }
 
-static const struct ddp_session_user user = { .request = count_request, .policy = set_policy };
+static const struct ddp_session_user user = {
+	.request = expect_one_upcall_on_request, .policy = set_policy,
+};
 
 static void fail_on_release(struct kref *ref)
 {
@@ -99,7 +101,7 @@ static void detach_all_requests(void)
  * The oldest request of the source with the most requests is evicted, even if
  * requests of other sources are older.
  */
-static void evicts_from_largest_source(struct kunit *test)
+static void backlog_evicts_from_largest_source(struct kunit *test)
 {
 	int i;
 
@@ -122,7 +124,7 @@ static void evicts_from_largest_source(struct kunit *test)
  * The policy callback must not be called after the listener has ended, because
  * the ULP may have freed its data.
  */
-static void no_policy_call_after_listener_end(struct kunit *test)
+static void ended_listener_calls_no_policy(struct kunit *test)
 {
 	struct ddp_policy p = {};
 
@@ -224,9 +226,9 @@ static void reported_request_is_not_counted(struct kunit *test)
 }
 
 static struct kunit_case caller_cases[] = {
-	KUNIT_CASE(evicts_from_largest_source),
+	KUNIT_CASE(backlog_evicts_from_largest_source),
 	KUNIT_CASE(shared_counter_evicts_larger_source),
-	KUNIT_CASE(no_policy_call_after_listener_end),
+	KUNIT_CASE(ended_listener_calls_no_policy),
 	KUNIT_CASE(requests_stay_below_twice_the_limit),
 	KUNIT_CASE(limit_may_be_exceeded_without_eviction),
 	KUNIT_CASE(reported_request_is_not_counted),

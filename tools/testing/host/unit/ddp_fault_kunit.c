@@ -77,18 +77,18 @@ static void page_is_requested_once(struct kunit *test)
 	const struct iw_failure fault = { .why = IW_MPA_CRC };
 
 	w->suppressed = true;
-	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 1100, 8, true));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request_pages(w, &r, 1100, 8, true));
 	KUNIT_EXPECT_FALSE(test, ddp_rx_has_pending_fault(s));
 	w->suppressed = false;
-	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 1100, 8, true));
-	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 1200, 8, true));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request_pages(w, &r, 1100, 8, true));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request_pages(w, &r, 1200, 8, true));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.wanted);
 	KUNIT_EXPECT_EQ(test, 5100ull, w->at);
 	KUNIT_EXPECT_TRUE(test, ddp_rx_has_pending_fault(s) && !ddp_tx_has_pending_fault(s));
 	ddp_fault_complete(w, false);
 	KUNIT_EXPECT_FALSE(test, ddp_rx_has_pending_fault(s));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.resumed);
-	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 1100, 8, true));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request_pages(w, &r, 1100, 8, true));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.wanted);
 	ddp_stream_fail(s, &fault);
 	KUNIT_EXPECT_FALSE(test, ddp_rx_has_pending_fault(s));
@@ -104,17 +104,17 @@ static void failed_fault_fails_next_access(struct kunit *test)
 	struct ddp_stream *s = open_stream();
 	struct ddp_fault *w = &s->tx_fault;
 
-	ddp_fault_request(w, &r, 100, 8, true);
+	ddp_fault_request_pages(w, &r, 100, 8, true);
 	ddp_fault_complete(w, true);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.kicked);
-	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 108, 8, true));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request_pages(w, &r, 108, 8, true));
 	ddp_fault_complete(w, true);
-	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 108, 8, false));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request_pages(w, &r, 108, 8, false));
 	ddp_fault_complete(w, true);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-			ddp_fault_request(w, &r, 115, 1, false));
+			ddp_fault_request_pages(w, &r, 115, 1, false));
 	/* the failure is reported only once */
-	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 115, 1, false));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request_pages(w, &r, 115, 1, false));
 }
 
 /* After a page fault has failed, a successful access to the page clears the failure */
@@ -125,20 +125,20 @@ static void access_clears_failed_fault(struct kunit *test)
 	struct ddp_stream *s = open_stream();
 	struct ddp_fault *w = &s->rx_fault;
 
-	ddp_fault_request(w, &r, 100, 8, true);
+	ddp_fault_request_pages(w, &r, 100, 8, true);
 	ddp_fault_complete(w, true);
-	ddp_fault_clear_failed(w, &r, 92, 8, true);
-	ddp_fault_clear_failed(w, &r, 101, 8, true);
-	ddp_fault_clear_failed(w, &r, 100, 8, false);
-	ddp_fault_clear_failed(w, &other, 100, 8, true);
+	ddp_fault_clear_failure(w, &r, 92, 8, true);
+	ddp_fault_clear_failure(w, &r, 101, 8, true);
+	ddp_fault_clear_failure(w, &r, 100, 8, false);
+	ddp_fault_clear_failure(w, &other, 100, 8, true);
 	KUNIT_EXPECT_TRUE(test, w->fault_failed);
 	/* another page fault is in progress */
 	w->pending = true;
-	ddp_fault_clear_failed(w, &r, 93, 8, true);
+	ddp_fault_clear_failure(w, &r, 93, 8, true);
 	KUNIT_EXPECT_TRUE(test, w->fault_failed);
 	w->pending = false;
-	ddp_fault_clear_failed(w, &r, 93, 8, true);
-	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 100, 8, true));
+	ddp_fault_clear_failure(w, &r, 93, 8, true);
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request_pages(w, &r, 100, 8, true));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.wanted);
 }
 
@@ -157,7 +157,7 @@ static const struct ddp_mem_ops comes_and_goes = {
 	.extent = find_extent, .fault_in = count_fault_in, .cancel = count_cancel,
 };
 
-static void keep_word(void *arg, u64 *word)
+static void leave_word_unchanged(void *arg, u64 *word)
 {
 }
 
@@ -175,9 +175,10 @@ static void copy_or_atomic_clears_failed_fault(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_copy_to_flat(&r, 8, 16, flat, w));
 	KUNIT_EXPECT_FALSE(test, w->fault_failed);
 	stubs.wanted = 1;
-	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_paged_apply_atomic(&r, 8, keep_word, NULL, w));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_paged_apply_atomic(&r, 8, leave_word_unchanged, NULL,
+							       w));
 	ddp_fault_complete(w, true);
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_apply_atomic(&r, 8, keep_word, NULL, w));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_apply_atomic(&r, 8, leave_word_unchanged, NULL, w));
 	KUNIT_EXPECT_FALSE(test, w->fault_failed);
 }
 

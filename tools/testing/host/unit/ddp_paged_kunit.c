@@ -109,8 +109,8 @@ static void scatter_fills_only_destinations(struct kunit *test)
 	int i;
 
 	memset(flat, 0xee, sizeof(flat));
-	KUNIT_EXPECT_EQ(test, 3u, ddp_paged_scatter(&region, BASE + 4, flat, 16, 10,
-						    3, &w));
+	KUNIT_EXPECT_EQ(test, 3u, ddp_paged_scatter_to_buffers(&region, BASE + 4, flat, 16, 10,
+							       3, &w));
 	for (i = 0; i < 3 * 16; i++)
 		KUNIT_EXPECT_EQ(test, i % 16 < 10 ? FROM + 4 + i / 16 * 10 + i % 16 : 0xee,
 				(int)flat[i]);
@@ -124,13 +124,13 @@ static void partial_destination_is_not_counted(struct kunit *test)
 	struct ddp_fault w = { .suppressed = true };
 	u8 flat[4 * 10];
 
-	KUNIT_EXPECT_EQ(test, 2u, ddp_paged_scatter(&region, BASE + END - FROM - 25,
-						    flat, 10, 10, 4, &w));
+	KUNIT_EXPECT_EQ(test, 2u, ddp_paged_scatter_to_buffers(&region, BASE + END - FROM - 25,
+							       flat, 10, 10, 4, &w));
 	KUNIT_EXPECT_EQ(test, END - 25, (int)flat[0]);
 	KUNIT_EXPECT_EQ(test, END - 25 + 19, (int)flat[19]);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.faults);
-	KUNIT_EXPECT_EQ(test, 0u, ddp_paged_scatter(&region, BASE + END - FROM,
-						    flat, 10, 10, 4, &w));
+	KUNIT_EXPECT_EQ(test, 0u, ddp_paged_scatter_to_buffers(&region, BASE + END - FROM,
+							       flat, 10, 10, 4, &w));
 }
 
 static void copy_writes_only_requested_bytes(struct kunit *test)

@@ -88,7 +88,7 @@ static enum iw_reason place_tagged(u32 stag, u32 off, u32 len, bool last, struct
 		.tagged = true, .last = last, .stag = stag, .to = BASE + off,
 	};
 
-	return ddp_place_tagged(&stubs.s, llp, &h, len, DDP_REMOTE_WRITE);
+	return ddp_place_tagged_segment(&stubs.s, llp, &h, len, DDP_REMOTE_WRITE);
 }
 
 /* RFC 5041 5.2.1: data is placed where the header says, and nowhere else */
@@ -110,7 +110,7 @@ static void tagged_data_is_placed_at_its_to(struct kunit *test)
 }
 
 /*
- * State of check_at_barrier(), which runs before the last byte of a range is
+ * State of record_placed_bytes_at_barrier(), which runs before the last byte of a range is
  * written: @good stays true if all bytes except the last are in place then
  */
 static struct {
@@ -124,7 +124,7 @@ static u8 read_range_byte(u32 i)
 	return stubs.memory[get_memory_index(before_last.stag, before_last.off + i)];
 }
 
-static void check_at_barrier(void)
+static void record_placed_bytes_at_barrier(void)
 {
 	u32 i, last = before_last.len - 1;
 
@@ -148,11 +148,12 @@ static enum iw_reason place_write_end(u32 stag, u32 off, u32 len, u32 how)
 	if (why)
 		return why;
 	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
-	return ddp_place_next_tagged(&stubs.s, &segment.llp, how == 1 ? NULL : segment.octets,
-				     BASE + off, len, true);
+	return ddp_place_next_tagged_segment(&stubs.s, &segment.llp,
+					     how == 1 ? NULL : segment.octets,
+					     BASE + off, len, true);
 }
 
-static void expect_last_byte_last(struct kunit *test, u32 stag, u32 off, u32 len, u32 how)
+static void expect_last_byte_written_last(struct kunit *test, u32 stag, u32 off, u32 len, u32 how)
 {
 	fill_segment();
 	before_last.stag = stag;
@@ -161,7 +162,7 @@ static void expect_last_byte_last(struct kunit *test, u32 stag, u32 off, u32 len
 	before_last.barriers = 0;
 	before_last.good = true;
 	stubs.memory[get_memory_index(stag, off + len - 1)] = ~segment.octets[len - 1];
-	host_at_wmb = check_at_barrier;
+	host_at_wmb = record_placed_bytes_at_barrier;
 	KUNIT_EXPECT_EQ(test, IW_OK, place_write_end(stag, off, len, how));
 	host_at_wmb = NULL;
 	KUNIT_EXPECT_EQ(test, 1u, before_last.barriers);
@@ -177,7 +178,8 @@ static void last_byte_is_written_last(struct kunit *test)
 	open_writable_memory(2);
 	for (i = 0; i < 120; i++) {
 		len = 1 + (i < 12 ? 0 : random_below(SEGMENT));
-		expect_last_byte_last(test, i & 1 ? PAGED : BLOCKED, random_below(LENGTH - len), len, i % 3);
+		expect_last_byte_written_last(test, i & 1 ? PAGED : BLOCKED,
+					      random_below(LENGTH - len), len, i % 3);
 	}
 	expect_memory_and_no_refs(test);
 }
@@ -186,7 +188,7 @@ static void last_byte_is_written_last(struct kunit *test)
  * A page fault of a repeated Write uses the fault request of the receive path, and the segment is
  * retried
  */
-static void repeated_write_faults_and_retries(struct kunit *test)
+static void repeated_write_is_retried_after_fault(struct kunit *test)
 {
 	const u32 off = BLOCK - SKIP - 10;
 	u32 how;
@@ -210,7 +212,7 @@ static void repeated_write_faults_and_retries(struct kunit *test)
 }
 
 /* For a repeated Write, only bounds, rights and validity are checked again */
-static void repeated_write_checks_region_again(struct kunit *test)
+static void region_is_checked_for_repeated_write(struct kunit *test)
 {
 	u32 stag;
 
@@ -219,20 +221,22 @@ static void repeated_write_checks_region_again(struct kunit *test)
 	for (stag = BLOCKED; stag <= PAGED; stag++) {
 		KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(stag, 0, 8, true, NULL));
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
-				ddp_place_next_tagged(&stubs.s, NULL, segment.octets,
-						      BASE + LENGTH - 7, 8, true));
+				ddp_place_next_tagged_segment(&stubs.s, NULL, segment.octets,
+							      BASE + LENGTH - 7, 8, true));
 		stubs.s.denied = DDP_REMOTE_WRITE;
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-				ddp_place_next_tagged(&stubs.s, NULL, segment.octets, BASE, 8, true));
+				ddp_place_next_tagged_segment(&stubs.s, NULL, segment.octets, BASE,
+							      8, true));
 		stubs.s.denied = 0;
 		regions[stag & 1].valid = false;
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-				ddp_place_next_tagged(&stubs.s, NULL, segment.octets, BASE, 8, true));
+				ddp_place_next_tagged_segment(&stubs.s, NULL, segment.octets, BASE,
+							      8, true));
 		regions[stag & 1].valid = true;
 	}
 	segment.fails_at = 1;
 	KUNIT_EXPECT_EQ(test, IW_UNREADABLE,
-			ddp_place_next_tagged(&stubs.s, &segment.llp, NULL, BASE, 1, true));
+			ddp_place_next_tagged_segment(&stubs.s, &segment.llp, NULL, BASE, 1, true));
 	expect_memory_and_no_refs(test);
 }
 
@@ -249,7 +253,7 @@ static void failed_check_writes_nothing(struct kunit *test)
 	expect_memory_and_no_refs(test);
 }
 
-static void expect_next_segment(struct kunit *test, u32 stag, bool together)
+static void expect_next_segment_placed(struct kunit *test, u32 stag, bool together)
 {
 	const u8 *octets = segment.octets;
 	u32 off = random_below(LENGTH / 2), len = 1 + random_below(SEGMENT / 4);
@@ -257,14 +261,15 @@ static void expect_next_segment(struct kunit *test, u32 stag, bool together)
 	KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(stag, off, len, false, &segment.llp));
 	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_place_next_tagged(&stubs.s, &segment.llp, together ? octets + len : NULL,
-					      BASE + off + len, 2 * len, false));
+			ddp_place_next_tagged_segment(&stubs.s, &segment.llp,
+						      together ? octets + len : NULL,
+						      BASE + off + len, 2 * len, false));
 	KUNIT_EXPECT_EQ(test, stag == BLOCKED, ddp_can_place_batch(&stubs.s, BASE + off, 3 * len));
 	KUNIT_EXPECT_EQ(test, together ? len : 3 * len, segment.at);
 	set_expected_bytes(stag, off, octets, 3 * len);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
-			ddp_place_next_tagged(&stubs.s, &segment.llp, octets,
-					      BASE + LENGTH - 7, 8, false));
+			ddp_place_next_tagged_segment(&stubs.s, &segment.llp, octets,
+						      BASE + LENGTH - 7, 8, false));
 	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + LENGTH - 7, 8));
 	stubs.s.denied = DDP_REMOTE_WRITE;
 	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + off, 8));
@@ -272,19 +277,20 @@ static void expect_next_segment(struct kunit *test, u32 stag, bool together)
 	regions[stag & 1].valid = false;
 	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + off, 8));
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-			ddp_place_next_tagged(&stubs.s, &segment.llp, octets, BASE + off, 8, false));
+			ddp_place_next_tagged_segment(&stubs.s, &segment.llp, octets, BASE + off,
+						      8, false));
 	regions[stag & 1].valid = true;
 	expect_memory_and_no_refs(test);
 }
 
-static void next_segments_check_region_again(struct kunit *test)
+static void region_is_checked_for_next_segments(struct kunit *test)
 {
 	u32 i;
 
 	open_writable_memory(4);
 	for (i = 0; i < 40; i++) {
 		fill_segment();
-		expect_next_segment(test, i & 1 ? PAGED : BLOCKED, i & 2);
+		expect_next_segment_placed(test, i & 1 ? PAGED : BLOCKED, i & 2);
 	}
 }
 
@@ -328,15 +334,15 @@ static void untagged_data_fills_sges_in_order(struct kunit *test)
 			fill_segment();
 			len = min(end - at, 1 + random_below(SEGMENT));
 			KUNIT_EXPECT_EQ(test, IW_OK,
-					ddp_place_untagged(&stubs.s, &segment.llp,
+					ddp_place_untagged_segment(&stubs.s, &segment.llp,
 							   random_below(2) ? segment.octets : NULL,
-							   &to, len));
+								   &to, len));
 			for (i = 0; i < len; i++)
 				set_expected_sge_byte(m, at + i, segment.octets[i]);
 		}
 		fill_segment();
 		KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT,
-				ddp_place_untagged(&stubs.s, &segment.llp, NULL, &to, 1));
+				ddp_place_untagged_segment(&stubs.s, &segment.llp, NULL, &to, 1));
 		expect_memory_and_no_refs(test);
 	}
 }
@@ -348,7 +354,7 @@ static enum iw_reason place_in_sge(u32 stag, u32 off, u32 len)
 
 	add_sge(m, stag, off, len);
 	ddp_cursor_init(&to, &m->buf);
-	return ddp_place_untagged(&stubs.s, &segment.llp, NULL, &to, len);
+	return ddp_place_untagged_segment(&stubs.s, &segment.llp, NULL, &to, len);
 }
 
 /* RFC 5041 8.2: a receive with an SGE that its owner may not use is a local error */
@@ -417,13 +423,15 @@ static void flat_buffer_is_filled_in_order(struct kunit *test)
 
 	open_writable_memory(6);
 	ddp_cursor_init(&to, &b);
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_place_untagged(&stubs.s, &segment.llp, NULL, &to, 30));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_place_untagged_segment(&stubs.s, &segment.llp, NULL, &to,
+								30));
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_place_untagged(&stubs.s, NULL, segment.octets + 30, &to, 70));
+			ddp_place_untagged_segment(&stubs.s, NULL, segment.octets + 30, &to, 70));
 	set_expected_bytes(DDP_STAG_DMA, 0, segment.octets, 100);
 	segment.fails_at = segment.reads + 1;
 	to.off = 0;
-	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, ddp_place_untagged(&stubs.s, &segment.llp, NULL, &to, 1));
+	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, ddp_place_untagged_segment(&stubs.s, &segment.llp,
+									NULL, &to, 1));
 	expect_memory_and_no_refs(test);
 }
 
@@ -448,7 +456,7 @@ static void unreadable_data_keeps_no_ref(struct kunit *test)
 }
 
 /* Missing pages are faulted in, and the whole segment is retried */
-static void missing_page_retries_segment(struct kunit *test)
+static void segment_is_retried_after_missing_page(struct kunit *test)
 {
 	open_writable_memory(8);
 	stubs.present[1] = false;
@@ -500,7 +508,7 @@ static u64 add_operand(const void *how, u64 old)
 	return old + *(const u64 *)how;
 }
 
-static u64 read_word(u32 stag, u32 off)
+static u64 read_expected_word(u32 stag, u32 off)
 {
 	u64 value;
 
@@ -508,9 +516,9 @@ static u64 read_word(u32 stag, u32 off)
 	return value;
 }
 
-static void expect_atomic_add(struct kunit *test, u32 stag, u32 off, u64 by)
+static void apply_and_expect_atomic_add(struct kunit *test, u32 stag, u32 off, u64 by)
 {
-	u64 was = read_word(stag, off), new = was + by, old = 0;
+	u64 was = read_expected_word(stag, off), new = was + by, old = 0;
 
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_mem_apply_atomic(&stubs.s, stag, BASE + off, add_operand, &by, &old));
@@ -532,7 +540,8 @@ static void atomic_needs_aligned_memory(struct kunit *test)
 
 	open_writable_memory(10);
 	for (i = 0; i < 8; i++)
-		expect_atomic_add(test, i % 2 ? PAGED : BLOCKED, aligned + 4096 * i + 8 * random_below(500), i);
+		apply_and_expect_atomic_add(test, i % 2 ? PAGED : BLOCKED,
+					    aligned + 4096 * i + 8 * random_below(500), i);
 	for (stag = BLOCKED; stag <= PAGED; stag++) {
 		for (i = 1; i < 8; i++) {
 			KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
@@ -569,22 +578,22 @@ static void atomic_requests_missing_page(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 7ull, old);
 	expect_memory_and_no_refs(test);
 	complete_fault();
-	expect_atomic_add(test, PAGED, off, by);
+	apply_and_expect_atomic_add(test, PAGED, off, by);
 }
 
 static struct kunit_case ddp_place_cases[] = {
 	KUNIT_CASE(tagged_data_is_placed_at_its_to),
 	KUNIT_CASE(last_byte_is_written_last),
-	KUNIT_CASE(repeated_write_checks_region_again),
-	KUNIT_CASE(repeated_write_faults_and_retries),
+	KUNIT_CASE(region_is_checked_for_repeated_write),
+	KUNIT_CASE(repeated_write_is_retried_after_fault),
 	KUNIT_CASE(failed_check_writes_nothing),
-	KUNIT_CASE(next_segments_check_region_again),
+	KUNIT_CASE(region_is_checked_for_next_segments),
 	KUNIT_CASE(untagged_data_fills_sges_in_order),
 	KUNIT_CASE(bad_receive_sge_is_local_error),
 	KUNIT_CASE(mr_ref_is_cached_until_other_memory),
 	KUNIT_CASE(flat_buffer_is_filled_in_order),
 	KUNIT_CASE(unreadable_data_keeps_no_ref),
-	KUNIT_CASE(missing_page_retries_segment),
+	KUNIT_CASE(segment_is_retried_after_missing_page),
 	KUNIT_CASE(atomic_response_is_stored),
 	KUNIT_CASE(atomic_needs_aligned_memory),
 	KUNIT_CASE(atomic_requests_missing_page),

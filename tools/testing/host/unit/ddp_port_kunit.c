@@ -128,7 +128,8 @@ static struct ddp_listener *try_listen(int ifindex, int vrf, u32 at)
 	return try_listen_with_order(ifindex, vrf, at, ++stubs.order);
 }
 
-static struct ddp_listener *expect_listen(struct kunit *test, int ifindex, int vrf, u32 at)
+static struct ddp_listener *listen_and_expect_success(struct kunit *test, int ifindex, int vrf,
+						      u32 at)
 {
 	struct ddp_listener *l = try_listen(ifindex, vrf, at);
 
@@ -145,7 +146,7 @@ static void reset_stubs(void)
 	stubs.has = 3;
 }
 
-static bool is_found_for(struct ddp_listener *dl, int vrf)
+static bool is_listener_found_for_vrf(struct ddp_listener *dl, int vrf)
 {
 	static const struct sockaddr_storage called = { .ss_family = AF_INET };
 	struct ddp_port_listener *l =
@@ -167,12 +168,12 @@ static void listener_of_vrf_gets_peer(struct kunit *test)
 	struct ddp_listener *a, *b;
 
 	reset_stubs();
-	a = expect_listen(test, 3, 0, 0);
-	b = expect_listen(test, 4, 0, 0);
-	KUNIT_EXPECT_TRUE(test, is_found_for(a, 10));
-	KUNIT_EXPECT_FALSE(test, is_found_for(a, 11));
-	KUNIT_EXPECT_FALSE(test, is_found_for(a, 0));
-	KUNIT_EXPECT_FALSE(test, is_found_for(b, 11));
+	a = listen_and_expect_success(test, 3, 0, 0);
+	b = listen_and_expect_success(test, 4, 0, 0);
+	KUNIT_EXPECT_TRUE(test, is_listener_found_for_vrf(a, 10));
+	KUNIT_EXPECT_FALSE(test, is_listener_found_for_vrf(a, 11));
+	KUNIT_EXPECT_FALSE(test, is_listener_found_for_vrf(a, 0));
+	KUNIT_EXPECT_FALSE(test, is_listener_found_for_vrf(b, 11));
 	/* each connection causes one lookup, however many listeners exist */
 	KUNIT_EXPECT_EQ(test, 4u, stubs.lookups);
 	ddp_port_unlisten(a);
@@ -189,19 +190,19 @@ static void first_related_listener_gets_peer(struct kunit *test)
 
 	reset_stubs();
 	stubs.related = 5;
-	a = expect_listen(test, 4, 0, 0);
-	b = expect_listen(test, 5, 0, 0);
-	c = expect_listen(test, 3, 0, 0);
-	KUNIT_EXPECT_TRUE(test, is_found_for(b, 0));
+	a = listen_and_expect_success(test, 4, 0, 0);
+	b = listen_and_expect_success(test, 5, 0, 0);
+	c = listen_and_expect_success(test, 3, 0, 0);
+	KUNIT_EXPECT_TRUE(test, is_listener_found_for_vrf(b, 0));
 	/* a listener gets peers in its own VRF only; in other VRFs no listener gets the peer */
-	KUNIT_EXPECT_FALSE(test, is_found_for(b, 10));
-	KUNIT_EXPECT_FALSE(test, is_found_for(c, 10));
+	KUNIT_EXPECT_FALSE(test, is_listener_found_for_vrf(b, 10));
+	KUNIT_EXPECT_FALSE(test, is_listener_found_for_vrf(c, 10));
 	ddp_port_unlisten(b);
-	KUNIT_EXPECT_TRUE(test, is_found_for(c, 10));
-	b = expect_listen(test, 5, 0, 0);
-	KUNIT_EXPECT_TRUE(test, is_found_for(c, 10));
+	KUNIT_EXPECT_TRUE(test, is_listener_found_for_vrf(c, 10));
+	b = listen_and_expect_success(test, 5, 0, 0);
+	KUNIT_EXPECT_TRUE(test, is_listener_found_for_vrf(c, 10));
 	stubs.has = 0;
-	KUNIT_EXPECT_FALSE(test, is_found_for(c, 10));
+	KUNIT_EXPECT_FALSE(test, is_listener_found_for_vrf(c, 10));
 	ddp_port_unlisten(c);
 	ddp_port_unlisten(b);
 	ddp_port_unlisten(a);
@@ -211,7 +212,7 @@ static void first_related_listener_gets_peer(struct kunit *test)
  * If the setting "listen" stops a listener, and starts it again after listeners that were created
  * later, the listener keeps its place in the order of listeners
  */
-static void restarted_listener_gets_peer(struct kunit *test)
+static void restarted_listener_keeps_its_place(struct kunit *test)
 {
 	struct ddp_listener *first, *second;
 
@@ -219,12 +220,12 @@ static void restarted_listener_gets_peer(struct kunit *test)
 	stubs.related = 5;
 	second = try_listen_with_order(3, 0, 0, 2);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
-	KUNIT_EXPECT_TRUE(test, is_found_for(second, 10));
+	KUNIT_EXPECT_TRUE(test, is_listener_found_for_vrf(second, 10));
 	first = try_listen_with_order(5, 0, 0, 1);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(first));
-	KUNIT_EXPECT_TRUE(test, is_found_for(first, 0));
+	KUNIT_EXPECT_TRUE(test, is_listener_found_for_vrf(first, 0));
 	ddp_port_unlisten(first);
-	KUNIT_EXPECT_TRUE(test, is_found_for(second, 10));
+	KUNIT_EXPECT_TRUE(test, is_listener_found_for_vrf(second, 10));
 	ddp_port_unlisten(second);
 }
 
@@ -238,12 +239,12 @@ static void bound_listener_is_in_vrf_of_socket(struct kunit *test)
 	struct ddp_listener *a, *b;
 
 	reset_stubs();
-	a = expect_listen(test, 3, 12, 1);
-	b = expect_listen(test, 5, 0, 2);
-	KUNIT_EXPECT_TRUE(test, is_found_for(a, 12));
-	KUNIT_EXPECT_FALSE(test, is_found_for(a, 10));
-	KUNIT_EXPECT_TRUE(test, is_found_for(b, 0));
-	KUNIT_EXPECT_FALSE(test, is_found_for(b, 10));
+	a = listen_and_expect_success(test, 3, 12, 1);
+	b = listen_and_expect_success(test, 5, 0, 2);
+	KUNIT_EXPECT_TRUE(test, is_listener_found_for_vrf(a, 12));
+	KUNIT_EXPECT_FALSE(test, is_listener_found_for_vrf(a, 10));
+	KUNIT_EXPECT_TRUE(test, is_listener_found_for_vrf(b, 0));
+	KUNIT_EXPECT_FALSE(test, is_listener_found_for_vrf(b, 10));
 	ddp_port_unlisten(a);
 	ddp_port_unlisten(b);
 }
@@ -260,7 +261,7 @@ static void lookup_needs_vrf_of_listener(struct kunit *test)
 
 	reset_stubs();
 	((struct sockaddr_in *)&at)->sin_addr.s_addr = 1;
-	b = expect_listen(test, 4, 11, 1);
+	b = listen_and_expect_success(test, 4, 11, 1);
 	KUNIT_EXPECT_TRUE(test, !ddp_port_get_listener_by_addr(&port_ops, &stubs.net, &at, 10));
 	l = ddp_port_get_listener_by_addr(&port_ops, &stubs.net, &at, 11);
 	KUNIT_ASSERT_TRUE(test, !!l);
@@ -269,26 +270,26 @@ static void lookup_needs_vrf_of_listener(struct kunit *test)
 }
 
 /* The same address in two VRFs can have two listeners */
-static void same_addr_listens_in_two_vrfs(struct kunit *test)
+static void addr_may_have_listeners_in_two_vrfs(struct kunit *test)
 {
 	struct ddp_listener *a, *b;
 
 	reset_stubs();
-	a = expect_listen(test, 3, 10, 1);
-	b = expect_listen(test, 4, 11, 1);
+	a = listen_and_expect_success(test, 3, 10, 1);
+	b = listen_and_expect_success(test, 4, 11, 1);
 	KUNIT_EXPECT_EQ(test, -EADDRINUSE, PTR_ERR(try_listen(5, 11, 1)));
 	ddp_port_unlisten(a);
 	ddp_port_unlisten(b);
 }
 
 /* The close of a listening socket aborts the connections that were not accepted */
-static void close_aborts_unaccepted(struct kunit *test)
+static void close_aborts_unaccepted_connections(struct kunit *test)
 {
 	struct ddp_listener *a, *b;
 
 	reset_stubs();
-	a = expect_listen(test, 3, 0, 0);
-	b = expect_listen(test, 4, 0, 0);
+	a = listen_and_expect_success(test, 3, 0, 0);
+	b = listen_and_expect_success(test, 4, 0, 0);
 	ddp_port_unlisten(a);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.aborted);
 	ddp_port_unlisten(b);
@@ -296,11 +297,11 @@ static void close_aborts_unaccepted(struct kunit *test)
 }
 
 static struct kunit_case ddp_port_cases[] = {
-	KUNIT_CASE(close_aborts_unaccepted),
-	KUNIT_CASE(same_addr_listens_in_two_vrfs),
+	KUNIT_CASE(close_aborts_unaccepted_connections),
+	KUNIT_CASE(addr_may_have_listeners_in_two_vrfs),
 	KUNIT_CASE(listener_of_vrf_gets_peer),
 	KUNIT_CASE(first_related_listener_gets_peer),
-	KUNIT_CASE(restarted_listener_gets_peer),
+	KUNIT_CASE(restarted_listener_keeps_its_place),
 	KUNIT_CASE(bound_listener_is_in_vrf_of_socket),
 	KUNIT_CASE(lookup_needs_vrf_of_listener),
 	{}

@@ -26,8 +26,8 @@ static enum iw_reason count_placement(void)
 	return stubs.places;
 }
 
-enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
-				const struct ddp_hdr *h, u32 len, u8 rights)
+enum iw_reason ddp_place_tagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
+					const struct ddp_hdr *h, u32 len, u8 rights)
 {
 	if (!stubs.places)
 		s->rx_mr = &region;
@@ -44,8 +44,8 @@ bool ddp_can_place_batch(const struct ddp_stream *s, u64 to, u32 len)
 	return stubs.fits;
 }
 
-enum iw_reason ddp_place_next_tagged(struct ddp_stream *s, struct ddp_llp *llp,
-				     const void *body, u64 to, u32 len, bool last)
+enum iw_reason ddp_place_next_tagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
+					     const void *body, u64 to, u32 len, bool last)
 {
 	stubs.repeated += last;
 	stubs.body = body;
@@ -59,8 +59,8 @@ enum iw_reason ddp_place_next_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	return IW_OK;
 }
 
-enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
-				  const void *body, struct ddp_cursor *to, u32 len)
+enum iw_reason ddp_place_untagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
+					  const void *body, struct ddp_cursor *to, u32 len)
 {
 	if (!stubs.places)
 		s->rx_mr = &region;
@@ -194,7 +194,7 @@ struct ddp_stream *open_rx_stream(void)
 	return &s;
 }
 
-static void encode_on_wire(const struct ddp_hdr *h)
+static void encode_header_on_wire(const struct ddp_hdr *h)
 {
 	memset(&wire, 0, sizeof(wire));
 	ddp_hdr_encode(wire.octets, h);
@@ -208,7 +208,7 @@ static void encode_on_wire(const struct ddp_hdr *h)
 void receive_segment(struct ddp_stream *s, const struct ddp_hdr *h, u8 change,
 		  u32 len)
 {
-	encode_on_wire(h);
+	encode_header_on_wire(h);
 	wire.octets[0] ^= change;
 	ddp_rx_segment(s, &llp, wire.octets, len);
 }
@@ -217,11 +217,11 @@ void receive_segment(struct ddp_stream *s, const struct ddp_hdr *h, u8 change,
  * Receive an out-of-order segment. Return: true if it was placed and need not
  * be kept.
  */
-static bool receive_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 len,
-			  struct ddp_placed *p)
+static bool receive_early_segment(struct ddp_stream *s, const struct ddp_hdr *h, u32 len,
+				  struct ddp_placed *p)
 {
-	encode_on_wire(h);
-	return ddp_rx_place_early(s, &llp, wire.octets, len, p);
+	encode_header_on_wire(h);
+	return ddp_rx_try_place_early_segment(s, &llp, wire.octets, len, p);
 }
 
 const struct ddp_hdr good_write = { .tagged = true, .last = true };
@@ -266,8 +266,8 @@ static void ulp_gets_header_at_delivery(struct kunit *test)
 	expect_delivered_hdr(test, &write);
 
 	s = open_rx_stream();
-	KUNIT_ASSERT_TRUE(test, receive_early(s, &write, 50, &p));
-	ddp_rx_deliver_early(s, &p);
+	KUNIT_ASSERT_TRUE(test, receive_early_segment(s, &write, 50, &p));
+	ddp_rx_deliver_placed_segment(s, &p);
 	expect_delivered_hdr(test, &write);
 
 	s = open_rx_stream();
@@ -314,8 +314,8 @@ static void describe_way(const struct way *w, char *desc)
 KUNIT_ARRAY_PARAM(way, ways, describe_way);
 
 /* Expect that the failure is reported once, and that later segments are ignored */
-static void expect_failed(struct kunit *test, struct ddp_stream *s,
-			  enum iw_reason why)
+static void expect_failure_reported_once(struct kunit *test, struct ddp_stream *s,
+					 enum iw_reason why)
 {
 	u32 placed = stubs.placed, delivered = stubs.delivered;
 
@@ -331,7 +331,7 @@ static void expect_failed(struct kunit *test, struct ddp_stream *s,
 }
 
 /* Expect that the stream stays open: only the ULP closes the lower layer */
-static void expect_stream_open(struct kunit *test, struct ddp_stream *s)
+static void expect_only_ulp_closes_stream(struct kunit *test, struct ddp_stream *s)
 {
 	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
 	/* the transmit path still works, for a Terminate */
@@ -354,8 +354,8 @@ static void wrong_segment_fails_stream(struct kunit *test)
 	stubs.places = w->places;
 	stubs.delivers = w->delivers;
 	receive_segment(s, &w->h, w->change, w->len);
-	expect_failed(test, s, w->why);
-	expect_stream_open(test, s);
+	expect_failure_reported_once(test, s, w->why);
+	expect_only_ulp_closes_stream(test, s);
 }
 
 /*
@@ -367,8 +367,8 @@ static void llp_error_fails_stream(struct kunit *test)
 	struct ddp_stream *s = open_rx_stream();
 
 	ddp_llp_report_error(s, IW_MPA_CRC);
-	expect_failed(test, s, IW_MPA_CRC);
-	expect_stream_open(test, s);
+	expect_failure_reported_once(test, s, IW_MPA_CRC);
+	expect_only_ulp_closes_stream(test, s);
 }
 
 /* Out of order -------------------------------------------------------------------- */
@@ -387,7 +387,7 @@ static void early_segment_is_placed_once(struct kunit *test)
 	u8 want[IW_DDP_HDR_MAX];
 	struct ddp_placed p;
 
-	KUNIT_ASSERT_TRUE(test, receive_early(s, &early_write, 50, &p));
+	KUNIT_ASSERT_TRUE(test, receive_early_segment(s, &early_write, 50, &p));
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
@@ -395,7 +395,7 @@ static void early_segment_is_placed_once(struct kunit *test)
 	ddp_hdr_encode(want, &early_write);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(want, p.hdr, sizeof(p.hdr)));
 
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_deliver_early(s, &p));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_deliver_placed_segment(s, &p));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.checked);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
@@ -410,12 +410,12 @@ static void unplaced_early_segment_is_kept(struct kunit *test)
 	struct ddp_stream *s = open_rx_stream();
 	struct ddp_placed p;
 
-	KUNIT_EXPECT_FALSE(test, receive_early(s, &good_send, 50, &p));
+	KUNIT_EXPECT_FALSE(test, receive_early_segment(s, &good_send, 50, &p));
 	stubs.places = IW_DDP_T_STAG;
-	KUNIT_EXPECT_FALSE(test, receive_early(s, &early_write, 50, &p));
+	KUNIT_EXPECT_FALSE(test, receive_early_segment(s, &early_write, 50, &p));
 	stubs.places = IW_OK;
 	stubs.admits = IW_RDMAP_OPCODE;
-	KUNIT_EXPECT_FALSE(test, receive_early(s, &early_write, 50, &p));
+	KUNIT_EXPECT_FALSE(test, receive_early_segment(s, &early_write, 50, &p));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.placed + stubs.failed);
 }
 
@@ -425,10 +425,10 @@ static void nothing_is_placed_after_failure(struct kunit *test)
 	struct ddp_stream *s = open_rx_stream();
 	struct ddp_placed p, later;
 
-	KUNIT_ASSERT_TRUE(test, receive_early(s, &early_write, 50, &p));
+	KUNIT_ASSERT_TRUE(test, receive_early_segment(s, &early_write, 50, &p));
 	ddp_llp_report_error(s, IW_MPA_CRC);
-	KUNIT_EXPECT_FALSE(test, receive_early(s, &early_write, 50, &later));
-	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, ddp_rx_deliver_early(s, &p));
+	KUNIT_EXPECT_FALSE(test, receive_early_segment(s, &early_write, 50, &later));
+	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, ddp_rx_deliver_placed_segment(s, &p));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
 }
@@ -436,7 +436,7 @@ static void nothing_is_placed_after_failure(struct kunit *test)
 /* Page faults -------------------------------------------------------------------- */
 
 /* A deferred tagged segment is admitted once, and placed and delivered on retry */
-static void deferred_tagged_is_admitted_once(struct kunit *test)
+static void deferred_tagged_segment_is_admitted_once(struct kunit *test)
 {
 	struct ddp_stream *s = open_rx_stream();
 
@@ -459,7 +459,7 @@ static void deferred_tagged_is_admitted_once(struct kunit *test)
  * A deferred untagged segment is admitted once, and placed and delivered on
  * retry. If only its delivery is deferred, the retry does not place it again.
  */
-static void deferred_untagged_is_admitted_once(struct kunit *test)
+static void deferred_untagged_segment_is_admitted_once(struct kunit *test)
 {
 	const struct ddp_hdr second = { .last = true, .msn = 2 };
 	struct ddp_stream *s = open_rx_stream();
@@ -495,7 +495,7 @@ static void retry_must_equal_deferred_segment(struct kunit *test)
 		stubs.places = IW_OK;
 		receive_segment(s, how ? &early_write : &good_write, 0, how ? 51 : 50);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.placed + stubs.delivered);
-		expect_failed(test, s, IW_DDP_CATASTROPHIC);
+		expect_failure_reported_once(test, s, IW_DDP_CATASTROPHIC);
 	}
 }
 
@@ -549,8 +549,8 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(early_segment_is_placed_once),
 	KUNIT_CASE(unplaced_early_segment_is_kept),
 	KUNIT_CASE(nothing_is_placed_after_failure),
-	KUNIT_CASE(deferred_tagged_is_admitted_once),
-	KUNIT_CASE(deferred_untagged_is_admitted_once),
+	KUNIT_CASE(deferred_tagged_segment_is_admitted_once),
+	KUNIT_CASE(deferred_untagged_segment_is_admitted_once),
 	KUNIT_CASE(retry_must_equal_deferred_segment),
 	KUNIT_CASE(ulp_is_notified_of_llp_end),
 	KUNIT_CASE(query_reports_no_stream_numbers),

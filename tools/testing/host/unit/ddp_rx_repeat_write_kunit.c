@@ -41,7 +41,7 @@ static void ref_stays_cached_after_write(struct kunit *test)
 	receive_segment(s, &good_write, 0, 50);
 	memcpy(p.hdr, wire.octets, sizeof(p.hdr));
 	p.len = 50;
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_deliver_early(s, &p));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_deliver_placed_segment(s, &p));
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	stubs.rights = DDP_LOCAL_WRITE;
 	receive_segment(s, &good_write, 0, 50);
@@ -69,13 +69,13 @@ static struct ddp_stream *open_and_receive_write(void)
  * Receive a segment after a Write. Expect that the fast path accepts it as a repeated Write if
  * @alike is true, and does not accept it otherwise.
  */
-static void expect_repeated(struct kunit *test, const u8 *octets, u32 len, bool alike)
+static void expect_repeated_write(struct kunit *test, const u8 *octets, u32 len, bool alike)
 {
 	struct ddp_stream *s = open_and_receive_write();
 	enum iw_reason why = IW_UNREADABLE;
 	bool taken;
 
-	taken = ddp_rx_try_fast(s, octets, octets + IW_DDP_T_HDR_LEN, len, &why);
+	taken = ddp_rx_try_fast_path(s, octets, octets + IW_DDP_T_HDR_LEN, len, &why);
 	KUNIT_EXPECT_EQ(test, alike, taken);
 	KUNIT_EXPECT_EQ(test, (u32)alike, stubs.repeated);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.admitted);
@@ -98,10 +98,10 @@ static void repeated_write_differs_in_to_only(struct kunit *test)
 
 	ddp_hdr_encode(octets, &some_write);
 	for (len = 15; len < 60; len++) {
-		expect_repeated(test, octets, len, len == 50);
+		expect_repeated_write(test, octets, len, len == 50);
 		for (bit = 0; bit < 8 * IW_DDP_T_HDR_LEN; bit++) {
 			octets[bit / 8] ^= 1 << bit % 8;
-			expect_repeated(test, octets, len, len == 50 && bit >= 8 * DDP_T_TO);
+			expect_repeated_write(test, octets, len, len == 50 && bit >= 8 * DDP_T_TO);
 			octets[bit / 8] ^= 1 << bit % 8;
 		}
 	}
@@ -111,7 +111,7 @@ static void repeated_write_differs_in_to_only(struct kunit *test)
  * Several Writes are reported together: before the next upcall, or at the end of
  * the pass
  */
-static void repeated_writes_reported_together(struct kunit *test)
+static void repeated_writes_are_reported_together(struct kunit *test)
 {
 	struct ddp_stream *s = open_and_receive_write();
 	struct ddp_placed p = { .len = 50 };
@@ -122,7 +122,7 @@ static void repeated_writes_reported_together(struct kunit *test)
 	ddp_hdr_encode(head, &some_write);
 	memcpy(p.hdr, head, sizeof(p.hdr));
 	for (i = 0; i < 3; i++)
-		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
+		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.wrote);
 	receive_segment(s, &good_send, 0, 50);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.wrote);
@@ -131,8 +131,8 @@ static void repeated_writes_reported_together(struct kunit *test)
 
 	/* Writes are reported before the delivery of a segment that was placed early */
 	receive_segment(s, &some_write, 0, 50);
-	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_deliver_early(s, &p));
+	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_deliver_placed_segment(s, &p));
 	KUNIT_EXPECT_EQ(test, 4u, stubs.wrote_first);
 
 	/*
@@ -140,9 +140,9 @@ static void repeated_writes_reported_together(struct kunit *test)
 	 * reported
 	 */
 	receive_segment(s, &some_write, 0, 50);
-	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
+	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
 	set_bit(0, &s->failed);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast(s, head, head, 50, &why));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
 	ddp_rx_end(s);
 	KUNIT_EXPECT_EQ(test, 5u, stubs.wrote);
 	ddp_rx_begin(s);
@@ -208,12 +208,12 @@ static void failed_repeated_write_is_quoted(struct kunit *test)
 	ddp_hdr_encode(head, &h);
 	for (how = 0; how < ARRAY_SIZE(whys); how++) {
 		s = open_and_receive_write();
-		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, wire.octets, head, 50, &why));
+		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast_path(s, wire.octets, head, 50, &why));
 		/* if both DDP and RDMAP find an error, that of RDMAP is reported */
 		stubs.places = IW_DDP_T_BOUNDS;
 		if (how)
 			stubs.admits = whys[how];
-		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
+		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
 		KUNIT_EXPECT_EQ(test, whys[how], why);
 		KUNIT_EXPECT_EQ(test, whys[how], stubs.why);
 		KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
@@ -227,7 +227,7 @@ static void failed_repeated_write_is_quoted(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, s->rx_mr);
 		stubs.places = IW_OK;
 		stubs.admits = IW_OK;
-		KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast(s, head, head, 50, &why));
+		KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
 		KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, ddp_rx_segment(s, &llp, head, 50));
 		KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 		ddp_rx_end(s);
@@ -238,7 +238,7 @@ static void failed_repeated_write_is_quoted(struct kunit *test)
  * After the transmit path has failed the stream, no Write is accepted, although
  * the receive path still has the cached MR reference
  */
-static void no_repeated_write_after_failure(struct kunit *test)
+static void failed_stream_takes_no_repeated_write(struct kunit *test)
 {
 	const struct iw_failure f = { .why = IW_LOCAL_PROT };
 	struct ddp_stream *s = open_and_receive_write();
@@ -246,7 +246,7 @@ static void no_repeated_write_after_failure(struct kunit *test)
 
 	ddp_stream_fail(s, &f);
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast(s, wire.octets, wire.octets, 50, &why));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast_path(s, wire.octets, wire.octets, 50, &why));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	ddp_rx_end(s);
 }
@@ -265,7 +265,7 @@ static void repeated_write_waits_for_page(struct kunit *test)
 	h.to += 1000;
 	ddp_hdr_encode(head, &h);
 	stubs.places = IW_AGAIN;
-	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
+	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, why);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	ddp_rx_end(s);
@@ -274,14 +274,14 @@ static void repeated_write_waits_for_page(struct kunit *test)
 
 	ddp_rx_begin(s);
 	stubs.places = IW_OK;
-	KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast(s, head, head, 50, &why));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_segment(s, &llp, head, 50));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.wrote);
 	/* the stream still remembers the access right that Writes need */
 	KUNIT_EXPECT_EQ(test, (u8)DDP_REMOTE_WRITE, s->rx_seg.rights);
-	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
+	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, why);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	ddp_rx_end(s);
@@ -290,10 +290,10 @@ static void repeated_write_waits_for_page(struct kunit *test)
 static struct kunit_case rx_alike_cases[] = {
 	KUNIT_CASE(ref_stays_cached_after_write),
 	KUNIT_CASE(repeated_write_differs_in_to_only),
-	KUNIT_CASE(repeated_writes_reported_together),
+	KUNIT_CASE(repeated_writes_are_reported_together),
 	KUNIT_CASE(repeated_write_is_no_continuation),
 	KUNIT_CASE(failed_repeated_write_is_quoted),
-	KUNIT_CASE(no_repeated_write_after_failure),
+	KUNIT_CASE(failed_stream_takes_no_repeated_write),
 	KUNIT_CASE(repeated_write_waits_for_page),
 	{}
 };

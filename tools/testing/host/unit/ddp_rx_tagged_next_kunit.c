@@ -181,7 +181,7 @@ static int offer_to_fast_path(struct ddp_stream *s, u64 to, u32 len)
 
 	memset(&wire, 0, sizeof(wire));
 	ddp_hdr_encode(wire.octets, &h);
-	if (!ddp_rx_try_fast(s, wire.octets, wire.octets + IW_DDP_T_HDR_LEN, len, &why))
+	if (!ddp_rx_try_fast_path(s, wire.octets, wire.octets + IW_DDP_T_HDR_LEN, len, &why))
 		return NOT_MORE;
 	return why;
 }
@@ -259,7 +259,7 @@ static void fast_path_error_fails_stream(struct kunit *test)
  * After the transmit path has failed the stream, no segment is placed, although
  * the receive path still has the cached MR reference
  */
-static void no_fast_path_after_failure(struct kunit *test)
+static void failed_stream_uses_no_fast_path(struct kunit *test)
 {
 	const struct iw_failure f = { .why = IW_LOCAL_PROT };
 	struct ddp_stream *s = open_rx_stream();
@@ -301,7 +301,7 @@ static void deferred_segment_is_retried(struct kunit *test)
 
 static u8 bodies[RUN * 36];
 
-static struct ddp_stream *open_after_first(void)
+static struct ddp_stream *open_and_receive_first_segment(void)
 {
 	struct ddp_stream *s = open_rx_stream();
 
@@ -311,7 +311,7 @@ static struct ddp_stream *open_after_first(void)
 	return s;
 }
 
-static bool is_next(const struct ddp_stream *s, u64 to, u32 len, u32 n)
+static bool is_next_segment(const struct ddp_stream *s, u64 to, u32 len, u32 n)
 {
 	const struct ddp_hdr h = { .tagged = true, .to = to };
 	u8 head[IW_DDP_HDR_MAX];
@@ -321,9 +321,9 @@ static bool is_next(const struct ddp_stream *s, u64 to, u32 len, u32 n)
 }
 
 /* Expect that the stream accepts a next segment only after the @taken segments of the batch */
-static void expect_next_after(struct kunit *test, struct ddp_stream *s, u32 taken)
+static void expect_next_segment_after(struct kunit *test, struct ddp_stream *s, u32 taken)
 {
-	KUNIT_EXPECT_TRUE(test, is_next(s, 36 * (1 + taken), 50, 0));
+	KUNIT_EXPECT_TRUE(test, is_next_segment(s, 36 * (1 + taken), 50, 0));
 	KUNIT_EXPECT_EQ(test, 36 * (1 + taken), (u32)ddp_rx_get_next_page_off(s));
 }
 
@@ -332,13 +332,13 @@ static void batch_continues_message(struct kunit *test)
 	struct ddp_stream *s = open_rx_stream();
 
 	ddp_rx_begin(s);
-	KUNIT_EXPECT_FALSE(test, is_next(s, 36, 50, 0));
+	KUNIT_EXPECT_FALSE(test, is_next_segment(s, 36, 50, 0));
 	KUNIT_EXPECT_EQ(test, -1, ddp_rx_get_next_page_off(s));
 	receive_segment(s, &write_goes_on, 0, 50);
-	expect_next_after(test, s, 0);
-	KUNIT_EXPECT_TRUE(test, is_next(s, 36 * 6, 50, 5));
-	KUNIT_EXPECT_FALSE(test, is_next(s, 36 * 6, 50, 4));
-	KUNIT_EXPECT_FALSE(test, is_next(s, 36 * 6, 49, 5));
+	expect_next_segment_after(test, s, 0);
+	KUNIT_EXPECT_TRUE(test, is_next_segment(s, 36 * 6, 50, 5));
+	KUNIT_EXPECT_FALSE(test, is_next_segment(s, 36 * 6, 50, 4));
+	KUNIT_EXPECT_FALSE(test, is_next_segment(s, 36 * 6, 49, 5));
 	/* the page offset is computed from the MR's memory, not from the TO */
 	region.base = 5;
 	region.skip = 4000;
@@ -346,13 +346,13 @@ static void batch_continues_message(struct kunit *test)
 	region.base = 0;
 	region.skip = 0;
 	ddp_rx_end(s);
-	KUNIT_EXPECT_FALSE(test, is_next(s, 36, 50, 0));
+	KUNIT_EXPECT_FALSE(test, is_next_segment(s, 36, 50, 0));
 	KUNIT_EXPECT_EQ(test, -1, ddp_rx_get_next_page_off(s));
 }
 
 static void batch_is_placed_with_one_copy(struct kunit *test)
 {
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why;
 
 	KUNIT_EXPECT_EQ(test, (u32)RUN, ddp_rx_batch(s, bodies, RUN, &why));
@@ -364,7 +364,7 @@ static void batch_is_placed_with_one_copy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(bodies), stubs.len);
 	KUNIT_EXPECT_EQ(test, 36ull, stubs.to);
 	KUNIT_EXPECT_PTR_EQ(test, (const void *)bodies, stubs.body);
-	expect_next_after(test, s, RUN);
+	expect_next_segment_after(test, s, RUN);
 	/* the last segment is delivered as usual */
 	receive_segment(s, &(struct ddp_hdr){ .tagged = true, .last = true, .to = 36 * (1 + RUN) },
 		 0, 50);
@@ -384,7 +384,7 @@ static void refused_batch_is_placed_singly(struct kunit *test)
 	int how;
 
 	for (how = 0; how < 2; how++) {
-		s = open_after_first();
+		s = open_and_receive_first_segment();
 		stubs.fits = how;
 		stubs.refuses_many = how;
 		KUNIT_EXPECT_EQ(test, (u32)RUN, ddp_rx_batch(s, bodies, RUN, &why));
@@ -394,15 +394,15 @@ static void refused_batch_is_placed_singly(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 36u, stubs.len);
 		KUNIT_EXPECT_EQ(test, 36ull * RUN, stubs.to);
 		KUNIT_EXPECT_PTR_EQ(test, (const void *)(bodies + 36 * (RUN - 1)), stubs.body);
-		expect_next_after(test, s, RUN);
+		expect_next_segment_after(test, s, RUN);
 		ddp_rx_end(s);
 	}
 }
 
 /* If RDMAP refuses a batch of one segment, the segment is not offered to RDMAP again */
-static void refused_single_is_not_offered_again(struct kunit *test)
+static void refused_segment_is_not_offered_again(struct kunit *test)
 {
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why;
 
 	stubs.admits = IW_RDMAP_OPCODE;
@@ -419,7 +419,7 @@ static void refused_single_is_not_offered_again(struct kunit *test)
  */
 static void failed_batch_quotes_failed_segment(struct kunit *test)
 {
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why;
 
 	stubs.fits = false;
@@ -443,7 +443,7 @@ static void failed_batch_quotes_failed_segment(struct kunit *test)
  */
 static void deferred_batch_segment_is_retried(struct kunit *test)
 {
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why;
 
 	stubs.fits = false;
@@ -457,7 +457,7 @@ static void deferred_batch_segment_is_retried(struct kunit *test)
 	receive_segment(s, &(struct ddp_hdr){ .tagged = true, .to = 36 * 2 }, 0, 50);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
-	expect_next_after(test, s, 2);
+	expect_next_segment_after(test, s, 2);
 	ddp_rx_end(s);
 }
 
@@ -465,10 +465,10 @@ static void deferred_batch_segment_is_retried(struct kunit *test)
  * No segment of a batch is placed if the MR has been invalidated since it was
  * checked, or if another context has failed the stream
  */
-static void no_batch_after_revoke_or_failure(struct kunit *test)
+static void no_segment_is_placed_after_revoke_or_failure(struct kunit *test)
 {
 	const struct iw_failure f = { .why = IW_LOCAL_PROT };
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why;
 
 	stubs.places = IW_DDP_T_STAG;
@@ -478,7 +478,7 @@ static void no_batch_after_revoke_or_failure(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 36ull, get_unaligned_be64(stubs.quoted.ddp + DDP_T_TO));
 	ddp_rx_end(s);
 
-	s = open_after_first();
+	s = open_and_receive_first_segment();
 	ddp_stream_fail(s, &f);
 	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_batch(s, bodies, RUN, &why));
 	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, why);
@@ -487,7 +487,7 @@ static void no_batch_after_revoke_or_failure(struct kunit *test)
 	ddp_rx_end(s);
 
 	/* the stream fails in the middle of a batch whose segments are placed one by one */
-	s = open_after_first();
+	s = open_and_receive_first_segment();
 	stubs.fits = false;
 	stubs.places_at = U32_MAX;
 	stubs.fails_at = 3;
@@ -505,15 +505,15 @@ static struct kunit_case rx_more_cases[] = {
 	KUNIT_CASE(failed_continuation_is_quoted),
 	KUNIT_CASE(fast_path_needs_continuation),
 	KUNIT_CASE(fast_path_error_fails_stream),
-	KUNIT_CASE(no_fast_path_after_failure),
+	KUNIT_CASE(failed_stream_uses_no_fast_path),
 	KUNIT_CASE(deferred_segment_is_retried),
 	KUNIT_CASE(batch_continues_message),
 	KUNIT_CASE(batch_is_placed_with_one_copy),
 	KUNIT_CASE(refused_batch_is_placed_singly),
-	KUNIT_CASE(refused_single_is_not_offered_again),
+	KUNIT_CASE(refused_segment_is_not_offered_again),
 	KUNIT_CASE(failed_batch_quotes_failed_segment),
 	KUNIT_CASE(deferred_batch_segment_is_retried),
-	KUNIT_CASE(no_batch_after_revoke_or_failure),
+	KUNIT_CASE(no_segment_is_placed_after_revoke_or_failure),
 	{}
 };
 

@@ -19,7 +19,7 @@
 static const struct ddp_hdr first = { .ulp8 = 0x43, .ulp32 = 0x12345678, .msn = PAYLOAD };
 
 /* Open a stream, begin a pass and receive the first segment of a message */
-static struct ddp_stream *open_after_first(void)
+static struct ddp_stream *open_and_receive_first_segment(void)
 {
 	struct ddp_stream *s = open_rx_stream();
 
@@ -32,7 +32,7 @@ static struct ddp_stream *open_after_first(void)
 /* Offer a contiguous segment to the fast path. Return: true if it was accepted. */
 static bool offer_to_fast_path(struct ddp_stream *s, const u8 *octets, u32 len, enum iw_reason *why)
 {
-	return ddp_rx_try_fast(s, octets, octets + IW_DDP_T_HDR_LEN, len, why);
+	return ddp_rx_try_fast_path(s, octets, octets + IW_DDP_T_HDR_LEN, len, why);
 }
 
 static bool offer_segment_with_mo(struct ddp_stream *s, u32 mo, enum iw_reason *why)
@@ -51,7 +51,7 @@ static bool offer_segment_with_mo(struct ddp_stream *s, u32 mo, enum iw_reason *
  */
 static void expect_fast_path(struct kunit *test, const u8 *octets, u32 len, bool good)
 {
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why = IW_UNREADABLE;
 
 	KUNIT_EXPECT_EQ(test, good, offer_to_fast_path(s, octets, len, &why));
@@ -93,7 +93,7 @@ static void fast_path_needs_same_header(struct kunit *test)
 /* The reference is dropped before the message is delivered */
 static void ref_is_dropped_before_delivery(struct kunit *test)
 {
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	struct ddp_hdr last = first;
 	enum iw_reason why;
 	u8 octets[LEN] = {};
@@ -125,7 +125,7 @@ static void ref_is_dropped_before_delivery(struct kunit *test)
 /* RFC 5041 7.1 U4: the error report quotes a segment beyond the buffer as received */
 static void segment_beyond_buffer_is_quoted(struct kunit *test)
 {
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why;
 	u32 mo;
 
@@ -145,7 +145,7 @@ static void segment_beyond_buffer_is_quoted(struct kunit *test)
 
 static void fast_path_error_fails_stream(struct kunit *test)
 {
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why;
 
 	stubs.admits = IW_RDMAP_UNSPEC;
@@ -155,7 +155,7 @@ static void fast_path_error_fails_stream(struct kunit *test)
 	ddp_rx_end(s);
 
 	/* another context has failed the stream */
-	s = open_after_first();
+	s = open_and_receive_first_segment();
 	set_bit(0, &s->failed);
 	KUNIT_EXPECT_FALSE(test, offer_segment_with_mo(s, PAYLOAD, &why));
 	ddp_rx_end(s);
@@ -164,7 +164,7 @@ static void fast_path_error_fails_stream(struct kunit *test)
 /* A deferred segment is admitted once, and no other segment overtakes it */
 static void deferred_segment_is_retried(struct kunit *test)
 {
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	struct ddp_hdr h = first;
 	enum iw_reason why;
 
@@ -214,7 +214,7 @@ static void segment_after_unadmitted_one_is_refused(struct kunit *test)
 /* Messages in different queues are continued independently */
 static void queues_continue_independently(struct kunit *test)
 {
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	struct ddp_hdr h = { .ulp8 = 0x41, .qn = 1, .msn = 1 };
 	u8 octets[LEN] = {};
 	enum iw_reason why;
@@ -238,7 +238,7 @@ static void queues_continue_independently(struct kunit *test)
 static void other_segments_use_general_path(struct kunit *test)
 {
 	static const struct ddp_hdr write = { .tagged = true };
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	struct ddp_hdr h = first;
 	u8 octets[DDP_U_HDR_LEN];
 	enum iw_reason why;

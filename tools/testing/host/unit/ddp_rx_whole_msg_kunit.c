@@ -15,7 +15,7 @@ static const struct ddp_hdr first = {
 };
 
 /* Open a stream, begin a pass and receive the first message */
-static struct ddp_stream *open_after_first(void)
+static struct ddp_stream *open_and_receive_first_segment(void)
 {
 	struct ddp_stream *s = open_rx_stream();
 
@@ -31,7 +31,7 @@ static bool offer(struct ddp_stream *s, const struct ddp_hdr *h, u32 len, enum i
 	u8 octets[200] = {};
 
 	ddp_hdr_encode(octets, h);
-	return ddp_rx_try_fast(s, octets, octets + IW_DDP_T_HDR_LEN, len, why);
+	return ddp_rx_try_fast_path(s, octets, octets + IW_DDP_T_HDR_LEN, len, why);
 }
 
 static struct ddp_hdr make_hdr(u32 msn)
@@ -45,11 +45,11 @@ static struct ddp_hdr make_hdr(u32 msn)
 /* Offer bytes after the first message. Expect that the fast path accepts them if @good. */
 static void expect_fast_path(struct kunit *test, const u8 *octets, u32 len, bool good)
 {
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why = IW_UNREADABLE;
 
 	KUNIT_EXPECT_EQ(test, good,
-			ddp_rx_try_fast(s, octets, octets + IW_DDP_T_HDR_LEN, len, &why));
+			ddp_rx_try_fast_path(s, octets, octets + IW_DDP_T_HDR_LEN, len, &why));
 	KUNIT_EXPECT_EQ(test, 1u + good, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 1u + good, stubs.placed);
 	KUNIT_EXPECT_EQ(test, 1u + good, stubs.delivered);
@@ -85,9 +85,9 @@ static void fast_path_needs_next_header(struct kunit *test)
 	}
 }
 
-static void messages_follow_each_other(struct kunit *test)
+static void successive_messages_use_fast_path(struct kunit *test)
 {
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why;
 	u32 i;
 
@@ -160,7 +160,7 @@ static void longer_message_gives_no_fast_path(struct kunit *test)
 /* A message that waits for a page is retried on the general path, and no other overtakes it */
 static void deferred_message_is_retried(struct kunit *test)
 {
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	struct ddp_hdr h = make_hdr(MSN + 1), after = make_hdr(MSN + 2);
 	enum iw_reason why;
 
@@ -181,7 +181,7 @@ static void deferred_message_is_retried(struct kunit *test)
 /* A message that waits for a receive is admitted again; the next one does not take its place */
 static void waiting_message_is_retried(struct kunit *test)
 {
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	struct ddp_hdr h = make_hdr(MSN + 1);
 	enum iw_reason why;
 
@@ -199,7 +199,7 @@ static void waiting_message_is_retried(struct kunit *test)
 /* RFC 5041 7.1: the error report quotes the message as received */
 static void refused_message_is_quoted(struct kunit *test)
 {
-	struct ddp_stream *s = open_after_first();
+	struct ddp_stream *s = open_and_receive_first_segment();
 	struct ddp_hdr h = make_hdr(MSN + 1);
 	enum iw_reason why;
 
@@ -218,7 +218,7 @@ static void refused_message_is_quoted(struct kunit *test)
 
 static struct kunit_case rx_whole_msg_cases[] = {
 	KUNIT_CASE(fast_path_needs_next_header),
-	KUNIT_CASE(messages_follow_each_other),
+	KUNIT_CASE(successive_messages_use_fast_path),
 	KUNIT_CASE(msn_wraps),
 	KUNIT_CASE(longer_message_gives_no_fast_path),
 	KUNIT_CASE(deferred_message_is_retried),

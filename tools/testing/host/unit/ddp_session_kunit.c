@@ -115,7 +115,7 @@ static void *unload_ulp(void *unused)
 	return NULL;
 }
 
-static void unload_during(struct kunit *test, void *(*worker)(void *))
+static void unload_ulp_during_upcall(struct kunit *test, void *(*worker)(void *))
 {
 	pthread_t w, rmmod;
 
@@ -136,27 +136,27 @@ static void unload_during(struct kunit *test, void *(*worker)(void *))
 
 static void unload_waits_for_request_upcall(struct kunit *test)
 {
-	unload_during(test, report_request);
+	unload_ulp_during_upcall(test, report_request);
 }
 
 static void unload_waits_for_refused_upcall(struct kunit *test)
 {
-	unload_during(test, report_refused);
+	unload_ulp_during_upcall(test, report_refused);
 }
 
 static void unload_waits_for_established_upcall(struct kunit *test)
 {
-	unload_during(test, report_established);
+	unload_ulp_during_upcall(test, report_established);
 }
 
 static void unload_waits_for_peer_closed_upcall(struct kunit *test)
 {
-	unload_during(test, report_peer_closed);
+	unload_ulp_during_upcall(test, report_peer_closed);
 }
 
 static void unload_waits_for_closed_upcall(struct kunit *test)
 {
-	unload_during(test, report_closed);
+	unload_ulp_during_upcall(test, report_closed);
 }
 
 static struct kunit_case session_cases[] = {

@@ -12,7 +12,7 @@
 
 /* Rename these functions, because other tests of this program have stubs with their names */
 #define ddp_mr_cache_drop		stag_mr_cache_drop
-#define ddp_mem_check		stag_mem_check
+#define ddp_mem_check_access		stag_mem_check
 #define ddp_mem_invalidate	stag_mem_invalidate
 
 /* Test the code of kernels without PREEMPT_RT */
@@ -256,14 +256,14 @@ static void cached_ref_permits_no_access(struct kunit *test)
 
 	insert_region(test);
 	m = make_region_sge();
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mr_cache_get(&stream, &copy.copied,
-						      &hint, &m, DDP_REMOTE_WRITE));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mr_cache_check_and_get(&stream, &copy.copied,
+								&hint, &m, DDP_REMOTE_WRITE));
 	ddp_mr_cache_end_copy(&copy.copied);
 	KUNIT_EXPECT_PTR_EQ(test, &region, copy.copied);
 	region.valid = false;
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-			ddp_mr_cache_get(&stream, &copy.copied, &hint, &m,
-					 DDP_REMOTE_WRITE));
+			ddp_mr_cache_check_and_get(&stream, &copy.copied, &hint, &m,
+						   DDP_REMOTE_WRITE));
 	KUNIT_EXPECT_NULL(test, copy.copied);
 	expect_invalid_and_unused(test);
 }
@@ -280,8 +280,8 @@ static void invalid_cached_mr_is_replaced(struct kunit *test)
 	gone.valid = false;
 	refcount_set(&gone.users, 2);
 	copy.copied = &gone;
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mr_cache_get(&stream, &copy.copied,
-						      &hint, &m, DDP_REMOTE_WRITE));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mr_cache_check_and_get(&stream, &copy.copied,
+								&hint, &m, DDP_REMOTE_WRITE));
 	KUNIT_EXPECT_PTR_EQ(test, &region, copy.copied);
 	KUNIT_EXPECT_EQ(test, 1u, refcount_read(&gone.users));
 	ddp_mr_cache_drop(&copy.copied);
@@ -296,7 +296,7 @@ static enum iw_reason access_with_hint(u32 stag)
 	enum iw_reason why;
 
 	m.stag = stag;
-	why = ddp_mr_cache_get(&stream, &copy.copied, &hint, &m, DDP_REMOTE_WRITE);
+	why = ddp_mr_cache_check_and_get(&stream, &copy.copied, &hint, &m, DDP_REMOTE_WRITE);
 	ddp_mr_cache_drop(&copy.copied);
 	return why;
 }
@@ -321,7 +321,7 @@ static void hint_saves_lookup(struct kunit *test)
 }
 
 /* DDP-128: after a removal the hint is not used, because the MR's memory may be freed */
-static void hint_ends_with_removal(struct kunit *test)
+static void hint_is_unused_after_removal(struct kunit *test)
 {
 	u32 stag;
 
@@ -451,7 +451,7 @@ static struct kunit_case stag_cases[] = {
 	KUNIT_CASE(cached_ref_permits_no_access),
 	KUNIT_CASE(invalid_cached_mr_is_replaced),
 	KUNIT_CASE(hint_saves_lookup),
-	KUNIT_CASE(hint_ends_with_removal),
+	KUNIT_CASE(hint_is_unused_after_removal),
 	KUNIT_CASE(old_key_finds_no_revalidated_mr),
 	KUNIT_CASE(invalidate_counts_as_access),
 	KUNIT_CASE(peer_invalidates_own_stream_only),

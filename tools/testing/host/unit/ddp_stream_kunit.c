@@ -9,7 +9,7 @@
 
 static u64 paced;
 
-static void llp_pace(struct ddp_llp *llp, u64 rate)
+static void llp_set_tx_rate(struct ddp_llp *llp, u64 rate)
 {
 	paced = rate;
 }
@@ -21,7 +21,7 @@ static void llp_unbind(struct ddp_llp *llp)
 static void pacing_is_passed_to_llp(struct kunit *test)
 {
 	static const struct ddp_llp_ops can = {
-		.set_tx_rate = llp_pace, .unbind = llp_unbind,
+		.set_tx_rate = llp_set_tx_rate, .unbind = llp_unbind,
 	};
 	static const struct ddp_ulp_ops ulp;
 	static struct ddp_stream s;

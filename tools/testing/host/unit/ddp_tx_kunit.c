@@ -34,8 +34,8 @@ u32 ddp_cursor_get_page_off(struct ddp_cursor *c)
 	return host_memory.page_off;
 }
 
-u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
-		    u32 stride, u32 each, u32 n)
+u32 ddp_fetch_payload_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
+			    u32 stride, u32 each, u32 n)
 {
 	u32 i;
 
@@ -114,7 +114,7 @@ static void fail_stream(struct ddp_stream *s)
 }
 
 /* Data of a segment that was begun before the failure is not read after it */
-static void begun_segment_not_read_after_failure(struct kunit *test)
+static void begun_segment_is_not_read_after_failure(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
@@ -125,7 +125,7 @@ static void begun_segment_not_read_after_failure(struct kunit *test)
 	ddp_tx_end(s);
 	fail_stream(s);
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	KUNIT_EXPECT_EQ(test, 0u, host_memory.fetched);
 
 	/* the Terminate can be sent, in several segments and passes */
@@ -133,16 +133,16 @@ static void begun_segment_not_read_after_failure(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, seg.left);
 	ddp_tx_end(s);
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 50, &seg));
 	KUNIT_EXPECT_FALSE(test, seg.left);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	ddp_tx_end(s);
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), host_memory.fetched);
 }
 
 /* A message that is chosen after the failure is a Terminate */
-static void next_after_failure_is_terminate(struct kunit *test)
+static void next_message_after_failure_is_terminate(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
@@ -151,7 +151,7 @@ static void next_after_failure_is_terminate(struct kunit *test)
 	s->ulp = &just_then_ops;
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 100, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	ddp_tx_end(s);
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), host_memory.fetched);
 }
@@ -165,15 +165,15 @@ static void failure_stops_segment_fill(struct kunit *test)
 
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 50, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, 10));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, 10));
 	fail_stream(s);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_data(s, bytes, seg.len - 10));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_payload(s, bytes, seg.len - 10));
 	KUNIT_EXPECT_EQ(test, 10u, host_memory.fetched);
 	ddp_tx_end(s);
 }
 
 /* If memory may not be read, the stream fails once */
-static void unreadable_memory_fails_once(struct kunit *test)
+static void unreadable_memory_fails_stream_once(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
@@ -183,11 +183,11 @@ static void unreadable_memory_fails_once(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 50, &seg));
 	KUNIT_EXPECT_TRUE(test, seg.left);
 	host_memory.result = IW_LOCAL_PROT;
-	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_has_failed(s));
 	KUNIT_EXPECT_EQ(test, 1u, failure.times);
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, failure.why);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	KUNIT_EXPECT_EQ(test, 1u, failure.times);
 	KUNIT_EXPECT_EQ(test, 0u, held);
 	ddp_tx_end(s);
@@ -205,13 +205,13 @@ static void missing_page_delays_segment(struct kunit *test)
 
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 64, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &seg));
 	KUNIT_EXPECT_FALSE(test, seg.left);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, 10));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, 10));
 	host_memory.result = IW_AGAIN;
 	s->tx_fault.pending = true;
-	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_data(s, bytes, seg.len - 10));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_payload(s, bytes, seg.len - 10));
 	KUNIT_EXPECT_NULL(test, s->tx_mr);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_pull(s, 200, &again));
 	/* a graceful end waits for the deferred segment */
@@ -227,7 +227,7 @@ static void missing_page_delays_segment(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seg.len, again.len);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(seg.hdr, again.hdr, seg.hdr_len));
 	KUNIT_EXPECT_EQ(test, 100u - seg.len, s->src.off);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, again.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, again.len));
 	KUNIT_EXPECT_EQ(test, 2u, s->segments);
 	KUNIT_EXPECT_EQ(test, 100u, s->bytes);
 	KUNIT_EXPECT_EQ(test, 0u, failure.times);
@@ -243,7 +243,7 @@ static void returned_segment_is_sent_later(struct kunit *test)
 
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 64, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &seg));
 	KUNIT_EXPECT_FALSE(test, seg.left);
 	ddp_tx_undo_pull(s);
@@ -253,9 +253,9 @@ static void returned_segment_is_sent_later(struct kunit *test)
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 40, &seg));
 	KUNIT_EXPECT_TRUE(test, seg.left);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	ddp_tx_end(s);
 	KUNIT_EXPECT_FALSE(test, s->in_msg);
 	KUNIT_EXPECT_EQ(test, 100u, host_memory.fetched);
@@ -264,7 +264,7 @@ static void returned_segment_is_sent_later(struct kunit *test)
 }
 
 /* A stream that fails during a page fault sends its Terminate */
-static void failure_in_fault_sends_terminate(struct kunit *test)
+static void failure_during_fault_sends_terminate(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
@@ -274,13 +274,13 @@ static void failure_in_fault_sends_terminate(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 50, &seg));
 	host_memory.result = IW_AGAIN;
 	s->tx_fault.pending = true;
-	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	fail_stream(s);
 	host_memory.result = IW_OK;
 	KUNIT_EXPECT_FALSE(test, ddp_tx_expects_kick(s));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 50, &seg));
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), seg.len);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	ddp_tx_end(s);
 }
 
@@ -312,11 +312,11 @@ static void mr_ref_is_cached_within_pass(struct kunit *test)
 
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 64, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	KUNIT_EXPECT_TRUE(test, seg.left);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &seg));
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_mr);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	KUNIT_EXPECT_FALSE(test, seg.left);
 	/*
 	 * the reference stays cached if the next message is in an MR, and is
@@ -325,11 +325,11 @@ static void mr_ref_is_cached_within_pass(struct kunit *test)
 	memory.flat = NULL;
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &seg));
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_mr);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	memory.flat = words;
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &seg));
 	KUNIT_EXPECT_NULL(test, s->tx_mr);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_mr);
 	memory.flat = NULL;
 	no_octets = true;
@@ -337,7 +337,7 @@ static void mr_ref_is_cached_within_pass(struct kunit *test)
 	no_octets = false;
 	KUNIT_EXPECT_NULL(test, s->tx_mr);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 200, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_mr);
 	ddp_tx_put_mr(s);
 	KUNIT_EXPECT_NULL(test, s->tx_mr);
@@ -369,7 +369,7 @@ static void pull_message(struct kunit *test, struct cut_message *c, u32 mulpdu,
 		KUNIT_ASSERT_TRUE(test, ddp_tx_pull(s, mulpdu, &seg));
 		memcpy(c->bytes + c->len, seg.hdr, seg.hdr_len);
 		c->len += seg.hdr_len;
-		KUNIT_ASSERT_TRUE(test, ddp_tx_copy_data(s, c->bytes + c->len, seg.len));
+		KUNIT_ASSERT_TRUE(test, ddp_tx_copy_payload(s, c->bytes + c->len, seg.len));
 		c->len += seg.len;
 		run.at = c->bytes + c->len;
 		n = most ? ddp_tx_pull_batch(s, &run) : 0;
@@ -384,7 +384,7 @@ static void pull_message(struct kunit *test, struct cut_message *c, u32 mulpdu,
 	KUNIT_EXPECT_EQ(test, DIV_ROUND_UP(100u, mulpdu - seg.hdr_len), s->segments);
 }
 
-static void expect_same_bytes(struct kunit *test, u32 mulpdu, u32 most)
+static void expect_batches_give_same_bytes(struct kunit *test, u32 mulpdu, u32 most)
 {
 	static struct cut_message one, many;
 
@@ -406,11 +406,11 @@ static void batch_equals_single_segments(struct kunit *test)
 		tagged_message = i;
 		for (mulpdu = 19; mulpdu < 130; mulpdu++)
 			for (most = 1; most < 8; most++)
-				expect_same_bytes(test, mulpdu, most);
+				expect_batches_give_same_bytes(test, mulpdu, most);
 		/* a non-present page ends a batch, and the rest is sent singly */
 		for (ends = 0; ends < 8; ends++) {
 			run_ends_after = ends;
-			expect_same_bytes(test, 30, 8);
+			expect_batches_give_same_bytes(test, 30, 8);
 		}
 		run_ends_after = U32_MAX;
 	}
@@ -418,7 +418,7 @@ static void batch_equals_single_segments(struct kunit *test)
 }
 
 /* After a failure or during a page fault there is no batch */
-static void no_batch_after_failure_or_fault(struct kunit *test)
+static void no_batch_is_pulled_after_failure_or_fault(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	u8 bytes[100];
@@ -427,7 +427,7 @@ static void no_batch_after_failure_or_fault(struct kunit *test)
 
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pull(s, 28, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_data(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_copy_payload(s, bytes, seg.len));
 	s->tx_fault.pending = true;
 	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_pull_batch(s, &run));
 	s->tx_fault.pending = false;
@@ -496,17 +496,17 @@ static void quiesce_waits_for_rx(struct kunit *test)
 }
 
 static struct kunit_case tx_cases[] = {
-	KUNIT_CASE(begun_segment_not_read_after_failure),
-	KUNIT_CASE(next_after_failure_is_terminate),
+	KUNIT_CASE(begun_segment_is_not_read_after_failure),
+	KUNIT_CASE(next_message_after_failure_is_terminate),
 	KUNIT_CASE(failure_stops_segment_fill),
-	KUNIT_CASE(unreadable_memory_fails_once),
+	KUNIT_CASE(unreadable_memory_fails_stream_once),
 	KUNIT_CASE(missing_page_delays_segment),
 	KUNIT_CASE(returned_segment_is_sent_later),
-	KUNIT_CASE(failure_in_fault_sends_terminate),
+	KUNIT_CASE(failure_during_fault_sends_terminate),
 	KUNIT_CASE(cursor_starts_in_any_sge),
 	KUNIT_CASE(mr_ref_is_cached_within_pass),
 	KUNIT_CASE(batch_equals_single_segments),
-	KUNIT_CASE(no_batch_after_failure_or_fault),
+	KUNIT_CASE(no_batch_is_pulled_after_failure_or_fault),
 	KUNIT_CASE(quiesce_waits_for_tx),
 	KUNIT_CASE(quiesce_waits_for_rx),
 	{}

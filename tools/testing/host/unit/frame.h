@@ -81,6 +81,6 @@ extern struct frame_want {
 	u32	msn;	/* MSN of the current untagged message */
 } want;
 
-void want_fpdu(struct message *m, u32 mulpdu);
+void append_expected_fpdu(struct message *m, u32 mulpdu);
 
 #endif

@@ -10,7 +10,7 @@ struct frame_want want;
 /*
  * Append a byte to the expected bytes, and add the byte to the CRC bit by bit
  */
-static void want_byte(u8 octet)
+static void append_expected_byte(u8 octet)
 {
 	int i;
 
@@ -22,10 +22,10 @@ static void want_byte(u8 octet)
 }
 
 /* Append @value in big-endian order */
-static void want_bytes(u64 value, u32 octets)
+static void append_expected_bytes(u64 value, u32 octets)
 {
 	while (octets--)
-		want_byte(value >> 8 * octets);
+		append_expected_byte(value >> 8 * octets);
 }
 
 static bool is_marker_due(void)
@@ -33,33 +33,33 @@ static bool is_marker_due(void)
 	return stubs.c.tx_markers && !(want.pos % 512);
 }
 
-static void want_marker_if_due(void)
+static void append_expected_marker_if_due(void)
 {
 	if (is_marker_due())
-		want_bytes(want.pos < want.field ? 0 : want.pos - want.field, 4);
+		append_expected_bytes(want.pos < want.field ? 0 : want.pos - want.field, 4);
 }
 
-static void want_bytes_with_markers(u64 value, u32 octets)
+static void append_expected_bytes_with_markers(u64 value, u32 octets)
 {
 	while (octets--) {
-		want_marker_if_due();
-		want_byte(value >> 8 * octets);
+		append_expected_marker_if_due();
+		append_expected_byte(value >> 8 * octets);
 	}
 }
 
-static void want_header(const struct message *m, bool last)
+static void append_expected_header(const struct message *m, bool last)
 {
-	want_bytes_with_markers((m->hdr.tagged ? 0x80 : 0) | (last ? 0x40 : 0) | 1, 1);
-	want_bytes_with_markers(m->hdr.ulp8, 1);
+	append_expected_bytes_with_markers((m->hdr.tagged ? 0x80 : 0) | (last ? 0x40 : 0) | 1, 1);
+	append_expected_bytes_with_markers(m->hdr.ulp8, 1);
 	if (m->hdr.tagged) {
-		want_bytes_with_markers(m->hdr.stag, 4);
-		want_bytes_with_markers(m->hdr.to + m->done, 8);
+		append_expected_bytes_with_markers(m->hdr.stag, 4);
+		append_expected_bytes_with_markers(m->hdr.to + m->done, 8);
 		return;
 	}
-	want_bytes_with_markers(m->hdr.ulp32, 4);
-	want_bytes_with_markers(m->hdr.qn, 4);
-	want_bytes_with_markers(want.msn, 4);
-	want_bytes_with_markers(m->done, 4);
+	append_expected_bytes_with_markers(m->hdr.ulp32, 4);
+	append_expected_bytes_with_markers(m->hdr.qn, 4);
+	append_expected_bytes_with_markers(want.msn, 4);
+	append_expected_bytes_with_markers(m->done, 4);
 }
 
 static u8 get_message_byte(const struct message *m, u32 at)
@@ -82,7 +82,7 @@ static u8 get_message_byte(const struct message *m, u32 at)
  * Append the next FPDU of @m, as in RFC 5044 figures 2 and 3 and RFC 5041
  * figures 3 and 4
  */
-void want_fpdu(struct message *m, u32 mulpdu)
+void append_expected_fpdu(struct message *m, u32 mulpdu)
 {
 	u32 head = m->hdr.tagged ? 14 : 18, i;
 	u32 len = min(m->buf.len - m->done, mulpdu - head);
@@ -90,14 +90,14 @@ void want_fpdu(struct message *m, u32 mulpdu)
 
 	want.field = want.pos + (is_marker_due() ? 4 : 0);
 	want.crc = ~0;
-	want_bytes_with_markers(head + len, 2);
-	want_header(m, last);
+	append_expected_bytes_with_markers(head + len, 2);
+	append_expected_header(m, last);
 	for (i = 0; i < len; i++)
-		want_bytes_with_markers(get_message_byte(m, m->done++), 1);
+		append_expected_bytes_with_markers(get_message_byte(m, m->done++), 1);
 	for (i = 2 + head + len; i % 4; i++)
-		want_bytes_with_markers(0, 1);
-	want_marker_if_due();
-	want_bytes(stubs.c.crc ? __builtin_bswap32(~want.crc) : 0, 4);
+		append_expected_bytes_with_markers(0, 1);
+	append_expected_marker_if_due();
+	append_expected_bytes(stubs.c.crc ? __builtin_bswap32(~want.crc) : 0, 4);
 	want.msn += last && !m->hdr.tagged;
 	stubs.sent_msgs += last;
 }

@@ -43,9 +43,9 @@ extern struct mpa_conn_stubs {
 	u8			frame[MPA_FRAME_MAX];
 } stubs;
 
-struct mpa_conn *open_passive(void);
-struct mpa_conn *open_established(u32 octets);
-void poll_events(struct mpa_conn *c);
+struct mpa_conn *open_passive_conn(void);
+struct mpa_conn *open_established_conn(u32 octets);
+void set_state_event_and_run_worker(struct mpa_conn *c);
 void run_worker(struct mpa_conn *c);
 void let_peer_reset(void);
 void expect_reports(struct kunit *test, u32 requests, u32 refused, u32 ended, enum iw_reason why);

@@ -13,10 +13,10 @@
  */
 static void later_deadline_keeps_timer(struct kunit *test)
 {
-	struct mpa_conn *c = open_passive();
+	struct mpa_conn *c = open_passive_conn();
 
 	KUNIT_EXPECT_EQ(test, 10ul * HZ, stubs.delay);
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.armed);
 	jiffies += 10 * HZ;
@@ -29,7 +29,7 @@ static void later_deadline_keeps_timer(struct kunit *test)
 	mpa_conn_set_deadline(c, 0);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.disarmed);
 	mpa_conn_unlock(c);
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.armed);
 	mpa_conn_lock(c);
 	mpa_conn_set_deadline(c, DDP_ANSWER_TIMEOUT);
@@ -49,15 +49,15 @@ static void later_deadline_keeps_timer(struct kunit *test)
  */
 static void worker_repeats_passes_up_to_limit(struct kunit *test)
 {
-	struct mpa_conn *c = open_established(0);
+	struct mpa_conn *c = open_established_conn(0);
 
 	stubs.queued = 0;
 	stubs.events = 2;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.received);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	stubs.events = 100;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	KUNIT_EXPECT_EQ(test, 3u + 4, stubs.received);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.queued);
 	/*
@@ -97,7 +97,7 @@ static void worker_repeats_passes_up_to_limit(struct kunit *test)
 /* A queued work item has one reference to the connection */
 static void queued_work_holds_one_ref(struct kunit *test)
 {
-	struct mpa_conn *c = open_established(0);
+	struct mpa_conn *c = open_established_conn(0);
 	int refs = c->ss.ref.refs;
 
 	stubs.keep_work = true;
@@ -112,12 +112,12 @@ static void queued_work_holds_one_ref(struct kunit *test)
 }
 
 /* Open an active connection whose Reply has arrived */
-static struct mpa_conn *open_with_reply(struct kunit *test)
+static struct mpa_conn *open_conn_with_reply(struct kunit *test)
 {
 	static const char key[] = "MPA ID Rep Frame\x40\x01";
 	static const struct ddp_offer offer;
 	static int stream;
-	struct mpa_conn *c = open_passive();
+	struct mpa_conn *c = open_passive_conn();
 
 	memcpy(stubs.octets, key, sizeof(key) - 1);
 	stubs.takes = INT_MAX;
@@ -136,18 +136,18 @@ static struct mpa_conn *open_with_reply(struct kunit *test)
  */
 static void first_rx_pass_follows_startup(struct kunit *test)
 {
-	struct mpa_conn *c = open_with_reply(test);
+	struct mpa_conn *c = open_conn_with_reply(test);
 
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	KUNIT_EXPECT_EQ(test, MPA_FULL, c->phase);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.received);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.connq_queued);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
 
-	c = open_with_reply(test);
+	c = open_conn_with_reply(test);
 	c->phase = MPA_CONNECTING;
 	stubs.others = true;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	KUNIT_EXPECT_EQ(test, MPA_FULL, c->phase);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.received);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
@@ -158,10 +158,10 @@ static void first_rx_pass_follows_startup(struct kunit *test)
 /* If the ULP has bound no stream in the established upcall, the connection is torn down */
 static void conn_without_stream_is_torn_down(struct kunit *test)
 {
-	struct mpa_conn *c = open_with_reply(test);
+	struct mpa_conn *c = open_conn_with_reply(test);
 
 	c->bound_stream = NULL;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	KUNIT_EXPECT_EQ(test, MPA_ENDED, c->phase);
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_ABORT, stubs.why);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.received);
@@ -174,16 +174,16 @@ static void run_worker_with_mutex_held(struct mpa_conn *c)
 {
 	stubs.unlocked = NULL;
 	c->mutex.held++;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	c->mutex.held--;
 }
 
 static void held_mutex_postpones_events(struct kunit *test)
 {
-	struct mpa_conn *c = open_established(0);
+	struct mpa_conn *c = open_established_conn(0);
 
 	mpa_conn_lock(c);
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.received);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
 	mpa_conn_unlock(c);
@@ -218,7 +218,7 @@ static void held_mutex_postpones_events(struct kunit *test)
  */
 static void new_conn_is_queued_at_unlock(struct kunit *test)
 {
-	struct mpa_conn *c = open_passive();
+	struct mpa_conn *c = open_passive_conn();
 
 	KUNIT_EXPECT_EQ(test, 0u, stubs.connq_queued);
 	c->phase = MPA_NEW;

@@ -11,19 +11,19 @@
  */
 static void request_is_reported_once(struct kunit *test)
 {
-	struct mpa_conn *c = open_passive();
+	struct mpa_conn *c = open_passive_conn();
 
-	poll_events(c);
-	poll_events(c);
+	set_state_event_and_run_worker(c);
+	set_state_event_and_run_worker(c);
 	expect_reports(test, 1, 0, 0, IW_OK);
 	let_peer_reset();
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_reports(test, 1, 0, 1, IW_PEER_RESET);
 
-	c = open_passive();
-	poll_events(c);
+	c = open_passive_conn();
+	set_state_event_and_run_worker(c);
 	stubs.fin = true;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_reports(test, 1, 0, 1, IW_PEER_CLOSED);
 }
 
@@ -33,16 +33,16 @@ static void request_is_reported_once(struct kunit *test)
  */
 static void closed_peer_is_not_reported(struct kunit *test)
 {
-	struct mpa_conn *c = open_passive();
+	struct mpa_conn *c = open_passive_conn();
 
 	let_peer_reset();
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_reports(test, 0, 1, 0, IW_PEER_RESET);
 	KUNIT_EXPECT_EQ(test, MPA_ENDED, c->phase);
 
-	c = open_passive();
+	c = open_passive_conn();
 	stubs.fin = true;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_reports(test, 0, 1, 0, IW_PEER_CLOSED);
 	KUNIT_EXPECT_EQ(test, MPA_ENDED, c->phase);
 }
@@ -50,11 +50,11 @@ static void closed_peer_is_not_reported(struct kunit *test)
 /* Data after the Request is an error, even if the peer has closed as well */
 static void data_after_request_is_error(struct kunit *test)
 {
-	struct mpa_conn *c = open_passive();
+	struct mpa_conn *c = open_passive_conn();
 
 	stubs.len++;
 	stubs.fin = true;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_reports(test, 0, 1, 0, IW_MPA_STARTUP);
 }
 
@@ -64,37 +64,37 @@ static void data_after_request_is_error(struct kunit *test)
  */
 static void request_waits_for_tcp_handshake(struct kunit *test)
 {
-	struct mpa_conn *c = open_passive();
+	struct mpa_conn *c = open_passive_conn();
 
 	stubs.coming = true;
-	poll_events(c);
-	poll_events(c);
+	set_state_event_and_run_worker(c);
+	set_state_event_and_run_worker(c);
 	expect_reports(test, 0, 0, 0, IW_OK);
 	stubs.coming = false;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_reports(test, 1, 0, 0, IW_OK);
 
-	c = open_passive();
+	c = open_passive_conn();
 	stubs.coming = true;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	stubs.coming = false;
 	let_peer_reset();
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_reports(test, 0, 1, 0, IW_PEER_RESET);
 }
 
 /* The TCP handshake has the same time limit as the Request */
 static void tcp_handshake_has_time_limit(struct kunit *test)
 {
-	struct mpa_conn *c = open_passive();
+	struct mpa_conn *c = open_passive_conn();
 
 	stubs.coming = true;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	jiffies += 10 * HZ - 1;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_reports(test, 0, 0, 0, IW_OK);
 	jiffies++;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_reports(test, 0, 1, 0, IW_TIMEOUT);
 }
 
@@ -110,10 +110,10 @@ static void close_and_run_worker(struct mpa_conn *c, bool drained)
 static void advance_time(struct mpa_conn *c, unsigned int seconds)
 {
 	jiffies += seconds * HZ - 1;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	WARN_ON(c->phase == MPA_ENDED);
 	jiffies++;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 }
 
 static void expect_end(struct kunit *test, u32 ended, bool reset, enum iw_reason why)
@@ -123,12 +123,12 @@ static void expect_end(struct kunit *test, u32 ended, bool reset, enum iw_reason
 }
 
 /* Open an active connection whose Request is not sent yet; @takes: result of sending */
-static struct mpa_conn *open_with_unsent_request(struct kunit *test, int takes)
+static struct mpa_conn *open_conn_with_unsent_request(struct kunit *test, int takes)
 {
 	static const struct ddp_offer offer = {
 		.enhanced = true, .ird = 1, .ord = 1,
 	};
-	struct mpa_conn *c = open_passive();
+	struct mpa_conn *c = open_passive_conn();
 
 	mpa_startup_init(&stubs.su, true, 2, true, false);
 	KUNIT_EXPECT_EQ(test, 0, mpa_startup_set_offer(&stubs.su, &offer));
@@ -143,9 +143,9 @@ static struct mpa_conn *open_with_unsent_request(struct kunit *test, int takes)
 /* The time limit for the Reply is a minute, from the time at which TCP accepts the Request */
 static void reply_has_time_limit(struct kunit *test)
 {
-	struct mpa_conn *c = open_with_unsent_request(test, INT_MAX);
+	struct mpa_conn *c = open_conn_with_unsent_request(test, INT_MAX);
 
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	advance_time(c, 60);
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
@@ -153,12 +153,12 @@ static void reply_has_time_limit(struct kunit *test)
 /* If memory is short, the worker retries sending the Request, up to a time limit */
 static void request_is_retried_without_memory(struct kunit *test)
 {
-	struct mpa_conn *c = open_with_unsent_request(test, -ENOMEM);
+	struct mpa_conn *c = open_conn_with_unsent_request(test, -ENOMEM);
 
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	KUNIT_EXPECT_EQ(test, msecs_to_jiffies((unsigned long)MPA_RETRY_MIN), stubs.delay);
 	stubs.takes = 3;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	KUNIT_EXPECT_EQ(test, 3u, c->startup_written);
 	stubs.takes = -EAGAIN;
 	advance_time(c, MPA_DEADLINE_MEMORY);
@@ -171,12 +171,12 @@ static void request_is_retried_without_memory(struct kunit *test)
  */
 static void request_send_error_ends_conn(struct kunit *test)
 {
-	struct mpa_conn *c = open_with_unsent_request(test, -ECONNRESET);
+	struct mpa_conn *c = open_conn_with_unsent_request(test, -ECONNRESET);
 
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_end(test, 1, true, IW_PEER_RESET);
-	c = open_with_unsent_request(test, -EPIPE);
-	poll_events(c);
+	c = open_conn_with_unsent_request(test, -EPIPE);
+	set_state_event_and_run_worker(c);
 	expect_end(test, 1, true, IW_MPA_LOST);
 }
 
@@ -184,7 +184,7 @@ static void request_send_error_ends_conn(struct kunit *test)
  * If the peer resets the connection after an enhanced Request, the worker
  * connects again, with revision 1. The program is notified if that fails.
  */
-static void reset_retries_with_revision_1(struct kunit *test)
+static void reset_conn_retries_with_revision_1(struct kunit *test)
 {
 	static const struct {
 		int		err;
@@ -197,11 +197,11 @@ static void reset_retries_with_revision_1(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
-		c = open_with_unsent_request(test, INT_MAX);
-		poll_events(c);
+		c = open_conn_with_unsent_request(test, INT_MAX);
+		set_state_event_and_run_worker(c);
 		stubs.connects = ways[i].err;
 		let_peer_reset();
-		poll_events(c);
+		set_state_event_and_run_worker(c);
 		KUNIT_EXPECT_EQ(test, 1u, stubs.ended);
 		KUNIT_EXPECT_EQ(test, ways[i].why, stubs.why);
 	}
@@ -214,48 +214,48 @@ static void reset_retries_with_revision_1(struct kunit *test)
  */
 static void unacked_request_is_repeated(struct kunit *test)
 {
-	struct mpa_conn *c = open_with_unsent_request(test, INT_MAX);
+	struct mpa_conn *c = open_conn_with_unsent_request(test, INT_MAX);
 	u32 i;
 
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	stubs.written = MPA_HDR_LEN + DDP_WORD_SIZE;
 	stubs.acked = stubs.written - 1;
 	for (i = 0; i < 2; i++) {
 		let_peer_reset();
-		poll_events(c);
+		set_state_event_and_run_worker(c);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.ended);
 		KUNIT_EXPECT_TRUE(test, stubs.reset);
 		KUNIT_EXPECT_EQ(test, i ? 1 : 2, stubs.su.revision);
 		/* the new TCP connection is established, and the Request is sent */
 		stubs.closed = false;
 		stubs.fin = false;
-		poll_events(c);
+		set_state_event_and_run_worker(c);
 	}
 }
 
 /* A FIN inside an FPDU is an error */
 static void fin_inside_fpdu_is_error(struct kunit *test)
 {
-	struct mpa_conn *c = open_established(1);
+	struct mpa_conn *c = open_established_conn(1);
 
 	stubs.fin = true;
 	stubs.cut = true;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_end(test, 1, false, IW_MPA_LOST);
 }
 
 /* Data that arrived before a reset is received first */
 static void data_before_reset_is_received(struct kunit *test)
 {
-	struct mpa_conn *c = open_established(1);
+	struct mpa_conn *c = open_established_conn(1);
 
 	stubs.err = -ECONNRESET;
 	/* each of 100 receive calls finds new data */
 	stubs.events = 100;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_end(test, 0, false, IW_OK);
 	stubs.events = 0;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_end(test, 1, false, IW_PEER_RESET);
 }
 
@@ -265,27 +265,27 @@ static void data_before_reset_is_received(struct kunit *test)
  */
 static void close_waits_for_slow_acks(struct kunit *test)
 {
-	struct mpa_conn *c = open_established(4);
+	struct mpa_conn *c = open_established_conn(4);
 	u32 n;
 
 	close_and_run_worker(c, false);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.fins);
 	c->drained = true;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	for (n = 0; n < 4; n++) {
 		jiffies += 130 * HZ - 1;
 		stubs.acked++;
-		poll_events(c);
+		set_state_event_and_run_worker(c);
 		expect_end(test, 0, false, IW_OK);
 	}
 	/* the peer acknowledges the FIN and then sends its own FIN */
 	stubs.acked++;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_end(test, 0, false, IW_OK);
 	stubs.fin = true;
 	stubs.closed = true;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_end(test, 1, false, IW_LOCAL_CLOSE);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	/* a complete close is not reported as a half-close first */
@@ -298,27 +298,27 @@ static void close_waits_for_slow_acks(struct kunit *test)
  */
 static void close_has_time_limit_per_ack(struct kunit *test)
 {
-	struct mpa_conn *c = open_established(4);
+	struct mpa_conn *c = open_established_conn(4);
 
 	close_and_run_worker(c, true);
 	stubs.acked++;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	advance_time(c, 130);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
-	c = open_established(4);
+	c = open_established_conn(4);
 	close_and_run_worker(c, true);
 	advance_time(c, 129);
 	stubs.acked = stubs.written;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	advance_time(c, 10);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
 	/* polling does not extend the limit */
-	c = open_established(0);
+	c = open_established_conn(0);
 	close_and_run_worker(c, true);
 	stubs.acked = stubs.written;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	advance_time(c, 9);
 	expect_end(test, 0, false, IW_OK);
 	advance_time(c, 1);
@@ -331,7 +331,7 @@ static void close_has_time_limit_per_ack(struct kunit *test)
  */
 static void close_has_total_time_limit(struct kunit *test)
 {
-	struct mpa_conn *c = open_established(100);
+	struct mpa_conn *c = open_established_conn(100);
 	u32 n;
 
 	/* the time limit does not begin while the transmit path has more to send */
@@ -339,25 +339,25 @@ static void close_has_total_time_limit(struct kunit *test)
 	for (n = 0; n < 20; n++) {
 		jiffies += 100 * HZ;
 		stubs.acked++;
-		poll_events(c);
+		set_state_event_and_run_worker(c);
 	}
 	/* the limit begins when the worker finds the transmit path drained */
 	jiffies += 100 * HZ;
 	c->drained = true;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	for (n = 0; n < 8; n++) {
 		jiffies += 100 * HZ;
 		stubs.acked++;
-		poll_events(c);
+		set_state_event_and_run_worker(c);
 	}
 	expect_end(test, 0, false, IW_OK);
 	jiffies += 100 * HZ - 1;
 	stubs.acked++;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_end(test, 0, false, IW_OK);
 	jiffies++;
 	stubs.acked++;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 
@@ -367,30 +367,30 @@ static void close_has_total_time_limit(struct kunit *test)
  */
 static void close_ends_when_all_acked(struct kunit *test)
 {
-	struct mpa_conn *c = open_established(4);
+	struct mpa_conn *c = open_established_conn(4);
 
 	stubs.fin = true;
-	poll_events(c);
-	poll_events(c);
+	set_state_event_and_run_worker(c);
+	set_state_event_and_run_worker(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.half_closes);
 	close_and_run_worker(c, true);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	expect_end(test, 0, false, IW_OK);
 	jiffies += 30 * HZ;
 	stubs.acked = stubs.written - 2;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	jiffies += 129 * HZ;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_end(test, 0, false, IW_OK);
 	stubs.acked++;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	expect_end(test, 1, false, IW_PEER_CLOSED);
 }
 
 /* If all data is acknowledged, the short time limit applies to a peer that does not close */
 static void close_limit_is_short_if_all_acked(struct kunit *test)
 {
-	struct mpa_conn *c = open_established(0);
+	struct mpa_conn *c = open_established_conn(0);
 
 	close_and_run_worker(c, true);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
@@ -401,9 +401,9 @@ static void close_limit_is_short_if_all_acked(struct kunit *test)
 	 * if the peer has closed and TCP has accepted our FIN, the connection
 	 * ends without delay
 	 */
-	c = open_established(0);
+	c = open_established_conn(0);
 	stubs.fin = true;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	close_and_run_worker(c, true);
 	expect_end(test, 1, false, IW_PEER_CLOSED);
 }
@@ -414,7 +414,7 @@ static void close_limit_is_short_if_all_acked(struct kunit *test)
  */
 static void fin_is_retried_without_memory(struct kunit *test)
 {
-	struct mpa_conn *c = open_established(4);
+	struct mpa_conn *c = open_established_conn(4);
 
 	stubs.no_memory = true;
 	close_and_run_worker(c, true);
@@ -422,7 +422,7 @@ static void fin_is_retried_without_memory(struct kunit *test)
 	advance_time(c, 129);
 	expect_end(test, 0, false, IW_OK);
 	stubs.no_memory = false;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	advance_time(c, 130);
 	expect_end(test, 1, true, IW_TIMEOUT);
@@ -431,13 +431,13 @@ static void fin_is_retried_without_memory(struct kunit *test)
 	 * TCP has sent all data, but the transmit path may still send an FPDU that is blocked on a
 	 * response
 	 */
-	c = open_established(0);
+	c = open_established_conn(0);
 	stubs.no_memory = true;
 	close_and_run_worker(c, false);
 	advance_time(c, 129);
 	expect_end(test, 0, false, IW_OK);
 	c->drained = true;
-	poll_events(c);
+	set_state_event_and_run_worker(c);
 	advance_time(c, 10);
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
@@ -451,7 +451,7 @@ static struct kunit_case mpa_conn_cases[] = {
 	KUNIT_CASE(reply_has_time_limit),
 	KUNIT_CASE(request_is_retried_without_memory),
 	KUNIT_CASE(request_send_error_ends_conn),
-	KUNIT_CASE(reset_retries_with_revision_1),
+	KUNIT_CASE(reset_conn_retries_with_revision_1),
 	KUNIT_CASE(unacked_request_is_repeated),
 	KUNIT_CASE(fin_inside_fpdu_is_error),
 	KUNIT_CASE(data_before_reset_is_received),

@@ -100,7 +100,7 @@ static bool add_conn(int i)
 }
 
 /* Assign @n connections to one queue */
-static void assign_to_queue(int n)
+static void assign_conns_to_queue(int n)
 {
 	int i;
 
@@ -122,19 +122,19 @@ static void test_exit(struct kunit *test)
 }
 
 /* Connections are handled in the order of their events, each once */
-static void conns_run_in_event_order(struct kunit *test)
+static void conns_are_handled_in_event_order(struct kunit *test)
 {
-	assign_to_queue(3);
+	assign_conns_to_queue(3);
 	KUNIT_EXPECT_TRUE(test, add_conn(2));
 	KUNIT_EXPECT_TRUE(test, add_conn(0));
-	KUNIT_EXPECT_TRUE(test, mpa_connq_has_pending(stubs.c[0].connq));
+	KUNIT_EXPECT_TRUE(test, mpa_connq_has_pending_conn(stubs.c[0].connq));
 	KUNIT_EXPECT_FALSE(test, add_conn(2));
 	ddp_session_put(&stubs.c[2].ss);
 	KUNIT_EXPECT_EQ(test, 2u, run_worker_once());
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[2], stubs.order[0]);
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[0], stubs.order[1]);
 	KUNIT_EXPECT_NULL(test, stubs.queued);
-	KUNIT_EXPECT_FALSE(test, mpa_connq_has_pending(stubs.c[0].connq));
+	KUNIT_EXPECT_FALSE(test, mpa_connq_has_pending_conn(stubs.c[0].connq));
 	KUNIT_EXPECT_TRUE(test, add_conn(2));
 	KUNIT_EXPECT_EQ(test, 1u, run_worker_once());
 }
@@ -144,7 +144,7 @@ static void long_queue_takes_several_runs(struct kunit *test)
 {
 	int i;
 
-	assign_to_queue(CROWD);
+	assign_conns_to_queue(CROWD);
 	for (i = 0; i < CROWD; i++)
 		add_conn(i);
 	host_rescheds = 0;
@@ -158,7 +158,7 @@ static void long_queue_takes_several_runs(struct kunit *test)
 /* A connection that always has new events must not block other connections */
 static void busy_conn_does_not_block_others(struct kunit *test)
 {
-	assign_to_queue(2);
+	assign_conns_to_queue(2);
 	add_conn(0);
 	add_conn(1);
 	stubs.again = true;
@@ -169,7 +169,7 @@ static void busy_conn_does_not_block_others(struct kunit *test)
 }
 
 /* Each process and each listener has its own queue; the hash of queues has a random seed */
-static void queue_per_process_and_listener(struct kunit *test)
+static void each_process_and_listener_has_own_queue(struct kunit *test)
 {
 	int seeds = host_seeds;
 	struct mpa_connq *ours = mpa_connq_get(NULL, mpa_connq_work);
@@ -195,10 +195,10 @@ static void queue_per_process_and_listener(struct kunit *test)
 }
 
 static struct kunit_case mpa_connq_cases[] = {
-	KUNIT_CASE(conns_run_in_event_order),
+	KUNIT_CASE(conns_are_handled_in_event_order),
 	KUNIT_CASE(long_queue_takes_several_runs),
 	KUNIT_CASE(busy_conn_does_not_block_others),
-	KUNIT_CASE(queue_per_process_and_listener),
+	KUNIT_CASE(each_process_and_listener_has_own_queue),
 	{}
 };
 

@@ -133,13 +133,13 @@ bool mpa_sock_try_send_fin(struct mpa_conn *c)
 	return true;
 }
 
-u32 mpa_sock_get_acked(struct mpa_conn *c, bool *all)
+u32 mpa_sock_get_acked_seq(struct mpa_conn *c, bool *all)
 {
 	*all = stubs.written - stubs.acked <= stubs.fins;
 	return stubs.acked;
 }
 
-bool mpa_sock_receive(struct mpa_conn *c)
+bool mpa_sock_receive_fpdus(struct mpa_conn *c)
 {
 	stubs.received++;
 	if (stubs.events) {
@@ -219,7 +219,7 @@ void mpa_tx_work(struct mpa_conn *c)
 	stubs.full_passes++;
 }
 
-bool mpa_connq_has_pending(const struct mpa_connq *line)
+bool mpa_connq_has_pending_conn(const struct mpa_connq *line)
 {
 	return stubs.others;
 }
@@ -245,7 +245,7 @@ static void fail_on_release(struct kref *ref)
 static const struct ddp_session_type type = { .release = fail_on_release };
 
 /* Open a connection of a peer that has connected to a listener and sent a Request */
-struct mpa_conn *open_passive(void)
+struct mpa_conn *open_passive_conn(void)
 {
 	static const char key[] = "MPA ID Req Frame\x40\x01";
 	struct mpa_conn *c = &stubs.c;
@@ -280,7 +280,7 @@ void run_worker(struct mpa_conn *c)
 	mpa_connq_work(&stubs.line.work);
 }
 
-void poll_events(struct mpa_conn *c)
+void set_state_event_and_run_worker(struct mpa_conn *c)
 {
 	mpa_conn_set_event(c, MPA_EV_STATE);
 	run_worker(c);
@@ -294,9 +294,9 @@ void let_peer_reset(void)
 }
 
 /* Open a connection in Full Operation, with @octets bytes that the peer has not acknowledged */
-struct mpa_conn *open_established(u32 octets)
+struct mpa_conn *open_established_conn(u32 octets)
 {
-	struct mpa_conn *c = open_passive();
+	struct mpa_conn *c = open_passive_conn();
 
 	c->su = NULL;
 	c->phase = MPA_FULL;

@@ -107,7 +107,7 @@ static void expect_batch_bytes(struct kunit *test, u32 mulpdu)
 	want.len = 0;
 	while (want.len < o->len) {
 		KUNIT_ASSERT_LT(test, stubs.sent_msgs, stubs.n);
-		want_fpdu(&stubs.messages[stubs.sent_msgs], mulpdu);
+		append_expected_fpdu(&stubs.messages[stubs.sent_msgs], mulpdu);
 	}
 	KUNIT_ASSERT_EQ(test, want.len, o->len);
 	KUNIT_ASSERT_EQ(test, o->len, find_first_difference(o, want.octets));
@@ -142,7 +142,7 @@ static bool build_and_check_batch(struct kunit *test, u32 emss)
 }
 
 /* Send all messages. @emss 0: choose another EMSS for each batch */
-static void send_all(struct kunit *test, u32 emss)
+static void send_all_messages(struct kunit *test, u32 emss)
 {
 	static const u32 sizes[] = { 60, 150, 536, 1448, 1461, 8948, 32000, 70000 };
 	u32 batches = 0;
@@ -186,7 +186,7 @@ static void messages_give_expected_bytes(struct kunit *test)
 		stubs.fault_at_once = seed & 8;
 		while (stubs.n < MESSAGES)
 			add_random_message();
-		send_all(test, 0);
+		send_all_messages(test, 0);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 		drop_batch_and_check_pages(test);
 	}
@@ -203,12 +203,12 @@ static void messages_are_sent_without_pages(struct kunit *test)
 		stubs.short_of = 2 + seed;
 		while (stubs.n < MESSAGES)
 			add_random_message();
-		send_all(test, 0);
+		send_all_messages(test, 0);
 		drop_batch_and_check_pages(test);
 	}
 }
 
-static void open_with_large_message(u32 stag)
+static void open_conn_with_large_message(u32 stag)
 {
 	open_conn(1, false, true);
 	add_sge(add_message(true), stag, 5, 60000);
@@ -241,7 +241,7 @@ static void batch_ends_with_last_known_message(struct kunit *test)
 /* If the payload of the last known message cannot be read, the Terminate follows in this batch */
 static void dropped_message_does_not_end_batch(struct kunit *test)
 {
-	open_with_large_message(BLOCKED);
+	open_conn_with_large_message(BLOCKED);
 	stubs.one_by_one = true;
 	regions[0].valid = false;
 	KUNIT_EXPECT_TRUE(test, mpa_frame_build_batch(&stubs.c, EMSS));
@@ -260,7 +260,7 @@ static void middle_fpdus_share_mr_lookup(struct kunit *test)
 		open_conn(tagged, false, true);
 		stubs.page_size = 16 * BLOCK;
 		add_sge(add_message(tagged), BLOCKED, 5, 60000);
-		send_all(test, EMSS);
+		send_all_messages(test, EMSS);
 		KUNIT_EXPECT_LE(test, stubs.mr_lookups, 3u);
 		drop_batch_and_check_pages(test);
 	}
@@ -298,7 +298,7 @@ static void payload_keeps_page_offset(struct kunit *test)
 					(v->bv_offset + 16) % BLOCK);
 		}
 		let_tcp_accept_batch(test);
-		send_all(test, emss);
+		send_all_messages(test, emss);
 		drop_batch_and_check_pages(test);
 	}
 }
@@ -309,7 +309,7 @@ static void page_count_is_limited(struct kunit *test)
 	open_conn(1, false, true);
 	stubs.page_size = BLOCK / 4;
 	add_sge(add_message(true), BLOCKED, 5, 200000);
-	send_all(test, EMSS);
+	send_all_messages(test, EMSS);
 	drop_batch_and_check_pages(test);
 }
 
@@ -317,7 +317,7 @@ static void page_count_is_limited(struct kunit *test)
  * Expect that no batch is built, because the payload of the first segment cannot be
  * fetched, and that the space reserved for the segment is free again
  */
-static void expect_no_batch(struct kunit *test)
+static void build_and_expect_no_batch(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.c.out.len);
@@ -328,29 +328,29 @@ static void expect_no_batch(struct kunit *test)
 
 static void revoked_mr_fails_stream(struct kunit *test)
 {
-	open_with_large_message(BLOCKED);
+	open_conn_with_large_message(BLOCKED);
 	regions[0].valid = false;
-	expect_no_batch(test);
+	build_and_expect_no_batch(test);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	drop_batch_and_check_pages(test);
 }
 
 static void missing_page_delays_batch(struct kunit *test)
 {
-	open_with_large_message(PAGED);
+	open_conn_with_large_message(PAGED);
 	stubs.present[0] = false;
-	expect_no_batch(test);
+	build_and_expect_no_batch(test);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.mr_lookups);
 	complete_fault();
-	send_all(test, EMSS);
+	send_all_messages(test, EMSS);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	drop_batch_and_check_pages(test);
 }
 
 /* If the page fault completes immediately, the segment is retried alone, not in a batch */
-static void immediate_fault_retries_singly(struct kunit *test)
+static void segment_is_retried_alone_after_fault(struct kunit *test)
 {
-	open_with_large_message(PAGED);
+	open_conn_with_large_message(PAGED);
 	stubs.present[0] = false;
 	stubs.fault_at_once = true;
 	KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
@@ -365,14 +365,14 @@ static void immediate_fault_retries_singly(struct kunit *test)
  */
 static void batch_ends_at_missing_page(struct kunit *test)
 {
-	open_with_large_message(PAGED);
+	open_conn_with_large_message(PAGED);
 	stubs.present[3] = false;
 	KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, (3u * BLOCK - SKIP - 5) / PAYLOAD * EMSS, stubs.c.out.len);
 	expect_no_spare_page_space(test);
 	let_tcp_accept_batch(test);
 	complete_fault();
-	send_all(test, EMSS);
+	send_all_messages(test, EMSS);
 	drop_batch_and_check_pages(test);
 }
 
@@ -382,7 +382,7 @@ static void batch_ends_at_missing_page(struct kunit *test)
  */
 static void invalid_next_sge_fails_stream(struct kunit *test)
 {
-	open_with_large_message(PAGED);
+	open_conn_with_large_message(PAGED);
 	add_sge(&stubs.messages[0], BLOCKED, 5, 60000);
 	stubs.messages[0].sge[0].len = 10000;
 	stubs.messages[0].buf.len = 70000;
@@ -403,7 +403,7 @@ static void revoked_read_right_ends_response(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
-		open_with_large_message(BLOCKED);
+		open_conn_with_large_message(BLOCKED);
 		add_sge(&stubs.messages[0], BLOCKED, 0, LENGTH - 60000);
 		stubs.rights = i ? DDP_LOCAL_READ : DDP_REMOTE_READ;
 		KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
@@ -435,7 +435,7 @@ static void fpdu_beyond_mr_fails_stream(struct kunit *test)
 /* If the stream fails after the first segment, the other segments are not sent */
 static void failed_stream_sends_no_more_fpdus(struct kunit *test)
 {
-	open_with_large_message(BLOCKED);
+	open_conn_with_large_message(BLOCKED);
 	stubs.fails_at = 1;
 	KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, (u32)EMSS, stubs.c.out.len);
@@ -446,9 +446,9 @@ static void failed_stream_sends_no_more_fpdus(struct kunit *test)
 /* A page from emergency reserves is freed when its space is used up */
 static void emergency_page_is_freed_when_full(struct kunit *test)
 {
-	open_with_large_message(BLOCKED);
+	open_conn_with_large_message(BLOCKED);
 	stubs.emergency = true;
-	send_all(test, EMSS);
+	send_all_messages(test, EMSS);
 	free_batch_pages(test);
 	KUNIT_EXPECT_GT(test, stubs.made, 8u);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.pages);
@@ -465,7 +465,7 @@ static struct kunit_case mpa_frame_cases[] = {
 	KUNIT_CASE(page_count_is_limited),
 	KUNIT_CASE(revoked_mr_fails_stream),
 	KUNIT_CASE(missing_page_delays_batch),
-	KUNIT_CASE(immediate_fault_retries_singly),
+	KUNIT_CASE(segment_is_retried_alone_after_fault),
 	KUNIT_CASE(batch_ends_at_missing_page),
 	KUNIT_CASE(invalid_next_sge_fails_stream),
 	KUNIT_CASE(revoked_read_right_ends_response),

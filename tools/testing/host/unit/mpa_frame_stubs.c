@@ -130,7 +130,7 @@ void ddp_mr_cache_end_copy(struct ddp_region **held)
 {
 }
 
-enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
+enum iw_reason ddp_mr_cache_check_and_get(struct ddp_stream *s, struct ddp_region **held,
 				struct ddp_mr_hint *hint, const struct ddp_sge *m, u8 rights)
 {
 	static const struct iw_failure aborted = { .why = IW_LOCAL_ABORT };

@@ -215,15 +215,15 @@ static int test_init(struct kunit *test)
 static int accept_one_peer(void)
 {
 	stubs.named = 0;
-	return mpa_listen_handle_accepted(NULL, &stubs.sock);
+	return mpa_listen_set_up_accepted_conn(NULL, &stubs.sock);
 }
 
 /*
- * mpa_listen_handle_accepted() starts the first phase of a new connection and sets an event
+ * mpa_listen_set_up_accepted_conn() starts the first phase of a new connection and sets an event
  * while it holds the connection's mutex. Afterwards the only reference is that of the
  * socket's callbacks.
  */
-static void new_conn_is_polled_once(struct kunit *test)
+static void new_conn_gets_one_event(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, accept_one_peer());
 	KUNIT_EXPECT_EQ(test, 1, stubs.begun);
@@ -238,7 +238,7 @@ static void new_conn_is_polled_once(struct kunit *test)
  * If no data has arrived yet, no event is raised: the socket's callbacks raise
  * one when data arrives
  */
-static void no_event_without_data(struct kunit *test)
+static void no_event_is_raised_without_data(struct kunit *test)
 {
 	stubs.quiet = true;
 	KUNIT_EXPECT_EQ(test, 0, accept_one_peer());
@@ -254,7 +254,7 @@ static void conn_may_end_while_accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, stubs.freed);
 }
 
-/* If a peer cannot be accepted, mpa_listen_handle_accepted() returns an error and leaks nothing */
+/* If a peer cannot be accepted, mpa_listen_set_up_accepted_conn() fails and leaks nothing */
 static void accept_failure_leaks_nothing(struct kunit *test)
 {
 	struct ddp_port_listener *called = stubs.called;
@@ -309,7 +309,7 @@ static void listen_sets_v6only(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, stubs.v6only);
 }
 
-static long get_listen_vrf(u32 addr, bool wildcard)
+static long listen_and_get_vrf(u32 addr, bool wildcard)
 {
 	struct sockaddr_storage local = { .ss_family = AF_INET };
 	struct ddp_listen a = { .net = &stubs.net, .local = &local, .ifindex = 4 };
@@ -325,14 +325,14 @@ static long get_listen_vrf(u32 addr, bool wildcard)
  */
 static void wildcard_listener_has_no_vrf(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 40l, get_listen_vrf(0, false));
-	KUNIT_EXPECT_EQ(test, 41l, get_listen_vrf(1, true));
-	KUNIT_EXPECT_EQ(test, 0l, get_listen_vrf(0, true));
+	KUNIT_EXPECT_EQ(test, 40l, listen_and_get_vrf(0, false));
+	KUNIT_EXPECT_EQ(test, 41l, listen_and_get_vrf(1, true));
+	KUNIT_EXPECT_EQ(test, 0l, listen_and_get_vrf(0, true));
 }
 
 static struct kunit_case mpa_listen_cases[] = {
-	KUNIT_CASE(new_conn_is_polled_once),
-	KUNIT_CASE(no_event_without_data),
+	KUNIT_CASE(new_conn_gets_one_event),
+	KUNIT_CASE(no_event_is_raised_without_data),
 	KUNIT_CASE(conn_may_end_while_accepted),
 	KUNIT_CASE(accept_failure_leaks_nothing),
 	KUNIT_CASE(listener_end_aborts_request),

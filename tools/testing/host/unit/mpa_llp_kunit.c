@@ -162,7 +162,7 @@ static struct ddp_session *connect_stream(struct ddp_stream *stream, u16 private
 	return mpa_session_type.connect(&args, NULL, NULL);
 }
 
-static struct ddp_session *connect_with(u16 private_data)
+static struct ddp_session *connect_with_private_data(u16 private_data)
 {
 	return connect_stream((void *)&dont_care, private_data);
 }
@@ -173,7 +173,7 @@ static struct ddp_session *connect_with(u16 private_data)
  */
 static void expect_connect_fails(struct kunit *test, u16 private_data, int err)
 {
-	struct ddp_session *ss = connect_with(private_data);
+	struct ddp_session *ss = connect_with_private_data(private_data);
 
 	KUNIT_EXPECT_EQ(test, (long)err, PTR_ERR(ss));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.begun);
@@ -207,7 +207,7 @@ static void failed_bind_releases_socket(struct kunit *test)
 /* Events before the stream is bound are handled when the connection is unlocked */
 static void connect_takes_three_refs(struct kunit *test)
 {
-	struct ddp_session *ss = connect_with(MPA_PD_MAX);
+	struct ddp_session *ss = connect_with_private_data(MPA_PD_MAX);
 	struct mpa_conn *c = ss_to_conn(ss);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(ss));
@@ -295,7 +295,7 @@ static void accept_and_reject_queue_worker(struct kunit *test)
 }
 
 /* Accept and reject fail if the peer has closed; accept fails if the QP is in use */
-static void accept_and_reject_fail(struct kunit *test)
+static void reply_fails_if_peer_closed_or_qp_in_use(struct kunit *test)
 {
 	static const struct ddp_offer o;
 	struct mpa_conn *c = open_requested_conn(test);
@@ -371,7 +371,7 @@ static struct kunit_case mpa_llp_cases[] = {
 	KUNIT_CASE(connect_takes_three_refs),
 	KUNIT_CASE(stream_is_bound_later),
 	KUNIT_CASE(accept_and_reject_queue_worker),
-	KUNIT_CASE(accept_and_reject_fail),
+	KUNIT_CASE(reply_fails_if_peer_closed_or_qp_in_use),
 	KUNIT_CASE(accepted_session_stays_accepted),
 	KUNIT_CASE(query_returns_socket_state),
 	{}

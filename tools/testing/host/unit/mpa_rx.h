@@ -25,9 +25,9 @@ extern struct mpa_rx_stubs {
 	u32		segments;	/* calls of ddp_rx_segment() */
 	u32		payload;	/* payload bytes of a segment */
 	enum iw_reason	why;		/* result of ddp_rx_segment() */
-	u32		more;		/* number of segments that ddp_rx_try_fast() accepts */
-	u32		next_segs;	/* segments that ddp_rx_try_fast() has accepted */
-	enum iw_reason	why_more;	/* result of ddp_rx_try_fast() for an accepted segment */
+	u32		more;		/* number of segments that ddp_rx_try_fast_path() accepts */
+	u32		next_segs;	/* segments that ddp_rx_try_fast_path() has accepted */
+	enum iw_reason	why_more;	/* its result for an accepted segment */
 	int		off;		/* page offset for a batch, or -1 if none is possible */
 	u32		next_possible;		/* segments that the message still has */
 	u32		batch_takes;		/* segments that ddp_rx_batch() accepts */
@@ -53,16 +53,16 @@ void rx_test_exit(struct kunit *test);
  * extent
  */
 void receive_bytes(u32 at, u32 len);
-u32 run_rx(void);
-u32 run_rx_with_budget(int *budget);
+u32 receive_fpdus(void);
+u32 receive_fpdus_with_budget(int *budget);
 /*
  * Receive FPDUs of WIRE bytes from a queue of @unread bytes. Return: the result
- * of mpa_rx_receive().
+ * of mpa_rx_receive_or_discard().
  */
 bool receive_from_queue(u32 unread);
 /* Expect that the stream fails: DDP gets the reason, and the transmit path is scheduled */
 void expect_refused(struct kunit *test, u32 used, enum iw_reason why);
 /* Write the length and the CRC of an FPDU with any content */
-void finish_fpdu(u8 *p, u32 ulpdu_len);
+void write_fpdu_length_and_crc(u8 *p, u32 ulpdu_len);
 
 #endif

@@ -10,7 +10,7 @@
  * Put three FPDUs into the receive queue. DDP accepts the first one alone, and
  * @more of the others as a batch.
  */
-static void receive_three_fpdus(u32 more)
+static void queue_three_fpdus(u32 more)
 {
 	stubs.c.crc = true;
 	stubs.off = 0;
@@ -32,8 +32,8 @@ static void expect_payloads(struct kunit *test, u32 n)
 
 static void batch_is_passed_to_ddp(struct kunit *test)
 {
-	receive_three_fpdus(2);
-	KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
+	queue_three_fpdus(2);
+	KUNIT_EXPECT_EQ(test, 3u * WIRE, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.batch_calls);
@@ -46,25 +46,25 @@ static void batch_is_passed_to_ddp(struct kunit *test)
  * DDP gets FPDUs one by one if the connection uses markers or no CRC, or if the
  * FPDUs are so long that they are copied page by page
  */
-static void no_batch_with_markers_or_no_crc(struct kunit *test)
+static void fpdus_with_markers_or_no_crc_form_no_batch(struct kunit *test)
 {
 	static u8 queue[2 * MPA_CONTENT_MAX];
 	const u32 wire = mpa_fpdu_wire_len(0, MPA_ULPDU_MAX, false);
 	int i;
 
-	receive_three_fpdus(2);
+	queue_three_fpdus(2);
 	stubs.c.crc = false;
-	KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
+	KUNIT_EXPECT_EQ(test, 3u * WIRE, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 3u, stubs.segments);
 
 	/*
 	 * if markers are in use, even FPDUs that contain no marker form no
 	 * batch
 	 */
-	receive_three_fpdus(2);
+	queue_three_fpdus(2);
 	stubs.c.rx_markers = true;
 	stubs.c.rx_pos = 4;
-	KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
+	KUNIT_EXPECT_EQ(test, 3u * WIRE, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 6u, stubs.segments);
 	stubs.c.rx_markers = false;
 	KUNIT_EXPECT_EQ(test, 0u, stubs.off_calls);
@@ -72,10 +72,10 @@ static void no_batch_with_markers_or_no_crc(struct kunit *test)
 	if (MPA_ULPDU_MAX < DDP_COPY_LONG)
 		return;
 	for (i = 0; i < 2; i++)
-		finish_fpdu(queue + i * wire, MPA_ULPDU_MAX);
+		write_fpdu_length_and_crc(queue + i * wire, MPA_ULPDU_MAX);
 	stubs.reads = 0;
 	stubs.c.cur = (struct mpa_cursor) { .at = queue, .extent_left = 2 * wire, .frag = -1 };
-	KUNIT_EXPECT_EQ(test, 2 * wire, run_rx());
+	KUNIT_EXPECT_EQ(test, 2 * wire, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 8u, stubs.segments);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.off_calls);
 }
@@ -86,7 +86,7 @@ static void no_batch_with_markers_or_no_crc(struct kunit *test)
  */
 static void wrong_crc_ends_batch(struct kunit *test)
 {
-	receive_three_fpdus(2);
+	queue_three_fpdus(2);
 	stubs.octets[3 * WIRE - 1] ^= 1;
 	expect_refused(test, 2 * WIRE, IW_MPA_CRC);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
@@ -102,10 +102,10 @@ static void wrong_crc_ends_batch(struct kunit *test)
  */
 static void cursor_stays_at_unaccepted_fpdu(struct kunit *test)
 {
-	receive_three_fpdus(2);
+	queue_three_fpdus(2);
 	stubs.batch_takes = 1;
 	stubs.why_not = IW_AGAIN;
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx());
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, receive_fpdus());
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_deferred);
 	KUNIT_EXPECT_FALSE(test, stubs.c.rx_stopped);
 	expect_payloads(test, 1);
@@ -115,10 +115,10 @@ static void cursor_stays_at_unaccepted_fpdu(struct kunit *test)
 	stubs.len = 0;
 	stubs.c.rx_deferred = false;
 	stubs.c.rx_pos = 0;
-	receive_three_fpdus(2);
+	queue_three_fpdus(2);
 	stubs.batch_takes = 0;
 	stubs.why_not = IW_DDP_T_BOUNDS;
-	KUNIT_EXPECT_EQ(test, (u32)WIRE, run_rx());
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, receive_fpdus());
 	KUNIT_EXPECT_FALSE(test, stubs.c.rx_deferred);
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.errors);
@@ -129,8 +129,8 @@ static void batch_uses_budget(struct kunit *test)
 {
 	int budget = 256 + 1;
 
-	receive_three_fpdus(2);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx_with_budget(&budget));
+	queue_three_fpdus(2);
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, receive_fpdus_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 	expect_payloads(test, 1);
 }
@@ -138,10 +138,10 @@ static void batch_uses_budget(struct kunit *test)
 /* A batch ends before an FPDU that is not contiguous */
 static void gap_ends_batch(struct kunit *test)
 {
-	receive_three_fpdus(2);
+	queue_three_fpdus(2);
 	stubs.c.cur.extent_left = 3 * WIRE - 1;
 	stubs.c.cur.left = 1;
-	run_rx();
+	receive_fpdus();
 	expect_payloads(test, 1);
 	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, stubs.wrong);
 }
@@ -167,7 +167,7 @@ static void full_batches_pass_all_payloads(struct kunit *test)
 		most = (MPA_FPDU_BATCH_SIZE - wire) / stubs.payload + 1;
 		prandom_bytes_state(&dice, queue, sizeof(queue));
 		for (k = 0; k < n; k++)
-			finish_fpdu(queue + k * wire, ulpdus[i % 5]);
+			write_fpdu_length_and_crc(queue + k * wire, ulpdus[i % 5]);
 		stubs.c.crc = true;
 		stubs.off = i < 20 ? 4080 + i : 205 * (i - 20);
 		stubs.off &= ~PAGE_MASK;
@@ -179,7 +179,7 @@ static void full_batches_pass_all_payloads(struct kunit *test)
 		stubs.c.cur = (struct mpa_cursor) {
 			.at = queue, .extent_left = n * wire, .frag = -1,
 		};
-		KUNIT_ASSERT_EQ(test, n * wire, run_rx());
+		KUNIT_ASSERT_EQ(test, n * wire, receive_fpdus());
 		KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
 		KUNIT_ASSERT_EQ(test, IW_DDP_T_HDR_LEN + (n - 1) * stubs.payload, stubs.len);
 		KUNIT_EXPECT_EQ(test, DIV_ROUND_UP(n - 1, most), stubs.batch_calls);
@@ -206,14 +206,14 @@ static void partial_full_batch_ends_pass(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < 30; i++)
-		finish_fpdu(queue + i * 1448, 1442);
-	receive_three_fpdus(29);
+		write_fpdu_length_and_crc(queue + i * 1448, 1442);
+	queue_three_fpdus(29);
 	stubs.payload = 1442 - IW_DDP_T_HDR_LEN;
 	stubs.reads = 0;
 	stubs.batch_takes = 3;
 	stubs.why_not = IW_AGAIN;
 	stubs.c.cur = (struct mpa_cursor) { .at = queue, .extent_left = sizeof(queue), .frag = -1 };
-	KUNIT_EXPECT_EQ(test, 4u * 1448, run_rx());
+	KUNIT_EXPECT_EQ(test, 4u * 1448, receive_fpdus());
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_deferred);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.batch_calls);
 	KUNIT_EXPECT_PTR_EQ(test, queue + 4 * 1448, stubs.c.cur.at);
@@ -221,7 +221,7 @@ static void partial_full_batch_ends_pass(struct kunit *test)
 
 static struct kunit_case mpa_rx_crc_cases[] = {
 	KUNIT_CASE(batch_is_passed_to_ddp),
-	KUNIT_CASE(no_batch_with_markers_or_no_crc),
+	KUNIT_CASE(fpdus_with_markers_or_no_crc_form_no_batch),
 	KUNIT_CASE(wrong_crc_ends_batch),
 	KUNIT_CASE(cursor_stays_at_unaccepted_fpdu),
 	KUNIT_CASE(batch_uses_budget),

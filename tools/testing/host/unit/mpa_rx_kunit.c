@@ -5,10 +5,10 @@
  */
 #include "mpa_rx.h"
 
-static void expect_two_fpdus(struct kunit *test)
+static void receive_and_expect_two_fpdus(struct kunit *test)
 {
 	receive_bytes(0, 3 * WIRE - 1);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx());
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 2u * ULPDU, stubs.len);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(stubs.octets + MPA_LEN_SIZE, stubs.got, ULPDU));
 	KUNIT_EXPECT_EQ(test, 0, memcmp(stubs.octets + WIRE + MPA_LEN_SIZE,
@@ -23,13 +23,13 @@ static void expect_two_fpdus(struct kunit *test)
 
 static void fpdus_are_received_from_queue(struct kunit *test)
 {
-	expect_two_fpdus(test);
+	receive_and_expect_two_fpdus(test);
 }
 
 static void fpdus_are_received_from_copy(struct kunit *test)
 {
 	stubs.c.crc = true;
-	expect_two_fpdus(test);
+	receive_and_expect_two_fpdus(test);
 }
 
 /*
@@ -51,10 +51,10 @@ static void longest_fpdu_is_copied_exactly(struct kunit *test)
 	prandom_bytes_state(&dice, queue, sizeof(queue));
 	for (off = 0; off < 4096; off += off < 8 || off > 4080 ? 1 : 237) {
 		p = queue + off;
-		finish_fpdu(p, MPA_ULPDU_MAX);
+		write_fpdu_length_and_crc(p, MPA_ULPDU_MAX);
 		stubs.c.cur = (struct mpa_cursor) { .at = p, .extent_left = wire, .frag = -1 };
 		stubs.len = 0;
-		KUNIT_ASSERT_EQ(test, wire, run_rx());
+		KUNIT_ASSERT_EQ(test, wire, receive_fpdus());
 		KUNIT_EXPECT_EQ(test, (u32)MPA_ULPDU_MAX, stubs.len);
 		KUNIT_EXPECT_EQ(test, 0, memcmp(p + MPA_LEN_SIZE, stubs.got, stubs.len));
 		/*
@@ -71,7 +71,7 @@ static void longest_fpdu_is_copied_exactly(struct kunit *test)
 static void fpdus_use_fast_path(struct kunit *test)
 {
 	stubs.more = 1;
-	expect_two_fpdus(test);
+	receive_and_expect_two_fpdus(test);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.next_segs);
 }
@@ -83,7 +83,7 @@ static void copied_fpdus_use_fast_path(struct kunit *test)
 	stubs.more = 2;
 	stubs.c.tx_permitted = true;
 	receive_bytes(0, 2 * WIRE);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx());
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(stubs.octets + WIRE + MPA_LEN_SIZE,
 					stubs.got + ULPDU, ULPDU));
@@ -96,13 +96,13 @@ static void copied_fpdus_use_fast_path(struct kunit *test)
 }
 
 /* The fast path takes each length from the FPDU itself; an FPDU that is not contiguous is slow */
-static void no_fast_path_if_not_contiguous(struct kunit *test)
+static void noncontiguous_fpdu_uses_slow_path(struct kunit *test)
 {
 	stubs.more = 3;
 	put_unaligned_be16(ULPDU - 4, stubs.octets + WIRE);
 	/* the second FPDU is shorter, but the queue has the bytes of two long ones */
 	receive_bytes(0, 2 * WIRE);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE - 4, run_rx());
+	KUNIT_EXPECT_EQ(test, 2u * WIRE - 4, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.next_segs);
 
@@ -110,13 +110,13 @@ static void no_fast_path_if_not_contiguous(struct kunit *test)
 	stubs.reads = 0;
 	receive_bytes(0, 2 * WIRE - 1);
 	stubs.c.cur.left = 1;
-	run_rx();
+	receive_fpdus();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.next_segs);
 }
 
 /* An FPDU that is too short for a tagged header is left to the slow path, which refuses it */
-static void no_fast_path_for_short_fpdu(struct kunit *test)
+static void short_fpdu_uses_slow_path(struct kunit *test)
 {
 	static const u16 lens[] = { 0, 1, 9 };
 	int i;
@@ -126,7 +126,7 @@ static void no_fast_path_for_short_fpdu(struct kunit *test)
 		put_unaligned_be16(lens[i], stubs.octets);
 		receive_bytes(0, WIRE);
 		stubs.why = IW_DDP_SHORT;
-		run_rx();
+		receive_fpdus();
 		KUNIT_EXPECT_EQ(test, i + 1u, stubs.segments);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
 		stubs.c.rx_stopped = false;
@@ -139,7 +139,7 @@ static void fast_path_failure_stops_rx(struct kunit *test)
 	stubs.more = 1;
 	stubs.why_more = IW_DDP_T_BOUNDS;
 	receive_bytes(0, 3 * WIRE);
-	KUNIT_EXPECT_EQ(test, 0u, run_rx());
+	KUNIT_EXPECT_EQ(test, 0u, receive_fpdus());
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);
 	KUNIT_EXPECT_FALSE(test, stubs.c.rx_deferred);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
@@ -158,7 +158,7 @@ static void fast_path_defers_fpdu(struct kunit *test)
 		stubs.c.rx_deferred = false;
 		stubs.why_more = IW_AGAIN;
 		receive_bytes(0, 3 * WIRE);
-		KUNIT_EXPECT_EQ(test, 0u, run_rx());
+		KUNIT_EXPECT_EQ(test, 0u, receive_fpdus());
 		KUNIT_EXPECT_EQ(test, stubs.more - 1, stubs.next_segs);
 		stubs.more--;
 		KUNIT_EXPECT_TRUE(test, stubs.c.rx_deferred);
@@ -166,7 +166,7 @@ static void fast_path_defers_fpdu(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 		KUNIT_EXPECT_PTR_EQ(test, stubs.octets, stubs.c.cur.at);
 		/* the FPDU is retried */
-		KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
+		KUNIT_EXPECT_EQ(test, 3u * WIRE, receive_fpdus());
 	}
 }
 
@@ -212,7 +212,7 @@ static void ddp_error_is_reported_once(struct kunit *test)
 {
 	stubs.why = IW_UNREADABLE;
 	receive_bytes(0, WIRE);
-	KUNIT_EXPECT_EQ(test, 0u, run_rx());
+	KUNIT_EXPECT_EQ(test, 0u, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.errors);
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);
 }
@@ -225,7 +225,7 @@ static void ddp_reads_only_its_segment(struct kunit *test)
 
 	stubs.reads = 0;
 	receive_bytes(0, 2 * WIRE);
-	KUNIT_EXPECT_EQ(test, (u32)WIRE, run_rx_with_budget(&budget));
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, receive_fpdus_with_budget(&budget));
 	KUNIT_EXPECT_TRUE(test, mpa_rx_read(&stubs.c, stubs.got,
 					    ULPDU - IW_DDP_T_HDR_LEN));
 	KUNIT_EXPECT_FALSE(test, mpa_rx_read(&stubs.c, &octet, 1));
@@ -241,12 +241,12 @@ static void budget_limits_short_fpdus(struct kunit *test)
 	int budget = 256 + 1;
 
 	receive_bytes(0, 3 * WIRE);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx_with_budget(&budget));
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, receive_fpdus_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 	budget = 1000;
-	KUNIT_EXPECT_EQ(test, 1u * WIRE, run_rx_with_budget(&budget));
+	KUNIT_EXPECT_EQ(test, 1u * WIRE, receive_fpdus_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 1000 - 256, budget);
-	KUNIT_EXPECT_EQ(test, 0u, run_rx_with_budget(&budget));
+	KUNIT_EXPECT_EQ(test, 0u, receive_fpdus_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 1000 - 256, budget);
 
 	/* the fast path uses up the budget as well */
@@ -254,7 +254,7 @@ static void budget_limits_short_fpdus(struct kunit *test)
 	stubs.len = 0;
 	budget = 256 + 1;
 	receive_bytes(0, 3 * WIRE);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx_with_budget(&budget));
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, receive_fpdus_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.next_segs);
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 }
@@ -264,15 +264,15 @@ static void deferred_fpdu_stays_queued(struct kunit *test)
 {
 	stubs.why = IW_AGAIN;
 	receive_bytes(0, WIRE);
-	KUNIT_EXPECT_EQ(test, 0u, run_rx());
+	KUNIT_EXPECT_EQ(test, 0u, receive_fpdus());
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_deferred);
 	KUNIT_EXPECT_PTR_EQ(test, stubs.octets, stubs.c.cur.at);
 	KUNIT_EXPECT_FALSE(test, stubs.c.rx_stopped);
 	stubs.why = IW_OK;
-	KUNIT_EXPECT_EQ(test, (u32)WIRE, run_rx());
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, receive_fpdus());
 }
 
-/* mpa_rx_receive() consumes complete FPDUs, or everything once it has stopped */
+/* mpa_rx_receive_or_discard() consumes complete FPDUs, or everything once it has stopped */
 static void mpa_rx_consumes_complete_fpdus(struct kunit *test)
 {
 	const u32 most = 256 * 1024 / 256;
@@ -358,8 +358,8 @@ static struct kunit_case mpa_rx_cases[] = {
 	KUNIT_CASE(longest_fpdu_is_copied_exactly),
 	KUNIT_CASE(fpdus_use_fast_path),
 	KUNIT_CASE(copied_fpdus_use_fast_path),
-	KUNIT_CASE(no_fast_path_if_not_contiguous),
-	KUNIT_CASE(no_fast_path_for_short_fpdu),
+	KUNIT_CASE(noncontiguous_fpdu_uses_slow_path),
+	KUNIT_CASE(short_fpdu_uses_slow_path),
 	KUNIT_CASE(fast_path_failure_stops_rx),
 	KUNIT_CASE(fast_path_defers_fpdu),
 	KUNIT_CASE(unreadable_header_fails_stream),

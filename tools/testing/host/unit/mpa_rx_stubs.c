@@ -62,7 +62,7 @@ void mpa_cursor_seek(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 	u8 *p;
 
 	for (p = fpdus; p < fpdus + sizeof(fpdus); p += WIRE)
-		finish_fpdu(p, ULPDU);
+		write_fpdu_length_and_crc(p, ULPDU);
 	WARN_ON(left > sizeof(fpdus));
 	*cur = (struct mpa_cursor) {
 		.at = fpdus, .extent_left = run, .left = left - run, .skb = skb, .frag = -1,
@@ -113,8 +113,8 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	return IW_OK;
 }
 
-bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
-		     enum iw_reason *why)
+bool ddp_rx_try_fast_path(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
+			  enum iw_reason *why)
 {
 	if (stubs.next_segs == stubs.more)
 		return false;
@@ -169,7 +169,7 @@ void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 
 /* Helpers of all cases -------------------------------------------------------- */
 
-void finish_fpdu(u8 *p, u32 ulpdu_len)
+void write_fpdu_length_and_crc(u8 *p, u32 ulpdu_len)
 {
 	u32 end = mpa_fpdu_content_len(ulpdu_len) - MPA_CRC_SIZE;
 
@@ -186,7 +186,7 @@ int rx_test_init(struct kunit *test)
 	for (i = 0; i < sizeof(stubs.octets); i++)
 		stubs.octets[i] = i;
 	for (p = stubs.octets; p < stubs.octets + sizeof(stubs.octets); p += WIRE)
-		finish_fpdu(p, ULPDU);
+		write_fpdu_length_and_crc(p, ULPDU);
 	stubs.reads = ULPDU;
 	stubs.payload = ULPDU - IW_DDP_T_HDR_LEN;
 	stubs.off = -1;
@@ -202,14 +202,14 @@ void rx_test_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, stubs.runs);
 }
 
-u32 run_rx(void)
+u32 receive_fpdus(void)
 {
 	int budget = INT_MAX;
 
 	return mpa_rx_receive_fpdus(&stubs.c, &budget);
 }
 
-u32 run_rx_with_budget(int *budget)
+u32 receive_fpdus_with_budget(int *budget)
 {
 	return mpa_rx_receive_fpdus(&stubs.c, budget);
 }
@@ -217,14 +217,14 @@ u32 run_rx_with_budget(int *budget)
 bool receive_from_queue(u32 unread)
 {
 	stubs.unread = unread;
-	return mpa_rx_receive(&stubs.c, &stubs.tp.sk);
+	return mpa_rx_receive_or_discard(&stubs.c, &stubs.tp.sk);
 }
 
 void expect_refused(struct kunit *test, u32 used, enum iw_reason why)
 {
 	u32 before = stubs.kicks;
 
-	KUNIT_EXPECT_EQ(test, used, run_rx());
+	KUNIT_EXPECT_EQ(test, used, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 1u, stubs.errors);
 	KUNIT_EXPECT_EQ(test, why, stubs.wrong);
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);

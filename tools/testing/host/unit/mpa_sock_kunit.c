@@ -19,8 +19,8 @@ static struct {
 	int		result;		/* result of sending */
 	int		flags;		/* flags of the last send */
 	u32		unread;
-	u32		received;	/* calls of mpa_rx_receive() */
-	bool		more;		/* mpa_rx_receive() leaves complete FPDUs */
+	u32		received;	/* calls of mpa_rx_receive_or_discard() */
+	bool		more;		/* mpa_rx_receive_or_discard() leaves complete FPDUs */
 	u32		fins, resets, released;
 	bool		worker;		/* run the worker when the socket is unlocked */
 	enum mpa_sock_state	sock_state;		/* state of the socket that the worker reads */
@@ -176,7 +176,7 @@ void ddp_sock_restore_callbacks(struct sock *sk, const struct ddp_sock_callbacks
 void mpa_conn_set_event(struct mpa_conn *c, enum mpa_event ev) {}
 void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
 
-bool mpa_rx_receive(struct mpa_conn *c, struct sock *sk)
+bool mpa_rx_receive_or_discard(struct mpa_conn *c, struct sock *sk)
 {
 	WARN_ON(stubs.locked != 1);
 	stubs.received++;
@@ -242,7 +242,7 @@ static void rcvbuf_grows_at_full_operation(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, sk->sk_userlocks);
 }
 
-static void expect_connect(struct kunit *test, int err, u32 made, u32 connects, u16 port)
+static void connect_and_expect_result(struct kunit *test, int err, u32 made, u32 connects, u16 port)
 {
 	struct sockaddr_storage local = { .ss_family = AF_INET };
 
@@ -266,30 +266,31 @@ static void expect_connect(struct kunit *test, int err, u32 made, u32 connects, 
  */
 static void connect_tries_another_port(struct kunit *test)
 {
-	expect_connect(test, 0, 1, 1, 7);
+	connect_and_expect_result(test, 0, 1, 1, 7);
 	stubs.no_connect = -ENETUNREACH;
-	expect_connect(test, -ENETUNREACH, 1, 1, 7);
+	connect_and_expect_result(test, -ENETUNREACH, 1, 1, 7);
 	/* TCP still has an old connection between these ports */
 	stubs.no_connect = -EADDRNOTAVAIL;
-	expect_connect(test, 0, 2, 2, 0);
+	connect_and_expect_result(test, 0, 2, 2, 0);
 	/* no port is left, or the address was removed */
 	stubs.no_any = -EADDRNOTAVAIL;
-	expect_connect(test, -EADDRNOTAVAIL, 2, 2, 0);
+	connect_and_expect_result(test, -EADDRNOTAVAIL, 2, 2, 0);
 	stubs.no_any = 0;
 	/* a listener has this port */
 	stubs.no_bind = -EADDRINUSE;
-	expect_connect(test, 0, 2, 1, 0);
+	connect_and_expect_result(test, 0, 2, 1, 0);
 	stubs.no_bind = -EACCES;
-	expect_connect(test, -EACCES, 1, 0, 7);
+	connect_and_expect_result(test, -EACCES, 1, 0, 7);
 }
 
-static void expect_send(struct kunit *test, int result, bool queued, int err, int send_err)
+static void send_and_expect_result(struct kunit *test, int result, bool queued, int err,
+				   int send_err)
 {
 	test_init(test);
 	stubs.c.out.len = 100;
 	stubs.result = result;
 	stubs.queued = queued;
-	KUNIT_EXPECT_EQ(test, err, mpa_sock_send(&stubs.c));
+	KUNIT_EXPECT_EQ(test, err, mpa_sock_send_batch(&stubs.c));
 	KUNIT_EXPECT_EQ(test, send_err, stubs.c.send_err);
 	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
 	KUNIT_EXPECT_EQ(test, result > 0 ? (u32)result : 0u, stubs.c.out.sent);
@@ -303,15 +304,15 @@ static void expect_send(struct kunit *test, int result, bool queued, int err, in
  */
 static void send_error_selects_retry(struct kunit *test)
 {
-	expect_send(test, 100, true, 0, 0);
-	expect_send(test, 60, true, -EAGAIN, 0);
-	expect_send(test, -EAGAIN, true, -EAGAIN, 0);
+	send_and_expect_result(test, 100, true, 0, 0);
+	send_and_expect_result(test, 60, true, -EAGAIN, 0);
+	send_and_expect_result(test, -EAGAIN, true, -EAGAIN, 0);
 	/* TCP has no data whose acknowledgment would free space, so memory is short */
-	expect_send(test, -EAGAIN, false, -ENOMEM, 0);
+	send_and_expect_result(test, -EAGAIN, false, -ENOMEM, 0);
 	/* the connection has ended, with data queued or without */
-	expect_send(test, -EPIPE, false, -EPIPE, 0);
-	expect_send(test, -ECONNRESET, false, -ECONNRESET, -ECONNRESET);
-	expect_send(test, -ETIMEDOUT, true, -ETIMEDOUT, -ETIMEDOUT);
+	send_and_expect_result(test, -EPIPE, false, -EPIPE, 0);
+	send_and_expect_result(test, -ECONNRESET, false, -ECONNRESET, -ECONNRESET);
+	send_and_expect_result(test, -ETIMEDOUT, true, -ETIMEDOUT, -ETIMEDOUT);
 }
 
 /*
@@ -319,7 +320,7 @@ static void send_error_selects_retry(struct kunit *test)
  * worker runs as soon as the sender unlocks the socket, and must find a lost
  * connection.
  */
-static void expect_reset(struct kunit *test, int err)
+static void expect_lost_after_reset(struct kunit *test, int err)
 {
 	test_init(test);
 	stubs.c.out.len = 100;
@@ -328,7 +329,7 @@ static void expect_reset(struct kunit *test, int err)
 	stubs.tp.sk.sk_shutdown = RCV_SHUTDOWN | SEND_SHUTDOWN;
 	stubs.result = -err;
 	stubs.worker = true;
-	KUNIT_EXPECT_EQ(test, -err, mpa_sock_send(&stubs.c));
+	KUNIT_EXPECT_EQ(test, -err, mpa_sock_send_batch(&stubs.c));
 	KUNIT_EXPECT_EQ(test, MPA_SOCK_LOST, stubs.sock_state);
 	KUNIT_EXPECT_EQ(test, -err, stubs.err);
 	KUNIT_EXPECT_EQ(test, MPA_SOCK_LOST, mpa_sock_get_state(&stubs.c, &stubs.err));
@@ -338,9 +339,9 @@ static void expect_reset(struct kunit *test, int err)
 /* A reset is not reported as an orderly close, even if the sender reads the error first */
 static void reset_is_not_orderly_close(struct kunit *test)
 {
-	expect_reset(test, ECONNRESET);
+	expect_lost_after_reset(test, ECONNRESET);
 	/* TCP reports a reset after the peer's FIN as EPIPE */
-	expect_reset(test, EPIPE);
+	expect_lost_after_reset(test, EPIPE);
 }
 
 /* If sending fails after both FINs, the connection is closed, not lost */
@@ -351,7 +352,7 @@ static void send_error_after_fins_is_close(struct kunit *test)
 	stubs.tp.sk.sk_state = TCP_CLOSE;
 	stubs.tp.sk.sk_shutdown = RCV_SHUTDOWN | SEND_SHUTDOWN;
 	stubs.result = -EPIPE;
-	KUNIT_EXPECT_EQ(test, -EPIPE, mpa_sock_send(&stubs.c));
+	KUNIT_EXPECT_EQ(test, -EPIPE, mpa_sock_send_batch(&stubs.c));
 	KUNIT_EXPECT_EQ(test, MPA_SOCK_CLOSED, mpa_sock_get_state(&stubs.c, &stubs.err));
 }
 
@@ -373,20 +374,20 @@ static void unread_data_is_partial_fpdu(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mpa_sock_is_established_and_empty(&stubs.c));
 }
 
-static void busy_socket_is_sent_later(struct kunit *test)
+static void batch_waits_for_busy_socket(struct kunit *test)
 {
 	stubs.c.out.len = 100;
 	stubs.result = 100;
 	stubs.tp.sk.owned = true;
-	KUNIT_EXPECT_EQ(test, -EBUSY, mpa_sock_send(&stubs.c));
+	KUNIT_EXPECT_EQ(test, -EBUSY, mpa_sock_send_batch(&stubs.c));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.c.out.sent);
 	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
 	mpa_sock_wait_unowned(&stubs.c);
-	KUNIT_EXPECT_EQ(test, 0, mpa_sock_send(&stubs.c));
+	KUNIT_EXPECT_EQ(test, 0, mpa_sock_send_batch(&stubs.c));
 }
 
 /* Expect this result and this number of FINs from mpa_sock_try_send_fin() in @state */
-static void expect_shutdown(struct kunit *test, int state, bool ok, u32 fins)
+static void expect_try_send_fin_result(struct kunit *test, int state, bool ok, u32 fins)
 {
 	stubs.tp.sk.sk_state = state;
 	stubs.fins = 0;
@@ -396,25 +397,25 @@ static void expect_shutdown(struct kunit *test, int state, bool ok, u32 fins)
 
 static void fin_is_sent_once(struct kunit *test)
 {
-	expect_shutdown(test, TCP_ESTABLISHED, true, 1);
-	expect_shutdown(test, TCP_FIN_WAIT1, true, 0);
-	expect_shutdown(test, TCP_CLOSE, true, 0);
-	expect_shutdown(test, TCP_CLOSE_WAIT, true, 1);
+	expect_try_send_fin_result(test, TCP_ESTABLISHED, true, 1);
+	expect_try_send_fin_result(test, TCP_FIN_WAIT1, true, 0);
+	expect_try_send_fin_result(test, TCP_CLOSE, true, 0);
+	expect_try_send_fin_result(test, TCP_CLOSE_WAIT, true, 1);
 	stubs.no_memory = true;
-	expect_shutdown(test, TCP_ESTABLISHED, false, 0);
-	expect_shutdown(test, TCP_FIN_WAIT1, true, 0);
+	expect_try_send_fin_result(test, TCP_ESTABLISHED, false, 0);
+	expect_try_send_fin_result(test, TCP_FIN_WAIT1, true, 0);
 	/* if data is queued, TCP adds the FIN to it, and needs no memory */
 	stubs.queued = true;
-	expect_shutdown(test, TCP_ESTABLISHED, true, 1);
+	expect_try_send_fin_result(test, TCP_ESTABLISHED, true, 1);
 }
 
-static void expect_acked(struct kunit *test, u32 una, u32 written, bool all)
+static void expect_acked_result(struct kunit *test, u32 una, u32 written, bool all)
 {
 	bool got = !all;
 
 	stubs.tp.snd_una = una;
 	stubs.tp.write_seq = written;
-	KUNIT_EXPECT_EQ(test, una, mpa_sock_get_acked(&stubs.c, &got));
+	KUNIT_EXPECT_EQ(test, una, mpa_sock_get_acked_seq(&stubs.c, &got));
 	KUNIT_EXPECT_EQ(test, all, got);
 	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
 }
@@ -425,16 +426,16 @@ static void expect_acked(struct kunit *test, u32 una, u32 written, bool all)
  */
 static void unacked_fin_does_not_count_as_data(struct kunit *test)
 {
-	expect_acked(test, 100, 200, false);
-	expect_acked(test, -1, 0, false);
-	expect_acked(test, 200, 200, true);
+	expect_acked_result(test, 100, 200, false);
+	expect_acked_result(test, -1, 0, false);
+	expect_acked_result(test, 200, 200, true);
 	mpa_sock_try_send_fin(&stubs.c);
-	expect_acked(test, 199, stubs.tp.write_seq, false);
-	expect_acked(test, 200, stubs.tp.write_seq, true);
-	expect_acked(test, 201, stubs.tp.write_seq, true);
+	expect_acked_result(test, 199, stubs.tp.write_seq, false);
+	expect_acked_result(test, 200, stubs.tp.write_seq, true);
+	expect_acked_result(test, 201, stubs.tp.write_seq, true);
 }
 
-static void expect_release(struct kunit *test, bool abort, u32 resets)
+static void release_and_expect_resets(struct kunit *test, bool abort, u32 resets)
 {
 	stubs.resets = 0;
 	stubs.released = 0;
@@ -449,14 +450,14 @@ static void expect_release(struct kunit *test, bool abort, u32 resets)
 /* An orderly release sends a FIN if none was sent; an abort resets */
 static void release_sends_fin_or_reset(struct kunit *test)
 {
-	expect_release(test, false, 0);
+	release_and_expect_resets(test, false, 0);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	/* the FIN was sent before */
-	expect_release(test, false, 0);
+	release_and_expect_resets(test, false, 0);
 	stubs.tp.sk.sk_state = TCP_CLOSE;
-	expect_release(test, false, 0);
+	release_and_expect_resets(test, false, 0);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
-	expect_release(test, true, 1);
+	release_and_expect_resets(test, true, 1);
 	mpa_sock_release(&stubs.c, true);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.released);
 }
@@ -469,7 +470,7 @@ static void release_discards_unread_data(struct kunit *test)
 {
 	stubs.queued = true;
 	stubs.unread = 5;
-	expect_release(test, false, 0);
+	release_and_expect_resets(test, false, 0);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
 }
@@ -481,12 +482,12 @@ static void release_discards_unread_data(struct kunit *test)
 static void release_resets_if_nothing_is_lost(struct kunit *test)
 {
 	stubs.unread = 5;
-	expect_release(test, false, 1);
+	release_and_expect_resets(test, false, 1);
 	KUNIT_EXPECT_EQ(test, 5u, stubs.unread);
 	/* a deferred FPDU has not been received, so the connection is reset too */
 	stubs.queued = true;
 	stubs.c.rx_deferred = true;
-	expect_release(test, false, 1);
+	release_and_expect_resets(test, false, 1);
 	KUNIT_EXPECT_EQ(test, 5u, stubs.unread);
 }
 
@@ -494,10 +495,10 @@ static void release_resets_if_nothing_is_lost(struct kunit *test)
 static void release_resets_without_memory(struct kunit *test)
 {
 	stubs.no_memory = true;
-	expect_release(test, false, 1);
+	release_and_expect_resets(test, false, 1);
 	stubs.no_memory = false;
 	stubs.fin_lost = true;
-	expect_release(test, false, 1);
+	release_and_expect_resets(test, false, 1);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.fins);
 }
 
@@ -516,9 +517,9 @@ static void release_adds_retransmissions(struct kunit *test)
 
 static void receive_reports_complete_fpdus(struct kunit *test)
 {
-	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&stubs.c));
+	KUNIT_EXPECT_FALSE(test, mpa_sock_receive_fpdus(&stubs.c));
 	stubs.more = true;
-	KUNIT_EXPECT_TRUE(test, mpa_sock_receive(&stubs.c));
+	KUNIT_EXPECT_TRUE(test, mpa_sock_receive_fpdus(&stubs.c));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.received);
 	/* from now on the receive path discards data, and does not use the stream */
 	stubs.c.stream = (void *)&stubs;
@@ -531,7 +532,7 @@ static void receive_reports_complete_fpdus(struct kunit *test)
 static void socket_is_created_in_vrf(struct kunit *test)
 {
 	stubs.c.ifindex = 3;
-	expect_connect(test, 0, 1, 1, 7);
+	connect_and_expect_result(test, 0, 1, 1, 7);
 	KUNIT_EXPECT_EQ(test, 30, stubs.vrf);
 }
 
@@ -544,7 +545,7 @@ static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(reset_is_not_orderly_close),
 	KUNIT_CASE(send_error_after_fins_is_close),
 	KUNIT_CASE(unread_data_is_partial_fpdu),
-	KUNIT_CASE(busy_socket_is_sent_later),
+	KUNIT_CASE(batch_waits_for_busy_socket),
 	KUNIT_CASE(fin_is_sent_once),
 	KUNIT_CASE(unacked_fin_does_not_count_as_data),
 	KUNIT_CASE(release_sends_fin_or_reset),

@@ -170,7 +170,7 @@ void mpa_sock_record_flow(const struct mpa_conn *c)
 {
 }
 
-int mpa_sock_send(struct mpa_conn *c)
+int mpa_sock_send_batch(struct mpa_conn *c)
 {
 	stubs.now += stubs.batch_ns;
 	stubs.tries++;
@@ -234,7 +234,7 @@ static void run_worker(struct tx_conn *g)
 }
 
 /* Expect that all batches are sent, and that no reference or pending work is left */
-static void expect_all_sent(struct kunit *test, u32 n)
+static void expect_all_batches_sent(struct kunit *test, u32 n)
 {
 	struct tx_conn *g;
 
@@ -273,11 +273,11 @@ static void softirq_time_is_limited(struct kunit *test)
 	KUNIT_EXPECT_LE(test, longest, most);
 	KUNIT_EXPECT_GT(test, longest, (u64)NSEC_PER_MSEC - 1);
 	KUNIT_EXPECT_EQ(test, 10u * CROWD, stubs.sent);
-	expect_all_sent(test, CROWD);
+	expect_all_batches_sent(test, CROWD);
 }
 
 /* Small amounts are sent in softirq, in the order of scheduling */
-static void small_amounts_sent_in_softirq(struct kunit *test)
+static void small_amounts_are_sent_in_softirq(struct kunit *test)
 {
 	u32 i;
 
@@ -289,7 +289,7 @@ static void small_amounts_sent_in_softirq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.works);
 	for (i = 1; i < 10; i++)
 		KUNIT_EXPECT_GT(test, tx_conns[i].done, tx_conns[i - 1].done);
-	expect_all_sent(test, 10);
+	expect_all_batches_sent(test, 10);
 }
 
 /* mpa_tx_kick() must not enable BH if its caller has interrupts off */
@@ -301,7 +301,7 @@ static void kick_keeps_bh_off_with_irqs_off(struct kunit *test)
 	stubs.irqs_off = false;
 	run_softirq();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.sent);
-	expect_all_sent(test, 1);
+	expect_all_batches_sent(test, 1);
 }
 
 /*
@@ -357,14 +357,14 @@ static void ulp_looks_for_more_after_send(struct kunit *test)
 	mpa_tx_push(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.builds);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.looks);
-	expect_all_sent(test, 1);
+	expect_all_batches_sent(test, 1);
 
 	/* the ULP finds more, so the same pass sends it */
 	tx_conns->left = 2;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.builds);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
-	expect_all_sent(test, 1);
+	expect_all_batches_sent(test, 1);
 
 	/* after a build that has found no more, the ULP does not look again */
 	tx_conns->one_by_one = false;
@@ -372,7 +372,7 @@ static void ulp_looks_for_more_after_send(struct kunit *test)
 	stubs.looks = 0;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.looks);
-	expect_all_sent(test, 1);
+	expect_all_batches_sent(test, 1);
 }
 
 /*
@@ -386,7 +386,7 @@ static void short_posted_batch_is_delivered_early(struct kunit *test)
 	stubs.batch_len = 4096;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered_by_owner);
-	expect_all_sent(test, 1);
+	expect_all_batches_sent(test, 1);
 	tx_conns->left = 1;
 	stubs.one_cpu = true;
 	mpa_tx_push(c);
@@ -398,14 +398,14 @@ static void short_posted_batch_is_delivered_early(struct kunit *test)
 	mpa_tx_push(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered_by_owner);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered_later);
-	expect_all_sent(test, 1);
+	expect_all_batches_sent(test, 1);
 	tx_conns->left = 1;
 	stubs.batch_len = 1;
 	mpa_tx_kick(c, true);
 	run_worker(tx_conns);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered_by_owner);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.delivered_later);
-	expect_all_sent(test, 1);
+	expect_all_batches_sent(test, 1);
 	KUNIT_EXPECT_EQ(test, 0, stubs.preempt_off);
 }
 
@@ -413,7 +413,7 @@ static void short_posted_batch_is_delivered_early(struct kunit *test)
  * A graceful close needs a pull that finds nothing: only that one shows whether messages are
  * blocked or expected
  */
-static void close_pulls_after_look(struct kunit *test)
+static void close_needs_pull_that_finds_nothing(struct kunit *test)
 {
 	struct mpa_conn *c = open_conns(1, 1);
 
@@ -422,14 +422,14 @@ static void close_pulls_after_look(struct kunit *test)
 	mpa_tx_push(c);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.builds);
 	KUNIT_EXPECT_TRUE(test, c->drained);
-	expect_all_sent(test, 1);
+	expect_all_batches_sent(test, 1);
 }
 
 /*
  * Without memory, sending is retried with increasing delays. Scheduling the
  * connection meanwhile does not shorten the delay.
  */
-static void no_memory_retries_with_backoff(struct kunit *test)
+static void send_without_memory_retries_with_backoff(struct kunit *test)
 {
 	struct mpa_conn *c = open_conns(1, 3);
 	unsigned long want = 1;
@@ -452,7 +452,7 @@ static void no_memory_retries_with_backoff(struct kunit *test)
 	stubs.err = 0;
 	run_timer();
 	run_worker(tx_conns);
-	expect_all_sent(test, 1);
+	expect_all_batches_sent(test, 1);
 
 	/* the next shortage begins with the smallest delay again */
 	tx_conns->left = 1;
@@ -474,7 +474,7 @@ static void full_sndbuf_needs_no_retry(struct kunit *test)
 	stubs.err = 0;
 	mpa_tx_kick(c, false);
 	run_softirq();
-	expect_all_sent(test, 1);
+	expect_all_batches_sent(test, 1);
 }
 
 /*
@@ -498,7 +498,7 @@ static void worker_waits_for_busy_socket(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MPA_TX_PENDING, c->tx.v);
 	stubs.err = 0;
 	run_worker(tx_conns);
-	expect_all_sent(test, 1);
+	expect_all_batches_sent(test, 1);
 }
 
 /*
@@ -525,7 +525,7 @@ static void close_waits_for_held_batches(struct kunit *test)
 	mpa_tx_push(c);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.sent);
 	KUNIT_EXPECT_TRUE(test, c->drained);
-	expect_all_sent(test, 1);
+	expect_all_batches_sent(test, 1);
 }
 
 /* When the peer has closed, its first FPDU cannot arrive: a close does not wait for the batches */
@@ -577,7 +577,7 @@ static void close_waits_for_response(struct kunit *test)
  * Responses requested by the peer after the transmit path was drained are not
  * sent before the FIN
  */
-static void no_response_after_drain(struct kunit *test)
+static void no_response_is_sent_after_drain(struct kunit *test)
 {
 	struct mpa_conn *c = open_conns(1, 0);
 
@@ -599,21 +599,21 @@ static void no_response_after_drain(struct kunit *test)
 
 static struct kunit_case mpa_tx_cases[] = {
 	KUNIT_CASE(softirq_time_is_limited),
-	KUNIT_CASE(small_amounts_sent_in_softirq),
+	KUNIT_CASE(small_amounts_are_sent_in_softirq),
 	KUNIT_CASE(ulp_looks_for_more_after_send),
-	KUNIT_CASE(close_pulls_after_look),
+	KUNIT_CASE(close_needs_pull_that_finds_nothing),
 	KUNIT_CASE(short_posted_batch_is_delivered_early),
 	KUNIT_CASE(kick_keeps_bh_off_with_irqs_off),
 	KUNIT_CASE(worker_continues_long_transmission),
 	KUNIT_CASE(post_transmits_one_pass),
-	KUNIT_CASE(no_memory_retries_with_backoff),
+	KUNIT_CASE(send_without_memory_retries_with_backoff),
 	KUNIT_CASE(full_sndbuf_needs_no_retry),
 	KUNIT_CASE(worker_waits_for_busy_socket),
 	KUNIT_CASE(close_waits_for_held_batches),
 	KUNIT_CASE(closed_peer_ends_close_wait),
 	KUNIT_CASE(close_needs_no_fpdu_without_batches),
 	KUNIT_CASE(close_waits_for_response),
-	KUNIT_CASE(no_response_after_drain),
+	KUNIT_CASE(no_response_is_sent_after_drain),
 	{}
 };
 

@@ -107,7 +107,7 @@ static const struct rdmap_rreq peer_read = {
  * RDMAP-47, RDMAP-153, RDMAP-155, EXT-86: a Terminate includes the Read Request
  * header only if the Read Request was wrong, and never an atomic request
  */
-static void bad_read_quotes_request(struct kunit *test)
+static void terminate_quotes_only_bad_read_request(struct kunit *test)
 {
 	struct iw_failure f = {
 		.why = IW_RDMAP_P_BOUNDS, .seg_len = 46, .ddp_len = 18, .ddp = { 0x41, 0x41 },
@@ -139,7 +139,8 @@ static void bad_read_quotes_request(struct kunit *test)
  * the response fails. Expect that the Terminate quotes the Read Request, reduced to the
  * part that is not answered yet.
  */
-static void expect_rest_quoted(struct kunit *test, u8 rights, enum iw_reason why, u8 code)
+static void expect_unanswered_part_quoted(struct kunit *test, u8 rights, enum iw_reason why,
+					  u8 code)
 {
 	const struct rdmap_rreq left = {
 		.sink_stag = 1, .sink_to = 2050, .len = 2952, .src_stag = 4, .src_to = 2053,
@@ -166,8 +167,8 @@ static void expect_rest_quoted(struct kunit *test, u8 rights, enum iw_reason why
  */
 static void revoked_source_fails_response(struct kunit *test)
 {
-	expect_rest_quoted(test, DDP_REMOTE_READ, IW_RDMAP_P_STAG, 0x00);
-	expect_rest_quoted(test, DDP_REMOTE_WRITE, IW_RDMAP_P_ACCESS, 0x02);
+	expect_unanswered_part_quoted(test, DDP_REMOTE_READ, IW_RDMAP_P_STAG, 0x00);
+	expect_unanswered_part_quoted(test, DDP_REMOTE_WRITE, IW_RDMAP_P_ACCESS, 0x02);
 }
 
 /* RDMAP-140, RDMAP-141: a query returns the negotiated IRD and ORD */
@@ -194,7 +195,7 @@ static struct kunit_case rdmap_cases[] = {
 	KUNIT_CASE(llp_fault_sends_terminate),
 	KUNIT_CASE(abort_sends_no_terminate),
 	KUNIT_CASE(bad_receive_is_local_fault),
-	KUNIT_CASE(bad_read_quotes_request),
+	KUNIT_CASE(terminate_quotes_only_bad_read_request),
 	KUNIT_CASE(revoked_source_fails_response),
 	KUNIT_CASE(query_returns_ird_and_ord),
 	{}

@@ -41,7 +41,7 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 	stubs.recv = *rc;
 }
 
-void rdmap_sq_complete_response(struct rdmap *r, u32 slot)
+void rdmap_sq_complete_answered_wr(struct rdmap *r, u32 slot)
 {
 	stubs.answered++;
 }
@@ -230,7 +230,7 @@ static enum iw_reason receive_empty_send(struct rdmap *r)
 }
 
 /* Open a receiver that expects an RTR message of type Send as the first message */
-static struct rdmap *open_expecting_rtr(void)
+static struct rdmap *open_receiver_expecting_rtr(void)
 {
 	struct rdmap *r = open_receiver();
 
@@ -245,24 +245,24 @@ static struct rdmap *open_expecting_rtr(void)
 static void rtr_send_consumes_no_receive(struct kunit *test)
 {
 	const struct ddp_hdr write = { .tagged = true, .ulp8 = 0x40 };
-	struct rdmap *r = open_expecting_rtr();
+	struct rdmap *r = open_receiver_expecting_rtr();
 
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_empty_send(r));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.taken + stubs.done);
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_empty_send(r));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.done);
 
-	r = open_expecting_rtr();
+	r = open_receiver_expecting_rtr();
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_message(r, write, NULL, 0));
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_empty_send(r));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.done);
 
-	r = open_expecting_rtr();
+	r = open_receiver_expecting_rtr();
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_read(r, 0, 0));
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_empty_send(r));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.done);
 
-	r = open_expecting_rtr();
+	r = open_receiver_expecting_rtr();
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_send(r, 0x43, 0));
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_empty_send(r));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.done);
@@ -275,7 +275,7 @@ static void only_plain_send_is_rtr(struct kunit *test)
 
 	for (i = 1; i < ARRAY_SIZE(kinds); i++) {
 		const struct ddp_hdr h = { .ulp8 = kinds[i].ulp8, .ulp32 = 7 };
-		struct rdmap *r = open_expecting_rtr();
+		struct rdmap *r = open_receiver_expecting_rtr();
 
 		KUNIT_EXPECT_EQ(test, IW_OK, receive_message(r, h, "", 0));
 		KUNIT_EXPECT_EQ(test, 1u, stubs.done);
@@ -285,7 +285,7 @@ static void only_plain_send_is_rtr(struct kunit *test)
 }
 
 /* RDMAP-67, RDMAP-72: Read Requests must be queued unchanged and in the order of arrival */
-static void read_requests_queued_in_order(struct kunit *test)
+static void read_requests_are_queued_in_order(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
 	u32 size;
@@ -541,7 +541,7 @@ static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE(write_consumes_no_receive),
 	KUNIT_CASE(rtr_send_consumes_no_receive),
 	KUNIT_CASE(only_plain_send_is_rtr),
-	KUNIT_CASE(read_requests_queued_in_order),
+	KUNIT_CASE(read_requests_are_queued_in_order),
 	KUNIT_CASE(ird_limits_requests),
 	KUNIT_CASE(streams_have_own_request_slots),
 	KUNIT_CASE(read_source_is_checked),

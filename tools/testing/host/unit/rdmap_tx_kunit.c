@@ -12,7 +12,7 @@
 /* Cases ---------------------------------------------------------------------- */
 
 /* After 64 local requests the transmit path yields, however many are posted */
-static void yields_after_local_requests(struct kunit *test)
+static void tx_yields_after_local_requests(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_BIND, 150);
 
@@ -33,7 +33,7 @@ static void yields_after_local_requests(struct kunit *test)
 }
 
 /* After 256 messages without payload the transmit path yields */
-static void yields_after_empty_messages(struct kunit *test)
+static void tx_yields_after_empty_messages(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 300);
 
@@ -63,7 +63,7 @@ static void accepted_messages_reset_limit(struct kunit *test)
 }
 
 /* RDMAP-125: a request is not complete if its last segment did not fit */
-static void returned_segment_is_not_complete(struct kunit *test)
+static void request_with_returned_segment_is_incomplete(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 2);
 
@@ -104,7 +104,7 @@ static void each_queue_has_own_msn(struct kunit *test)
 
 /* What is sent first -------------------------------------------------------- */
 
-static bool has_invalidate(u8 opcode)
+static bool is_send_with_invalidate(u8 opcode)
 {
 	return opcode == RDMAP_OP_SEND_INV || opcode == RDMAP_OP_SEND_SE_INV;
 }
@@ -125,7 +125,7 @@ static void expect_next_message(struct kunit *test, struct rdmap *r, u8 opcode,
 	KUNIT_EXPECT_EQ(test, rdmap_make_ulp8(opcode), h.ulp8);
 	KUNIT_EXPECT_EQ(test, tagged, h.tagged);
 	KUNIT_EXPECT_EQ(test, qn, h.qn);
-	KUNIT_EXPECT_EQ(test, has_invalidate(opcode) ? posted.wr.inv : 0u, h.ulp32);
+	KUNIT_EXPECT_EQ(test, is_send_with_invalidate(opcode) ? posted.wr.inv : 0u, h.ulp32);
 	KUNIT_EXPECT_TRUE(test, h.last);
 }
 
@@ -196,7 +196,7 @@ static void each_kind_of_send_has_its_header(struct kunit *test)
  * Expect that a Write with immediate data is sent as two messages, and completes
  * when the second one is sent
  */
-static void expect_immediate(struct kunit *test, u8 flags, u8 opcode)
+static void expect_immediate_after_write(struct kunit *test, u8 flags, u8 opcode)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
 	const struct ddp_msg *m = &r->stream.msg;
@@ -222,8 +222,8 @@ static void expect_immediate(struct kunit *test, u8 flags, u8 opcode)
 
 static void immediate_follows_write(struct kunit *test)
 {
-	expect_immediate(test, 0, RDMAP_OP_IMM);
-	expect_immediate(test, RDMAP_WR_SOLICITED, RDMAP_OP_IMM_SE);
+	expect_immediate_after_write(test, 0, RDMAP_OP_IMM);
+	expect_immediate_after_write(test, RDMAP_WR_SOLICITED, RDMAP_OP_IMM_SE);
 }
 
 /*
@@ -514,7 +514,7 @@ static void late_fault_sends_terminate(struct kunit *test)
  * If another CPU has marked the stream as failed, but has not built the Terminate
  * yet, the transmit path finds no message, and expects the kick for the Terminate
  */
-static void no_message_until_terminate_built(struct kunit *test)
+static void no_message_is_sent_until_terminate_built(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
 
@@ -524,7 +524,7 @@ static void no_message_until_terminate_built(struct kunit *test)
 }
 
 /* Send a Write whose MR reference is cached, then post a request that may invalidate the MR */
-static struct rdmap *open_after_cached_write(struct kunit *test, enum rdmap_wr_op op)
+static struct rdmap *open_and_send_cached_write(struct kunit *test, enum rdmap_wr_op op)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
 
@@ -537,7 +537,7 @@ static struct rdmap *open_after_cached_write(struct kunit *test, enum rdmap_wr_o
 	return r;
 }
 
-static void expect_no_cached_ref(struct kunit *test, struct rdmap *r, u32 failures)
+static void expect_no_cached_ref_after_pull(struct kunit *test, struct rdmap *r, u32 failures)
 {
 	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 	ddp_tx_end(&r->stream);
@@ -547,29 +547,29 @@ static void expect_no_cached_ref(struct kunit *test, struct rdmap *r, u32 failur
 
 static void tx_drops_cached_refs(struct kunit *test)
 {
-	struct rdmap *r = open_after_cached_write(test, RDMAP_WR_LOCAL_INV);
+	struct rdmap *r = open_and_send_cached_write(test, RDMAP_WR_LOCAL_INV);
 
-	expect_no_cached_ref(test, r, 0);
+	expect_no_cached_ref_after_pull(test, r, 0);
 	KUNIT_EXPECT_EQ(test, 1u, posted.locals);
 
 	/* the next request is a Read whose sink may not be written, so the stream fails */
-	r = open_after_cached_write(test, RDMAP_WR_READ);
+	r = open_and_send_cached_write(test, RDMAP_WR_READ);
 	mem.check = IW_DDP_T_STAG;
-	expect_no_cached_ref(test, r, 1);
+	expect_no_cached_ref_after_pull(test, r, 1);
 
 	/* the next message is the response to an atomic of the peer, which has lost its access */
-	r = open_after_cached_write(test, RDMAP_WR_WRITE);
+	r = open_and_send_cached_write(test, RDMAP_WR_WRITE);
 	posted.left = 0;
 	mem.atomic = IW_DDP_T_STAG;
 	receive_peer_request(r)->is_atomic = true;
-	expect_no_cached_ref(test, r, 1);
+	expect_no_cached_ref_after_pull(test, r, 1);
 }
 
 static struct kunit_case rdmap_tx_cases[] = {
-	KUNIT_CASE(yields_after_local_requests),
-	KUNIT_CASE(yields_after_empty_messages),
+	KUNIT_CASE(tx_yields_after_local_requests),
+	KUNIT_CASE(tx_yields_after_empty_messages),
 	KUNIT_CASE(accepted_messages_reset_limit),
-	KUNIT_CASE(returned_segment_is_not_complete),
+	KUNIT_CASE(request_with_returned_segment_is_incomplete),
 	KUNIT_CASE(each_queue_has_own_msn),
 	KUNIT_CASE(rtr_is_sent_first),
 	KUNIT_CASE_PARAM(each_kind_of_send_has_its_header, kind_gen_params),
@@ -587,7 +587,7 @@ static struct kunit_case rdmap_tx_cases[] = {
 	KUNIT_CASE(read_sink_is_checked),
 	KUNIT_CASE(terminate_is_last_after_failure),
 	KUNIT_CASE(late_fault_sends_terminate),
-	KUNIT_CASE(no_message_until_terminate_built),
+	KUNIT_CASE(no_message_is_sent_until_terminate_built),
 	KUNIT_CASE(tx_drops_cached_refs),
 	{}
 };

@@ -9,7 +9,7 @@
 #include "rdmap_tx.h"
 
 /* Report the pulled segments as sent, and look. Return: true if there may be more to send. */
-static bool report_and_look(struct rdmap *r)
+static bool report_sent_and_look_for_more(struct rdmap *r)
 {
 	return ddp_tx_report_sent(&r->stream, true);
 }
@@ -22,14 +22,14 @@ static void last_known_request_has_no_more(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, pulled.more);
 	KUNIT_ASSERT_TRUE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_FALSE(test, pulled.more);
-	KUNIT_EXPECT_FALSE(test, report_and_look(r));
+	KUNIT_EXPECT_FALSE(test, report_sent_and_look_for_more(r));
 	KUNIT_EXPECT_EQ(test, 1u, posted.looks);
 	posted.left = 1;
-	KUNIT_EXPECT_TRUE(test, report_and_look(r));
+	KUNIT_EXPECT_TRUE(test, report_sent_and_look_for_more(r));
 }
 
 /* The segments of one message follow each other */
-static void message_is_not_finished(struct kunit *test)
+static void unfinished_message_counts_as_more(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
 
@@ -39,23 +39,23 @@ static void message_is_not_finished(struct kunit *test)
 	r->stream.dma_ok = true;
 	KUNIT_ASSERT_TRUE(test, ddp_tx_pull(&r->stream, 1000, &pulled));
 	KUNIT_EXPECT_TRUE(test, pulled.more);
-	KUNIT_EXPECT_TRUE(test, report_and_look(r));
+	KUNIT_EXPECT_TRUE(test, report_sent_and_look_for_more(r));
 	KUNIT_EXPECT_EQ(test, 0u, posted.looks);
 }
 
-static void immediate_data_follows(struct kunit *test)
+static void immediate_data_counts_as_more(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
 
 	posted.wr.flags = RDMAP_WR_IMMEDIATE;
 	KUNIT_ASSERT_TRUE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_TRUE(test, pulled.more);
-	KUNIT_EXPECT_TRUE(test, report_and_look(r));
+	KUNIT_EXPECT_TRUE(test, report_sent_and_look_for_more(r));
 	KUNIT_EXPECT_EQ(test, 0u, posted.looks);
 }
 
 /* A request of the peer that arrives before the pull, or after it, must be answered */
-static void response_is_due(struct kunit *test)
+static void due_response_counts_as_more(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
 
@@ -68,7 +68,7 @@ static void response_is_due(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_FALSE(test, pulled.more);
 	receive_peer_request(r);
-	KUNIT_EXPECT_TRUE(test, report_and_look(r));
+	KUNIT_EXPECT_TRUE(test, report_sent_and_look_for_more(r));
 	KUNIT_EXPECT_EQ(test, 0u, posted.looks);
 	/* the response is a message after which others may follow */
 	KUNIT_ASSERT_TRUE(test, pull_segment(&r->stream));
@@ -76,7 +76,7 @@ static void response_is_due(struct kunit *test)
 }
 
 /* A request that waits for a response of the peer is pulled, but not sent */
-static void blocked_request_is_left(struct kunit *test)
+static void blocked_request_counts_as_more(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_READ, DEPTH + 1);
 	u32 i;
@@ -85,18 +85,18 @@ static void blocked_request_is_left(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_TRUE(test, pulled.more);
 	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
-	KUNIT_EXPECT_TRUE(test, report_and_look(r));
+	KUNIT_EXPECT_TRUE(test, report_sent_and_look_for_more(r));
 	KUNIT_EXPECT_EQ(test, 0u, posted.looks);
 }
 
 /* The Terminate of a stream that fails during the send must follow */
-static void terminate_is_left(struct kunit *test)
+static void terminate_counts_as_more(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
 
 	KUNIT_ASSERT_TRUE(test, pull_segment(&r->stream));
 	set_bit(0, &r->stream.failed);
-	KUNIT_EXPECT_TRUE(test, report_and_look(r));
+	KUNIT_EXPECT_TRUE(test, report_sent_and_look_for_more(r));
 	KUNIT_EXPECT_EQ(test, 0u, posted.looks);
 }
 
@@ -115,9 +115,9 @@ static void dropped_request_is_not_complete(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, ddp_tx_pull(&r->stream, 1000, &pulled));
 	KUNIT_EXPECT_FALSE(test, pulled.more);
 	set_bit(0, &r->stream.failed);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_data(&r->stream, &octet, 0));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_copy_payload(&r->stream, &octet, 0));
 	ddp_tx_end(&r->stream);
-	KUNIT_EXPECT_TRUE(test, report_and_look(r));
+	KUNIT_EXPECT_TRUE(test, report_sent_and_look_for_more(r));
 	KUNIT_EXPECT_EQ(test, 1u, posted.cut);
 	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_FALSE(test, r->stream.in_msg);
@@ -137,11 +137,11 @@ static void rtr_has_more(struct kunit *test)
 
 static struct kunit_case rdmap_tx_look_cases[] = {
 	KUNIT_CASE(last_known_request_has_no_more),
-	KUNIT_CASE(message_is_not_finished),
-	KUNIT_CASE(immediate_data_follows),
-	KUNIT_CASE(response_is_due),
-	KUNIT_CASE(blocked_request_is_left),
-	KUNIT_CASE(terminate_is_left),
+	KUNIT_CASE(unfinished_message_counts_as_more),
+	KUNIT_CASE(immediate_data_counts_as_more),
+	KUNIT_CASE(due_response_counts_as_more),
+	KUNIT_CASE(blocked_request_counts_as_more),
+	KUNIT_CASE(terminate_counts_as_more),
 	KUNIT_CASE(dropped_request_is_not_complete),
 	KUNIT_CASE(rtr_has_more),
 	{}

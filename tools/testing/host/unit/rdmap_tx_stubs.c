@@ -9,8 +9,8 @@
 
 struct mem_results mem;
 
-enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
-			     u8 rights)
+enum iw_reason ddp_mem_check_access(struct ddp_stream *s, u32 stag, u64 to, u32 len,
+				    u8 rights)
 {
 	mem.checked = rights;
 	return rights & s->denied ? IW_DDP_T_STAG : mem.check;
@@ -44,7 +44,7 @@ bool pull_segment(struct ddp_stream *s)
 	u8 bytes[1000];
 
 	return ddp_tx_pull(s, sizeof(bytes), &pulled) &&
-	       ddp_tx_copy_data(s, bytes, pulled.len);
+	       ddp_tx_copy_payload(s, bytes, pulled.len);
 }
 
 u32 pull_all_segments(struct ddp_stream *s)
@@ -76,7 +76,7 @@ bool rdmap_sq_pull_wr(struct rdmap *r, struct rdmap_wr *wr)
 	return true;
 }
 
-bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr)
+bool rdmap_sq_execute_local_wr(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	posted.locals++;
 	posted.mr_refs += !!r->stream.tx_mr;
@@ -88,7 +88,7 @@ void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot)
 	posted.cut++;
 }
 
-bool rdmap_sq_complete_sent(struct rdmap *r, bool look)
+bool rdmap_sq_complete_sent_wrs(struct rdmap *r, bool look)
 {
 	posted.looks += look;
 	return !look || posted.left;

@@ -88,12 +88,12 @@ void ddp_sock_owner_exit(struct ddp_sock_owner *o) {}
 
 static struct rnic_ep *watched;	/* endpoint whose program is watched, or NULL */
 
-void rnic_ep_watch(struct rnic_ep *ep)
+void rnic_ep_watch_program(struct rnic_ep *ep)
 {
 	watched = ep;
 }
 
-void rnic_ep_unwatch(struct rnic_ep *ep)
+void rnic_ep_unwatch_program(struct rnic_ep *ep)
 {
 	if (watched == ep)
 		watched = NULL;
@@ -142,7 +142,7 @@ struct rnic_qp *rnic_qp_lookup_noref(struct rnic_dev *dev, u32 qpn)
 	return &stubs.qp[qpn];
 }
 
-struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
+struct rnic_qp *rnic_qp_find_get(struct rnic_dev *dev, u32 qpn)
 {
 	kref_get(&stubs.qp[qpn].ref);
 	return &stubs.qp[qpn];
@@ -185,7 +185,7 @@ void rnic_wait_objects_freed(struct rnic_dev *dev, enum rnic_kind kind) {}
 void rdmap_fail(struct rdmap *r, enum iw_reason why) {}
 void rnic_fill_llp_policy(const struct rnic_dev *dev, struct ddp_policy *p) {}
 u8 rnic_get_tos(const struct iw_cm_id *id) { return 0; }
-bool rnic_is_same_netns(const struct net *net, const struct iw_cm_id *id) { return true; }
+bool rnic_cm_id_is_in_netns(const struct net *net, const struct iw_cm_id *id) { return true; }
 struct net *rnic_get_net(struct rnic_dev *dev) { return maybe_get_net(&stubs.net); }
 int rnic_get_ifindex(struct rnic_dev *dev) { return 7; }
 
@@ -243,7 +243,7 @@ static int test_init(struct kunit *test)
 }
 
 /* Accept like iw_cm: look the QP up, take a reference to it, call the provider */
-static int accept_with(u32 qpn, struct ib_qp **held)
+static int accept_with_qp(u32 qpn, struct ib_qp **held)
 {
 	struct iw_cm_conn_param p = { .qpn = qpn, .ird = 1, .ord = 1 };
 
@@ -268,7 +268,7 @@ static void end_all_and_expect_released(struct kunit *test)
 }
 
 /* Drop iw_cm's reference to @held, destroy both QPs, and expect that nothing is left */
-static void release_all(struct kunit *test, struct ib_qp *held)
+static void release_qps_and_expect_none_left(struct kunit *test, struct ib_qp *held)
 {
 	rnic_qp_rem_ref(held);
 	destroy_qp(0);

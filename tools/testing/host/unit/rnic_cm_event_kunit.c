@@ -64,7 +64,7 @@ static int test_init(struct kunit *test)
 /* MPA2-26, MPA2-35: a Reject reports the peer's IRD and ORD, like a Reply */
 static void reject_reports_ird_and_ord(struct kunit *test)
 {
-	rnic_ep_report_failure(&stubs.ep, -ECONNREFUSED, &stubs.offer);
+	rnic_ep_report_connect_failure(&stubs.ep, -ECONNREFUSED, &stubs.offer);
 	KUNIT_EXPECT_EQ(test, stubs.count, 1);
 	KUNIT_EXPECT_EQ(test, stubs.reported[0].event, IW_CM_EVENT_CONNECT_REPLY);
 	KUNIT_EXPECT_EQ(test, stubs.reported[0].status, -ECONNREFUSED);
@@ -89,7 +89,7 @@ static void accept_reports_ird_and_ord(struct kunit *test)
 static void plain_peer_gives_negotiated_depths(struct kunit *test)
 {
 	stubs.offer.enhanced = false;
-	rnic_ep_report_failure(&stubs.ep, -ECONNREFUSED, &stubs.offer);
+	rnic_ep_report_connect_failure(&stubs.ep, -ECONNREFUSED, &stubs.offer);
 	KUNIT_EXPECT_EQ(test, stubs.reported[0].ird, 4);
 	KUNIT_EXPECT_EQ(test, stubs.reported[0].ord, 3);
 	KUNIT_EXPECT_EQ(test, 0, rnic_ep_report_request(&stubs.ep, &stubs.id, &stubs.offer));
@@ -104,7 +104,7 @@ static void large_depths_are_reported_as_255(struct kunit *test)
 	stubs.offer.ird = 256;
 	stubs.offer.ord = U16_MAX;
 	stubs.offer.pd_len = 300;
-	rnic_ep_report_failure(&stubs.ep, -ECONNREFUSED, &stubs.offer);
+	rnic_ep_report_connect_failure(&stubs.ep, -ECONNREFUSED, &stubs.offer);
 	KUNIT_EXPECT_EQ(test, stubs.reported[0].ird, U8_MAX);
 	KUNIT_EXPECT_EQ(test, stubs.reported[0].ord, U8_MAX);
 	KUNIT_EXPECT_EQ(test, stubs.reported[0].private_data_len, U8_MAX);
@@ -114,7 +114,7 @@ static void large_depths_are_reported_as_255(struct kunit *test)
 static void no_memory_drops_private_data(struct kunit *test)
 {
 	stubs.fails = 1;
-	rnic_ep_report_failure(&stubs.ep, -ECONNREFUSED, &stubs.offer);
+	rnic_ep_report_connect_failure(&stubs.ep, -ECONNREFUSED, &stubs.offer);
 	KUNIT_EXPECT_EQ(test, stubs.count, 2);
 	KUNIT_EXPECT_EQ(test, stubs.reported[1].status, -ECONNREFUSED);
 	KUNIT_EXPECT_EQ(test, stubs.reported[1].private_data_len, 0);
@@ -126,7 +126,7 @@ static void no_memory_drops_private_data(struct kunit *test)
  */
 static void accept_of_gone_peer_reports_close(struct kunit *test)
 {
-	rnic_cm_report_peer_gone(&stubs.id);
+	rnic_cm_report_established_and_close(&stubs.id);
 	KUNIT_EXPECT_EQ(test, stubs.count, 2);
 	KUNIT_EXPECT_EQ(test, stubs.reported[0].event, IW_CM_EVENT_ESTABLISHED);
 	KUNIT_EXPECT_EQ(test, stubs.reported[1].event, IW_CM_EVENT_CLOSE);

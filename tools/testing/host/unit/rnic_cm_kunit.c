@@ -26,11 +26,11 @@ int uverbs_copy_to_struct_or_zero(const struct uverbs_attr_bundle *attrs, size_t
 
 /* Cases ---------------------------------------------------------------------------- */
 
-static void accepted_conn_closes(struct kunit *test)
+static void accepted_conn_reports_established_and_close(struct kunit *test)
 {
 	struct ib_qp *held;
 
-	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
+	KUNIT_EXPECT_EQ(test, 0, accept_with_qp(0, &held));
 	rnic_session_user.established(&stubs.ss, NULL);
 	rnic_session_user.closed(&stubs.ss, IW_PEER_CLOSED, NULL);
 	KUNIT_EXPECT_EQ(test, stubs.events, 2);
@@ -64,7 +64,7 @@ static void reject_after_accept_ends_conn(struct kunit *test)
 {
 	struct ib_qp *held;
 
-	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
+	KUNIT_EXPECT_EQ(test, 0, accept_with_qp(0, &held));
 	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_iw_reject(&stubs.id, NULL, 0));
 	KUNIT_EXPECT_EQ(test, stubs.qp_error[0], IW_LOCAL_ABORT);
 	KUNIT_EXPECT_FALSE(test, stubs.rejected);
@@ -92,11 +92,11 @@ static void reject_before_establishment_is_silent(struct kunit *test)
 {
 	struct ib_qp *held;
 
-	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
+	KUNIT_EXPECT_EQ(test, 0, accept_with_qp(0, &held));
 	rnic_iw_reject(&stubs.id, NULL, 0);
 	rnic_session_user.closed(&stubs.ss, IW_PEER_RESET, NULL);
 	KUNIT_EXPECT_EQ(test, stubs.events, 0);
-	release_all(test, held);
+	release_qps_and_expect_none_left(test, held);
 }
 
 /* After ESTABLISHED iw_cm always gets CLOSE, even after a reject, because iw_cm waits for CLOSE */
@@ -104,13 +104,13 @@ static void established_conn_reports_close_once(struct kunit *test)
 {
 	struct ib_qp *held;
 
-	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
+	KUNIT_EXPECT_EQ(test, 0, accept_with_qp(0, &held));
 	rnic_session_user.established(&stubs.ss, NULL);
 	rnic_iw_reject(&stubs.id, NULL, 0);
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_ABORT, NULL);
 	KUNIT_EXPECT_EQ(test, stubs.events, 2);
 	KUNIT_EXPECT_EQ(test, stubs.event[1], IW_CM_EVENT_CLOSE);
-	release_all(test, held);
+	release_qps_and_expect_none_left(test, held);
 }
 
 /*
@@ -122,13 +122,13 @@ static void second_accept_needs_same_qp(struct kunit *test)
 {
 	struct ib_qp *first, *second, *third;
 
-	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &first));
-	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &second));
+	KUNIT_EXPECT_EQ(test, 0, accept_with_qp(0, &first));
+	KUNIT_EXPECT_EQ(test, 0, accept_with_qp(0, &second));
 	KUNIT_EXPECT_PTR_EQ(test, first, second);
 	KUNIT_EXPECT_EQ(test, stubs.qp_error[0], IW_OK);
 	/* references: the initial one, one of the endpoint, and one of iw_cm */
 	KUNIT_EXPECT_EQ(test, stubs.qp[0].ref.refs, 3);
-	KUNIT_EXPECT_EQ(test, 0, accept_with(1, &third));
+	KUNIT_EXPECT_EQ(test, 0, accept_with_qp(1, &third));
 	KUNIT_EXPECT_EQ(test, stubs.qp_error[0], IW_LOCAL_ABORT);
 	KUNIT_EXPECT_EQ(test, stubs.qp[0].ref.refs, 2);
 	KUNIT_EXPECT_EQ(test, stubs.qp[1].ref.refs, 2);
@@ -142,10 +142,10 @@ static void second_accept_needs_same_qp(struct kunit *test)
 	end_all_and_expect_released(test);
 }
 
-/* After rnic_qp_cm_revoke() iw_cm cannot look the QP up to connect it */
+/* After rnic_qp_cm_revoke_refs() iw_cm cannot look the QP up to connect it */
 static void revoked_qp_is_not_found(struct kunit *test)
 {
-	rnic_qp_cm_revoke(&stubs.qp[0]);
+	rnic_qp_cm_revoke_refs(&stubs.qp[0]);
 	KUNIT_EXPECT_NULL(test, rnic_get_qp(&stubs.dev.ib, 0));
 	KUNIT_EXPECT_EQ(test, stubs.qp[0].ref.refs, 1);
 	rnic_iw_reject(&stubs.id, NULL, 0);
@@ -156,18 +156,18 @@ static void revoked_qp_is_not_found(struct kunit *test)
 }
 
 /* Removing a device aborts pending connection requests, but no request that was accepted */
-static void pending_requests_are_stopped(struct kunit *test)
+static void removal_aborts_pending_requests(struct kunit *test)
 {
 	struct ib_qp *held;
 
 	rnic_pending_reqs_abort(&stubs.dev);
 	KUNIT_EXPECT_TRUE(test, stubs.stopped);
 	stubs.stopped = false;
-	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
+	KUNIT_EXPECT_EQ(test, 0, accept_with_qp(0, &held));
 	rnic_pending_reqs_abort(&stubs.dev);
 	KUNIT_EXPECT_FALSE(test, stubs.stopped);
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_ABORT, NULL);
-	release_all(test, held);
+	release_qps_and_expect_none_left(test, held);
 }
 
 /* An accept after the end of the session reports ESTABLISHED and CLOSE during the call */
@@ -176,36 +176,36 @@ static void accept_of_ended_session_reports_close(struct kunit *test)
 	struct ib_qp *held;
 
 	rnic_session_user.closed(&stubs.ss, IW_PEER_RESET, NULL);
-	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
+	KUNIT_EXPECT_EQ(test, 0, accept_with_qp(0, &held));
 	KUNIT_EXPECT_EQ(test, stubs.qp_error[0], IW_PEER_RESET);
 	KUNIT_EXPECT_EQ(test, stubs.events, 2);
 	KUNIT_EXPECT_EQ(test, stubs.event[0], IW_CM_EVENT_ESTABLISHED);
 	KUNIT_EXPECT_EQ(test, stubs.event[1], IW_CM_EVENT_CLOSE);
-	release_all(test, held);
+	release_qps_and_expect_none_left(test, held);
 }
 
 /*
  * If the lower layer fails to accept, the driver rejects the request at once, because iw_cm has
  * forgotten the request, and the program can therefore no longer reject it
  */
-static void failed_accept_rejects(struct kunit *test)
+static void failed_accept_rejects_request(struct kunit *test)
 {
 	struct ib_qp *held;
 
 	stubs.accept_err = -ENOMEM;
-	KUNIT_EXPECT_EQ(test, -ENOMEM, accept_with(0, &held));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, accept_with_qp(0, &held));
 	KUNIT_EXPECT_TRUE(test, stubs.rejected);
 	KUNIT_EXPECT_FALSE(test, stubs.stopped);
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_CLOSE, NULL);
 	KUNIT_EXPECT_EQ(test, stubs.events, 0);
-	release_all(test, held);
+	release_qps_and_expect_none_left(test, held);
 }
 
 /*
  * RFC 6581 9.3 (MPA2-57): when the Reply arrives, the initiator first adjusts IRD and ORD. Only
  * then does the queue pair have an RTR to send.
  */
-static void depths_adjusted_before_rtr(struct kunit *test)
+static void depths_are_adjusted_before_rtr(struct kunit *test)
 {
 	const struct ddp_offer reply = {
 		.enhanced = true, .ird = 3, .ord = 7, .rtr = NEG_RTR_P2P | NEG_RTR_WRITE,
@@ -242,24 +242,24 @@ static void qp_with_rendezvous_is_refused(struct kunit *test)
 	stubs.qp[1].rdv = (void *)&stubs;
 	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_iw_connect(&stubs.id, &p));
 	KUNIT_EXPECT_EQ(test, 1, stubs.qp[1].ref.refs);
-	KUNIT_EXPECT_EQ(test, -EINVAL, accept_with(0, &held));
+	KUNIT_EXPECT_EQ(test, -EINVAL, accept_with_qp(0, &held));
 	KUNIT_EXPECT_TRUE(test, stubs.rejected);
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_CLOSE, NULL);
-	release_all(test, held);
+	release_qps_and_expect_none_left(test, held);
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(accepted_conn_closes),
+	KUNIT_CASE(accepted_conn_reports_established_and_close),
 	KUNIT_CASE(reject_gives_no_event),
 	KUNIT_CASE(reject_after_accept_ends_conn),
 	KUNIT_CASE(reject_before_establishment_is_silent),
 	KUNIT_CASE(established_conn_reports_close_once),
 	KUNIT_CASE(second_accept_needs_same_qp),
 	KUNIT_CASE(revoked_qp_is_not_found),
-	KUNIT_CASE(pending_requests_are_stopped),
+	KUNIT_CASE(removal_aborts_pending_requests),
 	KUNIT_CASE(accept_of_ended_session_reports_close),
-	KUNIT_CASE(failed_accept_rejects),
-	KUNIT_CASE(depths_adjusted_before_rtr),
+	KUNIT_CASE(failed_accept_rejects_request),
+	KUNIT_CASE(depths_are_adjusted_before_rtr),
 	KUNIT_CASE(qp_with_rendezvous_is_refused),
 	{}
 };

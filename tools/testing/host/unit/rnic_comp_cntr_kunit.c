@@ -67,7 +67,7 @@ static u64 read_value(u32 n, enum ib_comp_cntr_entry entry)
 	return value;
 }
 
-static void expect_values(struct kunit *test, u32 n, u64 comp, u64 err)
+static void expect_counter_values(struct kunit *test, u32 n, u64 comp, u64 err)
 {
 	KUNIT_EXPECT_EQ(test, comp, read_value(n, IB_COMP_CNTR_ENTRY_COMP));
 	KUNIT_EXPECT_EQ(test, err, read_value(n, IB_COMP_CNTR_ENTRY_ERR));
@@ -105,12 +105,12 @@ static void each_operation_has_own_counter(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 0, attach_counter(BIT(op), op));
 	complete_all_operations();
 	for (op = 0; op < RNIC_COMP_OPS; op++)
-		expect_values(test, op, 1, op == RNIC_COMP_PEER_READ ||
-					   op == RNIC_COMP_PEER_WRITE ? 0 : 1);
+		expect_counter_values(test, op, 1, op == RNIC_COMP_PEER_READ ||
+				      op == RNIC_COMP_PEER_WRITE ? 0 : 1);
 }
 
 /* A counter that is attached to several operations counts all of them, and no other */
-static void one_counter_for_many_operations(struct kunit *test)
+static void one_counter_counts_many_operations(struct kunit *test)
 {
 	u32 mask;
 
@@ -121,12 +121,12 @@ static void one_counter_for_many_operations(struct kunit *test)
 		test_init(test);
 		KUNIT_ASSERT_EQ(test, 0, attach_counter(mask, 0));
 		complete_all_operations();
-		expect_values(test, 0, __builtin_popcount(mask), __builtin_popcount(err));
+		expect_counter_values(test, 0, __builtin_popcount(mask), __builtin_popcount(err));
 	}
 }
 
 /* RDMAP is requested to count the peer's operations only if a counter needs them */
-static void peer_operations_are_requested(struct kunit *test)
+static void peer_operations_are_counted_if_needed(struct kunit *test)
 {
 	const u32 local = BIT(RNIC_COMP_SEND) | BIT(RNIC_COMP_RECV) | BIT(RNIC_COMP_READ) |
 			  BIT(RNIC_COMP_WRITE);
@@ -138,8 +138,8 @@ static void peer_operations_are_requested(struct kunit *test)
 	/* Writes of the peer are not counted, because no counter is attached to them */
 	rdmap_count_peer_ops(&stubs.qp.rdmap, RDMAP_OP_WRITE, 7);
 	rdmap_count_peer_ops(&stubs.qp.rdmap, RDMAP_OP_READ_REQ, 3);
-	expect_values(test, 0, 0, 0);
-	expect_values(test, 1, 3, 0);
+	expect_counter_values(test, 0, 0, 0);
+	expect_counter_values(test, 1, 3, 0);
 }
 
 /* Variants of an operation are counted like the operation; all other opcodes are not counted */
@@ -161,17 +161,17 @@ static void opcodes_select_counters(struct kunit *test)
 }
 
 /* Nothing is counted without a counter, or while the queue pair is being destroyed */
-static void no_count_without_counter(struct kunit *test)
+static void nothing_is_counted_without_counter(struct kunit *test)
 {
 	complete_all_operations();
 	KUNIT_EXPECT_NULL(test, stubs.qp.comp_cntrs);
 	KUNIT_ASSERT_EQ(test, 0, attach_counter(BIT(RNIC_COMP_OPS) - 1, 0));
 	stubs.qp.discarding = true;
 	complete_all_operations();
-	expect_values(test, 0, 0, 0);
+	expect_counter_values(test, 0, 0, 0);
 }
 
-static void values_can_be_changed(struct kunit *test)
+static void counter_values_can_be_changed(struct kunit *test)
 {
 	struct ib_comp_cntr *ib = &stubs.cntr[0].ib;
 	const enum ib_comp_cntr_entry comp = IB_COMP_CNTR_ENTRY_COMP;
@@ -180,12 +180,12 @@ static void values_can_be_changed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, rnic_modify_comp_cntr(ib, comp, IB_COMP_CNTR_MODIFY_OP_SET, 40));
 	rnic_count_recv(&stubs.qp, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, 0, rnic_modify_comp_cntr(ib, comp, IB_COMP_CNTR_MODIFY_OP_INC, 2));
-	expect_values(test, 0, 43, 0);
+	expect_counter_values(test, 0, 43, 0);
 	KUNIT_EXPECT_EQ(test, 0, rnic_modify_comp_cntr(ib, IB_COMP_CNTR_ENTRY_ERR,
 						       IB_COMP_CNTR_MODIFY_OP_SET, U64_MAX));
-	expect_values(test, 0, 43, U64_MAX);
+	expect_counter_values(test, 0, 43, U64_MAX);
 	rnic_count_recv(&stubs.qp, IB_WC_WR_FLUSH_ERR);
-	expect_values(test, 0, 43, 0);
+	expect_counter_values(test, 0, 43, 0);
 }
 
 static void unknown_entries_are_refused(struct kunit *test)
@@ -202,7 +202,7 @@ static void unknown_entries_are_refused(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_comp_cntr(ib, IB_COMP_CNTR_ENTRY_COMP,
 								     bad[i], 1));
 	}
-	expect_values(test, 0, 0, 0);
+	expect_counter_values(test, 0, 0, 0);
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, attach_counter(BIT(RNIC_COMP_OPS), 0));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, attach_counter(U32_MAX, 0));
 	KUNIT_EXPECT_NULL(test, stubs.qp.comp_cntrs);
@@ -235,11 +235,11 @@ static void counters_are_limited(struct kunit *test)
 
 static struct kunit_case rnic_comp_cntr_cases[] = {
 	KUNIT_CASE(each_operation_has_own_counter),
-	KUNIT_CASE(one_counter_for_many_operations),
-	KUNIT_CASE(peer_operations_are_requested),
+	KUNIT_CASE(one_counter_counts_many_operations),
+	KUNIT_CASE(peer_operations_are_counted_if_needed),
 	KUNIT_CASE(opcodes_select_counters),
-	KUNIT_CASE(no_count_without_counter),
-	KUNIT_CASE(values_can_be_changed),
+	KUNIT_CASE(nothing_is_counted_without_counter),
+	KUNIT_CASE(counter_values_can_be_changed),
 	KUNIT_CASE(unknown_entries_are_refused),
 	KUNIT_CASE(attach_without_memory_fails),
 	KUNIT_CASE(counters_are_limited),

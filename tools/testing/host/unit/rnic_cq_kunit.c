@@ -124,7 +124,7 @@ static void test_exit(struct kunit *test)
 }
 
 /* A program cannot provide the memory of a CQ, neither by a virtual address nor by a dma-buf */
-static void cq_in_own_memory_is_refused(struct kunit *test)
+static void cq_in_program_memory_is_refused(struct kunit *test)
 {
 	const struct ib_cq_init_attr attr = { .cqe = SLOTS };
 	struct uverbs_attr_bundle attrs = {};
@@ -136,7 +136,7 @@ static void cq_in_own_memory_is_refused(struct kunit *test)
 }
 
 /* Add a completion with an STag or immediate data to the CQ, and poll it */
-static struct ib_wc push_and_poll(u8 opcode, u16 flags, u8 status)
+static struct ib_wc push_and_poll_completion(u8 opcode, u16 flags, u8 status)
 {
 	const struct rnic_sw_cqe cqe = {
 		.wr_id = 7, .byte_len = 99, .opcode = opcode, .flags = flags,
@@ -155,7 +155,7 @@ static struct ib_wc push_and_poll(u8 opcode, u16 flags, u8 status)
  */
 static void receive_flags_are_reported(struct kunit *test)
 {
-	struct ib_wc wc = push_and_poll(RNIC_SW_OP_RECV, 0, 0);
+	struct ib_wc wc = push_and_poll_completion(RNIC_SW_OP_RECV, 0, 0);
 
 	KUNIT_EXPECT_EQ(test, 0, wc.wc_flags);
 	KUNIT_EXPECT_EQ(test, 0u, wc.ex.invalidate_rkey);
@@ -164,9 +164,9 @@ static void receive_flags_are_reported(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 99u, wc.byte_len);
 	KUNIT_EXPECT_EQ(test, 0u, wc.vendor_err);
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.qp.ib, wc.qp);
-	wc = push_and_poll(RNIC_SW_OP_RECV, RNIC_SW_WC_SOLICITED, 0);
+	wc = push_and_poll_completion(RNIC_SW_OP_RECV, RNIC_SW_WC_SOLICITED, 0);
 	KUNIT_EXPECT_EQ(test, 0, wc.wc_flags);
-	wc = push_and_poll(RNIC_SW_OP_RECV, RNIC_SW_WC_WITH_INV, 0);
+	wc = push_and_poll_completion(RNIC_SW_OP_RECV, RNIC_SW_WC_WITH_INV, 0);
 	KUNIT_EXPECT_EQ(test, (int)IB_WC_WITH_INVALIDATE, wc.wc_flags);
 	KUNIT_EXPECT_EQ(test, (u32)STAG, wc.ex.invalidate_rkey);
 }
@@ -189,8 +189,8 @@ static void immediate_data_is_reported(struct kunit *test)
 /* A failed completion has a vendor error, but no STag and no flags */
 static void failed_completion_has_vendor_error(struct kunit *test)
 {
-	struct ib_wc wc = push_and_poll(RNIC_SW_OP_RECV, RNIC_SW_WC_WITH_INV,
-					IB_WC_WR_FLUSH_ERR);
+	struct ib_wc wc = push_and_poll_completion(RNIC_SW_OP_RECV, RNIC_SW_WC_WITH_INV,
+						   IB_WC_WR_FLUSH_ERR);
 
 	KUNIT_EXPECT_EQ(test, 0, wc.wc_flags);
 	KUNIT_EXPECT_EQ(test, 0u, wc.ex.invalidate_rkey);
@@ -238,24 +238,24 @@ static void armed_cq_gives_one_event(struct kunit *test)
 {
 	struct ib_cq *ib = &stubs.cq.ib;
 
-	push_and_poll(RNIC_SW_OP_RECV, 0, 0);
+	push_and_poll_completion(RNIC_SW_OP_RECV, 0, 0);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.notified);
 	KUNIT_EXPECT_EQ(test, 0, rnic_req_notify_cq(ib, IB_CQ_NEXT_COMP));
-	push_and_poll(RNIC_SW_OP_RECV, 0, 0);
-	push_and_poll(RNIC_SW_OP_RECV, 0, 0);
+	push_and_poll_completion(RNIC_SW_OP_RECV, 0, 0);
+	push_and_poll_completion(RNIC_SW_OP_RECV, 0, 0);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.notified);
 	rnic_req_notify_cq(ib, IB_CQ_SOLICITED);
-	push_and_poll(RNIC_SW_OP_RECV, 0, 0);
+	push_and_poll_completion(RNIC_SW_OP_RECV, 0, 0);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.notified);
-	push_and_poll(RNIC_SW_OP_RECV, RNIC_SW_WC_SOLICITED, 0);
+	push_and_poll_completion(RNIC_SW_OP_RECV, RNIC_SW_WC_SOLICITED, 0);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.notified);
 	rnic_req_notify_cq(ib, IB_CQ_SOLICITED);
-	push_and_poll(RNIC_SW_OP_RECV, 0, IB_WC_WR_FLUSH_ERR);
+	push_and_poll_completion(RNIC_SW_OP_RECV, 0, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.notified);
 }
 
 static struct kunit_case rnic_cq_cases[] = {
-	KUNIT_CASE(cq_in_own_memory_is_refused),
+	KUNIT_CASE(cq_in_program_memory_is_refused),
 	KUNIT_CASE(receive_flags_are_reported),
 	KUNIT_CASE(immediate_data_is_reported),
 	KUNIT_CASE(failed_completion_has_vendor_error),

@@ -237,7 +237,7 @@ static void cq_without_handler_sends_no_interrupt(struct kunit *test)
  * afterwards. This holds if the handler was called directly, by an interrupt, or
  * where no interrupt is possible, as on PREEMPT_RT.
  */
-static void one_handler_at_a_time(struct kunit *test)
+static void handlers_run_one_at_a_time(struct kunit *test)
 {
 	stubs.again = 1;
 	complete_on_cpu(VECTOR);
@@ -325,7 +325,7 @@ static struct kunit_case rnic_cq_notify_cases[] = {
 	KUNIT_CASE(offline_vector_calls_handler_here),
 	KUNIT_CASE(user_cq_handler_runs_anywhere),
 	KUNIT_CASE(cq_without_handler_sends_no_interrupt),
-	KUNIT_CASE(one_handler_at_a_time),
+	KUNIT_CASE(handlers_run_one_at_a_time),
 	KUNIT_CASE(softirq_continues_busy_handler),
 	KUNIT_CASE(destroy_waits_for_notification),
 	KUNIT_CASE(destroy_waits_for_handler),

@@ -47,7 +47,7 @@ static void wait_for_write_lock(rwlock_t *l)
 static int test_init(struct kunit *test)
 {
 	memset(&stubs, 0, sizeof(stubs));
-	rnic_inval_init(&gate);
+	rnic_inval_lock_init(&gate);
 	return 0;
 }
 

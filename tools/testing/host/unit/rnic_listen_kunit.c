@@ -199,7 +199,7 @@ static void listen_as_program(struct kunit *test, int which)
 	KUNIT_ASSERT_EQ(test, rnic_iw_listen(id, 3), 0);
 }
 
-static void expect_all_listen(struct kunit *test)
+static void listen_as_all_programs(struct kunit *test)
 {
 	int i;
 
@@ -207,7 +207,7 @@ static void expect_all_listen(struct kunit *test)
 		listen_as_program(test, i);
 }
 
-static void unlisten_all(struct kunit *test)
+static void unlisten_all_and_expect_released(struct kunit *test)
 {
 	int i;
 
@@ -229,7 +229,7 @@ static void expect_llps(struct kunit *test, u8 first, u8 second, u8 third)
 
 static int change_setting(u8 which)
 {
-	int err = rnic_ensure_llp(&stubs.dev, RNIC_SW_LLP_SCTP);
+	int err = rnic_ensure_llp_loaded(&stubs.dev, RNIC_SW_LLP_SCTP);
 
 	locks = 0;
 	return err ? err : rnic_set_listen_llps(&stubs.dev, which);
@@ -237,7 +237,7 @@ static int change_setting(u8 which)
 
 static void listeners_follow_setting(struct kunit *test)
 {
-	expect_all_listen(test);
+	listen_as_all_programs(test);
 	expect_llps(test, TCP, TCP, TCP);
 	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), 0);
 	expect_llps(test, TCP | SCTP, TCP | SCTP, TCP | SCTP);
@@ -247,7 +247,7 @@ static void listeners_follow_setting(struct kunit *test)
 	expect_llps(test, SCTP, SCTP, SCTP);
 	KUNIT_EXPECT_EQ(test, change_setting(TCP), 0);
 	expect_llps(test, TCP, TCP, TCP);
-	unlisten_all(test);
+	unlisten_all_and_expect_released(test);
 }
 
 /*
@@ -258,7 +258,7 @@ static void wildcard_errors_are_ignored(struct kunit *test)
 {
 	struct sockaddr_in *local = (void *)&stubs.id[1].m_local_addr;
 
-	expect_all_listen(test);
+	listen_as_all_programs(test);
 	rnic_iw_unlisten(&stubs.id[1]);
 	stubs.tcp_fails_for = 1;
 	stubs.error = -EADDRINUSE;
@@ -274,12 +274,12 @@ static void wildcard_errors_are_ignored(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&stubs.id[1], 3), -EADDRINUSE);
 	stubs.tcp_fails_for = NOBODY;
 	listen_as_program(test, 1);
-	unlisten_all(test);
+	unlisten_all_and_expect_released(test);
 }
 
 static void setting_changes_all_or_none(struct kunit *test)
 {
-	expect_all_listen(test);
+	listen_as_all_programs(test);
 	stubs.sctp_fails_for = 1;
 	stubs.error = -EADDRINUSE;
 	KUNIT_EXPECT_EQ(test, change_setting(SCTP), -EADDRINUSE);
@@ -300,7 +300,7 @@ static void setting_changes_all_or_none(struct kunit *test)
 	stubs.sctp_fails_for = NOBODY;
 	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), 0);
 	expect_llps(test, TCP | SCTP, TCP | SCTP, TCP | SCTP);
-	unlisten_all(test);
+	unlisten_all_and_expect_released(test);
 }
 
 /* A listener of another network namespace does not follow the setting */
@@ -308,12 +308,12 @@ static void other_netns_keeps_protocol(struct kunit *test)
 {
 	struct sockaddr_in *anywhere = (void *)&stubs.id[1].m_local_addr;
 
-	expect_all_listen(test);
+	listen_as_all_programs(test);
 	stubs.id[1].net = &stubs.elsewhere;
 	anywhere->sin_addr.s_addr = 0;
 	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), 0);
 	expect_llps(test, TCP | SCTP, TCP, TCP | SCTP);
-	unlisten_all(test);
+	unlisten_all_and_expect_released(test);
 }
 
 /* A killed caller leaves all listeners with the old setting or all with the new one */
@@ -321,7 +321,7 @@ static void killed_caller_leaves_all_or_none(struct kunit *test)
 {
 	int i;
 
-	expect_all_listen(test);
+	listen_as_all_programs(test);
 	for (i = 1; stubs.dev.policy.llp_listen == TCP; i++) {
 		KUNIT_ASSERT_LT(test, i, 3 * MANY);
 		killed_at = i;
@@ -337,7 +337,7 @@ static void killed_caller_leaves_all_or_none(struct kunit *test)
 	killed_at = 0;
 	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
 	expect_llps(test, SCTP, SCTP, SCTP);
-	unlisten_all(test);
+	unlisten_all_and_expect_released(test);
 }
 
 static struct kunit *current_test;
@@ -367,7 +367,7 @@ static void listen_during_change_keeps_one_setting(struct kunit *test)
 	other_caller = start_third_listener;
 	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
 	expect_llps(test, SCTP, SCTP, TCP);
-	unlisten_all(test);
+	unlisten_all_and_expect_released(test);
 }
 
 static void stop_second_listener(void)
@@ -377,13 +377,13 @@ static void stop_second_listener(void)
 
 static void listener_may_end_during_change(struct kunit *test)
 {
-	expect_all_listen(test);
+	listen_as_all_programs(test);
 	other_caller = stop_second_listener;
 	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
 	expect_llps(test, SCTP, 0, SCTP);
 	other_caller = NULL;
 	listen_as_program(test, 1);
-	unlisten_all(test);
+	unlisten_all_and_expect_released(test);
 }
 
 /*
@@ -392,7 +392,7 @@ static void listener_may_end_during_change(struct kunit *test)
  */
 static void listener_without_addr_keeps_protocol(struct kunit *test)
 {
-	expect_all_listen(test);
+	listen_as_all_programs(test);
 	stubs.sctp_fails_for = 1;
 	stubs.error = -EADDRNOTAVAIL;
 	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
@@ -406,27 +406,27 @@ static void listener_without_addr_keeps_protocol(struct kunit *test)
 	stubs.error = -EADDRINUSE;
 	KUNIT_EXPECT_EQ(test, change_setting(TCP), -EADDRINUSE);
 	expect_llps(test, SCTP, TCP, SCTP);
-	unlisten_all(test);
+	unlisten_all_and_expect_released(test);
 }
 
 /* A lack of permission is reported even if SCTP is optional */
 static void permission_error_is_reported(struct kunit *test)
 {
-	expect_all_listen(test);
+	listen_as_all_programs(test);
 	stubs.sctp_fails_for = 1;
 	stubs.error = -EACCES;
 	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), -EACCES);
 	expect_llps(test, TCP, TCP, TCP);
-	unlisten_all(test);
+	unlisten_all_and_expect_released(test);
 }
 
 static void change_without_sctp_fails(struct kunit *test)
 {
 	stubs.no_sctp = true;
-	expect_all_listen(test);
+	listen_as_all_programs(test);
 	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), -EPROTONOSUPPORT);
 	expect_llps(test, TCP, TCP, TCP);
-	unlisten_all(test);
+	unlisten_all_and_expect_released(test);
 }
 
 static struct kunit_case cases[] = {

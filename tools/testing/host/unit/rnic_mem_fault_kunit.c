@@ -302,7 +302,7 @@ static void charged_user_is_uncharged(struct kunit *test)
  * Processes in a user namespace, and in namespaces nested in it, are charged to
  * the owner of the outermost of these namespaces
  */
-static void nested_userns_charged_to_owner(struct kunit *test)
+static void nested_userns_is_charged_to_owner(struct kunit *test)
 {
 	struct user_namespace outer = { .parent = &first, .owner = { 1000 } };
 	struct user_namespace inner = { .parent = &outer, .owner = { 100000 } };
@@ -349,7 +349,7 @@ static void mapped_root_has_own_quota(struct kunit *test)
 	destroy_mrs(0, 3 * EACH);
 }
 
-static void create_mr_of_other(void)
+static void create_mr_of_other_process(void)
 {
 	create_mr(MOST + 1);
 }
@@ -359,7 +359,7 @@ static void overall_limit_admits_one_of_two(struct kunit *test)
 {
 	become_user(0);
 	KUNIT_EXPECT_EQ(test, MOST - 1, create_mrs(0, MOST - 1));
-	stubs.while_making = create_mr_of_other;
+	stubs.while_making = create_mr_of_other_process;
 	KUNIT_EXPECT_EQ(test, 0, create_mr(MOST - 1));
 	KUNIT_EXPECT_PTR_EQ(test, NULL, stubs.b[MOST + 1].owner);
 	KUNIT_EXPECT_EQ(test, MOST, atomic_read(&nr_owners));
@@ -428,7 +428,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(workqueue_shrinks_with_many_processes),
 	KUNIT_CASE(overall_limit_applies_to_root),
 	KUNIT_CASE(charged_user_is_uncharged),
-	KUNIT_CASE(nested_userns_charged_to_owner),
+	KUNIT_CASE(nested_userns_is_charged_to_owner),
 	KUNIT_CASE(mapped_root_has_own_quota),
 	KUNIT_CASE(overall_limit_admits_one_of_two),
 	KUNIT_CASE(last_process_serves_two_threads),

@@ -301,7 +301,7 @@ static void register_known_mr(struct kunit *test, int access)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(known));
 }
 
-static bool bind_window_to(u32 lkey)
+static bool bind_window_to_mr(u32 lkey)
 {
 	const struct ddp_stream s = { .pd = &domain, .id = 3 };
 	const struct rdmap_wr wr = {
@@ -314,7 +314,7 @@ static bool bind_window_to(u32 lkey)
 
 static void bind_window_to_known_mr(void)
 {
-	if (!bind_window_to(known->lkey))
+	if (!bind_window_to_mr(known->lkey))
 		abort();
 }
 
@@ -343,7 +343,7 @@ static void expect_rereg_fails_on_bind(struct kunit *test, int flags, int access
 	KUNIT_EXPECT_EQ(test, -EBUSY, rnic_dereg_mr(known, NULL));
 	/* a window can still be bound to the old MR */
 	ddp_region_revoke(table[0]);
-	KUNIT_EXPECT_TRUE(test, bind_window_to(known->lkey));
+	KUNIT_EXPECT_TRUE(test, bind_window_to_mr(known->lkey));
 	ddp_region_revoke(table[0]);
 }
 
@@ -351,10 +351,10 @@ static void expect_rereg_fails_on_bind(struct kunit *test, int flags, int access
  * Expect that the reregistration returned a new MR, and that no window can be
  * bound to the old MR. Destroy the old MR, as the RDMA core does.
  */
-static void expect_replaced_mr(struct kunit *test, struct ib_mr *ib)
+static void expect_new_mr_and_destroy_old(struct kunit *test, struct ib_mr *ib)
 {
 	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(ib));
-	KUNIT_EXPECT_FALSE(test, bind_window_to(known->lkey));
+	KUNIT_EXPECT_FALSE(test, bind_window_to_mr(known->lkey));
 	KUNIT_EXPECT_EQ(test, 0, rnic_dereg_mr(known, NULL));
 	KUNIT_EXPECT_EQ(test, 1, umems);
 	known = ib;
@@ -384,7 +384,7 @@ static void memory_change_fails_on_bind(struct kunit *test)
 {
 	register_known_mr(test, RIGHTS);
 	expect_rereg_fails_on_bind(test, IB_MR_REREG_TRANS, 0);
-	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_TRANS, 0));
+	expect_new_mr_and_destroy_old(test, rereg_known_mr(IB_MR_REREG_TRANS, 0));
 	free_window_and_known_mr(test);
 }
 
@@ -395,7 +395,7 @@ static void repin_fails_on_bind(struct kunit *test)
 
 	register_known_mr(test, RIGHTS);
 	expect_rereg_fails_on_bind(test, IB_MR_REREG_ACCESS, access);
-	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_ACCESS, access));
+	expect_new_mr_and_destroy_old(test, rereg_known_mr(IB_MR_REREG_ACCESS, access));
 	free_window_and_known_mr(test);
 }
 
@@ -422,7 +422,7 @@ static void old_mr_stays_without_free_stag(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-ENOSPC), (void *)rereg_known_mr(IB_MR_REREG_TRANS, 0));
 	no_room = false;
 	KUNIT_EXPECT_EQ(test, 1, umems);
-	KUNIT_EXPECT_TRUE(test, bind_window_to(known->lkey));
+	KUNIT_EXPECT_TRUE(test, bind_window_to_mr(known->lkey));
 	ddp_region_revoke(table[0]);
 	free_window_and_known_mr(test);
 }
@@ -442,7 +442,8 @@ static void foreign_memory_is_not_pinned(struct kunit *test)
 	 * with its own
 	 */
 	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg_known_mr(IB_MR_REREG_ACCESS, RIGHTS));
-	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, access));
+	expect_new_mr_and_destroy_old(test, rereg_known_mr(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS,
+							   access));
 	caller.mm = &first;
 	free_window_and_known_mr(test);
 }
@@ -458,7 +459,7 @@ static void dereg_ignores_rereg_data(struct kunit *test)
 	register_known_mr(test, RIGHTS);
 	ib = rereg_known_mr(IB_MR_REREG_TRANS, 0);
 	udata_is = -EOPNOTSUPP;
-	expect_replaced_mr(test, ib);
+	expect_new_mr_and_destroy_old(test, ib);
 	free_window_and_known_mr(test);
 	udata_is = 0;
 }
@@ -492,12 +493,13 @@ static void access_change_keeps_base(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, NULL,
 			    (void *)rereg_known_mr(IB_MR_REREG_ACCESS, RIGHTS | IB_ZERO_BASED));
 	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_mr_base());
-	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_ACCESS, to_write | IB_ZERO_BASED));
+	expect_new_mr_and_destroy_old(test, rereg_known_mr(IB_MR_REREG_ACCESS,
+							   to_write | IB_ZERO_BASED));
 	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_mr_base());
-	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_TRANS, 0));
+	expect_new_mr_and_destroy_old(test, rereg_known_mr(IB_MR_REREG_TRANS, 0));
 	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_mr_base());
-	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS,
-						to_write | IB_ZERO_BASED));
+	expect_new_mr_and_destroy_old(test, rereg_known_mr(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS,
+							   to_write | IB_ZERO_BASED));
 	KUNIT_EXPECT_EQ(test, 0ull, get_known_mr_base());
 	free_window_and_known_mr(test);
 }
@@ -514,12 +516,13 @@ static void zero_based_mr_keeps_base(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg_known_mr(IB_MR_REREG_ACCESS, RIGHTS));
 	KUNIT_EXPECT_EQ(test, 0ull, get_known_mr_base());
 	KUNIT_EXPECT_EQ(test, (u64)AT, known->iova);
-	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_ACCESS, to_write));
+	expect_new_mr_and_destroy_old(test, rereg_known_mr(IB_MR_REREG_ACCESS, to_write));
 	KUNIT_EXPECT_EQ(test, 0ull, get_known_mr_base());
 	KUNIT_EXPECT_EQ(test, (u64)AT, known->iova);
-	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_TRANS, 0));
+	expect_new_mr_and_destroy_old(test, rereg_known_mr(IB_MR_REREG_TRANS, 0));
 	KUNIT_EXPECT_EQ(test, 0ull, get_known_mr_base());
-	expect_replaced_mr(test, rereg_known_mr(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, to_write));
+	expect_new_mr_and_destroy_old(test, rereg_known_mr(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS,
+							   to_write));
 	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_mr_base());
 	free_window_and_known_mr(test);
 }

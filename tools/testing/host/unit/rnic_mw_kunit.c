@@ -96,7 +96,7 @@ static void test_exit(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&stubs.mr.windows));
 }
 
-static bool bind_window_as(void *pd, u32 rkey, u64 addr, u64 len, int access)
+static bool bind_window_with_pd_and_rkey(void *pd, u32 rkey, u64 addr, u64 len, int access)
 {
 	const struct ddp_stream s = { .pd = pd, .id = STREAM };
 	const struct rdmap_wr wr = {
@@ -109,10 +109,10 @@ static bool bind_window_as(void *pd, u32 rkey, u64 addr, u64 len, int access)
 
 static bool bind_window(u64 addr, u64 len, int access)
 {
-	return bind_window_as(&stubs.pd, RKEY | 1, addr, len, access);
+	return bind_window_with_pd_and_rkey(&stubs.pd, RKEY | 1, addr, len, access);
 }
 
-static void expect_unlinked(struct kunit *test)
+static void expect_window_unlinked(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, stubs.window->valid);
 	KUNIT_EXPECT_TRUE(test, list_empty(&stubs.mr.windows));
@@ -154,17 +154,17 @@ static void bind_outside_mr_fails(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, bind_window(BASE - 1, 10, IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_FALSE(test, bind_window(BASE + 5, LENGTH - 4, IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_FALSE(test, bind_window(BASE + LENGTH + 1, 1, IB_ACCESS_REMOTE_READ));
-	expect_unlinked(test);
+	expect_window_unlinked(test);
 }
 
 /* A bind fails if the stream has another PD, or if the STag belongs to no window */
 static void bind_needs_own_window(struct kunit *test)
 {
-	KUNIT_EXPECT_FALSE(test, bind_window_as(&stubs.mr, RKEY | 1, BASE, LENGTH,
-						IB_ACCESS_REMOTE_READ));
-	KUNIT_EXPECT_FALSE(test, bind_window_as(&stubs.pd, RKEY + 0x100, BASE, LENGTH,
-						IB_ACCESS_REMOTE_READ));
-	expect_unlinked(test);
+	KUNIT_EXPECT_FALSE(test, bind_window_with_pd_and_rkey(&stubs.mr, RKEY | 1, BASE, LENGTH,
+							      IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_FALSE(test, bind_window_with_pd_and_rkey(&stubs.pd, RKEY + 0x100, BASE, LENGTH,
+							      IB_ACCESS_REMOTE_READ));
+	expect_window_unlinked(test);
 }
 
 /* DDP-127: a bind fails for rights that the MR does not have */
@@ -175,7 +175,7 @@ static void bind_needs_rights_of_mr(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, bind_window(BASE, 8, IB_ACCESS_REMOTE_ATOMIC));
 	stubs.mr.access = IB_ACCESS_LOCAL_WRITE;
 	KUNIT_EXPECT_FALSE(test, bind_window(BASE, 8, IB_ACCESS_REMOTE_READ));
-	expect_unlinked(test);
+	expect_window_unlinked(test);
 }
 
 /* A window cannot give rights that the memory never permits */
@@ -184,7 +184,7 @@ static void window_adds_no_atomic_right(struct kunit *test)
 	stubs.mr.denied_rights = DDP_REMOTE_ATOMIC;
 	KUNIT_EXPECT_FALSE(test, bind_window(BASE, 8, IB_ACCESS_REMOTE_ATOMIC |
 					       IB_ACCESS_REMOTE_READ));
-	expect_unlinked(test);
+	expect_window_unlinked(test);
 	KUNIT_EXPECT_TRUE(test, bind_window(BASE, 8, IB_ACCESS_REMOTE_WRITE));
 }
 
@@ -204,7 +204,7 @@ static void mr_with_valid_window_stays(struct kunit *test)
 	waits = stubs.waits;
 	KUNIT_EXPECT_EQ(test, 0, rnic_mr_forbid_bind(&stubs.mr));
 	KUNIT_EXPECT_EQ(test, waits + 1, stubs.waits);
-	expect_unlinked(test);
+	expect_window_unlinked(test);
 	KUNIT_EXPECT_FALSE(test, bind_window(BASE, 8, IB_ACCESS_REMOTE_READ));
 	rnic_mr_permit_bind(&stubs.mr);
 	KUNIT_EXPECT_TRUE(test, bind_window(BASE, 8, IB_ACCESS_REMOTE_READ));

@@ -149,7 +149,7 @@ static void only_last_empty_page_is_kept(struct kunit *test)
  * An allocation searches only a few of many pages, and the next allocation
  * searches other pages. So some allocation finds the page with enough space.
  */
-static void search_is_bounded(struct kunit *test)
+static void page_search_is_bounded(struct kunit *test)
 {
 	struct space large[20], small[20], a, b;
 	bool found = false;
@@ -249,7 +249,7 @@ static struct kunit_case rnic_page_cases[] = {
 	KUNIT_CASE(rings_share_a_page),
 	KUNIT_CASE(freed_space_is_zeroed),
 	KUNIT_CASE(only_last_empty_page_is_kept),
-	KUNIT_CASE(search_is_bounded),
+	KUNIT_CASE(page_search_is_bounded),
 	KUNIT_CASE(no_memory_returns_no_page),
 	KUNIT_CASE(forked_page_is_not_shared),
 	KUNIT_CASE(forked_page_gets_no_ring),

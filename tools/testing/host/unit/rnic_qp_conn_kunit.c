@@ -52,7 +52,7 @@ static void request_can_be_queried(struct kunit *test)
 {
 	struct ib_qp *held;
 
-	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
+	KUNIT_EXPECT_EQ(test, 0, accept_with_qp(0, &held));
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, query_conn(&stubs.qp[0]));
 	KUNIT_EXPECT_EQ(test, stubs.charges, 0);
 	rnic_session_user.established(&stubs.ss, NULL);
@@ -68,7 +68,7 @@ static void request_can_be_queried(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, query_conn(&stubs.qp[1]));
 	rnic_session_user.closed(&stubs.ss, IW_PEER_CLOSED, NULL);
 	KUNIT_EXPECT_EQ(test, 0, query_conn(&stubs.qp[0]));
-	release_all(test, held);
+	release_qps_and_expect_none_left(test, held);
 }
 
 /* A query needs no buffer for Private Data */
@@ -76,7 +76,7 @@ static void query_needs_no_data_buffer(struct kunit *test)
 {
 	struct ib_qp *held;
 
-	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
+	KUNIT_EXPECT_EQ(test, 0, accept_with_qp(0, &held));
 	rnic_session_user.established(&stubs.ss, NULL);
 	without_data = true;
 	KUNIT_EXPECT_EQ(test, 0, query_conn(&stubs.qp[0]));
@@ -84,7 +84,7 @@ static void query_needs_no_data_buffer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resp.private_data_len, 3);
 	KUNIT_EXPECT_EQ(test, pd[0], 0xee);
 	rnic_session_user.closed(&stubs.ss, IW_PEER_CLOSED, NULL);
-	release_all(test, held);
+	release_qps_and_expect_none_left(test, held);
 }
 
 /* The QP of a kernel consumer keeps no message */
@@ -93,12 +93,12 @@ static void kernel_qp_keeps_no_message(struct kunit *test)
 	struct ib_qp *held;
 
 	stubs.qp[0].ib.uobject = NULL;
-	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
+	KUNIT_EXPECT_EQ(test, 0, accept_with_qp(0, &held));
 	rnic_session_user.established(&stubs.ss, NULL);
 	KUNIT_EXPECT_NULL(test, stubs.qp[0].peer_msg);
 	KUNIT_EXPECT_EQ(test, stubs.charges, 0);
 	rnic_session_user.closed(&stubs.ss, IW_PEER_CLOSED, NULL);
-	release_all(test, held);
+	release_qps_and_expect_none_left(test, held);
 }
 
 /*
@@ -117,7 +117,7 @@ static struct rnic_ep *open_connecting_ep(struct kunit *test)
 	ep->me = (struct negotiation_local){ .ird = 1, .ord = 1, .max = RDMAP_DEPTH_MAX,
 					     .enhanced = true };
 	negotiation_build_request(&ep->me, &ep->request);
-	rnic_ep_attach(ep, &stubs.id, &stubs.qp[0]);
+	rnic_ep_attach_id_and_qp(ep, &stubs.id, &stubs.qp[0]);
 	kref_init(&stubs.ss.ref);
 	stubs.ss.ctx = ep;
 	return ep;
@@ -230,7 +230,7 @@ static void plain_message_has_no_depths(struct kunit *test)
 }
 
 /* If a connect fails and the peer has not rejected it, there is no message */
-static void no_message_without_reject(struct kunit *test)
+static void connect_without_reject_leaves_no_message(struct kunit *test)
 {
 	open_connecting_ep(test);
 	rnic_session_user.closed(&stubs.ss, IW_PEER_RESET, NULL);
@@ -280,7 +280,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(crc_and_markers_can_be_queried),
 	KUNIT_CASE(reject_can_be_queried),
 	KUNIT_CASE(plain_message_has_no_depths),
-	KUNIT_CASE(no_message_without_reject),
+	KUNIT_CASE(connect_without_reject_leaves_no_message),
 	KUNIT_CASE(connect_fails_without_memory_for_reply),
 	KUNIT_CASE(reject_is_reported_without_memory),
 	{}

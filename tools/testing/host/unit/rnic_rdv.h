@@ -83,7 +83,7 @@ static int get_qp_index(const struct rnic_qp *qp)
 
 /* The workqueue -------------------------------------------------------------------------- */
 
-static bool *get_pending_flag(const struct delayed_work *d)
+static bool *record_work_and_get_pending_flag(const struct delayed_work *d)
 {
 	const struct rnic_rdv *rdv = container_of(d, struct rnic_rdv, work);
 	int i = get_qp_index(rdv->qp);
@@ -94,19 +94,19 @@ static bool *get_pending_flag(const struct delayed_work *d)
 
 bool host_is_work_pending(const struct delayed_work *d)
 {
-	return *get_pending_flag(d);
+	return *record_work_and_get_pending_flag(d);
 }
 
 bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
 {
-	*get_pending_flag(d) = true;
+	*record_work_and_get_pending_flag(d) = true;
 	d->timer.expires = jiffies + ms;
 	return true;
 }
 
 void host_cancel_delayed(struct delayed_work *d)
 {
-	*get_pending_flag(d) = false;
+	*record_work_and_get_pending_flag(d) = false;
 }
 
 /* Let @ms milliseconds pass, and run all work that is due in this time */
@@ -149,7 +149,7 @@ static void set_ipv4_addr(struct sockaddr_storage *a, u32 host)
 	in->sin_addr.s_addr = htonl(0x0a000000 + host);
 }
 
-static struct session *new_session(void)
+static struct session *create_fake_session(void)
 {
 	struct session *s = &stubs.ss[stubs.sessions++];
 
@@ -168,7 +168,7 @@ static struct ddp_session *connect_session(const struct ddp_connect *c,
 	if (stubs.connect_err)
 		return ERR_PTR(stubs.connect_err);
 	WARN_ON(c->stream || user != &rdv_session_user || !c->policy->revision);
-	s = new_session();
+	s = create_fake_session();
 	s->ss.ctx = ctx;
 	s->said = *c->offer;
 	/* the ULP's reference */
@@ -351,7 +351,7 @@ bool rdv_addr_is_same_host(const struct sockaddr_storage *a, const struct sockad
 	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
 }
 
-struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
+struct rnic_qp *rnic_qp_find_get(struct rnic_dev *dev, u32 qpn)
 {
 	int i;
 
@@ -434,7 +434,7 @@ void rnic_qp_set_rights(struct rnic_qp *qp, int access, bool with_state)
 	qp->access = access;
 }
 
-void rnic_qp_update_authorization(struct rnic_qp *qp, enum ib_qp_state to) {}
+void rnic_qp_grant_or_revoke_authorization(struct rnic_qp *qp, enum ib_qp_state to) {}
 
 int rnic_qp_reset(struct rnic_qp *qp)
 {
@@ -489,7 +489,7 @@ static struct ib_qp_attr make_rtr_attr(u32 peer, u8 host)
 	};
 }
 
-static int move_to_rtr_with(int i, struct ib_qp_attr a)
+static int move_to_rtr_with_attr(int i, struct ib_qp_attr a)
 {
 	return rnic_modify_qp(&stubs.qp[i].ib, &a, IB_QP_STATE | RTR_NEEDS, NULL);
 }
@@ -497,7 +497,7 @@ static int move_to_rtr_with(int i, struct ib_qp_attr a)
 /* Connect to queue pair PEER of 10.0.0.2 */
 static int move_to_rtr(int i)
 {
-	return move_to_rtr_with(i, make_rtr_attr(PEER, 2));
+	return move_to_rtr_with_attr(i, make_rtr_attr(PEER, 2));
 }
 
 static struct ib_qp_attr make_rts_attr(u32 sq_psn)
@@ -509,7 +509,7 @@ static struct ib_qp_attr make_rts_attr(u32 sq_psn)
 	};
 }
 
-static int move_to_rts_with(int i, u32 sq_psn, int mask, u32 rate)
+static int move_to_rts_with_mask_and_rate(int i, u32 sq_psn, int mask, u32 rate)
 {
 	struct ib_qp_attr a = make_rts_attr(sq_psn);
 
@@ -521,7 +521,7 @@ static int move_to_rts_with(int i, u32 sq_psn, int mask, u32 rate)
 
 static int move_to_rts(int i, u32 sq_psn)
 {
-	return move_to_rts_with(i, sq_psn, 0, 0);
+	return move_to_rts_with_mask_and_rate(i, sq_psn, 0, 0);
 }
 
 static struct ib_qp_attr query_qp(int i)

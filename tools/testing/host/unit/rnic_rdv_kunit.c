@@ -9,8 +9,8 @@
  * Let a peer's Request arrive from 10.0.0.@host.  Return: result of the upcall, or -ECONNREFUSED if
  * the port is closed.
  */
-static int deliver_request_with(const struct rdv_msg *m, u16 len, u32 host,
-				const struct ddp_session_type *via)
+static int deliver_request_with_msg(const struct rdv_msg *m, u16 len, u32 host,
+				    const struct ddp_session_type *via)
 {
 	struct ddp_offer o = {
 		.enhanced = true, .ird = 4, .ord = 4, .rtr = NEG_RTR_P2P | NEG_RTR_WRITE,
@@ -21,7 +21,7 @@ static int deliver_request_with(const struct rdv_msg *m, u16 len, u32 host,
 
 	if (!stubs.listening)
 		return -ECONNREFUSED;
-	s = new_session();
+	s = create_fake_session();
 	s->ss.type = via;
 	set_ipv4_addr(&s->ss.local, 1);
 	set_ipv4_addr(&s->ss.remote, host);
@@ -40,7 +40,7 @@ static int deliver_request(u32 to, u32 from, u32 rq_psn, u32 host)
 {
 	const struct rdv_msg m = { .qpn = from, .dest_qpn = to, .rq_psn = rq_psn };
 
-	return deliver_request_with(&m, RDV_MSG_LEN, host, &type);
+	return deliver_request_with_msg(&m, RDV_MSG_LEN, host, &type);
 }
 
 /* Active side --------------------------------------------------------------------------------- */
@@ -239,10 +239,10 @@ static void wrong_requests_are_refused(struct kunit *test)
 	expect_refused(test, deliver_request(PASSIVE, PEER + 1, 0x222, 2), 2);
 	expect_refused(test, deliver_request(PASSIVE, PEER, 0x223, 2), 3);
 	expect_refused(test, deliver_request(PASSIVE, PEER, 0x222, 3), 4);
-	expect_refused(test, deliver_request_with(&m, RDV_MSG_LEN - 1, 2, &type), 5);
-	expect_refused(test, deliver_request_with(&m, RDV_MSG_LEN, 2, &sctp_type), 6);
+	expect_refused(test, deliver_request_with_msg(&m, RDV_MSG_LEN - 1, 2, &type), 5);
+	expect_refused(test, deliver_request_with_msg(&m, RDV_MSG_LEN, 2, &sctp_type), 6);
 	m.sq_psn++;
-	expect_refused(test, deliver_request_with(&m, RDV_MSG_LEN, 2, &type), 7);
+	expect_refused(test, deliver_request_with_msg(&m, RDV_MSG_LEN, 2, &type), 7);
 	/*
 	 * refuse Requests for a queue pair without a rendezvous, and for one that is the connecting
 	 * side
@@ -288,7 +288,7 @@ static void request_is_accepted_once(struct kunit *test)
 }
 
 /* If the peer closes before its Request is accepted, the next Request is accepted */
-static void next_request_follows_closed_one(struct kunit *test)
+static void request_after_closed_one_is_accepted(struct kunit *test)
 {
 	struct session *first, *second;
 
@@ -344,7 +344,7 @@ static void failed_qp_closes_port(struct kunit *test)
 	end_all_and_expect_released(test);
 }
 
-static void waiting_qp_is_destroyed(struct kunit *test)
+static void waiting_qp_can_be_destroyed(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	KUNIT_ASSERT_EQ(test, 0, move_to_rts(1, 1));
@@ -357,7 +357,7 @@ static void port_is_shared(struct kunit *test)
 	struct ib_qp_attr a = make_rtr_attr(PEER - 450, 2);
 
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
-	KUNIT_ASSERT_EQ(test, 0, move_to_rtr_with(0, a));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rtr_with_attr(0, a));
 	KUNIT_EXPECT_EQ(test, 1, stubs.listening);
 	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
 	stop_and_try_defer_flush(1);
@@ -414,10 +414,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(started_stream_is_not_stopped),
 	KUNIT_CASE(wrong_requests_are_refused),
 	KUNIT_CASE(request_is_accepted_once),
-	KUNIT_CASE(next_request_follows_closed_one),
+	KUNIT_CASE(request_after_closed_one_is_accepted),
 	KUNIT_CASE(failed_accept_keeps_port),
 	KUNIT_CASE(failed_qp_closes_port),
-	KUNIT_CASE(waiting_qp_is_destroyed),
+	KUNIT_CASE(waiting_qp_can_be_destroyed),
 	KUNIT_CASE(port_is_shared),
 	KUNIT_CASE(rtr_without_port_fails),
 	{}

@@ -34,7 +34,7 @@ static void lid_names_peer(struct kunit *test)
 }
 
 /* If the numbers of the queue pairs are equal, the smaller address connects */
-static void lids_choose_role(struct kunit *test)
+static void smaller_address_connects(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr_by_lid(1, PASSIVE, (struct rnic_sw_modify_qp){ .dlid = 2 }));
 	KUNIT_EXPECT_EQ(test, 0, stubs.listening);
@@ -55,7 +55,7 @@ static void unknown_driver_data_are_refused(struct kunit *test)
 
 static struct kunit_case rdv_lid_cases[] = {
 	KUNIT_CASE(lid_names_peer),
-	KUNIT_CASE(lids_choose_role),
+	KUNIT_CASE(smaller_address_connects),
 	KUNIT_CASE(unknown_driver_data_are_refused),
 	{}
 };

@@ -43,7 +43,7 @@ static void limit_ends_attempt(struct kunit *test)
 }
 
 /* After the stream has started, the lower layer's limits apply */
-static void limit_ends_with_start(struct kunit *test)
+static void limit_ends_when_stream_starts(struct kunit *test)
 {
 	const struct rdv_msg m = make_peer_msg(0, 1);
 
@@ -60,7 +60,7 @@ static void limit_ends_with_start(struct kunit *test)
 /* After the peer has left -------------------------------------------------------------------- */
 
 /* Connect stubs.qp[0], and let its stream end because of @why */
-static void lose_peer(struct kunit *test, enum iw_reason why)
+static void connect_and_lose_peer(struct kunit *test, enum iw_reason why)
 {
 	const struct rdv_msg m = make_peer_msg(0, 1);
 
@@ -78,7 +78,7 @@ static void lose_peer(struct kunit *test, enum iw_reason why)
  */
 static void outstanding_requests_fail_after_limit(struct kunit *test)
 {
-	lose_peer(test, IW_PEER_CLOSED);
+	connect_and_lose_peer(test, IW_PEER_CLOSED);
 	stubs.ring[0].prod = 2;
 	KUNIT_EXPECT_TRUE(test, stop_and_try_defer_flush(0));
 	advance_ms(LIMIT - 100);
@@ -96,7 +96,7 @@ static void outstanding_requests_fail_after_limit(struct kunit *test)
 /* The limit of a request that is posted later begins with its post; until then no work is queued */
 static void limit_begins_with_later_post(struct kunit *test)
 {
-	lose_peer(test, IW_PEER_RESET);
+	connect_and_lose_peer(test, IW_PEER_RESET);
 	KUNIT_EXPECT_TRUE(test, stop_and_try_defer_flush(0));
 	advance_ms(60000);
 	KUNIT_EXPECT_FALSE(test, stubs.work[0].pending);
@@ -142,7 +142,7 @@ static void error_state_ends_wait(struct kunit *test)
 {
 	struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
 
-	lose_peer(test, IW_MPA_LOST);
+	connect_and_lose_peer(test, IW_MPA_LOST);
 	stubs.ring[0].prod = 1;
 	KUNIT_EXPECT_TRUE(test, stop_and_try_defer_flush(0));
 	KUNIT_ASSERT_EQ(test, 0, rnic_modify_qp(&stubs.qp[0].ib, &error, IB_QP_STATE, NULL));
@@ -153,7 +153,7 @@ static void error_state_ends_wait(struct kunit *test)
 
 static void destruction_ends_wait(struct kunit *test)
 {
-	lose_peer(test, IW_MPA_LOST);
+	connect_and_lose_peer(test, IW_MPA_LOST);
 	stubs.ring[0].prod = 1;
 	KUNIT_EXPECT_TRUE(test, stop_and_try_defer_flush(0));
 	stubs.qp[0].discarding = true;
@@ -168,7 +168,7 @@ static void destruction_ends_wait(struct kunit *test)
 /* If a Terminate of the peer has ended the stream, the requests fail at once, without a limit */
 static void terminated_stream_is_flushed_at_once(struct kunit *test)
 {
-	lose_peer(test, IW_PEER_TERMINATE);
+	connect_and_lose_peer(test, IW_PEER_TERMINATE);
 	stubs.ring[0].prod = 1;
 	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
 	end_all_and_expect_released(test);
@@ -177,7 +177,7 @@ static void terminated_stream_is_flushed_at_once(struct kunit *test)
 /* If the program has set no limit, requests fail as soon as the peer has disappeared */
 static void requests_without_limit_fail_at_once(struct kunit *test)
 {
-	lose_peer(test, IW_PEER_CLOSED);
+	connect_and_lose_peer(test, IW_PEER_CLOSED);
 	stubs.qp[0].rdv->timeout = 0;
 	stubs.ring[0].prod = 1;
 	KUNIT_EXPECT_FALSE(test, stop_and_try_defer_flush(0));
@@ -200,7 +200,7 @@ static void limit_is_not_applied_twice(struct kunit *test)
 static struct kunit_case rdv_loss_cases[] = {
 	KUNIT_CASE(limit_counts_from_first_post),
 	KUNIT_CASE(limit_ends_attempt),
-	KUNIT_CASE(limit_ends_with_start),
+	KUNIT_CASE(limit_ends_when_stream_starts),
 	KUNIT_CASE(outstanding_requests_fail_after_limit),
 	KUNIT_CASE(limit_begins_with_later_post),
 	KUNIT_CASE(earlier_wait_does_not_count),

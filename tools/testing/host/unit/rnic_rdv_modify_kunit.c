@@ -21,7 +21,7 @@ static void rts_compares_psn(struct kunit *test)
 	end_all_and_expect_released(test);
 }
 
-static int call_modify_in_rts(int mask)
+static int modify_qp_in_rts(int mask)
 {
 	struct ib_qp_attr a = {
 		.qp_state = IB_QPS_RTS, .min_rnr_timer = 31, .timeout = 1, .qp_access_flags = 5,
@@ -43,16 +43,16 @@ static void attributes_change_in_rts(struct kunit *test)
 	advance_ms(0);
 	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, 0,
-			call_modify_in_rts(IB_QP_STATE | IB_QP_MIN_RNR_TIMER | IB_QP_ACCESS_FLAGS));
+			modify_qp_in_rts(IB_QP_STATE | IB_QP_MIN_RNR_TIMER | IB_QP_ACCESS_FLAGS));
 	KUNIT_EXPECT_EQ(test, 31, (int)query_qp(0).min_rnr_timer);
 	KUNIT_EXPECT_EQ(test, 5, stubs.qp[0].access);
 	KUNIT_EXPECT_EQ(test, 2950u, stubs.rnr_limit);
-	KUNIT_EXPECT_EQ(test, -EINVAL, call_modify_in_rts(IB_QP_STATE | IB_QP_TIMEOUT));
+	KUNIT_EXPECT_EQ(test, -EINVAL, modify_qp_in_rts(IB_QP_STATE | IB_QP_TIMEOUT));
 	KUNIT_EXPECT_EQ(test, 14, (int)query_qp(0).timeout);
 	/* a call may change only the state, or only an attribute */
-	KUNIT_ASSERT_EQ(test, 0, call_modify_in_rts(IB_QP_STATE));
+	KUNIT_ASSERT_EQ(test, 0, modify_qp_in_rts(IB_QP_STATE));
 	stubs.rnr_limit = 0;
-	KUNIT_ASSERT_EQ(test, 0, call_modify_in_rts(IB_QP_MIN_RNR_TIMER));
+	KUNIT_ASSERT_EQ(test, 0, modify_qp_in_rts(IB_QP_MIN_RNR_TIMER));
 	KUNIT_EXPECT_EQ(test, 2950u, stubs.rnr_limit);
 	end_all_and_expect_released(test);
 }
@@ -63,8 +63,8 @@ static void wrong_rtr_attributes_are_refused(struct kunit *test)
 
 	/* refuse an address vector without GRH and LID, and a connection of a QP to itself */
 	a.ah_attr = (struct rdma_ah_attr){};
-	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rtr_with(0, a));
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, move_to_rtr_with(0, make_rtr_attr(ACTIVE, 1)));
+	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rtr_with_attr(0, a));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, move_to_rtr_with_attr(0, make_rtr_attr(ACTIVE, 1)));
 	/* the setting "rendezvous" is off */
 	stubs.dev.policy.rendezvous = 0;
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, move_to_rtr(0));
@@ -101,7 +101,7 @@ static void only_reset_leads_back_from_rtr(struct kunit *test)
 	end_all_and_expect_released(test);
 }
 
-static void fail_passive(void)
+static void fail_passive_qp(void)
 {
 	fail_qp(&stubs.qp[1], IW_LOCAL_ABORT);
 }
@@ -111,7 +111,7 @@ static void failure_during_rtr_ends_rendezvous(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
 	KUNIT_EXPECT_EQ(test, 0, stubs.flushes);
-	stubs.at_listen = fail_passive;
+	stubs.at_listen = fail_passive_qp;
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	KUNIT_EXPECT_EQ(test, 1, stubs.flushes);
 	end_all_and_expect_released(test);
@@ -127,7 +127,7 @@ static void query_returns_state_set_by_program(struct kunit *test)
 	advance_ms(0);
 	deliver_reply(get_last_session(), &m);
 	KUNIT_EXPECT_EQ(test, IB_QPS_RTR, query_qp(0).cur_qp_state);
-	KUNIT_EXPECT_EQ(test, 0, move_to_rts_with(0, 0, IB_QP_CUR_STATE, 0));
+	KUNIT_EXPECT_EQ(test, 0, move_to_rts_with_mask_and_rate(0, 0, IB_QP_CUR_STATE, 0));
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[1].ib, &a, IB_QP_CUR_STATE, NULL));
 	KUNIT_ASSERT_EQ(test, 0, move_to_rts(1, 0));
@@ -151,7 +151,8 @@ static void query_returns_attributes_set_by_program(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 12, (int)a.min_rnr_timer);
 	KUNIT_EXPECT_EQ(test, 2, (int)a.ah_attr.grh.dgid.raw[15]);
 	KUNIT_EXPECT_NULL(test, a.ah_attr.grh.sgid_attr);
-	KUNIT_ASSERT_EQ(test, 0, move_to_rts_with(1, 0x1000222, IB_QP_MIN_RNR_TIMER, 0));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rts_with_mask_and_rate(1, 0x1000222, IB_QP_MIN_RNR_TIMER,
+								0));
 	a = query_qp(1);
 	KUNIT_EXPECT_EQ(test, 0x222u, a.sq_psn);
 	KUNIT_EXPECT_EQ(test, 14, (int)a.timeout);
@@ -191,8 +192,8 @@ static void rate_applies_at_start(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
 	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_modify_qp(&stubs.qp[0].ib, &a, IB_QP_RATE_LIMIT, NULL));
-	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rts_with(0, 0, IB_QP_RATE_LIMIT, 1));
-	KUNIT_ASSERT_EQ(test, 0, move_to_rts_with(0, 0, IB_QP_RATE_LIMIT, 8000));
+	KUNIT_EXPECT_EQ(test, -EINVAL, move_to_rts_with_mask_and_rate(0, 0, IB_QP_RATE_LIMIT, 1));
+	KUNIT_ASSERT_EQ(test, 0, move_to_rts_with_mask_and_rate(0, 0, IB_QP_RATE_LIMIT, 8000));
 	advance_ms(0);
 	KUNIT_EXPECT_EQ(test, 0ull, stubs.rate);
 	deliver_reply(get_last_session(), &m);

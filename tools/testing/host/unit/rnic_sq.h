@@ -41,7 +41,7 @@ extern struct rnic_sq_stubs {
 void open_queue_at(u32 used);
 void post_requests(u32 n);
 /* Return: the number of completions, with and without error, that stubs.cntr has counted */
-u64 count_completed(void);
+u64 count_completed_requests(void);
 /* Send all requests that can be sent. Return: the number of requests. */
 u32 send_all_requests(void);
 

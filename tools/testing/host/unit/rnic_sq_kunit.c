@@ -88,7 +88,7 @@ static void bad_index_fails_stream(struct kunit *test)
 }
 
 /* A signalled request completes in the same call after any number of unsignalled requests */
-static void signalled_completes_after_unsignalled(struct kunit *test)
+static void signalled_request_completes_after_unsignalled(struct kunit *test)
 {
 	u32 n;
 
@@ -153,7 +153,7 @@ static void wait_flushed_waits_for_context(struct kunit *test)
 }
 
 /* The wait includes the last completion, which is generated after its request is dequeued */
-static void wait_flushed_includes_last(struct kunit *test)
+static void wait_flushed_includes_last_completion(struct kunit *test)
 {
 	open_queue_at(0);
 	post_requests(1);
@@ -165,7 +165,7 @@ static void wait_flushed_includes_last(struct kunit *test)
 }
 
 /* For exactly 256 completions, which one context may generate, no worker is queued */
-static void no_worker_for_256_completions(struct kunit *test)
+static void no_worker_is_queued_for_256_completions(struct kunit *test)
 {
 	open_queue_at(0);
 	post_requests(256);
@@ -211,7 +211,7 @@ static void completions_are_in_order(struct kunit *test)
  * RDMAP-125: no request completes before it is sent, even if the response to a
  * later request has arrived
  */
-static void no_completion_before_send(struct kunit *test)
+static void no_request_completes_before_send(struct kunit *test)
 {
 	struct rdmap *r = &stubs.qp.rdmap;
 	struct rdmap_wr wr;
@@ -224,9 +224,9 @@ static void no_completion_before_send(struct kunit *test)
 		rdmap_sq_mark_segmented(r, wr.slot);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
 	}
-	rdmap_sq_complete_response(r, 2);
+	rdmap_sq_complete_answered_wr(r, 2);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
-	rdmap_sq_complete_sent(r, false);
+	rdmap_sq_complete_sent_wrs(r, false);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.completed);
 }
 
@@ -254,7 +254,7 @@ static void post_on_failed_stream_is_flushed(struct kunit *test)
  * Receive a Terminate after a Send has completed, while a Read waits for its
  * response, and other requests follow. Expect @culprit as the status of the Read.
  */
-static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
+static void expect_status_after_terminate(struct kunit *test, u8 layer, u8 type, u8 culprit)
 {
 	const u8 want[] = {
 		IB_WC_SUCCESS, culprit, IB_WC_WR_FLUSH_ERR, IB_WC_WR_FLUSH_ERR,
@@ -273,7 +273,7 @@ static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
 		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull_wr(r, &wr));
 		rdmap_sq_mark_segmented(r, wr.slot);
 	}
-	rdmap_sq_complete_sent(r, false);
+	rdmap_sq_complete_sent_wrs(r, false);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.completed);
 	stubs.qp.why = IW_PEER_TERMINATE;
 	r->peer_layer = layer;
@@ -283,7 +283,7 @@ static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
 	for (n = 0; n < ARRAY_SIZE(want); n++)
 		KUNIT_EXPECT_EQ(test, want[n], stubs.status[n]);
 	/* a response that arrives after the flush completes nothing */
-	rdmap_sq_complete_response(r, 1);
+	rdmap_sq_complete_answered_wr(r, 1);
 	KUNIT_EXPECT_EQ(test, (u32)ARRAY_SIZE(want), stubs.completed);
 }
 
@@ -291,21 +291,21 @@ static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
  * RDMAP-145: a request whose response is missing, and all requests after it,
  * complete in error, even if they were sent
  */
-static void terminate_flushes_incomplete(struct kunit *test)
+static void terminate_flushes_incomplete_requests(struct kunit *test)
 {
-	expect_terminated(test, IW_LAYER_DDP, 2, IB_WC_WR_FLUSH_ERR);
-	expect_terminated(test, IW_LAYER_LLP, 0, IB_WC_WR_FLUSH_ERR);
+	expect_status_after_terminate(test, IW_LAYER_DDP, 2, IB_WC_WR_FLUSH_ERR);
+	expect_status_after_terminate(test, IW_LAYER_LLP, 0, IB_WC_WR_FLUSH_ERR);
 }
 
 /* RDMAP-15: the Terminate's error is reported with the oldest incomplete request */
-static void terminate_error_goes_to_oldest(struct kunit *test)
+static void terminate_error_goes_to_oldest_request(struct kunit *test)
 {
-	expect_terminated(test, IW_LAYER_RDMAP, 1, IB_WC_REM_ACCESS_ERR);
-	expect_terminated(test, IW_LAYER_RDMAP, 2, IB_WC_REM_OP_ERR);
+	expect_status_after_terminate(test, IW_LAYER_RDMAP, 1, IB_WC_REM_ACCESS_ERR);
+	expect_status_after_terminate(test, IW_LAYER_RDMAP, 2, IB_WC_REM_OP_ERR);
 }
 
 /* Flush one WR of a stream that has ended for @why, after a Terminate a/5/c3 (layer/type/code) */
-static void flush_after_end(enum iw_reason why)
+static void flush_request_after_stream_end(enum iw_reason why)
 {
 	struct rdmap *r = &stubs.qp.rdmap;
 
@@ -327,7 +327,7 @@ static void terminate_is_reported(struct kunit *test)
 {
 	u32 err;
 
-	flush_after_end(IW_PEER_TERMINATE);
+	flush_request_after_stream_end(IW_PEER_TERMINATE);
 	KUNIT_ASSERT_EQ(test, 1u, stubs.completed);
 	err = stubs.last.vendor_err;
 	KUNIT_EXPECT_EQ(test, 0xa5c30023u, err);
@@ -336,7 +336,7 @@ static void terminate_is_reported(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x5u, RNIC_SW_TERM_TYPE(err));
 	KUNIT_EXPECT_EQ(test, 0xc3u, RNIC_SW_TERM_CODE(err));
 
-	flush_after_end(IW_RDMAP_UNSPEC);
+	flush_request_after_stream_end(IW_RDMAP_UNSPEC);
 	KUNIT_EXPECT_EQ(test, (u32)IW_RDMAP_UNSPEC, stubs.last.vendor_err);
 }
 
@@ -353,7 +353,7 @@ static void full_cq_fails_stream(struct kunit *test)
 
 static struct rnic_doorbell bell;
 
-static void start_coalescing(struct kunit *test)
+static void open_coalescing_queue(struct kunit *test)
 {
 	static u64 counts[RNIC_COUNTERS_ALL];
 
@@ -377,7 +377,7 @@ static void end_coalescing(struct kunit *test)
  * Post like a program, and ring the doorbell if the ring's flag is set. Return:
  * true if it was set.
  */
-static bool post_and_ring(void)
+static bool post_and_ring_if_needed(void)
 {
 	bool rings;
 
@@ -397,7 +397,7 @@ static void post_until_coalesced(struct kunit *test)
 	while (!stubs.timer->queued && n++ < 100) {
 		u32 before = stubs.pushes;
 
-		KUNIT_EXPECT_TRUE(test, post_and_ring());
+		KUNIT_EXPECT_TRUE(test, post_and_ring_if_needed());
 		if (stubs.pushes != before)
 			KUNIT_EXPECT_EQ(test, 1u, send_all_requests());
 	}
@@ -413,10 +413,10 @@ static void doorbells_are_coalesced(struct kunit *test)
 {
 	u32 i;
 
-	start_coalescing(test);
+	open_coalescing_queue(test);
 	post_until_coalesced(test);
 	for (i = 0; i < DB_MOD_STREAK; i++)
-		KUNIT_EXPECT_FALSE(test, post_and_ring());
+		KUNIT_EXPECT_FALSE(test, post_and_ring_if_needed());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.kicks);
 	KUNIT_EXPECT_EQ(test, (u64)DB_MOD_PERIOD_NS, stubs.timer->after);
 	host_hrtimer_fire(stubs.timer);
@@ -425,7 +425,7 @@ static void doorbells_are_coalesced(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK + 1, send_all_requests());
 	KUNIT_EXPECT_EQ(test, (u32)RNIC_SW_RING_NEED_WAKEUP, stubs.hdr.flags);
 	/* because many posts were coalesced, the next post starts the timer again */
-	KUNIT_EXPECT_TRUE(test, post_and_ring());
+	KUNIT_EXPECT_TRUE(test, post_and_ring_if_needed());
 	KUNIT_EXPECT_TRUE(test, stubs.timer->queued);
 	end_coalescing(test);
 }
@@ -436,15 +436,15 @@ static void doorbells_are_coalesced(struct kunit *test)
  */
 static void tx_pass_keeps_coalescing(struct kunit *test)
 {
-	start_coalescing(test);
+	open_coalescing_queue(test);
 	post_until_coalesced(test);
 	KUNIT_EXPECT_EQ(test, 1u, send_all_requests());
 	KUNIT_EXPECT_EQ(test, 0u, send_all_requests());
-	KUNIT_EXPECT_FALSE(test, post_and_ring());
+	KUNIT_EXPECT_FALSE(test, post_and_ring_if_needed());
 	KUNIT_EXPECT_EQ(test, 1u, send_all_requests());
 	host_hrtimer_fire(stubs.timer);
 	KUNIT_EXPECT_EQ(test, 0u, send_all_requests());
-	KUNIT_EXPECT_TRUE(test, post_and_ring());
+	KUNIT_EXPECT_TRUE(test, post_and_ring_if_needed());
 	end_coalescing(test);
 }
 
@@ -453,7 +453,7 @@ static void extra_doorbell_keeps_timer(struct kunit *test)
 {
 	u32 i;
 
-	start_coalescing(test);
+	open_coalescing_queue(test);
 	post_until_coalesced(test);
 	for (i = 0; i < 100; i++)
 		rnic_post_send(&stubs.qp.ib, NULL, NULL);
@@ -467,17 +467,17 @@ static void error_ends_coalescing(struct kunit *test)
 {
 	u32 done;
 
-	start_coalescing(test);
+	open_coalescing_queue(test);
 	post_until_coalesced(test);
-	KUNIT_EXPECT_FALSE(test, post_and_ring());
+	KUNIT_EXPECT_FALSE(test, post_and_ring_if_needed());
 	rnic_sq_flush(&stubs.qp);
 	done = stubs.completed;
 	KUNIT_EXPECT_EQ(test, (u32)DB_MOD_STREAK + 2, done);
-	KUNIT_EXPECT_TRUE(test, post_and_ring());
+	KUNIT_EXPECT_TRUE(test, post_and_ring_if_needed());
 	KUNIT_EXPECT_EQ(test, done + 1, stubs.completed);
 	host_hrtimer_fire(stubs.timer);
 	KUNIT_EXPECT_EQ(test, 0u, send_all_requests());
-	KUNIT_EXPECT_TRUE(test, post_and_ring());
+	KUNIT_EXPECT_TRUE(test, post_and_ring_if_needed());
 	KUNIT_EXPECT_EQ(test, done + 2, stubs.completed);
 	end_coalescing(test);
 }
@@ -487,7 +487,7 @@ static void flush_flag_survives_doorbell(struct kunit *test)
 {
 	u32 i;
 
-	start_coalescing(test);
+	open_coalescing_queue(test);
 	rnic_sq_flush(&stubs.qp);
 	for (i = 0; i < 100; i++) {
 		stubs.now += 1;
@@ -506,10 +506,10 @@ static void expect_rare_coalescing(struct kunit *test, u32 window)
 {
 	u32 periods = 0, posted = 0, i;
 
-	start_coalescing(test);
+	open_coalescing_queue(test);
 	while (posted < 20000) {
 		for (i = 0; i < window; i++)
-			post_and_ring();
+			post_and_ring_if_needed();
 		posted += window;
 		if (stubs.timer->queued) {
 			periods++;
@@ -535,14 +535,14 @@ static void late_timer_stops_coalescing(struct kunit *test)
 {
 	u32 i;
 
-	start_coalescing(test);
+	open_coalescing_queue(test);
 	post_until_coalesced(test);
 	for (i = 0; i < 2 * DB_MOD_STREAK; i++)
-		KUNIT_EXPECT_FALSE(test, post_and_ring());
+		KUNIT_EXPECT_FALSE(test, post_and_ring_if_needed());
 	stubs.now += DB_MOD_LATE_NS;
 	host_hrtimer_fire(stubs.timer);
 	send_all_requests();
-	KUNIT_EXPECT_TRUE(test, post_and_ring());
+	KUNIT_EXPECT_TRUE(test, post_and_ring_if_needed());
 	KUNIT_EXPECT_FALSE(test, stubs.timer->queued);
 	end_coalescing(test);
 }
@@ -552,10 +552,10 @@ static void coarse_clock_stops_coalescing(struct kunit *test)
 {
 	u32 i;
 
-	start_coalescing(test);
+	open_coalescing_queue(test);
 	hrtimer_resolution = 4000000;
 	for (i = 0; i < 100; i++) {
-		KUNIT_EXPECT_TRUE(test, post_and_ring());
+		KUNIT_EXPECT_TRUE(test, post_and_ring_if_needed());
 		send_all_requests();
 	}
 	KUNIT_EXPECT_EQ(test, 100u, stubs.pushes);
@@ -567,18 +567,18 @@ static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(close_of_idle_queue_sends_nothing),
 	KUNIT_CASE(bad_index_after_close_is_unread),
 	KUNIT_CASE(bad_index_fails_stream),
-	KUNIT_CASE(signalled_completes_after_unsignalled),
+	KUNIT_CASE(signalled_request_completes_after_unsignalled),
 	KUNIT_CASE(worker_generates_remaining_completions),
 	KUNIT_CASE(wait_flushed_waits_for_worker),
 	KUNIT_CASE(wait_flushed_waits_for_context),
-	KUNIT_CASE(wait_flushed_includes_last),
-	KUNIT_CASE(no_worker_for_256_completions),
+	KUNIT_CASE(wait_flushed_includes_last_completion),
+	KUNIT_CASE(no_worker_is_queued_for_256_completions),
 	KUNIT_CASE(unsignalled_requests_are_limited_too),
 	KUNIT_CASE(completions_are_in_order),
-	KUNIT_CASE(no_completion_before_send),
+	KUNIT_CASE(no_request_completes_before_send),
 	KUNIT_CASE(post_on_failed_stream_is_flushed),
-	KUNIT_CASE(terminate_flushes_incomplete),
-	KUNIT_CASE(terminate_error_goes_to_oldest),
+	KUNIT_CASE(terminate_flushes_incomplete_requests),
+	KUNIT_CASE(terminate_error_goes_to_oldest_request),
 	KUNIT_CASE(terminate_is_reported),
 	KUNIT_CASE(full_cq_fails_stream),
 	KUNIT_CASE(doorbells_are_coalesced),

@@ -8,7 +8,7 @@
 #include "rnic_sq.h"
 
 /* Pull one request. Return: true if another one was posted before the pull. */
-static bool pull_one(struct kunit *test)
+static bool pull_one_request(struct kunit *test)
 {
 	struct rdmap_wr wr;
 
@@ -17,9 +17,9 @@ static bool pull_one(struct kunit *test)
 	return wr.more;
 }
 
-static bool complete_and_look(void)
+static bool complete_and_look_for_posts(void)
 {
-	return rdmap_sq_complete_sent(&stubs.qp.rdmap, true);
+	return rdmap_sq_complete_sent_wrs(&stubs.qp.rdmap, true);
 }
 
 static void expect_wakeup_flag(struct kunit *test, bool set)
@@ -31,15 +31,15 @@ static void look_sets_wakeup_after_last_request(struct kunit *test)
 {
 	open_queue_at(0);
 	post_requests(2);
-	KUNIT_EXPECT_TRUE(test, pull_one(test));
-	KUNIT_EXPECT_FALSE(test, pull_one(test));
+	KUNIT_EXPECT_TRUE(test, pull_one_request(test));
+	KUNIT_EXPECT_FALSE(test, pull_one_request(test));
 	expect_wakeup_flag(test, false);
-	KUNIT_EXPECT_FALSE(test, complete_and_look());
+	KUNIT_EXPECT_FALSE(test, complete_and_look_for_posts());
 	KUNIT_EXPECT_EQ(test, 2u, stubs.completed);
 	expect_wakeup_flag(test, true);
 	/* the next pull clears the flag */
 	post_requests(1);
-	KUNIT_EXPECT_FALSE(test, pull_one(test));
+	KUNIT_EXPECT_FALSE(test, pull_one_request(test));
 	expect_wakeup_flag(test, false);
 }
 
@@ -48,21 +48,21 @@ static void look_finds_later_post(struct kunit *test)
 {
 	open_queue_at(0);
 	post_requests(1);
-	KUNIT_EXPECT_FALSE(test, pull_one(test));
+	KUNIT_EXPECT_FALSE(test, pull_one_request(test));
 	post_requests(1);
-	KUNIT_EXPECT_TRUE(test, complete_and_look());
+	KUNIT_EXPECT_TRUE(test, complete_and_look_for_posts());
 	expect_wakeup_flag(test, false);
-	KUNIT_EXPECT_FALSE(test, pull_one(test));
-	KUNIT_EXPECT_FALSE(test, complete_and_look());
+	KUNIT_EXPECT_FALSE(test, pull_one_request(test));
+	KUNIT_EXPECT_FALSE(test, complete_and_look_for_posts());
 	KUNIT_EXPECT_EQ(test, 2u, stubs.completed);
 }
 
-static void no_look_leaves_flag(struct kunit *test)
+static void completion_without_look_leaves_flag(struct kunit *test)
 {
 	open_queue_at(0);
 	post_requests(1);
-	pull_one(test);
-	KUNIT_EXPECT_TRUE(test, rdmap_sq_complete_sent(&stubs.qp.rdmap, false));
+	pull_one_request(test);
+	KUNIT_EXPECT_TRUE(test, rdmap_sq_complete_sent_wrs(&stubs.qp.rdmap, false));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.completed);
 	expect_wakeup_flag(test, false);
 }
@@ -72,9 +72,9 @@ static void look_keeps_coalesced_posts_quiet(struct kunit *test)
 {
 	open_queue_at(0);
 	post_requests(1);
-	pull_one(test);
+	pull_one_request(test);
 	stubs.qp.sq.coalescing = true;
-	KUNIT_EXPECT_FALSE(test, complete_and_look());
+	KUNIT_EXPECT_FALSE(test, complete_and_look_for_posts());
 	expect_wakeup_flag(test, false);
 }
 
@@ -83,10 +83,10 @@ static void look_ends_at_close(struct kunit *test)
 {
 	open_queue_at(0);
 	post_requests(1);
-	pull_one(test);
+	pull_one_request(test);
 	rnic_sq_close(&stubs.qp);
 	post_requests(1);
-	KUNIT_EXPECT_FALSE(test, complete_and_look());
+	KUNIT_EXPECT_FALSE(test, complete_and_look_for_posts());
 }
 
 /* With an invalid producer index the look reports more, so that the next pull fails the stream */
@@ -96,9 +96,9 @@ static void look_reports_invalid_index_as_more(struct kunit *test)
 
 	open_queue_at(0);
 	post_requests(1);
-	pull_one(test);
+	pull_one_request(test);
 	stubs.hdr.prod = 0;
-	KUNIT_EXPECT_TRUE(test, complete_and_look());
+	KUNIT_EXPECT_TRUE(test, complete_and_look_for_posts());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	KUNIT_EXPECT_FALSE(test, rdmap_sq_pull_wr(&stubs.qp.rdmap, &wr));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
@@ -107,7 +107,7 @@ static void look_reports_invalid_index_as_more(struct kunit *test)
 static struct kunit_case sq_look_cases[] = {
 	KUNIT_CASE(look_sets_wakeup_after_last_request),
 	KUNIT_CASE(look_finds_later_post),
-	KUNIT_CASE(no_look_leaves_flag),
+	KUNIT_CASE(completion_without_look_leaves_flag),
 	KUNIT_CASE(look_keeps_coalesced_posts_quiet),
 	KUNIT_CASE(look_ends_at_close),
 	KUNIT_CASE(look_reports_invalid_index_as_more),

@@ -34,7 +34,7 @@ enum ib_wc_status rnic_sq_parse_wqe(const struct rnic_qp *qp, const struct rnic_
 	return IB_WC_SUCCESS;
 }
 
-u64 count_completed(void)
+u64 count_completed_requests(void)
 {
 	return stubs.cntr->value[IB_COMP_CNTR_ENTRY_COMP].v +
 	       stubs.cntr->value[IB_COMP_CNTR_ENTRY_ERR].v;
@@ -44,7 +44,7 @@ bool rnic_cq_post_cqe(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe, struct 
 {
 	stubs.locked += !!stubs.qp.sq.lock.held;
 	if (stubs.cntr)
-		stubs.uncounted += count_completed() <= stubs.completed;
+		stubs.uncounted += count_completed_requests() <= stubs.completed;
 	stubs.concurrent += stubs.in_push++;
 	stubs.early += stubs.completed && cqe->wr_id != stubs.last.wr_id + 1;
 	stubs.status[stubs.completed++ % SLOTS] = cqe->status;
@@ -154,6 +154,6 @@ u32 send_all_requests(void)
 		rdmap_sq_mark_segmented(&stubs.qp.rdmap, wr.slot);
 		n++;
 	}
-	rdmap_sq_complete_sent(&stubs.qp.rdmap, false);
+	rdmap_sq_complete_sent_wrs(&stubs.qp.rdmap, false);
 	return n;
 }

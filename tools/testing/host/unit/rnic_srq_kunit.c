@@ -21,7 +21,7 @@ static struct {
 	u32			reached;	/* number of limit events */
 	u32			errors;
 	u32			in_calls;	/* number of events generated during a verb */
-	u32			wakes;		/* calls of rnic_rnr_wake_srq() */
+	u32			wakes;		/* calls of rnic_rnr_wake_srq_waiters() */
 } stubs;
 
 struct workqueue_struct *rnic_wq;
@@ -42,7 +42,7 @@ int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
 	return 0;
 }
 
-void rnic_rnr_wake_srq(struct rnic_srq *srq)
+void rnic_rnr_wake_srq_waiters(struct rnic_srq *srq)
 {
 	stubs.wakes++;
 }
@@ -162,7 +162,7 @@ static void arm_limit(struct kunit *test, u32 limit)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.in_calls);
 }
 
-static void arm_limit_and_run(struct kunit *test, u32 limit)
+static void arm_limit_and_run_worker(struct kunit *test, u32 limit)
 {
 	arm_limit(test, limit);
 	run_worker();
@@ -196,7 +196,7 @@ static void armed_limit_gives_one_event(struct kunit *test)
 	u32 i;
 
 	create_srq(test, 0);
-	arm_limit_and_run(test, 2);
+	arm_limit_and_run_worker(test, 2);
 	KUNIT_EXPECT_EQ(test, 2u, query_srq_limit());
 	for (i = 0; i < 3; i++) {
 		dequeue_receive(test);
@@ -216,14 +216,14 @@ static void arming_above_count_fires_once(struct kunit *test)
 	create_srq(test, 0);
 	for (n = 1; n <= 3; n++) {
 		for (i = 0; i < 100; i++)
-			arm_limit_and_run(test, SLOTS);
+			arm_limit_and_run_worker(test, SLOTS);
 		KUNIT_EXPECT_EQ(test, n, stubs.reached);
 		KUNIT_EXPECT_EQ(test, (u32)SLOTS, query_srq_limit());
 		dequeue_receive(test);
 		KUNIT_EXPECT_EQ(test, n + 1, stubs.reached);
 		KUNIT_EXPECT_EQ(test, 0u, query_srq_limit());
 		/* the event for this number of receives was generated before */
-		arm_limit_and_run(test, SLOTS);
+		arm_limit_and_run_worker(test, SLOTS);
 		KUNIT_EXPECT_EQ(test, n + 1, stubs.reached);
 	}
 }
@@ -248,8 +248,8 @@ static void arming_detects_bad_index(struct kunit *test)
 {
 	create_srq(test, 0);
 	stubs.hdr.prod = SLOTS + 1;
-	arm_limit_and_run(test, 1);
-	arm_limit_and_run(test, 1);
+	arm_limit_and_run_worker(test, 1);
+	arm_limit_and_run_worker(test, 1);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.errors);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.reached);
 }

@@ -66,7 +66,7 @@ void unregister_inet6addr_notifier(struct notifier_block *nb)
 	unregister_notifier(IPV6, nb);
 }
 
-static void expect_none_registered(struct kunit *test)
+static void expect_no_notifier_registered(struct kunit *test)
 {
 	int i;
 
@@ -105,14 +105,14 @@ static void events_update_listeners(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, call_notifier(NETDEV, NETDEV_UP, &dev));
 	KUNIT_EXPECT_NULL(test, call_notifier(NETDEV, NETDEV_UNREGISTER, &dev));
 	sddp_addr_events_exit();
-	expect_none_registered(test);
+	expect_no_notifier_registered(test);
 }
 
 static void failed_registration_is_undone(struct kunit *test)
 {
 	for (failing = 0; failing < NOTIFIERS; failing++) {
 		KUNIT_EXPECT_EQ(test, -ENOMEM, sddp_addr_events_init());
-		expect_none_registered(test);
+		expect_no_notifier_registered(test);
 	}
 }
 

@@ -20,7 +20,7 @@ extern struct sddp_assoc_stubs {
 	bool			queued;		/* the worker is queued */
 	enum sddp_sock_state		sock_state;	/* state of the socket */
 	int			more;		/* result of sddp_recv_chunks() */
-	bool			again;		/* sddp_tx_transmit() leaves data to send */
+	bool			again;		/* sddp_tx_send_chunks() leaves data to send */
 	u32			received;	/* calls of sddp_recv_chunks() */
 	u32			shutdowns, released;	/* socket shutdowns; releases */
 	bool			unanswered;	/* the peer has not replied to the SHUTDOWN */
@@ -29,7 +29,7 @@ extern struct sddp_assoc_stubs {
 	bool			waits;		/* the retry timer is running */
 	unsigned long		due;		/* time at which the retry timer expires, jiffies */
 	bool			no_memory;	/* sending fails with -ENOMEM */
-	u32			sent;		/* successful calls of sddp_tx_transmit() */
+	u32			sent;		/* successful calls of sddp_tx_send_chunks() */
 	u32			acks;		/* checks for acknowledgments */
 	u32			ended, unhashed;	/* sessions ended; unhash calls */
 	bool			comes;		/* a session begins during the next receive */

@@ -91,7 +91,7 @@ static void lost_assoc_sends_nothing(struct kunit *test)
  * A lost association sends nothing and ends without delay, even if one of its
  * streams is deferred
  */
-static void lost_assoc_drops_deferred(struct kunit *test)
+static void lost_assoc_drops_deferred_segment(struct kunit *test)
 {
 	stubs.a->deferred = 1;
 	stubs.sock_state = SDDP_SOCK_LOST;
@@ -133,7 +133,7 @@ static void end_waits_for_memory(struct kunit *test)
 /*
  * After a SHUTDOWN from the peer, a deferred segment must be processed before the association ends
  */
-static void shutdown_processes_deferred(struct kunit *test)
+static void deferred_segment_is_processed_after_shutdown(struct kunit *test)
 {
 	stubs.a->deferred = 1;
 	stubs.sock_state = SDDP_SOCK_PEER_DONE;
@@ -202,7 +202,7 @@ static void shutdown_ends_sending_assoc(struct kunit *test)
 }
 
 /* Let time pass until @then, with an event for the worker every @each ms */
-static void advance_until(unsigned long then, u32 each)
+static void advance_time_until(unsigned long then, u32 each)
 {
 	struct work_struct *w = &stubs.a->retry.work;
 
@@ -224,18 +224,18 @@ static void deferred_session_keeps_send_time(struct kunit *test)
 	stubs.more = -ENOMEM;
 	stubs.no_memory = true;
 	stubs.sent = 0;
-	advance_until(jiffies + 5000, 400);
+	advance_time_until(jiffies + 5000, 400);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(stubs.a->sndbuf_full));
 	stubs.no_memory = false;
-	advance_until(jiffies + 1000, 400);
+	advance_time_until(jiffies + 1000, 400);
 	KUNIT_EXPECT_GT(test, stubs.sent, 0u);
 	WRITE_ONCE(stubs.a->stop, true);
 	run_worker();
 }
 
 /* The next attempt to receive is made after 10 ms, even if the next attempt to send is later */
-static void earlier_retry_wins(struct kunit *test)
+static void earlier_retry_time_is_used(struct kunit *test)
 {
 	stubs.no_memory = true;
 	run_worker();
@@ -246,7 +246,7 @@ static void earlier_retry_wins(struct kunit *test)
 	/* the delay grows when the timer expires, not with each run of the worker */
 	run_worker();
 	KUNIT_EXPECT_EQ(test, 10u, stubs.a->retry_delay);
-	advance_until(jiffies + 11, 1000000);
+	advance_time_until(jiffies + 11, 1000000);
 	KUNIT_EXPECT_EQ(test, 20u, stubs.a->retry_delay);
 	WRITE_ONCE(stubs.a->stop, true);
 	run_worker();
@@ -298,7 +298,7 @@ static struct sddp_stream unasked, asked = { .reported = true },
 	ours = { .reported = true, .s.active = true };
 
 /* Replace the fixture's association with a passive one */
-static void replace_with_passive(void)
+static void replace_with_passive_assoc(void)
 {
 	WRITE_ONCE(stubs.a->stop, true);
 	run_worker();
@@ -353,7 +353,7 @@ void advance_ms(u32 ms)
 }
 
 /* Expect that the association ends after exactly @seconds */
-static void expect_end_in(struct kunit *test, u32 seconds)
+static void expect_end_after_seconds(struct kunit *test, u32 seconds)
 {
 	advance_ms(seconds * 1000 - 1);
 	KUNIT_EXPECT_TRUE(test, is_assoc_up());
@@ -365,14 +365,14 @@ static void expect_end_in(struct kunit *test, u32 seconds)
 /* An association without any session ends after 10 s */
 static void assoc_without_session_ends(struct kunit *test)
 {
-	replace_with_passive();
-	expect_end_in(test, 10);
+	replace_with_passive_assoc();
+	expect_end_after_seconds(test, 10);
 }
 
 /* If an evicted association gets a session before it ends, it does not end */
 static void session_cancels_eviction(struct kunit *test)
 {
-	replace_with_passive();
+	replace_with_passive_assoc();
 	stubs.at_limit = true;
 	add_session(&asked);
 	sddp_assoc_account_session_end(stubs.a, &asked);
@@ -384,9 +384,9 @@ static void session_cancels_eviction(struct kunit *test)
 }
 
 /* An evicted association that has violated the protocol ends even if it gets a session */
-static void violator_is_evicted_anyway(struct kunit *test)
+static void violating_assoc_is_evicted_anyway(struct kunit *test)
 {
-	replace_with_passive();
+	replace_with_passive_assoc();
 	stubs.at_limit = true;
 	add_session(&asked);
 	stubs.a->end_reason = IW_SCTP_SEQUENCE;
@@ -402,7 +402,7 @@ static void violator_is_evicted_anyway(struct kunit *test)
  */
 static void idle_assoc_becomes_unaccepted(struct kunit *test)
 {
-	replace_with_passive();
+	replace_with_passive_assoc();
 	open_and_end_session(&accepted_one);
 	stubs.a->violations = 7;
 	advance_ms(9999);
@@ -411,7 +411,7 @@ static void idle_assoc_becomes_unaccepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.shrunk);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.rejoined);
 	KUNIT_EXPECT_TRUE(test, !stubs.a->peer_accepted && !stubs.a->violations);
-	expect_end_in(test, 50);
+	expect_end_after_seconds(test, 50);
 }
 
 /* Requests that are not reported to a program do not extend the idle timeout of 60 s */
@@ -419,14 +419,14 @@ static void unreported_requests_keep_idle_timeout(struct kunit *test)
 {
 	int n;
 
-	replace_with_passive();
+	replace_with_passive_assoc();
 	open_and_end_session(&accepted_one);
 	for (n = 0; n < 11; n++) {
 		advance_ms(5000);
 		open_and_end_session(&unasked);
 	}
 	KUNIT_EXPECT_FALSE(test, stubs.a->peer_accepted);
-	expect_end_in(test, 5);
+	expect_end_after_seconds(test, 5);
 }
 
 /*
@@ -435,7 +435,7 @@ static void unreported_requests_keep_idle_timeout(struct kunit *test)
  */
 static void rejected_request_keeps_timeout(struct kunit *test)
 {
-	replace_with_passive();
+	replace_with_passive_assoc();
 	advance_ms(5000);
 	add_session(&asked);
 	advance_ms(100000);
@@ -445,7 +445,7 @@ static void rejected_request_keeps_timeout(struct kunit *test)
 	advance_ms(5000);
 	open_and_end_session(&accepted_one);
 	open_and_end_session(&asked);
-	expect_end_in(test, 60);
+	expect_end_after_seconds(test, 60);
 }
 
 /*
@@ -456,7 +456,7 @@ static void next_session_restarts_timeouts(struct kunit *test)
 	static const u32 after[] = { 9999, 10000, 59999 };
 	int n;
 
-	replace_with_passive();
+	replace_with_passive_assoc();
 	open_and_end_session(&accepted_one);
 	for (n = 0; n < ARRAY_SIZE(after); n++) {
 		advance_ms(after[n]);
@@ -466,13 +466,13 @@ static void next_session_restarts_timeouts(struct kunit *test)
 		end_session(&accepted_one);
 	}
 	KUNIT_EXPECT_EQ(test, 2u, stubs.shrunk);
-	expect_end_in(test, 60);
+	expect_end_after_seconds(test, 60);
 }
 
 /* The association does not end while a request is pending, which may be accepted later */
 static void pending_request_keeps_assoc(struct kunit *test)
 {
-	replace_with_passive();
+	replace_with_passive_assoc();
 	open_and_end_session(&accepted_one);
 	advance_ms(59999);
 	add_session(&asked);
@@ -483,7 +483,7 @@ static void pending_request_keeps_assoc(struct kunit *test)
 	advance_ms(60000);
 	KUNIT_EXPECT_TRUE(test, is_assoc_up() && stubs.a->peer_accepted);
 	end_session(&accepted_one);
-	expect_end_in(test, 60);
+	expect_end_after_seconds(test, 60);
 }
 
 /*
@@ -492,7 +492,7 @@ static void pending_request_keeps_assoc(struct kunit *test)
  */
 static void session_before_worker_restarts_timeouts(struct kunit *test)
 {
-	replace_with_passive();
+	replace_with_passive_assoc();
 	stubs.a->idle_due = true;
 	open_and_end_session(&accepted_one);
 	KUNIT_EXPECT_FALSE(test, stubs.a->idle_due);
@@ -500,20 +500,20 @@ static void session_before_worker_restarts_timeouts(struct kunit *test)
 	advance_ms(10000);
 	stubs.a->idle_due = true;
 	run_worker();
-	expect_end_in(test, 50);
+	expect_end_after_seconds(test, 50);
 }
 
 /* With several sessions the idle timeouts start when the last session ends */
 static void last_session_starts_timeouts(struct kunit *test)
 {
-	replace_with_passive();
+	replace_with_passive_assoc();
 	add_session(&accepted_one);
 	add_session(&accepted_one);
 	end_session(&accepted_one);
 	advance_ms(70000);
 	KUNIT_EXPECT_TRUE(test, is_assoc_up() && stubs.a->peer_accepted);
 	end_session(&accepted_one);
-	expect_end_in(test, 60);
+	expect_end_after_seconds(test, 60);
 }
 
 /*
@@ -526,10 +526,10 @@ static void limits_shorten_idle_timeout(struct kunit *test)
 	int n;
 
 	for (n = 0; n < ARRAY_SIZE(why); n++) {
-		replace_with_passive();
+		replace_with_passive_assoc();
 		open_and_end_session(&accepted_one);
 		*why[n] = true;
-		expect_end_in(test, 10);
+		expect_end_after_seconds(test, 10);
 		*why[n] = false;
 	}
 }
@@ -547,14 +547,14 @@ static void only_local_sessions_keep_active_assoc(struct kunit *test)
 	advance_ms(3000);
 	open_and_end_session(&unasked);
 	open_and_end_session(&asked);
-	expect_end_in(test, 2);
+	expect_end_after_seconds(test, 2);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.shrunk + stubs.rejoined);
 }
 
 static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(assoc_without_session_ends),
 	KUNIT_CASE(session_cancels_eviction),
-	KUNIT_CASE(violator_is_evicted_anyway),
+	KUNIT_CASE(violating_assoc_is_evicted_anyway),
 	KUNIT_CASE(idle_assoc_becomes_unaccepted),
 	KUNIT_CASE(unreported_requests_keep_idle_timeout),
 	KUNIT_CASE(rejected_request_keeps_timeout),
@@ -566,15 +566,15 @@ static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(only_local_sessions_keep_active_assoc),
 	KUNIT_CASE(data_is_processed_before_end),
 	KUNIT_CASE(lost_assoc_sends_nothing),
-	KUNIT_CASE(lost_assoc_drops_deferred),
+	KUNIT_CASE(lost_assoc_drops_deferred_segment),
 	KUNIT_CASE(lost_assoc_ends_without_memory),
 	KUNIT_CASE(end_waits_for_memory),
-	KUNIT_CASE(shutdown_processes_deferred),
+	KUNIT_CASE(deferred_segment_is_processed_after_shutdown),
 	KUNIT_CASE(shutdown_ends_other_sessions),
 	KUNIT_CASE(sending_assoc_can_end),
 	KUNIT_CASE(shutdown_ends_sending_assoc),
 	KUNIT_CASE(deferred_session_keeps_send_time),
-	KUNIT_CASE(earlier_retry_wins),
+	KUNIT_CASE(earlier_retry_time_is_used),
 	KUNIT_CASE(end_during_accept_keeps_memory),
 	KUNIT_CASE(unusable_assoc_is_refused),
 	{}

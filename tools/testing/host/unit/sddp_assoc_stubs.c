@@ -91,7 +91,7 @@ int sddp_sock_connect(struct sddp_assoc *a)
 	return 0;
 }
 
-enum sddp_sock_state sddp_sock_update_state(struct sddp_assoc *a, int *err)
+enum sddp_sock_state sddp_sock_get_state_and_adjust_limits(struct sddp_assoc *a, int *err)
 {
 	*err = stubs.sock_state == SDDP_SOCK_LOST ? -ECONNRESET : 0;
 	return stubs.sock_state;
@@ -112,7 +112,7 @@ void sddp_sock_shutdown(struct sddp_assoc *a)
 	stubs.shutdowns++;
 }
 
-bool sddp_sock_has_ended(struct sddp_assoc *a)
+bool sddp_sock_has_assoc_ended(struct sddp_assoc *a)
 {
 	return !stubs.unanswered;
 }
@@ -132,7 +132,7 @@ int sddp_recv_chunks(struct sddp_assoc *a)
 }
 
 /* Without memory SCTP accepts no data, and does not report when there is memory again */
-int sddp_tx_transmit(struct sddp_assoc *a)
+int sddp_tx_send_chunks(struct sddp_assoc *a)
 {
 	if (READ_ONCE(a->sndbuf_full))
 		return 0;
@@ -165,7 +165,7 @@ enum iw_reason ddp_sock_err_to_reason(int err, enum iw_reason otherwise)
 	return otherwise;
 }
 
-bool sddp_table_unhash_if_idle(struct sddp_assoc *a)
+bool sddp_assoc_table_unhash_if_idle(struct sddp_assoc *a)
 {
 	return a->phase == SDDP_UP && !atomic_read(&a->live);
 }

@@ -106,7 +106,7 @@ static struct sddp_assoc *reserve_assoc(void)
 	return sddp_reserve_stream_pair(&args, NULL, &id);
 }
 
-static struct sddp_assoc *expect_reserve(struct kunit *test)
+static struct sddp_assoc *reserve_and_expect_assoc(struct kunit *test)
 {
 	struct sddp_assoc *a = reserve_assoc();
 
@@ -138,19 +138,19 @@ static void owners_do_not_share_assoc(struct kunit *test)
 
 	memset(&stubs, 0, sizeof(stubs));
 	stubs.owner.cred = (void *)&user;
-	mine = expect_reserve(test);
+	mine = reserve_and_expect_assoc(test);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sockets);
-	KUNIT_EXPECT_TRUE(test, expect_reserve(test) == mine);
+	KUNIT_EXPECT_TRUE(test, reserve_and_expect_assoc(test) == mine);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sockets);
 	stubs.owner.cred = (void *)&other_user;
-	other = expect_reserve(test);
+	other = reserve_and_expect_assoc(test);
 	KUNIT_EXPECT_TRUE(test, other != mine);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.sockets);
 	stubs.owner.privileged = true;
-	privileged = expect_reserve(test);
+	privileged = reserve_and_expect_assoc(test);
 	KUNIT_EXPECT_TRUE(test, privileged != mine && privileged != other);
 	stubs.owner.privileged = false;
-	KUNIT_EXPECT_TRUE(test, expect_reserve(test) == other);
+	KUNIT_EXPECT_TRUE(test, reserve_and_expect_assoc(test) == other);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.released);
 	pop_all_assocs(test);
 }
@@ -171,13 +171,13 @@ static void assoc_of_other_vrf_is_unused(struct kunit *test)
 	struct sddp_assoc *outside, *inside;
 
 	memset(&stubs, 0, sizeof(stubs));
-	outside = expect_reserve(test);
-	KUNIT_EXPECT_TRUE(test, expect_reserve(test) == outside);
+	outside = reserve_and_expect_assoc(test);
+	KUNIT_EXPECT_TRUE(test, reserve_and_expect_assoc(test) == outside);
 	stubs.vrf = 9;
-	inside = expect_reserve(test);
+	inside = reserve_and_expect_assoc(test);
 	KUNIT_EXPECT_TRUE(test, inside != outside);
 	KUNIT_EXPECT_EQ(test, 9, inside->vrf);
-	KUNIT_EXPECT_TRUE(test, expect_reserve(test) == inside);
+	KUNIT_EXPECT_TRUE(test, reserve_and_expect_assoc(test) == inside);
 	pop_all_assocs(test);
 }
 
@@ -190,9 +190,9 @@ static void unhashed_assoc_gets_no_session(struct kunit *test)
 	struct sddp_assoc *old, *a;
 
 	memset(&stubs, 0, sizeof(stubs));
-	old = expect_reserve(test);
+	old = reserve_and_expect_assoc(test);
 	sddp_assoc_table_unhash(old);
-	KUNIT_EXPECT_TRUE(test, expect_reserve(test) != old);
+	KUNIT_EXPECT_TRUE(test, reserve_and_expect_assoc(test) != old);
 	sddp_assoc_table_unhash(old);
 	a = sddp_assoc_table_pop();
 	KUNIT_EXPECT_PTR_EQ(test, old, a);

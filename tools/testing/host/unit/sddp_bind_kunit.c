@@ -97,7 +97,7 @@ static int bind_to_paths(sa_family_t family, const int *paths)
 	return sddp_bind(&stubs.sock, &at, paths);
 }
 
-static void expect_bound(struct kunit *test, int n, const int *added)
+static void expect_bound_addrs(struct kunit *test, int n, const int *added)
 {
 	int i;
 
@@ -117,10 +117,10 @@ static void bind_adds_all_addrs(struct kunit *test)
 	const int two[DDP_PATHS_MAX] = { 3, 4, 0, 6 };
 
 	KUNIT_EXPECT_EQ(test, 0, bind_to_paths(AF_INET, four));
-	expect_bound(test, 4, four);
+	expect_bound_addrs(test, 4, four);
 	test_init(test);
 	KUNIT_EXPECT_EQ(test, 0, bind_to_paths(AF_INET6, two));
-	expect_bound(test, 2, two);
+	expect_bound_addrs(test, 2, two);
 }
 
 /* Unusable addresses are left out, and the addresses after them are added */
@@ -132,7 +132,7 @@ static void bind_skips_unusable_addrs(struct kunit *test)
 	stubs.taken = 4;
 	stubs.near = 5;
 	KUNIT_EXPECT_EQ(test, 0, bind_to_paths(AF_INET6, paths));
-	expect_bound(test, 1, &paths[3]);
+	expect_bound_addrs(test, 1, &paths[3]);
 }
 
 /* If there is no memory to add an address, the bind fails, because SCTP has released the port */
@@ -142,24 +142,24 @@ static void no_memory_fails_bind(struct kunit *test)
 
 	stubs.short_of = 4;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, bind_to_paths(AF_INET, paths));
-	expect_bound(test, 1, paths);
+	expect_bound_addrs(test, 1, paths);
 }
 
 /* If binding to the first address fails, no other address is added */
-static void first_bind_failure_adds_none(struct kunit *test)
+static void first_bind_failure_adds_no_addr(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3 };
 
 	stubs.err = -EADDRNOTAVAIL;
 	KUNIT_EXPECT_EQ(test, -EADDRNOTAVAIL, bind_to_paths(AF_INET, paths));
-	expect_bound(test, 0, NULL);
+	expect_bound_addrs(test, 0, NULL);
 }
 
 /*
  * A socket that is bound to a link-local address gets no other address, because a peer's
  * link-local address cannot be reached over another interface
  */
-static void link_local_bind_adds_none(struct kunit *test)
+static void link_local_bind_adds_no_addr(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3 };
 	struct sockaddr_storage at = { .ss_family = AF_INET6 };
@@ -168,15 +168,15 @@ static void link_local_bind_adds_none(struct kunit *test)
 	in6->sin6_addr.s6_addr[0] = 0xfe;
 	in6->sin6_addr.s6_addr[1] = 0x80;
 	KUNIT_EXPECT_EQ(test, 0, sddp_bind(&stubs.sock, &at, paths));
-	expect_bound(test, 0, NULL);
+	expect_bound_addrs(test, 0, NULL);
 }
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(bind_adds_all_addrs),
 	KUNIT_CASE(bind_skips_unusable_addrs),
 	KUNIT_CASE(no_memory_fails_bind),
-	KUNIT_CASE(first_bind_failure_adds_none),
-	KUNIT_CASE(link_local_bind_adds_none),
+	KUNIT_CASE(first_bind_failure_adds_no_addr),
+	KUNIT_CASE(link_local_bind_adds_no_addr),
 	{}
 };
 

@@ -27,7 +27,7 @@ static int test_init(struct kunit *test)
 }
 
 /* Free all chunks, and expect that all memory is freed and all counts are zero */
-static void free_all_early(struct kunit *test)
+static void free_all_early_chunks(struct kunit *test)
 {
 	sddp_kept_chunks_free(&stream);
 	sddp_kept_chunks_free(&far);
@@ -52,7 +52,7 @@ static bool keep_chunk(struct sddp_stream *st, u16 ssn, u32 len)
  * Kept chunks are returned in the order of their SSNs, whatever the order of
  * arrival, also if SSNs wrap
  */
-static void early_chunks_pop_in_order(struct kunit *test)
+static void early_chunks_are_popped_in_order(struct kunit *test)
 {
 	static const u16 came[] = { 1, 0xffff, 3, 0, 2 };
 	struct sddp_kept *k;
@@ -61,9 +61,9 @@ static void early_chunks_pop_in_order(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(came); i++)
 		keep_chunk(&stream, came[i], 10);
 	KUNIT_EXPECT_EQ(test, 5, host_allocations - pieces);
-	KUNIT_EXPECT_TRUE(test, sddp_kept_has_ssn(&stream, 0xffff));
-	KUNIT_EXPECT_TRUE(test, sddp_kept_has_ssn(&stream, 3));
-	KUNIT_EXPECT_FALSE(test, sddp_kept_has_ssn(&stream, 4));
+	KUNIT_EXPECT_TRUE(test, sddp_kept_chunks_have_ssn(&stream, 0xffff));
+	KUNIT_EXPECT_TRUE(test, sddp_kept_chunks_have_ssn(&stream, 3));
+	KUNIT_EXPECT_FALSE(test, sddp_kept_chunks_have_ssn(&stream, 4));
 	KUNIT_EXPECT_NULL(test, sddp_kept_chunk_pop_next(&stream));
 	for (i = 0; i < ARRAY_SIZE(came); i++) {
 		stream.rx_next++;
@@ -115,16 +115,16 @@ static void deferred_limit_is_lower(struct kunit *test)
 {
 	u16 n;
 
-	KUNIT_EXPECT_TRUE(test, sddp_can_keep_deferred(&stream));
+	KUNIT_EXPECT_TRUE(test, sddp_stream_may_keep_deferred_chunk(&stream));
 	for (n = 0; n < SDDP_DEFERRED_CHUNKS; n++)
 		keep_chunk(&stream, n, 10);
-	KUNIT_EXPECT_FALSE(test, sddp_can_keep_deferred(&stream));
-	KUNIT_EXPECT_TRUE(test, sddp_can_keep_deferred(&far));
+	KUNIT_EXPECT_FALSE(test, sddp_stream_may_keep_deferred_chunk(&stream));
+	KUNIT_EXPECT_TRUE(test, sddp_stream_may_keep_deferred_chunk(&far));
 	KUNIT_EXPECT_TRUE(test, keep_chunk(&stream, n, 10));
 }
 
 static struct kunit_case sddp_early_cases[] = {
-	KUNIT_CASE(early_chunks_pop_in_order),
+	KUNIT_CASE(early_chunks_are_popped_in_order),
 	KUNIT_CASE(stream_end_frees_early_chunks),
 	KUNIT_CASE(early_bytes_are_limited),
 	KUNIT_CASE(deferred_limit_is_lower),
@@ -134,7 +134,7 @@ static struct kunit_case sddp_early_cases[] = {
 static struct kunit_suite sddp_early_suite = {
 	.name = "sddp_early",
 	.init = test_init,
-	.exit = free_all_early,
+	.exit = free_all_early_chunks,
 	.test_cases = sddp_early_cases,
 };
 

@@ -20,14 +20,14 @@ static struct ddp_listener *listen_on_wildcard_with_order(struct net *net, int i
 }
 
 /* Listen on interface @ifindex after all listeners so far */
-static struct ddp_listener *listen_on_wildcard_of(struct net *net, int ifindex)
+static struct ddp_listener *listen_on_wildcard_of_iface(struct net *net, int ifindex)
 {
 	return listen_on_wildcard_with_order(net, ifindex, ++stubs.order);
 }
 
 static struct ddp_listener *listen_on_wildcard(struct net *net)
 {
-	return listen_on_wildcard_of(net, 2);
+	return listen_on_wildcard_of_iface(net, 2);
 }
 
 /* Run the first pending work. Return: the delay with which the work was queued. */
@@ -182,7 +182,7 @@ static void run_nth_work(int i)
 static void moved_addr_is_handed_over(struct kunit *test)
 {
 	struct net_device there = { .net = &stubs.net, .ifindex = 3 };
-	struct ddp_listener *second = listen_on_wildcard_of(&stubs.net, 3);
+	struct ddp_listener *second = listen_on_wildcard_of_iface(&stubs.net, 3);
 
 	run_next_work();
 	stubs.exclusive = true;
@@ -281,7 +281,7 @@ static void first_listener_has_addrs(struct kunit *test)
 
 	add_vlan();
 	run_all_work();
-	second = listen_on_wildcard_of(&stubs.net, 4);
+	second = listen_on_wildcard_of_iface(&stubs.net, 4);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
 	run_all_work();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
@@ -300,13 +300,13 @@ static void first_listener_has_addrs(struct kunit *test)
  * If the VLAN is in another VRF, rdma_cm still chooses the first device, so no device serves the
  * VLAN's address
  */
-static void first_listener_stays_in_vrf(struct kunit *test)
+static void no_listener_serves_addr_in_other_vrf(struct kunit *test)
 {
 	struct ddp_listener *second;
 
 	add_vlan();
 	stubs.no_serve = true;
-	second = listen_on_wildcard_of(&stubs.net, 4);
+	second = listen_on_wildcard_of_iface(&stubs.net, 4);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
 	run_all_work();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
@@ -323,7 +323,7 @@ static void restarted_listener_takes_addrs(struct kunit *test)
 	struct ddp_listener *second;
 
 	add_vlan();
-	second = listen_on_wildcard_of(&stubs.net, 4);
+	second = listen_on_wildcard_of_iface(&stubs.net, 4);
 	run_all_work();
 	sddp_unlisten(listener);
 	run_all_work();
@@ -381,7 +381,7 @@ static struct kunit_case sddp_laddrs_cases[] = {
 	KUNIT_CASE(no_memory_for_related_addr_repeats_check),
 	KUNIT_CASE(related_addr_in_use_is_ignored),
 	KUNIT_CASE(first_listener_has_addrs),
-	KUNIT_CASE(first_listener_stays_in_vrf),
+	KUNIT_CASE(no_listener_serves_addr_in_other_vrf),
 	KUNIT_CASE(restarted_listener_takes_addrs),
 	KUNIT_CASE(first_listener_starts_concurrently),
 	KUNIT_CASE(socket_is_created_in_current_vrf),

@@ -88,7 +88,7 @@ static u32 run_checks(struct kunit *test, u32 most)
 }
 
 /* Checks run as long as data is in flight */
-static void checks_run_while_in_flight(struct kunit *test)
+static void checks_run_while_data_is_in_flight(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0u, run_checks(test, 1));
 	stubs.asoc.ctsn_ack_point = 0;
@@ -139,7 +139,7 @@ static void ended_assoc_is_not_checked(struct kunit *test)
 }
 
 static struct kunit_case sddp_path_cases[] = {
-	KUNIT_CASE(checks_run_while_in_flight),
+	KUNIT_CASE(checks_run_while_data_is_in_flight),
 	KUNIT_CASE(lost_large_packets_lower_pmtu),
 	KUNIT_CASE(closed_window_keeps_assoc),
 	KUNIT_CASE(ended_assoc_is_not_checked),

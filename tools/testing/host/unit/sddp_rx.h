@@ -52,13 +52,13 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	return IW_OK;
 }
 
-enum iw_reason ddp_rx_deliver_early(struct ddp_stream *s, const struct ddp_placed *p)
+enum iw_reason ddp_rx_deliver_placed_segment(struct ddp_stream *s, const struct ddp_placed *p)
 {
 	return IW_OK;
 }
 
-bool ddp_rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
-			u32 len, struct ddp_placed *p)
+bool ddp_rx_try_place_early_segment(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+				    u32 len, struct ddp_placed *p)
 {
 	return false;
 }
@@ -152,8 +152,8 @@ void sddp_listen_report_refused(struct sddp_assoc *a, enum iw_reason why)
 	stubs.refused++;
 }
 
-int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
-		   u32 len)
+int sddp_sock_send_chunk(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
+			 u32 len)
 {
 	return 0;
 }

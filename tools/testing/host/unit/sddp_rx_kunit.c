@@ -48,7 +48,7 @@ static void test_exit(struct kunit *test)
 }
 
 /* Open a session that the peer has requested and the program has accepted */
-static struct sddp_stream *open_accepted(u16 id)
+static struct sddp_stream *open_accepted_session(u16 id)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, false);
 
@@ -61,8 +61,8 @@ static struct sddp_stream *open_accepted(u16 id)
 	atomic_inc(&stubs.a.live);
 	xa_store(&stubs.a.streams, id, st, GFP_KERNEL);
 	sddp_session_receive_chunk(&st->s, SDDP_KIND_INITIATE, false);
-	sddp_session_record_sent(&st->s, SDDP_KIND_ACCEPT, false);
-	sddp_session_record_acked(&st->s);
+	sddp_session_record_chunk_sent(&st->s, SDDP_KIND_ACCEPT, false);
+	sddp_session_record_control_acked(&st->s);
 	st->rx_next = 1;
 	return st;
 }
@@ -110,8 +110,8 @@ static struct sddp_stream *open_initiated_session(u16 id)
 	st->reported = true;
 	atomic_inc(&stubs.a.live);
 	sddp_stream_begin(st, NULL);
-	sddp_session_record_sent(&st->s, SDDP_KIND_INITIATE, false);
-	sddp_session_record_acked(&st->s);
+	sddp_session_record_chunk_sent(&st->s, SDDP_KIND_INITIATE, false);
+	sddp_session_record_control_acked(&st->s);
 	return st;
 }
 
@@ -155,7 +155,7 @@ static void resume_session(struct sddp_stream *st)
 /* A deferred chunk and those after it are kept; a repeated SSN is an error */
 static void deferred_chunk_keeps_later_ones(struct kunit *test)
 {
-	struct sddp_stream *st = open_accepted(0);
+	struct sddp_stream *st = open_accepted_session(0);
 
 	stubs.waits = true;
 	KUNIT_EXPECT_TRUE(test, receive_segment(1));
@@ -180,7 +180,7 @@ static void deferred_chunk_keeps_later_ones(struct kunit *test)
  */
 static void excess_chunks_stay_in_sctp(struct kunit *test)
 {
-	struct sddp_stream *st = open_accepted(0);
+	struct sddp_stream *st = open_accepted_session(0);
 
 	receive_segment(2);
 	stubs.a.kept += SDDP_DEFERRED_ASSOC;
@@ -206,7 +206,7 @@ static void excess_chunks_stay_in_sctp(struct kunit *test)
  */
 static void end_drops_deferred_chunks(struct kunit *test)
 {
-	struct sddp_stream *st = open_accepted(0);
+	struct sddp_stream *st = open_accepted_session(0);
 
 	stubs.a.kept += SDDP_DEFERRED_ASSOC;
 	stubs.waits = true;
@@ -226,7 +226,7 @@ static void end_drops_deferred_chunks(struct kunit *test)
  */
 static void terminate_waits_for_accept_ack(struct kunit *test)
 {
-	struct sddp_stream *st = open_accepted(0);
+	struct sddp_stream *st = open_accepted_session(0);
 
 	st->s.control_unacked = true;
 	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
@@ -242,11 +242,11 @@ static void terminate_waits_for_accept_ack(struct kunit *test)
  */
 static void terminate_needs_no_memory(struct kunit *test)
 {
-	struct sddp_stream *st = open_accepted(0);
+	struct sddp_stream *st = open_accepted_session(0);
 
 	sddp_stream_request_end(st, IW_LOCAL_CLOSE);
-	sddp_session_record_sent(&st->s, SDDP_KIND_TERMINATE, false);
-	sddp_session_record_acked(&st->s);
+	sddp_session_record_chunk_sent(&st->s, SDDP_KIND_TERMINATE, false);
+	sddp_session_record_control_acked(&st->s);
 	host_alloc_fails = true;
 	KUNIT_EXPECT_TRUE(test, receive_control(1, SDDP_TERMINATE));
 	host_alloc_fails = false;
@@ -260,7 +260,7 @@ static void terminate_needs_no_memory(struct kunit *test)
 /* If there is no memory for a control message other than Terminate, the session ends */
 static void control_without_memory_ends_session(struct kunit *test)
 {
-	open_accepted(0);
+	open_accepted_session(0);
 	host_alloc_fails = true;
 	KUNIT_EXPECT_TRUE(test, receive_control(1, SDDP_ACCEPT));
 	host_alloc_fails = false;
@@ -274,7 +274,7 @@ static void control_without_memory_ends_session(struct kunit *test)
  */
 static void many_early_chunks_are_delivered_in_order(struct kunit *test)
 {
-	struct sddp_stream *st = open_accepted(0);
+	struct sddp_stream *st = open_accepted_session(0);
 	u32 before = host_rescheds;
 	u16 ssn;
 
@@ -291,12 +291,12 @@ static void many_early_chunks_are_delivered_in_order(struct kunit *test)
  * Open a session that both the program and the peer have closed, but whose last
  * Write is deferred. Return: the session.
  */
-static struct sddp_stream *open_closing_with_deferred_write(struct kunit *test)
+static struct sddp_stream *open_closing_session_with_deferred_write(struct kunit *test)
 {
-	struct sddp_stream *st = open_accepted(0);
+	struct sddp_stream *st = open_accepted_session(0);
 
 	sddp_stream_request_end(st, IW_LOCAL_CLOSE);
-	sddp_session_record_sent(&st->s, SDDP_KIND_TERMINATE, false);
+	sddp_session_record_chunk_sent(&st->s, SDDP_KIND_TERMINATE, false);
 	run_worker();
 	stubs.waits = true;
 	KUNIT_EXPECT_TRUE(test, receive_segment(1));
@@ -310,7 +310,7 @@ static struct sddp_stream *open_closing_with_deferred_write(struct kunit *test)
  */
 static struct sddp_stream *expect_next_session_waits(struct kunit *test)
 {
-	struct sddp_stream *st = open_closing_with_deferred_write(test);
+	struct sddp_stream *st = open_closing_session_with_deferred_write(test);
 
 	KUNIT_EXPECT_TRUE(test, receive_control(0, SDDP_INITIATE));
 	KUNIT_ASSERT_EQ(test, 0u, stubs.closed);
@@ -358,7 +358,7 @@ static void abort_lets_next_session_begin(struct kunit *test)
 }
 
 /* A violation by the next session ends that session only */
-static void next_violation_ends_next_only(struct kunit *test)
+static void violation_of_next_session_ends_it_only(struct kunit *test)
 {
 	struct sddp_stream *st = expect_next_session_waits(test);
 
@@ -387,7 +387,7 @@ static void assoc_end_frees_both_sessions(struct kunit *test)
 /* If memory is short, or a limit is exceeded, SCTP keeps the next session's Initiate queued */
 static void next_initiate_needs_memory(struct kunit *test)
 {
-	struct sddp_stream *st = open_closing_with_deferred_write(test);
+	struct sddp_stream *st = open_closing_session_with_deferred_write(test);
 
 	host_alloc_fails = true;
 	KUNIT_EXPECT_FALSE(test, receive_control(0, SDDP_INITIATE));
@@ -407,17 +407,17 @@ static void next_initiate_needs_memory(struct kunit *test)
  */
 static void stream_reuse_needs_both_terminates(struct kunit *test)
 {
-	struct sddp_stream *st = open_accepted(0);
+	struct sddp_stream *st = open_accepted_session(0);
 
 	stubs.waits = true;
 	receive_segment(1);
 	receive_control(3, SDDP_TERMINATE);
-	sddp_session_record_sent(&st->s, SDDP_KIND_TERMINATE, false);
+	sddp_session_record_chunk_sent(&st->s, SDDP_KIND_TERMINATE, false);
 	receive_control(0, SDDP_INITIATE);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
 	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, stubs.why);
 	run_worker();
-	st = open_accepted(1);
+	st = open_accepted_session(1);
 	receive_chunk(1, SDDP_PPID_SEGMENT, 1, 0);
 	receive_chunk(1, SDDP_PPID_CONTROL, 2, SDDP_TERMINATE);
 	receive_chunk(1, SDDP_PPID_CONTROL, 0, SDDP_INITIATE);
@@ -442,7 +442,7 @@ static void session_end_notifies_assoc(struct kunit *test)
 	sddp_stream_end(xa_load(&stubs.a.streams, 0), IW_LOCAL_ABORT, NULL);
 	KUNIT_EXPECT_TRUE(test, stubs.request_reported);
 	KUNIT_EXPECT_FALSE(test, stubs.accepted);
-	sddp_stream_end(open_accepted(1), IW_LOCAL_ABORT, NULL);
+	sddp_stream_end(open_accepted_session(1), IW_LOCAL_ABORT, NULL);
 	KUNIT_EXPECT_TRUE(test, stubs.accepted);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.requests);
 }
@@ -460,7 +460,7 @@ static struct kunit_case sddp_rx_cases[] = {
 	KUNIT_CASE(many_early_chunks_are_delivered_in_order),
 	KUNIT_CASE(next_session_begins_after_page),
 	KUNIT_CASE(abort_lets_next_session_begin),
-	KUNIT_CASE(next_violation_ends_next_only),
+	KUNIT_CASE(violation_of_next_session_ends_it_only),
 	KUNIT_CASE(assoc_end_frees_both_sessions),
 	KUNIT_CASE(next_initiate_needs_memory),
 	KUNIT_CASE(stream_reuse_needs_both_terminates),

@@ -44,7 +44,7 @@ static void unaccepted_buffers_are_small(struct kunit *test)
  * Let the peer announce a window of @announced bytes, of which a quarter is in
  * flight. Return: the size of the send buffer.
  */
-static int get_sndbuf_for_window(u32 announced)
+static int grow_and_get_sndbuf_for_window(u32 announced)
 {
 	stubs.asoc.peer.rwnd = announced - announced / 4;
 	stubs.asoc.outqueue.outstanding_bytes = announced / 4;
@@ -56,12 +56,12 @@ static int get_sndbuf_for_window(u32 announced)
 static void sndbuf_is_half_of_window(struct kunit *test)
 {
 	stubs.a.active = true;
-	KUNIT_EXPECT_EQ(test, 128 * KIB, get_sndbuf_for_window(0));
-	KUNIT_EXPECT_EQ(test, 128 * KIB, get_sndbuf_for_window(200 * KIB));
-	KUNIT_EXPECT_EQ(test, 512 * KIB, get_sndbuf_for_window(MIB));
-	KUNIT_EXPECT_EQ(test, 512 * KIB, get_sndbuf_for_window(500 * KIB));
-	KUNIT_EXPECT_EQ(test, 2 * MIB, get_sndbuf_for_window(4 * MIB));
-	KUNIT_EXPECT_EQ(test, 2 * MIB, get_sndbuf_for_window(64 * MIB));
+	KUNIT_EXPECT_EQ(test, 128 * KIB, grow_and_get_sndbuf_for_window(0));
+	KUNIT_EXPECT_EQ(test, 128 * KIB, grow_and_get_sndbuf_for_window(200 * KIB));
+	KUNIT_EXPECT_EQ(test, 512 * KIB, grow_and_get_sndbuf_for_window(MIB));
+	KUNIT_EXPECT_EQ(test, 512 * KIB, grow_and_get_sndbuf_for_window(500 * KIB));
+	KUNIT_EXPECT_EQ(test, 2 * MIB, grow_and_get_sndbuf_for_window(4 * MIB));
+	KUNIT_EXPECT_EQ(test, 2 * MIB, grow_and_get_sndbuf_for_window(64 * MIB));
 }
 
 /* After the peer has restarted, its window is ignored, and the send buffer is set to 0 */
@@ -69,16 +69,16 @@ static void restart_clears_sndbuf(struct kunit *test)
 {
 	stubs.a.active = true;
 	stubs.asoc.c.peer_vtag = 1;
-	KUNIT_EXPECT_EQ(test, 0, get_sndbuf_for_window(4 * MIB));
+	KUNIT_EXPECT_EQ(test, 0, grow_and_get_sndbuf_for_window(4 * MIB));
 	stubs.a.peer_tag = 1;
-	KUNIT_EXPECT_EQ(test, 2 * MIB, get_sndbuf_for_window(4 * MIB));
+	KUNIT_EXPECT_EQ(test, 2 * MIB, grow_and_get_sndbuf_for_window(4 * MIB));
 }
 
 /* The window of an unaccepted peer is ignored until the program has accepted it */
 static void unaccepted_window_is_ignored(struct kunit *test)
 {
 	sddp_sock_init_buffers(&stubs.sock, true);
-	KUNIT_EXPECT_EQ(test, 32 * KIB, get_sndbuf_for_window(64 * MIB));
+	KUNIT_EXPECT_EQ(test, 32 * KIB, grow_and_get_sndbuf_for_window(64 * MIB));
 	stubs.a.peer_accepted = true;
 	sddp_sock_grow_buffers(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 2 * MIB, stubs.sk.sk_sndbuf);
@@ -99,7 +99,7 @@ static void last_session_end_shrinks_buffers(struct kunit *test)
 {
 	sddp_sock_init_buffers(&stubs.sock, true);
 	stubs.a.peer_accepted = true;
-	get_sndbuf_for_window(4 * MIB);
+	grow_and_get_sndbuf_for_window(4 * MIB);
 	sddp_sock_grow_buffers(&stubs.a);
 	atomic_set(&stubs.asoc.rmem_alloc, 128 * KIB + 1);
 	KUNIT_EXPECT_FALSE(test, sddp_sock_try_shrink_buffers(&stubs.a));
@@ -116,7 +116,7 @@ static void last_session_end_shrinks_buffers(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sddp_sock_try_shrink_buffers(&stubs.a));
 }
 
-static struct sddp_tx_budget get_budget_with_unsent(u32 unsent)
+static struct sddp_tx_budget prepare_budget_with_unsent(u32 unsent)
 {
 	struct sddp_tx_budget budget;
 
@@ -134,14 +134,14 @@ bool sddp_sock_has_peer_restarted(const struct sddp_assoc *a, const struct sctp_
 /* If there is no space to send, the sender is scheduled when there is space again */
 static void full_sndbuf_schedules_sender(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 128u * KIB, get_budget_with_unsent(0).bytes);
+	KUNIT_EXPECT_EQ(test, 128u * KIB, prepare_budget_with_unsent(0).bytes);
 	KUNIT_EXPECT_FALSE(test, stubs.a.unsent_full);
-	KUNIT_EXPECT_EQ(test, 1400u - 32, get_budget_with_unsent(0).fragment);
-	KUNIT_EXPECT_EQ(test, 1u, get_budget_with_unsent(128 * KIB - 1).bytes);
+	KUNIT_EXPECT_EQ(test, 1400u - 32, prepare_budget_with_unsent(0).fragment);
+	KUNIT_EXPECT_EQ(test, 1u, prepare_budget_with_unsent(128 * KIB - 1).bytes);
 	KUNIT_EXPECT_FALSE(test, stubs.a.unsent_full);
-	KUNIT_EXPECT_EQ(test, 0u, get_budget_with_unsent(128 * KIB).bytes);
+	KUNIT_EXPECT_EQ(test, 0u, prepare_budget_with_unsent(128 * KIB).bytes);
 	KUNIT_EXPECT_TRUE(test, stubs.a.unsent_full);
-	KUNIT_EXPECT_EQ(test, 0u, get_budget_with_unsent(MIB).bytes);
+	KUNIT_EXPECT_EQ(test, 0u, prepare_budget_with_unsent(MIB).bytes);
 }
 
 /* Chunks are corked only if the send buffer has space for them */

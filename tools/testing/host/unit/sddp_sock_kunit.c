@@ -163,7 +163,8 @@ static void expect_state(struct kunit *test, enum sddp_sock_state want, int want
 {
 	int err;
 
-	KUNIT_EXPECT_EQ(test, (int)want, (int)sddp_sock_update_state(&stubs.a, &err));
+	KUNIT_EXPECT_EQ(test, (int)want, (int)sddp_sock_get_state_and_adjust_limits(&stubs.a,
+										    &err));
 	if (want == SDDP_SOCK_LOST)
 		KUNIT_EXPECT_EQ(test, want_err, err);
 }
@@ -192,7 +193,7 @@ static void socket_errors_are_loss(struct kunit *test)
 }
 
 /* A SHUTDOWN that was completed before the worker runs must be reported as PEER_DONE */
-static void shutdown_is_peer_done(struct kunit *test)
+static void shutdown_is_reported_as_peer_done(struct kunit *test)
 {
 	stubs.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
 	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
@@ -219,7 +220,7 @@ static void enomem_of_timer_is_ignored(struct kunit *test)
 
 static int send_one_chunk(void)
 {
-	return sddp_sock_send(&stubs.a, 1, SDDP_PPID_SEGMENT, "", 1);
+	return sddp_sock_send_chunk(&stubs.a, 1, SDDP_PPID_SEGMENT, "", 1);
 }
 
 /*
@@ -379,7 +380,7 @@ static void support_check_leaks_no_socket(struct kunit *test)
  * After the end of the association, data that was not acknowledged before does not
  * count as acknowledged
  */
-static void unacked_stays_unacked_after_end(struct kunit *test)
+static void unacked_data_stays_unacked_after_end(struct kunit *test)
 {
 	stubs.asoc.ctsn_ack_point = 5;
 	stubs.a.acked = sddp_sock_get_acked_tsn(&stubs.a);
@@ -406,16 +407,16 @@ static void shutdown_waits_for_sctp_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, SHUT_RDWR, stubs.how);
 	for (i = 0; i < ARRAY_SIZE(states); i++) {
 		stubs.asoc.state = states[i];
-		KUNIT_EXPECT_FALSE(test, sddp_sock_has_ended(&stubs.a));
+		KUNIT_EXPECT_FALSE(test, sddp_sock_has_assoc_ended(&stubs.a));
 	}
 	stubs.asoc.state = SCTP_STATE_CLOSED;
-	KUNIT_EXPECT_TRUE(test, sddp_sock_has_ended(&stubs.a));
+	KUNIT_EXPECT_TRUE(test, sddp_sock_has_assoc_ended(&stubs.a));
 	end_assoc(0);
-	KUNIT_EXPECT_TRUE(test, sddp_sock_has_ended(&stubs.a));
+	KUNIT_EXPECT_TRUE(test, sddp_sock_has_assoc_ended(&stubs.a));
 }
 
 /* A release aborts SCTP's association, so that SCTP cannot keep the socket */
-static void release_aborts(struct kunit *test)
+static void release_aborts_assoc(struct kunit *test)
 {
 	sddp_sock_release(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.aborted);
@@ -426,16 +427,16 @@ static void release_aborts(struct kunit *test)
 
 static struct kunit_case sddp_sock_cases[] = {
 	KUNIT_CASE(shutdown_waits_for_sctp_end),
-	KUNIT_CASE(release_aborts),
+	KUNIT_CASE(release_aborts_assoc),
 	KUNIT_CASE(support_check_leaks_no_socket),
 	KUNIT_CASE(socket_is_created_in_vrf),
 	KUNIT_CASE(socket_errors_are_loss),
-	KUNIT_CASE(shutdown_is_peer_done),
+	KUNIT_CASE(shutdown_is_reported_as_peer_done),
 	KUNIT_CASE(enomem_of_timer_is_ignored),
 	KUNIT_CASE(send_error_keeps_loss),
 	KUNIT_CASE(send_error_keeps_peer_done),
 	KUNIT_CASE(full_sndbuf_keeps_assoc),
-	KUNIT_CASE(unacked_stays_unacked_after_end),
+	KUNIT_CASE(unacked_data_stays_unacked_after_end),
 	KUNIT_CASE(connecting_socket_has_own_states),
 	KUNIT_CASE(icmp_errors_are_ignored),
 	KUNIT_CASE(peer_restart_is_loss),

@@ -253,7 +253,7 @@ static void session_moves_to_other_assoc(struct kunit *test)
  * If a session moves to another association and the peer accepts it there immediately,
  * the first association does not count it as an accepted session
  */
-static void moved_session_counts_once(struct kunit *test)
+static void moved_session_is_counted_once(struct kunit *test)
 {
 	struct sddp_stream *st = open_session(4, true);
 
@@ -352,7 +352,8 @@ static void aborted_session_moves_nowhere(struct kunit *test)
  * Open a session whose request the program has accepted or rejected, but whose reply has not been
  * passed to SCTP yet
  */
-static struct sddp_stream *open_with_unsent_reply(struct kunit *test, enum sddp_chunk_kind what)
+static struct sddp_stream *open_session_with_unsent_reply(struct kunit *test,
+							  enum sddp_chunk_kind what)
 {
 	struct sddp_control *c = kzalloc(sizeof(*c), GFP_KERNEL);
 	struct sddp_stream *st = open_session(1, false);
@@ -396,7 +397,7 @@ static void expect_time_limit(struct kunit *test, struct sddp_stream *st)
 
 static void unsent_reject_ends_session(struct kunit *test)
 {
-	struct sddp_stream *st = open_with_unsent_reply(test, SDDP_KIND_REJECT);
+	struct sddp_stream *st = open_session_with_unsent_reply(test, SDDP_KIND_REJECT);
 
 	expect_time_limit(test, st);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.up);
@@ -410,7 +411,7 @@ static void unsent_reject_ends_session(struct kunit *test)
  */
 static void unsent_accept_is_up_until_timeout(struct kunit *test)
 {
-	struct sddp_stream *st = open_with_unsent_reply(test, SDDP_KIND_ACCEPT);
+	struct sddp_stream *st = open_session_with_unsent_reply(test, SDDP_KIND_ACCEPT);
 
 	KUNIT_EXPECT_EQ(test, 1u, stubs.up);
 	KUNIT_EXPECT_TRUE(test, stubs.a.peer_accepted);
@@ -427,7 +428,7 @@ static void unsent_accept_is_up_until_timeout(struct kunit *test)
  */
 static void close_keeps_unsent_accept(struct kunit *test)
 {
-	struct sddp_stream *st = open_with_unsent_reply(test, SDDP_KIND_ACCEPT);
+	struct sddp_stream *st = open_session_with_unsent_reply(test, SDDP_KIND_ACCEPT);
 	unsigned long deadline = st->deadline;
 
 	sddp_stream_request_end(st, IW_LOCAL_CLOSE);
@@ -449,7 +450,7 @@ static void close_keeps_unsent_accept(struct kunit *test)
 /* If the device is removed before the Reject is sent, the session ends without delay */
 static void device_removal_drops_reject(struct kunit *test)
 {
-	struct sddp_stream *st = open_with_unsent_reply(test, SDDP_KIND_REJECT);
+	struct sddp_stream *st = open_session_with_unsent_reply(test, SDDP_KIND_REJECT);
 
 	sddp_stream_request_end(st, IW_LOCAL_ABORT);
 	run_worker(&stubs.a);
@@ -464,7 +465,7 @@ static void device_removal_drops_reject(struct kunit *test)
 static struct kunit_case sddp_stream_cases[] = {
 	KUNIT_CASE(accept_after_session_end_is_ignored),
 	KUNIT_CASE(session_moves_to_other_assoc),
-	KUNIT_CASE(moved_session_counts_once),
+	KUNIT_CASE(moved_session_is_counted_once),
 	KUNIT_CASE(last_stream_does_not_move),
 	KUNIT_CASE(move_without_assoc_fails),
 	KUNIT_CASE(stream_is_bound_later),

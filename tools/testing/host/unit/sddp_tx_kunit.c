@@ -42,8 +42,8 @@ static struct {
 
 /* Other functions of iw_sctp_ddp ------------------------------------------- */
 
-int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
-		   u32 len)
+int sddp_sock_send_chunk(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
+			 u32 len)
 {
 	stubs.last = buf;
 	stubs.last_len = len;
@@ -180,11 +180,11 @@ static struct guest *open_session(u16 id, u32 messages, u32 len)
 }
 
 /* Send until there is no more to do. Return: the number of calls that left something to do. */
-static u32 send_all(void)
+static u32 send_all_messages(void)
 {
 	u32 n = 0;
 
-	while (n < SENT && sddp_tx_transmit(&stubs.a) > 0)
+	while (n < SENT && sddp_tx_send_chunks(&stubs.a) > 0)
 		n++;
 	return n;
 }
@@ -206,7 +206,7 @@ static void sessions_send_in_turn(struct kunit *test)
 
 	open_session(0, 100, 900);
 	open_session(1, 100, 900);
-	rounds = send_all();
+	rounds = send_all_messages();
 	KUNIT_ASSERT_EQ(test, 200u, stubs.sent);
 	KUNIT_EXPECT_GE(test, rounds, 1u);
 	for (i = 0; i < 160; i += n) {
@@ -254,7 +254,7 @@ static void payload_keeps_page_offset(struct kunit *test)
 		stubs.budget.fragment = sizes[i % ARRAY_SIZE(sizes)];
 		stubs.budget.bytes = 1;
 		stubs.takes = stubs.sent;
-		sddp_tx_transmit(&stubs.a);
+		sddp_tx_send_chunks(&stubs.a);
 		expect_payload(test, i, stubs.budget.fragment, off);
 		/*
 		 * a chunk that SCTP did not accept is sent again unchanged, even
@@ -264,7 +264,7 @@ static void payload_keeps_page_offset(struct kunit *test)
 		stubs.budget.fragment = FRAGMENT;
 		stubs.budget.bytes = 0;
 		stubs.takes = SENT;
-		sddp_tx_transmit(&stubs.a);
+		sddp_tx_send_chunks(&stubs.a);
 		expect_payload(test, i, sizes[i % ARRAY_SIZE(sizes)], off);
 	}
 }
@@ -277,7 +277,7 @@ static void last_segments_are_uncorked(struct kunit *test)
 {
 	struct guest *g = open_session(0, 1, 300000);
 
-	send_all();
+	send_all_messages();
 	KUNIT_EXPECT_EQ(test, 0u, g->left);
 	KUNIT_EXPECT_GE(test, stubs.corks, 300000 / 65536u);
 	KUNIT_EXPECT_EQ(test, stubs.corks, stubs.uncorks);
@@ -294,13 +294,13 @@ static void unaccepted_chunk_is_sent_first(struct kunit *test)
 	struct guest *g = open_session(0, 20, 900);
 
 	stubs.takes = 10;
-	KUNIT_EXPECT_EQ(test, -EAGAIN, sddp_tx_transmit(&stubs.a));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, sddp_tx_send_chunks(&stubs.a));
 	KUNIT_EXPECT_EQ(test, 10u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 10u, stubs.taken);
 	KUNIT_EXPECT_EQ(test, 9u, g->left);
 	KUNIT_EXPECT_PTR_EQ(test, &g->st, stubs.a.out_stream);
 	stubs.takes = SENT;
-	send_all();
+	send_all_messages();
 	KUNIT_EXPECT_EQ(test, 20u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 20, (int)g->st.tx_ssn);
 	KUNIT_EXPECT_NULL(test, stubs.a.out_stream);
@@ -314,12 +314,12 @@ static void data_waits_for_reply(struct kunit *test)
 	g->st.s.active = true;
 	g->st.s.state = SDDP_INITIATED;
 	g->st.s.control_unacked = true;
-	send_all();
+	send_all_messages();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 3u, g->left);
 	g->st.s.state = SDDP_OPEN;
 	sddp_tx_enqueue_stream(&g->st);
-	send_all();
+	send_all_messages();
 	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
 }
 
@@ -328,7 +328,7 @@ static void full_sndbuf_keeps_message(struct kunit *test)
 	struct guest *g = open_session(0, 1, 900);
 
 	stubs.budget.bytes = 0;
-	KUNIT_EXPECT_EQ(test, -EAGAIN, sddp_tx_transmit(&stubs.a));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, sddp_tx_send_chunks(&stubs.a));
 	KUNIT_EXPECT_EQ(test, 1u, g->left);
 	KUNIT_EXPECT_FALSE(test, list_empty(&stubs.a.segment_queue));
 }
@@ -346,11 +346,11 @@ static void accept_has_time_limit(struct kunit *test)
 	g->st.accepted = true;
 	stubs.takes = 0;
 	sddp_tx_enqueue_stream(&g->st);
-	send_all();
+	send_all_messages();
 	KUNIT_EXPECT_PTR_EQ(test, yes, g->st.pending_control);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.no_deadline);
 	stubs.takes = SENT;
-	send_all();
+	send_all_messages();
 	KUNIT_EXPECT_NULL(test, g->st.pending_control);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.no_deadline);
 	/* no segment is sent before the Accept */
@@ -364,7 +364,7 @@ static void terminate_follows_all_data(struct kunit *test)
 	struct guest *g = open_session(0, 3, 900);
 
 	g->st.closing = true;
-	send_all();
+	send_all_messages();
 	KUNIT_EXPECT_EQ(test, 4u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
 	KUNIT_EXPECT_EQ(test, 4, (int)g->st.tx_ssn);
@@ -390,14 +390,14 @@ static void terminate_follows_rdmap_terminate(struct kunit *test)
 
 	g->st.closing = true;
 	g->st.s.control_unacked = true;
-	send_all();
+	send_all_messages();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.controls);
 	/* the peer's first segment acknowledges the Accept, but has an error */
 	g->st.s.control_unacked = false;
 	g->left = 1;
 	sddp_tx_enqueue_stream(&g->st);
-	send_all();
+	send_all_messages();
 	KUNIT_EXPECT_EQ(test, 0u, g->left);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
@@ -411,11 +411,11 @@ static void new_data_precedes_terminate(struct kunit *test)
 
 	g->st.closing = true;
 	stubs.takes = 1;
-	send_all();
+	send_all_messages();
 	KUNIT_EXPECT_FALSE(test, g->st.s.own_done);
 	g->left = 1;
 	stubs.takes = SENT;
-	send_all();
+	send_all_messages();
 	KUNIT_EXPECT_EQ(test, 0u, g->left);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
 	KUNIT_EXPECT_TRUE(test, g->st.s.own_done);
@@ -431,12 +431,12 @@ static void terminate_waits_for_requests(struct kunit *test)
 
 	g->awaits = true;
 	g->st.closing = true;
-	send_all();
+	send_all_messages();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
 	KUNIT_EXPECT_FALSE(test, g->st.s.own_done);
 	g->awaits = false;
 	sddp_tx_enqueue_stream(&g->st);
-	send_all();
+	send_all_messages();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
 	KUNIT_EXPECT_TRUE(test, g->st.s.own_done);
@@ -445,7 +445,7 @@ static void terminate_waits_for_requests(struct kunit *test)
 	g->awaits = true;
 	g->st.closing = true;
 	g->st.peer_closed = true;
-	send_all();
+	send_all_messages();
 	KUNIT_EXPECT_TRUE(test, g->st.s.own_done);
 }
 
@@ -492,8 +492,8 @@ static void orphan_gets_one_terminate(struct kunit *test)
 	struct sddp_assoc *a = &stubs.a;
 
 	receive_orphan_chunk(SDDP_PPID_SEGMENT, &h);
-	sddp_tx_transmit(a);
-	sddp_tx_transmit(a);
+	sddp_tx_send_chunks(a);
+	sddp_tx_send_chunks(a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
 	KUNIT_EXPECT_EQ(test, 5, (int)stubs.to[0]);
 	h.function = SDDP_TERMINATE;
@@ -515,7 +515,7 @@ static void orphan_terminate_is_ignored(struct kunit *test)
 	};
 
 	receive_orphan_chunk(SDDP_PPID_CONTROL, &h);
-	sddp_tx_transmit(&stubs.a);
+	sddp_tx_send_chunks(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 5));
 }

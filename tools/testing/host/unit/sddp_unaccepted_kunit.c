@@ -63,7 +63,7 @@ static struct sddp_assoc *add_assoc(int i, u32 from)
  * Add as many associations as one peer address may have, and one more. Return: the
  * association to evict.
  */
-static struct sddp_assoc *add_one_too_many(void)
+static struct sddp_assoc *add_one_assoc_too_many(void)
 {
 	int i;
 
@@ -76,7 +76,7 @@ static struct sddp_assoc *add_one_too_many(void)
  * If a peer address has too many associations, the oldest one of that address is
  * evicted, even if associations of other addresses are older
  */
-static void evicts_own_peer_first(struct kunit *test)
+static void oldest_assoc_of_same_peer_is_evicted(struct kunit *test)
 {
 	int i;
 
@@ -95,7 +95,7 @@ static void evicts_own_peer_first(struct kunit *test)
  * If all associations come from different addresses, the oldest one at the same
  * local address is evicted
  */
-static void evicts_oldest_of_local_addr(struct kunit *test)
+static void oldest_assoc_of_local_addr_is_evicted(struct kunit *test)
 {
 	int i;
 
@@ -109,7 +109,7 @@ static void limits_are_per_addr_and_netns(struct kunit *test)
 {
 	struct sddp_assoc *there = &assocs[CROWD - 1];
 
-	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], add_one_too_many());
+	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], add_one_assoc_too_many());
 	((struct sockaddr_in *)&there->local)->sin_addr.s_addr = 5;
 	KUNIT_EXPECT_NULL(test, add_assoc(CROWD - 1, 1));
 	there = &assocs[CROWD - 2];
@@ -120,7 +120,7 @@ static void limits_are_per_addr_and_netns(struct kunit *test)
 /* If an association gains a session after it was chosen for eviction, the eviction is cancelled */
 static void session_cancels_eviction(struct kunit *test)
 {
-	struct sddp_assoc *a = add_one_too_many();
+	struct sddp_assoc *a = add_one_assoc_too_many();
 
 	KUNIT_EXPECT_FALSE(test, sddp_unaccepted_try_cancel_evict(a));
 	KUNIT_EXPECT_TRUE(test, a->evicted);
@@ -138,7 +138,7 @@ static void session_cancels_eviction(struct kunit *test)
  * After its request was rejected an association is unaccepted again, and is the
  * first to be evicted
  */
-static void rejected_is_evicted_first(struct kunit *test)
+static void rejected_assoc_is_evicted_first(struct kunit *test)
 {
 	struct sddp_assoc *a = &assocs[1];
 
@@ -152,7 +152,7 @@ static void rejected_is_evicted_first(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_try_add_again(a));
 	sddp_unaccepted_remove(&assocs[0]);
 	sddp_unaccepted_remove(a);
-	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], add_one_too_many());
+	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], add_one_assoc_too_many());
 	a = &assocs[2];
 	sddp_unaccepted_remove(a);
 	add_assoc(CROWD - 1, 1);
@@ -178,7 +178,7 @@ static void accepted_assoc_leaves_list(struct kunit *test)
  * An accepted session of an association that this side initiated is counted, with
  * no other effect
  */
-static void active_assoc_only_counts(struct kunit *test)
+static void active_assoc_only_counts_session(struct kunit *test)
 {
 	struct sddp_assoc *a = &assocs[0];
 
@@ -190,13 +190,13 @@ static void active_assoc_only_counts(struct kunit *test)
 }
 
 static struct kunit_case sddp_unaccepted_cases[] = {
-	KUNIT_CASE(evicts_own_peer_first),
-	KUNIT_CASE(evicts_oldest_of_local_addr),
+	KUNIT_CASE(oldest_assoc_of_same_peer_is_evicted),
+	KUNIT_CASE(oldest_assoc_of_local_addr_is_evicted),
 	KUNIT_CASE(limits_are_per_addr_and_netns),
 	KUNIT_CASE(session_cancels_eviction),
-	KUNIT_CASE(rejected_is_evicted_first),
+	KUNIT_CASE(rejected_assoc_is_evicted_first),
 	KUNIT_CASE(accepted_assoc_leaves_list),
-	KUNIT_CASE(active_assoc_only_counts),
+	KUNIT_CASE(active_assoc_only_counts_session),
 	{}
 };
 

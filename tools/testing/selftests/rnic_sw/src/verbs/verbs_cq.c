@@ -288,7 +288,7 @@ static uint32_t poll_all_ex(struct ibv_cq_ex *ex, uint32_t next, uint64_t begun,
 }
 
 /* Poll often, so that the CQ does not overrun on a slow host */
-static void test_poll_ex(void)
+static void test_poll_cq_ex(void)
 {
 	uint64_t begun = read_clock_ns(), when = 0;
 	uint64_t until = now_ms() + scale_timeout(WC_MS);
@@ -388,7 +388,7 @@ const struct test cq_tests[] = {
 	CASE("cq_resize", test_resize, 0, "the ABI"),
 	CASE("cq_resize_many", test_resize_many, 0, "the ABI"),
 	CASE("cq_resize_in_use", test_resize_in_use, 0, "the ABI"),
-	CASE("cq_poll_ex", test_poll_ex, 0, "the ABI"),
+	CASE("cq_poll_ex", test_poll_cq_ex, 0, "the ABI"),
 	CASE("cq_arguments", test_arguments, 0, "RDMAP-188 SEC-30"),
 	CASE("cq_overrun", test_overrun, 0, "RDMAP-152 RDMAP-181 SEC-37"),
 	{}

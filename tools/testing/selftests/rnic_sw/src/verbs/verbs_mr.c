@@ -257,7 +257,7 @@ static void check_old_address(struct fixture *d)
 }
 
 /* Reregister to other memory: the new memory must be accessible, the old memory must not */
-static void test_rereg(void)
+static void test_rereg_mr(void)
 {
 	struct buf other;
 	struct fixture d;
@@ -584,7 +584,7 @@ const struct test mr_tests[] = {
 	CASE("mr_dereg_flood", test_dereg_flood, 120, "DDP-117 DDP-128 RDMAP-177 SEC-17"),
 	CASE("mr_dereg_source", test_dereg_source, 0, "DDP-117 RDMAP-13"),
 	CASE("mr_dereg_sink", test_dereg_sink, 0, "DDP-117 DDP-128 SEC-17"),
-	CASE("mr_rereg", test_rereg, 0, "DDP-115 DDP-126 RDMAP-175"),
+	CASE("mr_rereg", test_rereg_mr, 0, "DDP-115 DDP-126 RDMAP-175"),
 	CASE("mr_rereg_rights", test_rereg_rights, 0, ""),
 	CASE("mr_rereg_base", test_rereg_base, 0, ""),
 	CASE("mr_rereg_meets_bind", test_rereg_meets_bind, 0, ""),

@@ -471,7 +471,7 @@ static void rereg_to(struct fixture *d, struct buf *b, int access)
 }
 
 /* Reregister to other memory, to pinned memory and back; messages must use the new memory */
-static void test_rereg(void)
+static void test_rereg_mr(void)
 {
 	struct buf other;
 	struct fixture d;
@@ -527,7 +527,7 @@ const struct test odp_mr_tests[] = {
 	CASE("odp_advice_taken", test_advice_taken, 0, ""),
 	CASE("odp_advice_refused", test_advice_refused, 0, ""),
 	CASE("odp_tagged", test_tagged_addresses, 0, ""),
-	CASE("odp_rereg", test_rereg, 0, ""),
+	CASE("odp_rereg", test_rereg_mr, 0, ""),
 	CASE("odp_rereg_rights", test_rereg_rights, 0, ""),
 	{}
 };
