@@ -96,7 +96,7 @@ static void post_messages(struct run *r, uint32_t n)
 static bool poll_completions(struct run *r)
 {
 	struct ibv_wc wc[BATCH];
-	int n = side_poll(&r->s, wc, BATCH);
+	int n = side_poll_cq(&r->s, wc, BATCH);
 
 	if (n)
 		r->done = wc[n - 1].wr_id;
@@ -132,7 +132,7 @@ static bool wait_for_queue_space(struct run *r)
 	return seen;
 }
 
-static void post_until(struct run *r, double end)
+static void post_messages_until(struct run *r, double end)
 {
 	do {
 		while (!wait_for_queue_space(r))
@@ -145,7 +145,7 @@ static void post_until(struct run *r, double end)
  * Wait until all messages have arrived. For Writes, post a Read: it completes after the
  * Writes before it are placed. Sends are counted by the passive end.
  */
-static void wait_all_arrived(struct run *r)
+static void post_last_and_wait_all_arrived(struct run *r)
 {
 	const struct options *opt = r->s.opt;
 	struct ibv_send_wr *bad;
@@ -178,8 +178,8 @@ static void record_run_mark(struct run *r, struct mark *m)
 	m->messages = r->done;
 }
 
-/* No wait_all_arrived() is needed: after a round of ping-pong no message is in flight */
-static void run_pings(struct run *r, struct mark *m, struct rounds *rounds)
+/* Do not call post_last_and_wait_all_arrived(): after a round no message is in flight */
+static void measure_ping_rounds(struct run *r, struct mark *m, struct rounds *rounds)
 {
 	r->done = ping_until(&r->s, 0, now() + r->s.opt->warm, rounds);
 	record_run_mark(r, &m[0]);
@@ -188,13 +188,13 @@ static void run_pings(struct run *r, struct mark *m, struct rounds *rounds)
 	ping_end(&r->s, r->done);
 }
 
-static void run_messages(struct run *r, struct mark *m)
+static void measure_messages(struct run *r, struct mark *m)
 {
-	post_until(r, now() + r->s.opt->warm);
-	wait_all_arrived(r);
+	post_messages_until(r, now() + r->s.opt->warm);
+	post_last_and_wait_all_arrived(r);
 	record_run_mark(r, &m[0]);
-	post_until(r, m[0].time + r->s.opt->secs);
-	wait_all_arrived(r);
+	post_messages_until(r, m[0].time + r->s.opt->secs);
+	post_last_and_wait_all_arrived(r);
 	record_run_mark(r, &m[1]);
 }
 
@@ -214,9 +214,9 @@ void run_rdma_active_side(const struct options *opt, struct shared *sh, pid_t pe
 		fill_pattern(r->s.buf, r->s.window);
 	if (opt->op == OP_PING) {
 		post_recvs(&r->s, 0, 1);
-		run_pings(r, m, rounds);
+		measure_ping_rounds(r, m, rounds);
 	} else {
-		run_messages(r, m);
+		measure_messages(r, m);
 	}
 	if (opt->op == OP_READ && has_filled_all_slots(&r->s, r->done))
 		sh->bad = !has_pattern(r->s.buf, r->s.window);

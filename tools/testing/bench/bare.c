@@ -79,7 +79,7 @@ static int open_listener(const struct options *opt, struct shared *sh)
  * Receive queued data. If no data is queued, first wait until the low-water mark is reached or the
  * sender has finished. Return: the number of bytes, 0 at the end
  */
-static ssize_t receive_some(int fd, uint8_t *buf)
+static ssize_t receive_available_data(int fd, uint8_t *buf)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 	ssize_t n = recv(fd, buf, CHUNK, MSG_DONTWAIT);
@@ -91,7 +91,7 @@ static ssize_t receive_some(int fd, uint8_t *buf)
 	return recv(fd, buf, CHUNK, 0);
 }
 
-void run_bare_passive_side(const struct options *opt, struct shared *sh)
+void run_plain_socket_passive_side(const struct options *opt, struct shared *sh)
 {
 	int listener = open_listener(opt, sh);
 	int fd = accept(listener, NULL, NULL);
@@ -101,7 +101,7 @@ void run_bare_passive_side(const struct options *opt, struct shared *sh)
 
 	if (fd < 0 || !buf)
 		die("accept");
-	while ((n = receive_some(fd, buf)) > 0) {
+	while ((n = receive_available_data(fd, buf)) > 0) {
 		/*
 		 * set the low-water mark only now, because setting it enlarges the receive buffer
 		 */
@@ -145,8 +145,8 @@ static uint64_t send_chunk(int fd, const struct options *opt, uint8_t *buf)
  * The last chunk makes TCP exceed the low-water mark, so that the receiver reads the data before
  * the chunk. Return: the number of bytes sent, including the last chunk.
  */
-static uint64_t send_until(int fd, const struct options *opt,
-			   struct shared *sh, uint64_t sent, double end)
+static uint64_t send_chunks_until(int fd, const struct options *opt,
+				  struct shared *sh, uint64_t sent, double end)
 {
 	static uint8_t buf[CHUNK];
 
@@ -158,18 +158,18 @@ static uint64_t send_until(int fd, const struct options *opt,
 	return sent + CHUNK;
 }
 
-void run_bare_active_side(const struct options *opt, struct shared *sh, pid_t peer,
-			  struct mark *m)
+void run_plain_socket_active_side(const struct options *opt, struct shared *sh, pid_t peer,
+				  struct mark *m)
 {
 	int fd = open_connection(opt, sh);
 	uint64_t sent;
 
 	if (CHUNK % opt->size)
 		die("the size must divide 1 MiB");
-	sent = send_until(fd, opt, sh, 0, now() + opt->warm);
+	sent = send_chunks_until(fd, opt, sh, 0, now() + opt->warm);
 	record_mark(&m[0], peer);
 	m[0].messages = sent / opt->size;
-	sent = send_until(fd, opt, sh, sent, m[0].time + opt->secs);
+	sent = send_chunks_until(fd, opt, sh, sent, m[0].time + opt->secs);
 	record_mark(&m[1], peer);
 	m[1].messages = sent / opt->size;
 	close(fd);

@@ -28,7 +28,7 @@ void cache_access(struct cache *c, uint64_t addr, uint64_t octets)
 }
 
 /* Return: the number of lines fetched since the last call */
-uint64_t cache_take_fetched(struct cache *c)
+uint64_t cache_take_fetch_count(struct cache *c)
 {
 	uint64_t n = c->fetched;
 

@@ -22,6 +22,6 @@ struct cache {
  * cache
  */
 void cache_access(struct cache *c, uint64_t addr, uint64_t octets);
-uint64_t cache_take_fetched(struct cache *c);
+uint64_t cache_take_fetch_count(struct cache *c);
 
 #endif

@@ -49,7 +49,7 @@ static int compare_blocks(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void print_block(const void *node, VISIT visit, int depth)
+static void print_and_clear_block(const void *node, VISIT visit, int depth)
 {
 	struct block *b = *(struct block **)node;
 
@@ -60,18 +60,18 @@ static void print_block(const void *node, VISIT visit, int depth)
 	b->count = 0;
 }
 
-static void on_marker(unsigned int cpu, void *unused)
+static void on_marker_executed(unsigned int cpu, void *unused)
 {
 	(void)cpu;
 	(void)unused;
-	twalk(blocks, print_block);
-	fprintf(out, "lines %" PRIu64 " %" PRIu64 "\n\n", cache_take_fetched(&code),
-		cache_take_fetched(&data));
+	twalk(blocks, print_and_clear_block);
+	fprintf(out, "lines %" PRIu64 " %" PRIu64 "\n\n", cache_take_fetch_count(&code),
+		cache_take_fetch_count(&data));
 	fflush(out);
 }
 
 /* Look up code by virtual address, which is the same in all processes of a program */
-static void on_executed(unsigned int cpu, void *block)
+static void on_block_executed(unsigned int cpu, void *block)
 {
 	const struct block *b = block;
 
@@ -80,8 +80,8 @@ static void on_executed(unsigned int cpu, void *block)
 }
 
 /* Look up the cache line by physical address, because memory that is mapped twice is in one line */
-static void on_accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
-			void *unused)
+static void on_memory_accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			       void *unused)
 {
 	struct qemu_plugin_hwaddr *at = qemu_plugin_get_hwaddr(info, vaddr);
 
@@ -114,21 +114,22 @@ static bool is_marker(const struct qemu_plugin_insn *insn)
 	       !memcmp(qemu_plugin_insn_data(insn), marker, sizeof(marker));
 }
 
-static void on_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+static void on_block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	struct block *b = find_or_create_block(qemu_plugin_tb_vaddr(tb));
 	size_t n = qemu_plugin_tb_n_insns(tb), octets = 0, i;
 
 	(void)id;
 	qemu_plugin_register_vcpu_tb_exec_inline(tb, INLINE_ADD_U64, &b->count, n);
-	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_executed, CB_NO_REGS, b);
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block_executed, CB_NO_REGS, b);
 	for (i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
 		octets += qemu_plugin_insn_size(insn);
-		qemu_plugin_register_vcpu_mem_cb(insn, on_accessed, CB_NO_REGS, MEM_RW, NULL);
+		qemu_plugin_register_vcpu_mem_cb(insn, on_memory_accessed, CB_NO_REGS, MEM_RW,
+						 NULL);
 		if (is_marker(insn))
-			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker,
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker_executed,
 							       CB_NO_REGS, NULL);
 	}
 	if (octets > b->octets)
@@ -146,6 +147,6 @@ int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **
 			out = fopen(argv[i] + 4, "w");
 	if (!out)
 		return -1;
-	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translated);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_block_translated);
 	return 0;
 }

@@ -150,7 +150,7 @@ static struct rdma_cm_id *create_id(struct end *e)
 }
 
 /* Accept all connections, notify the other process, and wait to be killed */
-static _Noreturn void run_passive(struct end *e)
+static _Noreturn void run_passive_process(struct end *e)
 {
 	struct rdma_cm_id *id;
 
@@ -167,7 +167,7 @@ static _Noreturn void run_passive(struct end *e)
 		pause();
 }
 
-static void connect_all(struct end *e)
+static void establish_all_connections(struct end *e)
 {
 	unsigned int i;
 
@@ -202,12 +202,12 @@ int main(int argc, char **argv)
 	e.ready = eventfd(0, 0);
 	peer = fork();
 	if (!peer)
-		run_passive(&e);
+		run_passive_process(&e);
 	e.events = rdma_create_event_channel();
 	eventfd_read(e.ready, &one);
 	before = read_used_kib(peer);
 	start = now();
-	connect_all(&e);
+	establish_all_connections(&e);
 	eventfd_read(e.ready, &one);
 	secs = now() - start;
 	after = read_used_kib(peer);

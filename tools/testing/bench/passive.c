@@ -15,7 +15,7 @@ static bool repost_receives(struct side *s)
 {
 	struct shared *sh = s->sh;
 	struct ibv_wc wc[BATCH];
-	int n = side_poll(s, wc, BATCH);
+	int n = side_poll_cq(s, wc, BATCH);
 
 	if (!n)
 		return false;
@@ -25,7 +25,7 @@ static bool repost_receives(struct side *s)
 	return true;
 }
 
-static void receive_wanted(struct side *s)
+static void receive_wanted_sends(struct side *s)
 {
 	struct shared *sh = s->sh;
 	eventfd_t one;
@@ -54,7 +54,7 @@ void run_rdma_passive_side(const struct options *opt, struct shared *sh)
 		answer_pings(&s);
 	while (!fds[0].revents) {
 		if (fds[1].revents)
-			receive_wanted(&s);
+			receive_wanted_sends(&s);
 		if (poll(fds, 2, -1) < 0)
 			die("poll");
 	}

@@ -36,7 +36,7 @@ static uint32_t poll_message(struct side *s)
 	uint32_t octets = 0;
 	int i, n;
 
-	n = side_poll(s, wc, BATCH);
+	n = side_poll_cq(s, wc, BATCH);
 	for (i = 0; i < n; i++)
 		if (wc[i].opcode == IBV_WC_RECV)
 			octets = wc[i].byte_len;
@@ -59,7 +59,7 @@ uint32_t ping_wait(struct side *s)
 	return octets;
 }
 
-static uint32_t wait_message(struct side *s)
+static uint32_t wait_message_and_repost(struct side *s)
 {
 	uint32_t octets = ping_wait(s);
 
@@ -74,7 +74,7 @@ uint64_t ping_until(struct side *s, uint64_t done, double end, struct rounds *r)
 	r->n = 0;
 	do {
 		ping_send(s, done++, s->opt->size);
-		wait_message(s);
+		wait_message_and_repost(s);
 		then = now();
 		if (r->n < ROUNDS)
 			r->seconds[r->n++] = then - start;
@@ -90,7 +90,7 @@ static int compare_seconds(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-double rounds_compute_percentile(struct rounds *r, double share)
+double rounds_sort_and_get_percentile(struct rounds *r, double share)
 {
 	qsort(r->seconds, r->n, sizeof(r->seconds[0]), compare_seconds);
 	return r->seconds[(uint32_t)(share * (r->n - 1))];
@@ -99,7 +99,7 @@ double rounds_compute_percentile(struct rounds *r, double share)
 void ping_end(struct side *s, uint64_t done)
 {
 	ping_send(s, done, FAREWELL);
-	wait_message(s);
+	wait_message_and_repost(s);
 }
 
 void answer_pings(struct side *s)
@@ -108,7 +108,7 @@ void answer_pings(struct side *s)
 	uint32_t octets;
 
 	do {
-		octets = wait_message(s);
+		octets = wait_message_and_repost(s);
 		ping_send(s, done++, s->opt->size);
 	} while (octets != FAREWELL);
 }

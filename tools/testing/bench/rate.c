@@ -101,7 +101,7 @@ static void parse_options(struct options *o, int argc, char **argv)
 		usage();
 }
 
-static struct shared *make_shared(void)
+static struct shared *create_shared_memory(void)
 {
 	struct shared *sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -115,20 +115,20 @@ static struct shared *make_shared(void)
 	return sh;
 }
 
-static bool is_bare(const struct options *opt)
+static bool uses_plain_socket(const struct options *opt)
 {
 	return opt->op == OP_TCP || opt->op == OP_SCTP;
 }
 
-static pid_t start_passive(const struct options *opt, struct shared *sh)
+static pid_t start_passive_process(const struct options *opt, struct shared *sh)
 {
 	pid_t pid = fork();
 
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (is_bare(opt))
-		run_bare_passive_side(opt, sh);
+	if (uses_plain_socket(opt))
+		run_plain_socket_passive_side(opt, sh);
 	else if (opt->op == OP_CALL)
 		run_connects_passive_side(opt, sh);
 	else
@@ -137,7 +137,7 @@ static pid_t start_passive(const struct options *opt, struct shared *sh)
 }
 
 /* SIGCHLD: exit if the passive end has failed, because the active end would wait for it forever */
-static void on_passive_failed(int sig)
+static void on_passive_exit(int sig)
 {
 	static const char text[] = "rate: the passive end failed\n";
 	int status;
@@ -153,8 +153,9 @@ static void on_passive_failed(int sig)
 /* Print median, 95th percentile and maximum of the times of the rounds */
 static void print_rounds(struct rounds *r)
 {
-	printf("\"round_us\": [%.2f, %.2f, %.2f], ", 1e6 * rounds_compute_percentile(r, 0.5),
-	       1e6 * rounds_compute_percentile(r, 0.95), 1e6 * rounds_compute_percentile(r, 1));
+	printf("\"round_us\": [%.2f, %.2f, %.2f], ", 1e6 * rounds_sort_and_get_percentile(r, 0.5),
+	       1e6 * rounds_sort_and_get_percentile(r, 0.95),
+	       1e6 * rounds_sort_and_get_percentile(r, 1));
 }
 
 static void print_result(const struct options *o, const struct mark *m,
@@ -193,13 +194,13 @@ int main(int argc, char **argv)
 
 	parse_options(&opt, argc, argv);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, on_passive_failed);
-	sh = make_shared();
-	peer = start_passive(&opt, sh);
+	signal(SIGCHLD, on_passive_exit);
+	sh = create_shared_memory();
+	peer = start_passive_process(&opt, sh);
 	if (peer < 0)
 		die("fork");
-	if (is_bare(&opt))
-		run_bare_active_side(&opt, sh, peer, m);
+	if (uses_plain_socket(&opt))
+		run_plain_socket_active_side(&opt, sh, peer, m);
 	else if (opt.op == OP_CALL)
 		run_connects_active_side(&opt, sh, peer, m);
 	else

@@ -183,7 +183,7 @@ void side_accept(struct side *s);
 void side_destroy(struct side *s);
 void move_to_init_by_modify_qp(struct side *s);
 void connect_by_modify_qp(struct side *s, int own);
-int side_poll(struct side *s, struct ibv_wc *wc, int n);
+int side_poll_cq(struct side *s, struct ibv_wc *wc, int n);
 void side_arm_cq(struct side *s);
 void side_get_and_ack_cq_event(struct side *s);
 void post_recvs(struct side *s, uint64_t first, uint32_t n);
@@ -191,7 +191,7 @@ void post_recvs(struct side *s, uint64_t first, uint32_t n);
 void ping_send(struct side *s, uint64_t n, uint32_t octets);
 uint32_t ping_wait(struct side *s);
 uint64_t ping_until(struct side *s, uint64_t done, double end, struct rounds *r);
-double rounds_compute_percentile(struct rounds *r, double share);
+double rounds_sort_and_get_percentile(struct rounds *r, double share);
 void ping_end(struct side *s, uint64_t done);
 void answer_pings(struct side *s);
 
@@ -203,8 +203,8 @@ void run_rdma_active_side(const struct options *opt, struct shared *sh, pid_t pe
 void run_connects_passive_side(const struct options *opt, struct shared *sh);
 void run_connects_active_side(const struct options *opt, struct shared *sh, pid_t peer,
 			      struct mark *m);
-void run_bare_passive_side(const struct options *opt, struct shared *sh);
-void run_bare_active_side(const struct options *opt, struct shared *sh, pid_t peer,
-			  struct mark *m);
+void run_plain_socket_passive_side(const struct options *opt, struct shared *sh);
+void run_plain_socket_active_side(const struct options *opt, struct shared *sh, pid_t peer,
+				  struct mark *m);
 
 #endif

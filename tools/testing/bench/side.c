@@ -69,7 +69,7 @@ bool has_filled_all_slots(const struct side *s, uint64_t messages)
  * the previous connection: keep the request for a later call.
  */
 static struct rdma_cm_event *
-wait_for_event(struct side *s, enum rdma_cm_event_type want)
+side_get_event_of_type(struct side *s, enum rdma_cm_event_type want)
 {
 	struct rdma_cm_event *ev = s->caller;
 
@@ -81,7 +81,7 @@ wait_for_event(struct side *s, enum rdma_cm_event_type want)
 		die("rdma_get_cm_event");
 	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST && want != ev->event && !s->caller) {
 		s->caller = ev;
-		return wait_for_event(s, want);
+		return side_get_event_of_type(s, want);
 	}
 	if (ev->event != want) {
 		fprintf(stderr, "rate: event %s (%d), expected %s\n",
@@ -94,7 +94,7 @@ wait_for_event(struct side *s, enum rdma_cm_event_type want)
 
 void side_wait_event(struct side *s, enum rdma_cm_event_type want)
 {
-	rdma_ack_cm_event(wait_for_event(s, want));
+	rdma_ack_cm_event(side_get_event_of_type(s, want));
 }
 
 static int get_access_flags(const struct options *opt)
@@ -273,7 +273,7 @@ void side_listen(struct side *s, int backlog)
 /* Wait for a connection request and take its ID */
 void side_wait_request(struct side *s)
 {
-	struct rdma_cm_event *ev = wait_for_event(s, RDMA_CM_EVENT_CONNECT_REQUEST);
+	struct rdma_cm_event *ev = side_get_event_of_type(s, RDMA_CM_EVENT_CONNECT_REQUEST);
 
 	s->id = ev->id;
 	rdma_ack_cm_event(ev);
@@ -351,7 +351,7 @@ void post_recvs(struct side *s, uint64_t first, uint32_t n)
 	}
 }
 
-int side_poll(struct side *s, struct ibv_wc *wc, int n)
+int side_poll_cq(struct side *s, struct ibv_wc *wc, int n)
 {
 	int got = ibv_poll_cq(s->cq, n, wc);
 	int i;

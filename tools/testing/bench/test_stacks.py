@@ -63,13 +63,13 @@ def load_cache(folder):
     path = os.path.join(folder, "cache.so")
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", path, f"{HERE}/cache.c"], check=True)
     lib = ctypes.CDLL(path)
-    lib.cache_take_fetched.restype = ctypes.c_uint64
+    lib.cache_take_fetch_count.restype = ctypes.c_uint64
     here = ctypes.create_string_buffer(8 * 64 * 8 + 8)
 
     def count_fetched_lines(*addresses, octets=1):
         for addr in addresses:
             lib.cache_access(here, ctypes.c_uint64(addr), ctypes.c_uint64(octets))
-        return lib.cache_take_fetched(here)
+        return lib.cache_take_fetch_count(here)
     return count_fetched_lines
 
 

@@ -80,7 +80,7 @@ def connect(address, passive, active):
     return theirs, ours, listener, caller, callee
 
 
-def connect_both(self):
+def connect_both_qps(self):
     """Replacement for the method that connects an end. Each end calls it; the second call
     connects both queue pairs."""
     waiting.append(self)
@@ -92,7 +92,7 @@ def connect_both(self):
     self.connections = [connect(address, *pair) for pair in zip(first.qps, self.qps)]
 
 
-RCResources.to_rts = connect_both
+RCResources.to_rts = connect_both_qps
 
 
 def remember_last_read(read):

@@ -47,7 +47,7 @@ static void select_llp(struct ibv_context *ctx, const char *word)
 		die("rnic_sw_dv_set_llp");
 }
 
-static void connect_to(struct rdma_cm_id *id)
+static void connect_to_peer(struct rdma_cm_id *id)
 {
 	struct rdma_conn_param param = { .responder_resources = 1,
 					 .initiator_depth = 1 };
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 	    rdma_resolve_route(id, TIMEOUT_MS))
 		die("rdma_resolve");
 	select_llp(id->verbs, argv[3]);
-	connect_to(id);
+	connect_to_peer(id);
 	rdma_disconnect(id);
 	return 0;
 }

@@ -98,7 +98,7 @@ static void print_reply(int failed, const char *what)
 
 /* Memory ------------------------------------------------------------------ */
 
-static uint8_t *get_data(const struct area *a)
+static uint8_t *get_area_data(const struct area *a)
 {
 	return a->base + GUARD;
 }
@@ -111,7 +111,7 @@ static bool create_area(struct area *a)
 	if (!a->base)
 		return false;
 	memset(a->base, FILL, all);
-	a->mr = ibv_reg_mr(pds[a->foreign], get_data(a), a->len, a->access);
+	a->mr = ibv_reg_mr(pds[a->foreign], get_area_data(a), a->len, a->access);
 	return a->mr;
 }
 
@@ -122,7 +122,7 @@ static bool is_filled(const uint8_t *p, size_t len)
 
 static bool is_intact(const struct area *a)
 {
-	const uint8_t *data = get_data(a);
+	const uint8_t *data = get_area_data(a);
 	bool good = is_filled(a->base, GUARD) &&
 		    is_filled(data + a->len, GUARD);
 	size_t at;
@@ -156,7 +156,7 @@ static void run_areas_command(char **w)
 	printf("ok");
 	for (i = 0; i < AREAS; i++)
 		printf(" %s %llu %zu %u", areas[i].name,
-		       (unsigned long long)(uintptr_t)get_data(&areas[i]),
+		       (unsigned long long)(uintptr_t)get_area_data(&areas[i]),
 		       areas[i].len, areas[i].mr->rkey);
 	printf("\n");
 }
@@ -188,7 +188,7 @@ static void destroy_conn(struct conn *c)
 static struct ibv_sge make_sge(int area, uint32_t offset, uint32_t len)
 {
 	return (struct ibv_sge){
-		.addr = (uintptr_t)get_data(&areas[area]) + offset,
+		.addr = (uintptr_t)get_area_data(&areas[area]) + offset,
 		.length = len,
 		.lkey = areas[area].mr->lkey,
 	};
@@ -386,7 +386,7 @@ static void run_stat_command(char **w)
 
 /* Events ------------------------------------------------------------------ */
 
-static void process_completion(const struct ibv_wc *wc)
+static void count_completion_and_repost(const struct ibv_wc *wc)
 {
 	struct conn *c = conns;
 
@@ -405,7 +405,7 @@ static void process_completion(const struct ibv_wc *wc)
 		post_recv(c, wc->wr_id);
 }
 
-static void process_completions(void)
+static void count_completions_and_repost(void)
 {
 	struct ibv_cq *which;
 	struct ibv_wc wc;
@@ -416,7 +416,7 @@ static void process_completions(void)
 	ibv_ack_cq_events(which, 1);
 	ibv_req_notify_cq(which, 0);
 	while (ibv_poll_cq(which, 1, &wc) == 1)
-		process_completion(&wc);
+		count_completion_and_repost(&wc);
 }
 
 static void read_async_event(void)
@@ -454,7 +454,7 @@ static bool continue_connect(struct conn *c, enum rdma_cm_event_type what)
 	}
 }
 
-static void process_cm_event(void)
+static void read_cm_event_and_continue(void)
 {
 	enum rdma_cm_event_type what;
 	struct rdma_cm_event *ev;
@@ -509,7 +509,7 @@ static void run_command(char *line)
 }
 
 /* Read one command. Only one can be pending, because the sender waits for the reply. */
-static bool read_command(void)
+static bool read_and_run_command(void)
 {
 	char line[LINE];
 	ssize_t n = read(0, line, sizeof(line) - 1);
@@ -532,12 +532,12 @@ static void run_event_loop(void)
 
 	while (poll(fds, 4, -1) >= 0) {
 		if (fds[2].revents)
-			process_completions();
+			count_completions_and_repost();
 		if (fds[3].revents)
 			read_async_event();
 		if (fds[1].revents)
-			process_cm_event();
-		if (fds[0].revents && !read_command())
+			read_cm_event_and_continue();
+		if (fds[0].revents && !read_and_run_command())
 			return;
 	}
 }

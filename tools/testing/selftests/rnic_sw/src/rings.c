@@ -24,7 +24,7 @@ size_t rings_find_mapped(struct ring *ring, size_t max)
 	return n;
 }
 
-bool ring_is_header(const volatile uint32_t *at)
+bool is_ring_header(const volatile uint32_t *at)
 {
 	size_t i;
 
@@ -34,7 +34,7 @@ bool ring_is_header(const volatile uint32_t *at)
 	return true;
 }
 
-static bool is_used(const volatile uint32_t *at)
+static bool is_ring_used(const volatile uint32_t *at)
 {
 	return at[RING_PROD] || at[RING_CONS] || at[RING_FLAGS];
 }
@@ -45,7 +45,7 @@ size_t ring_find_headers(const struct ring *ring, size_t *at, size_t max)
 
 	at[n++] = 0;
 	for (where = RING_HEADER; n < max && where < ring->words; where += RING_HEADER)
-		if (is_used(ring->at + where) && ring_is_header(ring->at + where))
+		if (is_ring_used(ring->at + where) && is_ring_header(ring->at + where))
 			at[n++] = where;
 	return n;
 }

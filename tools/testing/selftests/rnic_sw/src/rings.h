@@ -26,7 +26,7 @@ size_t rings_find_mapped(struct ring *ring, size_t max);
  * Check whether the words at @at can be a ring header: the unused words of a header are 0, but in a
  * ring entry some of them are not
  */
-bool ring_is_header(const volatile uint32_t *at);
+bool is_ring_header(const volatile uint32_t *at);
 /*
  * Find ring headers in a mapping: at its start, and wherever words look like a header in use.
  * @at: filled with their offsets, in words.  Return: the number of headers, at most @max

@@ -102,7 +102,7 @@ static bool has_peer_replied(int fd)
 }
 
 /* Send the memory once.  Return: true if all was sent, false if the connection has ended */
-static bool send_once(int fd, const int *ends)
+static bool splice_memory_once(int fd, const int *ends)
 {
 	struct iovec vec = { .iov_base = (void *)memory, .iov_len = len };
 	size_t left = len;
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
 		fail("thread");
 	pin_to_cpu(0);
 	end = time(NULL) + atoi(argv[2]);
-	while (time(NULL) < end && !has_peer_replied(fd) && send_once(fd, ends))
+	while (time(NULL) < end && !has_peer_replied(fd) && splice_memory_once(fd, ends))
 		count++;
 	over = true;
 	pthread_join(writer, NULL);

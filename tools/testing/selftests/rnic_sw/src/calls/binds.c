@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 
 	if (seconds <= 0)
 		return 2;
-	calls_parse_args(&to, argv + 1, seconds + PATIENCE);
+	calls_init_from_args(&to, argv + 1, seconds + PATIENCE);
 	end = calls_now_us() + seconds * 1000000;
 	for (; calls_now_us() < end; calls++) {
 		if (rdma_create_id(calls_events, &id, NULL, RDMA_PS_TCP))

@@ -45,7 +45,7 @@ static void die_of_timeout(int sig)
 	_exit(2);
 }
 
-void calls_parse_args(struct sockaddr_in *to, char **words, int seconds)
+void calls_init_from_args(struct sockaddr_in *to, char **words, int seconds)
 {
 	to->sin_family = AF_INET;
 	to->sin_port = htons(atoi(words[1]));
@@ -66,7 +66,7 @@ void calls_set_priority(int priority)
 		calls_die("sched_setscheduler");
 }
 
-struct rdma_cm_id *calls_expect_event(enum rdma_cm_event_type type)
+struct rdma_cm_id *calls_wait_event(enum rdma_cm_event_type type)
 {
 	struct rdma_cm_event *ev;
 	struct rdma_cm_id *id;
@@ -110,10 +110,10 @@ struct rdma_cm_id *calls_create_resolved_id(const struct sockaddr_in *to)
 	if (rdma_create_id(calls_events, &id, NULL, RDMA_PS_TCP) ||
 	    rdma_resolve_addr(id, NULL, (struct sockaddr *)to, TIMEOUT_MS))
 		calls_die("rdma_resolve_addr");
-	calls_expect_event(RDMA_CM_EVENT_ADDR_RESOLVED);
+	calls_wait_event(RDMA_CM_EVENT_ADDR_RESOLVED);
 	if (rdma_resolve_route(id, TIMEOUT_MS))
 		calls_die("rdma_resolve_route");
-	calls_expect_event(RDMA_CM_EVENT_ROUTE_RESOLVED);
+	calls_wait_event(RDMA_CM_EVENT_ROUTE_RESOLVED);
 	return id;
 }
 

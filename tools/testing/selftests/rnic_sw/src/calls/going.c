@@ -35,7 +35,7 @@ static int open_link_notifications(void)
 	return fd;
 }
 
-static bool has_deletion(struct nlmsghdr *msg, int len, int index)
+static bool has_link_deletion(struct nlmsghdr *msg, int len, int index)
 {
 	for (; NLMSG_OK(msg, len); msg = NLMSG_NEXT(msg, len)) {
 		const struct ifinfomsg *link = NLMSG_DATA(msg);
@@ -55,7 +55,7 @@ static void wait_until_link_deleted(int fd, int index)
 		len = recv(fd, buf, sizeof(buf), 0);
 		if (len < 0)
 			calls_die("recv");
-	} while (!has_deletion((struct nlmsghdr *)buf, len, index));
+	} while (!has_link_deletion((struct nlmsghdr *)buf, len, index));
 }
 
 static void delete_interface(const char *name)
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 
 	if (argc != 4)
 		return 2;
-	calls_parse_args(&to, argv + 1, PATIENCE);
+	calls_init_from_args(&to, argv + 1, PATIENCE);
 	id = calls_create_resolved_id(&to);
 	param = calls_make_conn_param(calls_create_qp(id));
 	index = if_nametoindex(argv[3]);

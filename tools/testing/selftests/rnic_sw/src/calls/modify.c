@@ -76,7 +76,7 @@ static struct ibv_qp *create_qp(void)
 	return qp;
 }
 
-static void connect_to(struct ibv_qp *qp, uint32_t peer)
+static void connect_to_peer(struct ibv_qp *qp, uint32_t peer)
 {
 	struct ibv_qp_attr rtr = {
 		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .rq_psn = PSN,
@@ -96,7 +96,7 @@ static void connect_to(struct ibv_qp *qp, uint32_t peer)
 		die("RTS");
 }
 
-static void post_work(struct ibv_qp *qp)
+static void post_recv_and_send(struct ibv_qp *qp)
 {
 	struct ibv_sge sge = { (uintptr_t)mem, OCTETS, mr->lkey };
 	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad_recv;
@@ -106,7 +106,7 @@ static void post_work(struct ibv_qp *qp)
 		die("post");
 }
 
-static void poll_all(void)
+static void poll_and_count_completions(void)
 {
 	struct ibv_wc wc;
 
@@ -144,9 +144,9 @@ static void run_round(void)
 	for (i = 0; i < QPS; i++) {
 		unsigned int n = i ^ first;
 
-		connect_to(qps[n], qps[n ^ 1]->qp_num);
+		connect_to_peer(qps[n], qps[n ^ 1]->qp_num);
 		if (random() % 4)
-			post_work(qps[n]);
+			post_recv_and_send(qps[n]);
 		if (random() % 4 == 0)
 			sleep_random_time();
 	}
@@ -155,27 +155,27 @@ static void run_round(void)
 		destroy_qp(qps[(i * 3 + first) % QPS]);
 		if (random() % 4 == 0)
 			sleep_random_time();
-		poll_all();
+		poll_and_count_completions();
 	}
 }
 
 /* Connect a pair, and check that messages arrive in both directions */
-static void check_last_pair(void)
+static void connect_and_check_last_pair(void)
 {
 	struct ibv_qp *one = create_qp(), *other = create_qp();
 	unsigned long want;
 
 	alarm(PATIENCE);
-	connect_to(one, other->qp_num);
-	connect_to(other, one->qp_num);
-	poll_all();
+	connect_to_peer(one, other->qp_num);
+	connect_to_peer(other, one->qp_num);
+	poll_and_count_completions();
 	want = good + 4;	/* two sends, two receives */
 	bad = 0;
-	post_work(one);
-	post_work(other);
+	post_recv_and_send(one);
+	post_recv_and_send(other);
 	while (good < want && !bad) {
 		usleep(1000);
-		poll_all();
+		poll_and_count_completions();
 	}
 	if (bad) {
 		errno = EIO;
@@ -197,13 +197,13 @@ int main(int argc, char **argv)
 	open_device(argv[1]);
 	for (round = 0; round < rounds; round++)
 		run_round();
-	poll_all();
+	poll_and_count_completions();
 	printf("%d rounds: %lu requests and receives completed, %lu failed\n", rounds, good, bad);
 	fflush(stdout);
 	if (rounds >= 50 && !good) {
 		errno = EIO;
 		die("no pair has connected");
 	}
-	check_last_pair();
+	connect_and_check_last_pair();
 	return 0;
 }

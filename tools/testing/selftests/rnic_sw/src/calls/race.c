@@ -84,7 +84,7 @@ static void race_call_with_destroy(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
-static void race_accept(void)
+static void race_accept_with_destroy(void)
 {
 	struct rdma_cm_id *peer = calls_create_resolved_id(&to);
 	struct ibv_qp *qp = calls_create_qp(peer);
@@ -92,7 +92,7 @@ static void race_accept(void)
 
 	if (rdma_connect(peer, &param))
 		calls_die("rdma_connect");
-	race_call_with_destroy(calls_expect_event(RDMA_CM_EVENT_CONNECT_REQUEST));
+	race_call_with_destroy(calls_wait_event(RDMA_CM_EVENT_CONNECT_REQUEST));
 	ibv_destroy_qp(qp);
 	rdma_destroy_id(peer);
 }
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	accepting = strcmp(argv[1], "connect");
 	call = accepting ? rdma_accept : rdma_connect;
 	pthread_barrier_init(&start, NULL, 2);
-	calls_parse_args(&to, argv + 2, PATIENCE);
+	calls_init_from_args(&to, argv + 2, PATIENCE);
 	quiet = rdma_create_event_channel();
 	/* the requests of connect mode go to the channel quiet, which the program never reads */
 	if (!quiet || rdma_create_id(accepting ? calls_events : quiet, &listener,
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 	for (; rounds < atoi(argv[4]); rounds++) {
 		alarm(PATIENCE);
 		if (accepting)
-			race_accept();
+			race_accept_with_destroy();
 		else
 			race_call_with_destroy(calls_create_resolved_id(&to));
 	}

@@ -64,7 +64,7 @@ static void use_next_port(void)
 	to.sin_port = htons(ntohs(to.sin_port) + 1);
 }
 
-static void resolve_side(struct side *side)
+static void create_resolved_side(struct side *side)
 {
 	use_next_port();
 	side->id = calls_create_resolved_id(&to);
@@ -79,7 +79,7 @@ static void call_connect(struct side *side)
 		calls_die("rdma_connect");
 }
 
-static void bind_side(struct side *side)
+static void create_bound_side(struct side *side)
 {
 	use_next_port();
 	if (rdma_create_id(calls_events, &side->id, NULL, RDMA_PS_TCP) ||
@@ -95,7 +95,7 @@ static void call_listen(struct side *side)
 
 static void bind_and_listen(struct side *side)
 {
-	bind_side(side);
+	create_bound_side(side);
 	call_listen(side);
 }
 
@@ -113,7 +113,7 @@ static void create_queue_pairs(struct side *side)
 
 	(void)side;
 	if (!many.id) {
-		bind_side(&many);
+		create_bound_side(&many);
 		for (i = 0; i < COUNTED; i++)
 			calls_create_qp(many.id);
 	}
@@ -141,8 +141,8 @@ static void create_side_qp(struct side *side)
 }
 
 static const struct call calls[] = {
-	{ "connect", resolve_side, call_connect, call_connect },
-	{ "listen", bind_side, call_listen, call_listen },
+	{ "connect", create_resolved_side, call_connect, call_connect },
+	{ "listen", create_bound_side, call_listen, call_listen },
 	{ "unlisten", bind_and_listen, destroy_listener, destroy_listener },
 	{ "count", create_queue_pairs, read_counter, create_side_qp },
 	{}
@@ -175,7 +175,7 @@ static void *make_calls(void *arg)
  * Read the kernel stack of thread @tid.  Return: true if a function of this project's modules is on
  * the stack, false otherwise
  */
-static bool is_in_our_module(pid_t tid, bool show)
+static bool scan_stack_for_our_modules(pid_t tid, bool show)
 {
 	static const char *const modules[] = {
 		"[iw_ddp]", "[iw_mpa]", "[iw_sctp_ddp]", "[rnic_sw]",
@@ -202,12 +202,12 @@ static bool is_in_our_module(pid_t tid, bool show)
 /* Only a wait in this project's modules counts: librdmacm and the RDMA core have global locks */
 static void count_waiting_call(void)
 {
-	if (!is_in_our_module(getpid(), false) || waited++)
+	if (!scan_stack_for_our_modules(getpid(), false) || waited++)
 		return;
 	printf("round %d, stack of the second thread:\n", rounds);
-	is_in_our_module(getpid(), true);
+	scan_stack_for_our_modules(getpid(), true);
 	printf("stack of the first thread:\n");
-	is_in_our_module(first_tid, true);
+	scan_stack_for_our_modules(first_tid, true);
 }
 
 /* Thread function of the third thread, which gets the CPU only while the second one sleeps */
@@ -273,7 +273,7 @@ int main(int argc, char **argv)
 	CPU_SET(0, &one);
 	if (sched_setaffinity(0, sizeof(one), &one))
 		calls_die("sched_setaffinity");
-	calls_parse_args(&to, argv + 2, PATIENCE);
+	calls_init_from_args(&to, argv + 2, PATIENCE);
 	if (pthread_create(&thread, NULL, run_while_second_waits, NULL))
 		calls_die("pthread_create");
 	calls_set_priority(CALLS_FIRST);

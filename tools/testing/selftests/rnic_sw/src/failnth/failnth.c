@@ -23,8 +23,8 @@
 #define ROUNDS_MOST	20000	/* limit for one scene */
 /* a scene is done after this number of successive rounds without a failure */
 #define MISSES		5
-#define SEARCH_MOST	500	/* maximum number of rounds of find_base() */
-#define SEARCH_LEAP_AT	2	/* the round of find_base() that increases the base by a leap */
+#define SEARCH_MOST	500	/* maximum number of rounds of run_rounds_to_find_base() */
+#define SEARCH_LEAP_AT	2	/* the round that increases the base by a leap */
 
 struct setting setting = { .netdev = "t1" };
 
@@ -32,7 +32,7 @@ static unsigned long every = 1, first = 1;
 static unsigned long injected, harmless, failed;
 static unsigned long errnos[256];
 
-int report_wrong(const char *fmt, ...)
+int report_wrong_result(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -156,12 +156,12 @@ struct scene {
 };
 
 static const struct scene scenes[] = {
-	{ "verbs", scene_verbs },
-	{ "traffic", scene_traffic },
-	{ "reject", scene_reject },
-	{ "drop", scene_drop },
-	{ "modify", scene_modify },
-	{ "device", scene_device },
+	{ "verbs", run_verbs_scene },
+	{ "traffic", run_traffic_scene },
+	{ "reject", run_reject_scene },
+	{ "drop", run_drop_scene },
+	{ "modify", run_modify_scene },
+	{ "device", run_device_scene },
 };
 
 static bool print_result(const struct scene *s, const struct way *w, unsigned long n,
@@ -204,7 +204,7 @@ static bool run_round(const struct scene *s, struct way *w, unsigned long n,
  * At this moment the count is equal to the interval, and so to the new base. If the count was
  * already higher than the base, the leap makes the base exceed it.
  */
-static bool find_base(const struct scene *s, struct way *w)
+static bool run_rounds_to_find_base(const struct scene *s, struct way *w)
 {
 	bool fired;
 	int n;
@@ -225,7 +225,7 @@ static bool run_all_rounds(const struct scene *s, struct way *w, unsigned long *
 	int missed = 0;
 	bool fired;
 
-	if (!find_base(s, w))
+	if (!run_rounds_to_find_base(s, w))
 		return false;
 	/*
 	 * if the scene makes no allocation of this kind, the count stays unknown, and the scene is
@@ -239,10 +239,10 @@ static bool run_all_rounds(const struct scene *s, struct way *w, unsigned long *
 		missed = fired ? 0 : missed + 1;
 		if (missed == MISSES)
 			return true;
-		if (missed && !find_base(s, w))
+		if (missed && !run_rounds_to_find_base(s, w))
 			return false;
 	}
-	report_wrong("%s, %s: no end after %lu allocations", s->name, w->name, *n);
+	report_wrong_result("%s, %s: no end after %lu allocations", s->name, w->name, *n);
 	return false;
 }
 

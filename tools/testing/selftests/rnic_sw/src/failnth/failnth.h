@@ -22,7 +22,8 @@
  */
 typedef int scene_fn(void);
 
-scene_fn scene_verbs, scene_traffic, scene_reject, scene_drop, scene_modify, scene_device;
+scene_fn run_verbs_scene, run_traffic_scene, run_reject_scene, run_drop_scene, run_modify_scene,
+	 run_device_scene;
 
 /* failnth_verbs.c: open the device iw0.  Return: NULL on failure */
 struct ibv_context;
@@ -37,7 +38,7 @@ struct setting {
 extern struct setting setting;
 
 /* Print a message about a wrong result. Return: WRONG */
-int report_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int report_wrong_result(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 long now_ms(void);
 
 /* Return: errno of the failed function, or EIO if it has not set errno */

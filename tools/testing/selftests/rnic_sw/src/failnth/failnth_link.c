@@ -71,7 +71,7 @@ int add_link(const char *dev, const char *netdev)
 }
 
 /* Return: the index of the device if this message is about @dev, -1 otherwise */
-static int find_index_in(struct nlmsghdr *h, const char *dev)
+static int find_index_in_message(struct nlmsghdr *h, const char *dev)
 {
 	char *at = NLMSG_DATA(h), *end = (char *)h + h->nlmsg_len;
 	int index = -1;
@@ -101,7 +101,7 @@ static bool read_dump_part(int fd, const char *dev, int *found)
 		if (h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR)
 			return false;
 		if (*found < 0)
-			*found = find_index_in(h, dev);
+			*found = find_index_in_message(h, dev);
 	}
 	return n >= 0;
 }

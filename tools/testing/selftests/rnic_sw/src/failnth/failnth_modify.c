@@ -60,7 +60,7 @@ static int create_half(struct both *b, struct half *h)
 				       IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE));
 }
 
-static int create_both(struct both *b)
+static int create_both_halves(struct both *b)
 {
 	int err = MADE(b->ctx = open_device());
 
@@ -143,13 +143,13 @@ static int wait_completions(struct half *h, int left)
 		if (n)
 			continue;
 		if (now_ms() > until)
-			return report_wrong("%d completions missing without rdma_cm", left);
+			return report_wrong_result("%d completions missing without rdma_cm", left);
 		usleep(500);
 	}
 	return 0;
 }
 
-static int connect_both(struct both *b)
+static int connect_both_qps(struct both *b)
 {
 	struct half *one = &b->half[0], *other = &b->half[1];
 	int err = enter_init(one);
@@ -183,7 +183,7 @@ static int transfer_messages(struct half *h, struct half *peer)
 		err = wait_completions(peer, 1);
 	if (err)
 		return err;
-	return memcmp(h->mem, peer->mem + LARGE, LARGE) ? report_wrong("wrong data") : 0;
+	return memcmp(h->mem, peer->mem + LARGE, LARGE) ? report_wrong_result("wrong data") : 0;
 }
 
 static int destroy_half(struct half *h)
@@ -201,7 +201,7 @@ static int destroy_half(struct half *h)
 	return bad;
 }
 
-static int destroy_both(struct both *b, int err)
+static int destroy_both_halves(struct both *b, int err)
 {
 	int bad = destroy_half(&b->half[0]) | destroy_half(&b->half[1]);
 
@@ -209,19 +209,19 @@ static int destroy_both(struct both *b, int err)
 		bad |= ibv_dealloc_pd(b->pd);
 	if (b->ctx)
 		bad |= ibv_close_device(b->ctx);
-	return bad ? report_wrong("an object cannot be destroyed") : err;
+	return bad ? report_wrong_result("an object cannot be destroyed") : err;
 }
 
-int scene_modify(void)
+int run_modify_scene(void)
 {
 	struct both b = {};
-	int err = create_both(&b);
+	int err = create_both_halves(&b);
 
 	if (!err)
-		err = connect_both(&b);
+		err = connect_both_qps(&b);
 	if (!err)
 		err = transfer_messages(&b.half[0], &b.half[1]);
 	if (!err)
 		err = transfer_messages(&b.half[1], &b.half[0]);
-	return destroy_both(&b, err);
+	return destroy_both_halves(&b, err);
 }

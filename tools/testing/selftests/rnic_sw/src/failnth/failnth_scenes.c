@@ -79,7 +79,7 @@ static void record_event(struct pair *p, const struct rdma_cm_event *ev)
 }
 
 /* Return: 0; ETIME if no event arrives within @ms; or another errno */
-static int next_event(struct pair *p, long ms)
+static int wait_and_record_event(struct pair *p, long ms)
 {
 	struct pollfd fd = { .fd = p->ch->fd, .events = POLLIN };
 	struct rdma_cm_event *ev;
@@ -96,22 +96,22 @@ static int next_event(struct pair *p, long ms)
 	record_event(p, ev);
 	rdma_ack_cm_event(ev);
 	if (p->again && rdma_destroy_id(p->again))
-		return report_wrong("a connection request cannot be destroyed");
+		return report_wrong_result("a connection request cannot be destroyed");
 	p->again = NULL;
 	return 0;
 }
 
-static bool is_resolved(const struct pair *p)
+static bool is_resolved_or_over(const struct pair *p)
 {
 	return p->resolved || p->c.over;
 }
 
-static bool has_request(const struct pair *p)
+static bool has_request_or_client_over(const struct pair *p)
 {
 	return p->s.id || p->c.over;
 }
 
-static bool is_answered_at_both(const struct pair *p)
+static bool are_both_answered(const struct pair *p)
 {
 	return (p->c.up || p->c.over) && (p->s.up || p->s.over);
 }
@@ -152,16 +152,16 @@ static int wait_until(struct pair *p, bool (*so)(const struct pair *p),
 	int err = 0;
 
 	while (!so(p) && !err)
-		err = next_event(p, until - now_ms());
+		err = wait_and_record_event(p, until - now_ms());
 	if (err == ETIME)
-		return report_wrong("no %s in time; the client is %s, the server is %s",
-				    what, describe_state(&p->c), describe_state(&p->s));
+		return report_wrong_result("no %s in time; the client is %s, the server is %s",
+					   what, describe_state(&p->c), describe_state(&p->s));
 	return err;
 }
 
 /* Ends -------------------------------------------------------------------- */
 
-static int register_end_memory(struct end *e)
+static int create_end_pd_cq_and_mr(struct end *e)
 {
 	int err = MADE(e->pd = ibv_alloc_pd(e->id->verbs));
 
@@ -190,7 +190,7 @@ static int create_end(struct end *e)
 			 .max_send_sge = 2, .max_recv_sge = 2 },
 		.sq_sig_all = 1,
 	};
-	int err = register_end_memory(e);
+	int err = create_end_pd_cq_and_mr(e);
 
 	if (err)
 		return err;
@@ -217,7 +217,7 @@ static int destroy_end(struct end *e)
 	if (e->mem)
 		munmap(e->mem, OCTETS);
 	memset(e, 0, sizeof(*e));
-	return err ? report_wrong("cannot destroy an end: %s", strerror(errno)) : 0;
+	return err ? report_wrong_result("cannot destroy an end: %s", strerror(errno)) : 0;
 }
 
 /* Free both ends.  Return: @err, or WRONG if freeing fails */
@@ -227,12 +227,12 @@ static int destroy_pair(struct pair *p, int err)
 	 * read the remaining events first, because connection requests that were not accepted must
 	 * be destroyed
 	 */
-	while (p->ch && !next_event(p, 0))
+	while (p->ch && !wait_and_record_event(p, 0))
 		;
 	if (destroy_end(&p->c) || destroy_end(&p->s))
 		err = WRONG;
 	if (p->listen && rdma_destroy_id(p->listen))
-		err = report_wrong("cannot destroy a listener");
+		err = report_wrong_result("cannot destroy a listener");
 	if (p->ch)
 		rdma_destroy_event_channel(p->ch);
 	return err;
@@ -275,13 +275,13 @@ static int resolve_addr(struct pair *p)
 		err = TRY(rdma_resolve_addr(p->c.id, NULL, (struct sockaddr *)&to,
 					    TIMEOUT_MS));
 	if (!err)
-		err = wait_until(p, is_resolved, "address resolution");
+		err = wait_until(p, is_resolved_or_over, "address resolution");
 	if (err || p->c.over)
 		return err ? err : p->c.why;
 	p->resolved = false;
 	err = TRY(rdma_resolve_route(p->c.id, TIMEOUT_MS));
 	if (!err)
-		err = wait_until(p, is_resolved, "route resolution");
+		err = wait_until(p, is_resolved_or_over, "route resolution");
 	return err ? err : p->c.why;
 }
 
@@ -308,7 +308,7 @@ static int connect_client(struct pair *p)
 	if (!err)
 		err = TRY(rdma_connect(p->c.id, &param));
 	if (!err)
-		err = wait_until(p, has_request, "connection request");
+		err = wait_until(p, has_request_or_client_over, "connection request");
 	return err ? err : p->c.why;
 }
 
@@ -322,7 +322,7 @@ static int post_receive(struct end *e)
 }
 
 /* Close the server after a failure; the client must be notified that it is not accepted */
-static int close_server(struct pair *p, int err)
+static int close_server_after_error(struct pair *p, int err)
 {
 	p->refuse = true;
 	if (destroy_end(&p->s))
@@ -340,7 +340,7 @@ static int accept_request(struct pair *p)
 		err = post_receive(&p->s);
 	if (!err)
 		err = TRY(rdma_accept(p->s.id, &param));
-	return err ? close_server(p, err) : 0;
+	return err ? close_server_after_error(p, err) : 0;
 }
 
 static int establish_pair(struct pair *p)
@@ -350,7 +350,7 @@ static int establish_pair(struct pair *p)
 	if (!err)
 		err = accept_request(p);
 	if (!err)
-		err = wait_until(p, is_answered_at_both, "established connection");
+		err = wait_until(p, are_both_answered, "established connection");
 	if (err || (!p->c.over && !p->s.over))
 		return err;
 	err = p->c.over ? p->c.why : p->s.why;
@@ -389,9 +389,9 @@ static int wait_completions(struct pair *p, struct ibv_cq *cq, int left)
 		if (n)
 			continue;
 		if (now_ms() > until)
-			return report_wrong("%d completions missing; the client is %s, the server is %s",
-					    left, describe_state(&p->c), describe_state(&p->s));
-		err = next_event(p, 1);
+			return report_wrong_result("%d completions missing; the client is %s, the server is %s",
+						   left, describe_state(&p->c), describe_state(&p->s));
+		err = wait_and_record_event(p, 1);
 		if (err == ETIME)
 			err = 0;
 	}
@@ -415,7 +415,7 @@ static int run_traffic(struct pair *p)
 	if (err)
 		return err;
 	return memcmp(p->c.mem, p->c.mem + LARGE, LARGE) ||
-	       memcmp(p->c.mem, p->s.mem, SMALL) ? report_wrong("wrong data") : 0;
+	       memcmp(p->c.mem, p->s.mem, SMALL) ? report_wrong_result("wrong data") : 0;
 }
 
 static int disconnect_pair(struct pair *p, int err)
@@ -427,7 +427,7 @@ static int disconnect_pair(struct pair *p, int err)
 	return wait_until(p, are_both_over, "end of both sides") ? WRONG : err;
 }
 
-int scene_traffic(void)
+int run_traffic_scene(void)
 {
 	struct pair p = {};
 	int err = establish_pair(&p);
@@ -437,7 +437,7 @@ int scene_traffic(void)
 	return destroy_pair(&p, err);
 }
 
-int scene_drop(void)
+int run_drop_scene(void)
 {
 	struct pair p = {};
 	int err = establish_pair(&p);
@@ -455,16 +455,16 @@ static int reject_request(struct pair *p)
 	int err = TRY(rdma_reject(p->s.id, "no", 2));
 
 	if (err)
-		return close_server(p, err);
+		return close_server_after_error(p, err);
 	err = wait_until(p, is_client_answered, "rejection");
 	if (err)
 		return err;
 	if (p->c.up)
-		return report_wrong("connected after a rejection");
+		return report_wrong_result("connected after a rejection");
 	return p->c.why == ECONNREFUSED ? 0 : p->c.why;
 }
 
-int scene_reject(void)
+int run_reject_scene(void)
 {
 	struct pair p = {};
 	int err = connect_client(&p);

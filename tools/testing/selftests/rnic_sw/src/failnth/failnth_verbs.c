@@ -127,10 +127,10 @@ static int close_objects(struct objects *o, int err)
 		bad |= ibv_close_device(o->ctx);
 	if (o->mem)
 		munmap(o->mem, OCTETS);
-	return bad ? report_wrong("an object cannot be destroyed") : err;
+	return bad ? report_wrong_result("an object cannot be destroyed") : err;
 }
 
-int scene_verbs(void)
+int run_verbs_scene(void)
 {
 	struct objects o = {};
 	int err = open_objects(&o);
@@ -144,12 +144,12 @@ int scene_verbs(void)
 
 /* Devices ----------------------------------------------------------------- */
 
-int scene_device(void)
+int run_device_scene(void)
 {
 	int err = add_link("iwf", setting.netdev), gone;
 
 	gone = delete_link("iwf");
 	if (err)
-		return gone == ENODEV ? err : report_wrong("not added, but it exists");
-	return gone ? report_wrong("the device cannot be deleted: %s", strerror(gone)) : 0;
+		return gone == ENODEV ? err : report_wrong_result("not added, but it exists");
+	return gone ? report_wrong_result("the device cannot be deleted: %s", strerror(gone)) : 0;
 }

@@ -129,7 +129,7 @@ static struct rdma_cm_id *create_endpoint(const char *port, int flags)
 	return id;
 }
 
-static void *serve_requests(void *arg)
+static void *accept_one_request(void *arg)
 {
 	struct conn *c = arg;
 
@@ -153,7 +153,7 @@ static void connect_endpoints(struct conn *c)
 		return;
 	snprintf(port, sizeof(port), "%d", ntohs(rdma_get_src_port(c->listen)));
 	c->c = create_endpoint(port, 0);
-	if (!c->c || pthread_create(&th, NULL, serve_requests, c))
+	if (!c->c || pthread_create(&th, NULL, accept_one_request, c))
 		return;
 	if (!rdma_connect(c->c, &param))
 		atomic_fetch_add(&tally->connected, 1);
@@ -186,7 +186,7 @@ static bool set_up(void)
 	is_soft = soft_create(&soft, conns[0].c->pd, RIGHTS & ~IBV_ACCESS_MW_BIND);
 	if (!is_soft && has_odp(conns[0].c->verbs))
 		atomic_fetch_add(&tally->hard, 1);
-	return mr && world.answer && create_qps_to_modify(conns[0].c->pd, mr);
+	return mr && world.answer && init_qp_modification(conns[0].c->pd, mr);
 }
 
 /* Jobs of the threads ------------------------------------------------------ */
@@ -318,13 +318,13 @@ static void issue_random_command(void)
 	}
 }
 
-static void corrupt_rings(void)
+static void corrupt_rings_and_count(void)
 {
-	if (corrupt_random_ring())
+	if (corrupt_mapped_rings())
 		atomic_fetch_add(&tally->scribbles, 1);
 }
 
-static void connect_by_modify(void)
+static void modify_random_qp_and_count(void)
 {
 	atomic_fetch_add(&tally->modified, modify_random_qp());
 }
@@ -341,8 +341,8 @@ static void change_pages(void)
 }
 
 static void (*const jobs[])(void) = {
-	post_random_work, post_random_work, change_random_object, issue_random_command, corrupt_rings, change_pages,
-	connect_by_modify,
+	post_random_work, post_random_work, change_random_object, issue_random_command,
+	corrupt_rings_and_count, change_pages, modify_random_qp_and_count,
 };
 
 struct thread {
@@ -386,7 +386,7 @@ static void install_fault_handler(void)
 /* Sessions ----------------------------------------------------------------- */
 
 /* Start a child, which inherits the rings and keeps them mapped after the death of its parent */
-static void fork_child(void)
+static void fork_ring_corrupting_child(void)
 {
 	pid_t pid = fork();
 
@@ -395,7 +395,7 @@ static void fork_child(void)
 	atomic_fetch_add(&tally->forks, 1);
 	alarm(2);
 	for (;;)
-		corrupt_random_ring();
+		corrupt_mapped_rings();
 }
 
 static void end_process(void)
@@ -403,7 +403,7 @@ static void end_process(void)
 	size_t i;
 
 	if (!get_random_below(4))
-		fork_child();
+		fork_ring_corrupting_child();
 	switch (get_random_below(3)) {
 	case 0:
 		kill(getpid(), SIGKILL);
@@ -438,7 +438,7 @@ static void run_session(uint64_t seed)
 }
 
 /* Return: true if the session has ended, false if it is still alive */
-static bool wait_session_end(pid_t pid)
+static bool wait_or_kill_session(pid_t pid)
 {
 	int ms, status;
 
@@ -452,7 +452,7 @@ static bool wait_session_end(pid_t pid)
 	return false;
 }
 
-static bool run_one_session(uint64_t seed)
+static bool fork_session_and_wait(uint64_t seed)
 {
 	pid_t pid;
 	bool ok;
@@ -467,7 +467,7 @@ static bool run_one_session(uint64_t seed)
 		setpgid(0, 0);
 		run_session(seed);
 	}
-	ok = wait_session_end(pid);
+	ok = wait_or_kill_session(pid);
 	if (!ok)
 		printf("hostile: session %llu does not end\n",
 		       (unsigned long long)seed);
@@ -505,7 +505,7 @@ int main(int argc, char **argv)
 		return 1;
 	end = time(NULL) + seconds;
 	for (n = 0; n < most && time(NULL) < end; n++)
-		if (!run_one_session(seed * 1000003 + first + n))
+		if (!fork_session_and_wait(seed * 1000003 + first + n))
 			return 1;
 	printf("seed %lu: %lu sessions, %lu connections, %lu writes, %lu ioctls, %lu posts, %lu ring bursts, %lu forks, %lu memory changes, %lu completions without rdma_cm\n",
 	       seed, n, tally->connected, tally->writes, tally->ioctls,

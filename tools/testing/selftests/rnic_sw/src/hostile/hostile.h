@@ -33,10 +33,10 @@ void write_random_command(const struct cmd_target *w);
 void issue_random_ioctl(const struct cmd_target *w);
 
 /* hostile_ring.c: mapped rings */
-bool corrupt_random_ring(void);
+bool corrupt_mapped_rings(void);
 
 /* hostile_modify.c: QPs connected by ibv_modify_qp() */
-bool create_qps_to_modify(struct ibv_pd *pd, struct ibv_mr *memory);
+bool init_qp_modification(struct ibv_pd *pd, struct ibv_mr *memory);
 /* Do a step of one of the QPs. Return the number of successful completions found */
 unsigned int modify_random_qp(void);
 

@@ -18,7 +18,7 @@ static struct ibv_mr *mr;
 static struct ibv_qp *qps[QPS];
 static union ibv_gid gids[GIDS];
 
-bool create_qps_to_modify(struct ibv_pd *use, struct ibv_mr *memory)
+bool init_qp_modification(struct ibv_pd *use, struct ibv_mr *memory)
 {
 	int i;
 
@@ -83,7 +83,7 @@ static void enter_rts(struct ibv_qp *qp)
 		      IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-static void post_work(struct ibv_qp *qp)
+static void post_recv_and_send(struct ibv_qp *qp)
 {
 	struct ibv_sge sge = { (uintptr_t)mr->addr, get_random_below(4096), mr->lkey };
 	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad_recv;
@@ -127,7 +127,7 @@ static void advance_qp(unsigned int i)
 		break;
 	case 3:
 	case 4:
-		post_work(qps[i]);
+		post_recv_and_send(qps[i]);
 		break;
 	case 5:
 		ibv_modify_qp(qps[i], &attr, IBV_QP_STATE);

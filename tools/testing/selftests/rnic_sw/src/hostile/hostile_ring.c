@@ -55,13 +55,13 @@ static void write_bad_value(const struct ring *r)
 }
 
 /**
- * corrupt_random_ring - write a burst of wrong values to mapped rings
+ * corrupt_mapped_rings - write a burst of wrong values to mapped rings
  *
  * Another thread may unmap a ring during the call: the caller must handle SIGSEGV.
  *
  * Return: true if a ring was mapped, false otherwise.
  */
-bool corrupt_random_ring(void)
+bool corrupt_mapped_rings(void)
 {
 	static __thread struct ring ring[RINGS];
 	size_t n = rings_find_mapped(ring, RINGS);

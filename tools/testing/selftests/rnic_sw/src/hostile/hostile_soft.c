@@ -105,7 +105,7 @@ static void give_random_advice(uint8_t *at, size_t len)
  * Remove the access to pages, and then restore it in another way. A message that uses the pages
  * between these two steps ends its connection.
  */
-static void make_hole(uint8_t *at, size_t len)
+static void remove_and_restore_access(uint8_t *at, size_t len)
 {
 	if (get_random_below(2))
 		munmap(at, len);
@@ -184,7 +184,7 @@ void soft_change_pages(const struct soft *s)
 		len = rest;
 	switch (get_random_below(28)) {
 	case 0:
-		make_hole(at, len);
+		remove_and_restore_access(at, len);
 		break;
 	case 1:
 		fork_sharing_child();

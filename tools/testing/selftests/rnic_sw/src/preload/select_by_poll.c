@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <sys/select.h>
 
-static int requested_events(int fd, const fd_set *in, const fd_set *out, const fd_set *odd)
+static int get_requested_events(int fd, const fd_set *in, const fd_set *out, const fd_set *odd)
 {
 	return (in && FD_ISSET(fd, in) ? POLLIN : 0) |
 		(out && FD_ISSET(fd, out) ? POLLOUT : 0) |
@@ -24,7 +24,7 @@ static int fill_pollfds(struct pollfd *p, int n, fd_set *in, fd_set *out, fd_set
 
 	for (fd = 0; fd < n; fd++) {
 		p[k].fd = fd;
-		p[k].events = requested_events(fd, in, out, odd);
+		p[k].events = get_requested_events(fd, in, out, odd);
 		p[k].revents = 0;
 		k += !!p[k].events;
 	}
@@ -42,7 +42,7 @@ static int keep_if_ready(struct pollfd *p, fd_set *set, int asked, int happened)
 	return 0;
 }
 
-static int fill_sets(struct pollfd *p, int k, fd_set *in, fd_set *out, fd_set *odd)
+static int keep_ready_descriptors(struct pollfd *p, int k, fd_set *in, fd_set *out, fd_set *odd)
 {
 	int ready = 0;
 
@@ -66,7 +66,7 @@ int select(int n, fd_set *in, fd_set *out, fd_set *odd, struct timeval *t)
 	k = fill_pollfds(p, n, in, out, odd);
 	ret = poll(p, k, t ? t->tv_sec * 1000 + (t->tv_usec + 999) / 1000 : -1);
 	if (ret >= 0)
-		ret = fill_sets(p, k, in, out, odd);
+		ret = keep_ready_descriptors(p, k, in, out, odd);
 	free(p);
 	return ret;
 }

@@ -319,7 +319,7 @@ static void run_sync_command(char **w)
 
 /* Events ------------------------------------------------------------------ */
 
-static int find_conn_by_qpn(uint32_t qpn)
+static int find_conn_number_by_qpn(uint32_t qpn)
 {
 	int n = nconns;
 
@@ -335,7 +335,7 @@ static void report_completion(const struct ibv_wc *wc)
 	bool good = wc->status == IBV_WC_SUCCESS;
 	bool imm = good && wc->wc_flags & IBV_WC_WITH_IMM;
 
-	printf("wc %d %d %d %d %u %x %x %x\n", find_conn_by_qpn(wc->qp_num),
+	printf("wc %d %d %d %d %u %x %x %x\n", find_conn_number_by_qpn(wc->qp_num),
 	       (int)wc->wr_id, wc->status, good ? (int)wc->opcode : -1,
 	       good ? wc->byte_len : 0, good ? wc->wc_flags : 0,
 	       imm ? ntohl(wc->imm_data) : 0, good ? 0 : wc->vendor_err);
@@ -371,7 +371,7 @@ static void report_async_event(void)
 		return;
 	}
 	if (ev.event_type <= IBV_EVENT_PATH_MIG_ERR)
-		conn = find_conn_by_qpn(ev.element.qp->qp_num);
+		conn = find_conn_number_by_qpn(ev.element.qp->qp_num);
 	printf("async %d %d %s\n", conn, ev.event_type,
 	       ibv_event_type_str(ev.event_type));
 	ibv_ack_async_event(&ev);
@@ -389,7 +389,7 @@ static struct conn *add_request(struct rdma_cm_event *ev)
 	return c;
 }
 
-static int find_conn_by_id(const struct rdma_cm_id *id)
+static int find_conn_number_by_id(const struct rdma_cm_id *id)
 {
 	int n = nconns;
 
@@ -408,9 +408,9 @@ static void report_cm_event(struct rdma_event_channel *chan)
 
 	if (rdma_get_cm_event(chan, &ev))
 		return;
-	n = find_conn_by_id(ev->id);
+	n = find_conn_number_by_id(ev->id);
 	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-		listener = find_conn_by_id(ev->listen_id);
+		listener = find_conn_number_by_id(ev->listen_id);
 		c = add_request(ev);
 		n = c ? get_conn_number(c) : -1;
 	}
@@ -496,7 +496,7 @@ static void run_command(char *line)
 }
 
 /* Run all complete lines; an incomplete line stays in the buffer for the next call */
-static bool read_commands(void)
+static bool read_and_run_commands(void)
 {
 	static char buf[LINE];
 	static size_t have;
@@ -549,7 +549,7 @@ static void run_event_loop(void)
 		for (int i = 3; i < n; i++)
 			if (fds[i].revents && conns[i - 3].chan)
 				report_cm_event(conns[i - 3].chan);
-		if (fds[0].revents && !read_commands())
+		if (fds[0].revents && !read_and_run_commands())
 			return;
 	}
 }

@@ -57,7 +57,7 @@ void skip(const char *fmt, ...)
  * Check whether the machine is slow: lockdep or KCSAN shows a debug kernel, QEMU in the name of the
  * CPU shows emulation
  */
-static bool detect_slow(void)
+static bool detect_slow_machine(void)
 {
 	bool slow = getenv("T_SLOW") || !access("/proc/lockdep", F_OK) ||
 		    !access("/sys/kernel/debug/kcsan", F_OK);
@@ -71,12 +71,12 @@ static bool detect_slow(void)
 	return slow;
 }
 
-static bool is_slow(void)
+static bool is_slow_machine(void)
 {
 	static int slow = -1;
 
 	if (slow < 0)
-		slow = detect_slow();
+		slow = detect_slow_machine();
 	return slow;
 }
 
@@ -89,12 +89,12 @@ bool is_over_sctp(void)
 
 uint32_t scale_rounds(uint32_t n)
 {
-	return is_slow() ? n / 4 : n;
+	return is_slow_machine() ? n / 4 : n;
 }
 
 uint32_t scale_timeout(uint32_t n)
 {
-	return is_slow() ? n * 4 : n;
+	return is_slow_machine() ? n * 4 : n;
 }
 
 bool is_kernel_before(int major, int minor)

@@ -110,7 +110,7 @@ struct buf {
 #define RIGHTS_ALL	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | \
 			 IBV_ACCESS_REMOTE_WRITE)
 
-void buf_new(struct buf *b, size_t len);
+void buf_create(struct buf *b, size_t len);
 void buf_reg(struct buf *b, struct ibv_pd *pd, int access);
 int make_buf_access(int access);		/* adds on-demand paging if setting.on_demand */
 void buf_free(struct buf *b);
@@ -118,10 +118,10 @@ void buf_free(struct buf *b);
 void buf_clear(struct buf *b);
 void buf_fill(struct buf *b, size_t off, size_t len, uint32_t seed);
 /* Check that bytes [off, off + len) are the pattern of @seed, counted from @off */
-void buf_expect(const struct buf *b, size_t off, size_t len, uint32_t seed);
+void buf_expect_pattern(const struct buf *b, size_t off, size_t len, uint32_t seed);
 void buf_expect_clear(const struct buf *b, size_t off, size_t len);
-/* Like buf_expect(), and check that the rest of the buffer and its guards are unchanged */
-void buf_expect_only(const struct buf *b, size_t off, size_t len, uint32_t seed);
+/* Like buf_expect_pattern(), and check that the rest of the buffer and its guards are unchanged */
+void buf_expect_only_pattern(const struct buf *b, size_t off, size_t len, uint32_t seed);
 void buf_check_guards(const struct buf *b);
 size_t get_page_size(void);
 uint8_t compute_pattern_byte(uint32_t seed, size_t i);
@@ -273,17 +273,17 @@ void expect_atomic(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op);
  * Wait until all earlier Writes and Sends are placed at the server.  The completion of a Send at
  * the sender does not guarantee that; the completion of a Read does.
  */
-void wait_all_placed(const struct fixture *d);
+void wait_all_placed_by_read(const struct fixture *d);
 /* Check whether a completion event arrives within @ms (verbs_cq.c) */
 bool has_event_within(struct end *e, int ms);
 
 /*
  * Find the ring of this process into which @prod entries have been written; there must be exactly
- * one such ring.  find_rings_with() returns the number of such rings and stores one of them in
+ * one such ring.  find_rings_with_prod() returns the number of such rings and stores one of them in
  * @last (verbs_rings.c).
  */
-volatile uint32_t *find_ring(uint32_t prod);
-size_t find_rings_with(uint32_t prod, volatile uint32_t **last);
+volatile uint32_t *find_only_ring_with_prod(uint32_t prod);
+size_t find_rings_with_prod(uint32_t prod, volatile uint32_t **last);
 
 /* Drop CAP_IPC_LOCK, which lifts the limit on pinned memory, and set that limit (verbs_mr.c) */
 void drop_ipc_lock(void);
@@ -297,7 +297,7 @@ void expect_async_event(struct ibv_context *ctx, enum ibv_event_type type,
 void expect_no_async_event(struct ibv_context *ctx);
 /* Return: the value of a counter of the device of @e; @name: for example end_ddp_tagged_bounds */
 uint64_t read_counter(const struct end *e, const char *name);
-void expect_counted(const struct end *e, const char *name, uint64_t was,
-		    uint64_t more);
+void expect_counter_increase(const struct end *e, const char *name, uint64_t was,
+			     uint64_t more);
 
 #endif

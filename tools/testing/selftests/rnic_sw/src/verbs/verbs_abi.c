@@ -162,8 +162,8 @@ static int issue_command(int fd, const struct verb *v, const void *own, size_t l
 	return write(fd, words, all) < 0 ? errno : 0;
 }
 
-static void expect_errno(int fd, const struct verb *v, const void *own,
-			 size_t len, int want)
+static void issue_and_expect_errno(int fd, const struct verb *v, const void *own,
+				   size_t len, int want)
 {
 	uint8_t answer[ANSWER];
 	int err;
@@ -180,25 +180,25 @@ static void expect_errno(int fd, const struct verb *v, const void *own,
 }
 
 /* Try each length of the driver's data, and a byte that is not 0 at several offsets */
-static void try_lengths(int fd, const struct verb *v)
+static void try_driver_data_lengths(int fd, const struct verb *v)
 {
 	static const uint8_t none[OWN_MOST];
 	uint8_t own[OWN_MOST] = {};
 	size_t unit = v->ex ? 8 : 4, len, at;
 
 	for (len = 0; len <= OWN_MOST; len += unit)
-		expect_errno(fd, v, none, len, len < v->own ? EINVAL : 0);
+		issue_and_expect_errno(fd, v, none, len, len < v->own ? EINVAL : 0);
 	/*
 	 * A byte that is not 0 must be refused in the first word, which is comp_mask without any
 	 * defined bit, or undefined, and in the last words, which are undefined
 	 */
 	for (at = 0; at < OWN_MOST; at += at ? 7 : OWN_MOST - 15) {
 		own[at] = 1;
-		expect_errno(fd, v, own, OWN_MOST, EOPNOTSUPP);
+		issue_and_expect_errno(fd, v, own, OWN_MOST, EOPNOTSUPP);
 		own[at] = 0;
 	}
 	own[OWN_MOST - 1] = 0x80;
-	expect_errno(fd, v, own, OWN_MOST, EOPNOTSUPP);
+	issue_and_expect_errno(fd, v, own, OWN_MOST, EOPNOTSUPP);
 }
 
 #define VERB(name, NAME, ...)						\
@@ -220,7 +220,7 @@ static void try_lengths(int fd, const struct verb *v)
 	     .max_recv_sge = 1, .qp_type = IBV_QPT_RC),			\
 	     .answers = true, .own = 4 }
 
-static void try_objects(struct ibv_context *ctx, struct pair *p)
+static void try_create_commands(struct ibv_context *ctx, struct pair *p)
 {
 	static uint64_t mem[8];
 	struct ibv_mr *mr = ibv_reg_mr(p->c.id->pd, mem, sizeof(mem), 1);
@@ -247,11 +247,11 @@ static void try_objects(struct ibv_context *ctx, struct pair *p)
 	};
 
 	for (i = 0; i < ARRAY_SIZE(verbs); i++)
-		try_lengths(ctx->cmd_fd, &verbs[i]);
+		try_driver_data_lengths(ctx->cmd_fd, &verbs[i]);
 	CHECK(!ibv_dereg_mr(mr), "%m");
 }
 
-static void try_changes(struct ibv_context *ctx, struct pair *p)
+static void try_modify_and_query_commands(struct ibv_context *ctx, struct pair *p)
 {
 	size_t i;
 
@@ -270,7 +270,7 @@ static void try_changes(struct ibv_context *ctx, struct pair *p)
 	};
 
 	for (i = 0; i < ARRAY_SIZE(verbs); i++)
-		try_lengths(ctx->cmd_fd, &verbs[i]);
+		try_driver_data_lengths(ctx->cmd_fd, &verbs[i]);
 }
 
 /* Try each command that can have data of the driver, with correct and incorrect data */
@@ -281,8 +281,8 @@ static void test_abi_commands(void)
 	pair_prepare(&p, &(struct opts){ .srq = 8 });
 	pair_request(&p);
 	pair_create_qp(&p, &p.s);
-	try_objects(p.c.id->verbs, &p);
-	try_changes(p.s.id->verbs, &p);
+	try_create_commands(p.c.id->verbs, &p);
+	try_modify_and_query_commands(p.s.id->verbs, &p);
 	/* reject the request: without a reply this process could exit only after a timeout */
 	CHECK(!rdma_reject(p.s.id, NULL, 0), "%m");
 	/*
@@ -296,8 +296,8 @@ struct word {
 };
 
 /* Set one word at a time to a wrong value */
-static void try_words(struct pair *p, const struct verb *create, const struct word *bad,
-		      size_t n)
+static void try_bad_words(struct pair *p, const struct verb *create, const struct word *bad,
+			  size_t n)
 {
 	uint32_t own[6];
 	size_t i;
@@ -305,7 +305,8 @@ static void try_words(struct pair *p, const struct verb *create, const struct wo
 	for (i = 0; i < n; i++) {
 		memset(own, 0, sizeof(own));
 		own[bad[i].at] = bad[i].value;
-		expect_errno(p->c.id->verbs->cmd_fd, create, own, sizeof(own), EOPNOTSUPP);
+		issue_and_expect_errno(p->c.id->verbs->cmd_fd, create, own, sizeof(own),
+				       EOPNOTSUPP);
 	}
 }
 
@@ -332,9 +333,9 @@ static void test_abi_words(void)
 	const struct verb srq = MAKE_SRQ(p.c.id->pd->handle);
 	const struct verb qp = MAKE_QP(p.c.id->pd->handle, p.c.scq->handle);
 
-	try_words(&p, &cq, of_cq, ARRAY_SIZE(of_cq));
-	try_words(&p, &srq, of_srq, ARRAY_SIZE(of_srq));
-	try_words(&p, &qp, of_qp, ARRAY_SIZE(of_qp));
+	try_bad_words(&p, &cq, of_cq, ARRAY_SIZE(of_cq));
+	try_bad_words(&p, &srq, of_srq, ARRAY_SIZE(of_srq));
+	try_bad_words(&p, &qp, of_qp, ARRAY_SIZE(of_qp));
 	pair_free(&p);
 }
 
@@ -522,7 +523,7 @@ static void test_abi_query_conn(void)
 
 /* Resizing ---------------------------------------------------------------- */
 
-static rlim_t compute_address_space_limit(void)
+static rlim_t read_address_space_size(void)
 {
 	unsigned long pages = 0;
 	FILE *f = fopen("/proc/self/statm", "r");
@@ -547,7 +548,7 @@ static void test_resize_unmapped(void)
 	}
 	CHECK(!getrlimit(RLIMIT_AS, &was), "%m");
 	tight = was;
-	tight.rlim_cur = compute_address_space_limit() + 0x40000;
+	tight.rlim_cur = read_address_space_size() + 0x40000;
 	CHECK(!setrlimit(RLIMIT_AS, &tight), "%m");
 	err = ibv_resize_cq(d.p.s.rcq, 100000);
 	CHECK(!setrlimit(RLIMIT_AS, &was), "%m");

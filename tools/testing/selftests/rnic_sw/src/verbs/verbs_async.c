@@ -22,7 +22,7 @@ struct seen {
 static struct seen kept[32];
 static size_t nkept;
 
-static bool read_event(struct ibv_context *ctx, int ms, struct seen *s)
+static bool poll_async_event(struct ibv_context *ctx, int ms, struct seen *s)
 {
 	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
 	/*
@@ -59,7 +59,7 @@ void expect_async_event(struct ibv_context *ctx, enum ibv_event_type type,
 	struct seen s;
 
 	while (!take_kept_event(type, element)) {
-		if (!read_event(ctx, scale_timeout(ASYNC_MS), &s)) {
+		if (!poll_async_event(ctx, scale_timeout(ASYNC_MS), &s)) {
 			CHECK(!nkept, "async event %s, want %s",
 			      ibv_event_type_str(kept[0].type),
 			      ibv_event_type_str(type));
@@ -77,7 +77,7 @@ void expect_no_async_event(struct ibv_context *ctx)
 
 	wait_until_idle();
 	CHECK(!nkept, "unexpected async event %s", ibv_event_type_str(kept[0].type));
-	CHECK(!read_event(ctx, 0, &s), "unexpected async event %s",
+	CHECK(!poll_async_event(ctx, 0, &s), "unexpected async event %s",
 	      ibv_event_type_str(s.type));
 }
 
@@ -85,7 +85,7 @@ void expect_no_async_event(struct ibv_context *ctx)
  * A mount of sysfs shows only the devices of the namespace in which it was
  * mounted.  Mount it again for @ns, in a mount namespace of this process.
  */
-static FILE *open_in_netns(const char *ns, const char *path)
+static FILE *open_sysfs_in_netns(const char *ns, const char *path)
 {
 	static bool apart;
 
@@ -116,17 +116,17 @@ uint64_t read_counter(const struct end *e, const char *name)
 		 ibv_get_device_name(e->id->verbs->device), name);
 	f = fopen(path, "r");
 	if (!f)
-		f = open_in_netns(setting.server_ns, path);
+		f = open_sysfs_in_netns(setting.server_ns, path);
 	if (!f)
-		f = open_in_netns(setting.client_ns, path);
+		f = open_sysfs_in_netns(setting.client_ns, path);
 	CHECK(f, "%s: %m", path);
 	CHECK(fscanf(f, "%llu", &v) == 1, "%s", path);
 	fclose(f);
 	return v;
 }
 
-void expect_counted(const struct end *e, const char *name, uint64_t was,
-		    uint64_t more)
+void expect_counter_increase(const struct end *e, const char *name, uint64_t was,
+			     uint64_t more)
 {
 	const uint64_t until = now_ms() + scale_timeout(WC_MS);
 	unsigned long long now = read_counter(e, name);

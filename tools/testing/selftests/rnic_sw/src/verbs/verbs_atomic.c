@@ -12,7 +12,7 @@ uint64_t *get_word(const struct buf *b, uint32_t n)
 	return (uint64_t *)(((uintptr_t)b->at + 7) & ~7ul) + n;
 }
 
-static int post_atom_ex(struct ibv_qp_ex *ex, const struct atom *a)
+static int post_atomic_by_wr_api(struct ibv_qp_ex *ex, const struct atom *a)
 {
 	uint64_t raddr = (uintptr_t)get_word(a->target, a->to) + a->skew;
 
@@ -30,7 +30,7 @@ static int post_atom_ex(struct ibv_qp_ex *ex, const struct atom *a)
 	return ibv_wr_complete(ex);
 }
 
-static int post_atom(const struct end *e, const struct atom *a)
+static int post_atomic_by_post_send(const struct end *e, const struct atom *a)
 {
 	struct ibv_sge sge = {
 		(uintptr_t)get_word(a->sink, a->at), 8, a->sink->mr->lkey,
@@ -52,7 +52,7 @@ static int post_atom(const struct end *e, const struct atom *a)
 void post_atomic(const struct end *e, const struct atom *a)
 {
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(e->qp);
-	int err = ex ? post_atom_ex(ex, a) : post_atom(e, a);
+	int err = ex ? post_atomic_by_wr_api(ex, a) : post_atomic_by_post_send(e, a);
 
 	CHECK(!err, "post %llu: %s", (unsigned long long)a->id, strerror(err));
 }
@@ -74,14 +74,14 @@ void expect_atomic(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op)
 static void open_fixture(struct fixture *d, const struct opts *o)
 {
 	pair_open(&d->p, o);
-	buf_new(&d->c, SIZE);
-	buf_new(&d->s, SIZE);
+	buf_create(&d->c, SIZE);
+	buf_create(&d->s, SIZE);
 	buf_reg(&d->c, d->p.c.pd, RIGHTS);
 	buf_reg(&d->s, d->p.s.pd, RIGHTS);
 }
 
-static void check_one_atomic(struct fixture *d, enum ibv_wr_opcode op, uint64_t value,
-			     uint64_t swap)
+static void execute_and_check_atomic(struct fixture *d, enum ibv_wr_opcode op, uint64_t value,
+				     uint64_t swap)
 {
 	uint64_t old = *get_word(&d->s, 5), sink = ~old;
 	uint64_t want = op == ADD ? old + value : old == value ? swap : old;
@@ -97,7 +97,7 @@ static void check_one_atomic(struct fixture *d, enum ibv_wr_opcode op, uint64_t 
 	      (unsigned long long)*get_word(&d->s, 5), (unsigned long long)want);
 }
 
-static void check_values(uint64_t send_ops)
+static void execute_and_check_atomic_values(uint64_t send_ops)
 {
 	struct fixture d;
 	uint64_t i, *at;
@@ -106,12 +106,12 @@ static void check_values(uint64_t send_ops)
 	at = get_word(&d.s, 5);
 	*at = 0xfffffffffffffff0;
 	for (i = 1; i < 50; i++) {
-		check_one_atomic(&d, ADD, i * 0x0123456789abcdef, 0);
-		check_one_atomic(&d, CAS, *at, i * 0xfedcba9876543211);
-		check_one_atomic(&d, CAS, *at ^ 1ull << i, i);
+		execute_and_check_atomic(&d, ADD, i * 0x0123456789abcdef, 0);
+		execute_and_check_atomic(&d, CAS, *at, i * 0xfedcba9876543211);
+		execute_and_check_atomic(&d, CAS, *at ^ 1ull << i, i);
 	}
-	check_one_atomic(&d, ADD, 0, 0);
-	check_one_atomic(&d, ADD, -*at, 0);
+	execute_and_check_atomic(&d, ADD, 0, 0);
+	execute_and_check_atomic(&d, ADD, -*at, 0);
 	CHECK(!*at, "%llx", (unsigned long long)*at);
 	/* no byte outside the words may change, and the server must get no completion */
 	buf_expect_clear(&d.s, 0, (uint8_t *)at - d.s.at);
@@ -125,20 +125,20 @@ static void check_values(uint64_t send_ops)
 
 static void test_atomic_values(void)
 {
-	check_values(0);
+	execute_and_check_atomic_values(0);
 }
 
 static void test_atomic_wr_api(void)
 {
-	check_values(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-		     IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD);
+	execute_and_check_atomic_values(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+					IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD);
 }
 
 enum { QPS = 6, BURST = 32 };
 
 /* Post a burst of atomics, and mark in @seen each value that they return, which must be below @n */
-static void check_burst_of_adds(struct pair *p, const struct atom *a, uint8_t *seen,
-				uint32_t n)
+static void post_and_check_burst_of_adds(struct pair *p, const struct atom *a, uint8_t *seen,
+					 uint32_t n)
 {
 	struct atom one = *a;
 	uint64_t found;
@@ -171,15 +171,15 @@ static void test_atomic_distinct(void)
 	pair_open(&p[0], &(struct opts){ .cqe = QPS * BURST });
 	for (i = 1; i < QPS; i++)
 		pair_open_like(&p[i], &p[0]);
-	buf_new(&c, SIZE);
-	buf_new(&s, SIZE);
+	buf_create(&c, SIZE);
+	buf_create(&s, SIZE);
 	buf_reg(&c, p[0].c.pd, RIGHTS);
 	buf_reg(&s, p[0].s.pd, RIGHTS);
 	*get_word(&s, 0) = 0;
 	a.sink = &c;
 	a.target = &s;
 	for (i = 0; i < turns; i++)
-		check_burst_of_adds(p, &a, seen, n);
+		post_and_check_burst_of_adds(p, &a, seen, n);
 	CHECK(*get_word(&s, 0) == n, "%llu, not %u",
 	      (unsigned long long)*get_word(&s, 0), n);
 	buf_free(&c);
@@ -189,7 +189,7 @@ static void test_atomic_distinct(void)
 }
 
 /* A Write, a FetchAdd and a Read of one word, posted without waiting, must execute in order */
-static void test_atomic_in_line(void)
+static void test_atomic_in_order(void)
 {
 	const uint32_t to = 400;	/* in words */
 	struct fixture d;
@@ -286,7 +286,7 @@ static uint64_t compute_value_after(uint64_t value, uint32_t i)
 	return i % 8 == 1 ? value + 10 : value;
 }
 
-static void post_add_or_read(struct fixture *d, uint32_t i, uint64_t value)
+static void post_atomic_read_or_send(struct fixture *d, uint32_t i, uint64_t value)
 {
 	struct job j = {
 		.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c,
@@ -325,7 +325,7 @@ static void test_atomic_many(void)
 	open_fixture(&d, &(struct opts){ .sq = 128, .rq = 64, .ord = 3, .ird = 3 });
 	*get_word(&d.s, 0) = value = 1;
 	for (i = 0; i < n; value = compute_value_after(value, i++))
-		post_add_or_read(&d, i, value);
+		post_atomic_read_or_send(&d, i, value);
 	for (i = 0, value = 1; i < n; value = compute_value_after(value, i++)) {
 		expect_success(d.p.c.scq, i, wcs[i % 4]);
 		if (i % 4 == 3)
@@ -341,7 +341,7 @@ static void test_atomic_many(void)
 }
 
 /* The result of an atomic needs exactly one SGE of 8 bytes; other lists must be refused */
-static void expect_bad_sges(int num_sge, uint32_t len, enum ibv_wc_status status)
+static void post_atomic_with_bad_sges(int num_sge, uint32_t len, enum ibv_wc_status status)
 {
 	struct ibv_sge sge[2];
 	struct ibv_send_wr *bad, wr = {
@@ -366,7 +366,7 @@ static void expect_bad_sges(int num_sge, uint32_t len, enum ibv_wc_status status
 	expect_status(d.p.c.scq, 3, IBV_WC_WR_FLUSH_ERR);
 	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	expect_counted(&d.p.c, "tx_terminates", was, 1);
+	expect_counter_increase(&d.p.c, "tx_terminates", was, 1);
 	buf_expect_clear(&d.c, 0, SIZE);
 	buf_expect_clear(&d.s, 0, SIZE);
 	fixture_free(&d);
@@ -382,11 +382,11 @@ static void test_atomic_wrong_pieces(void)
 	uint64_t value = 1;
 	struct fixture d;
 
-	expect_bad_sges(0, 0, IBV_WC_LOC_QP_OP_ERR);
-	expect_bad_sges(2, 4, IBV_WC_LOC_QP_OP_ERR);
-	expect_bad_sges(1, 0, IBV_WC_LOC_LEN_ERR);
-	expect_bad_sges(1, 7, IBV_WC_LOC_LEN_ERR);
-	expect_bad_sges(1, 16, IBV_WC_LOC_LEN_ERR);
+	post_atomic_with_bad_sges(0, 0, IBV_WC_LOC_QP_OP_ERR);
+	post_atomic_with_bad_sges(2, 4, IBV_WC_LOC_QP_OP_ERR);
+	post_atomic_with_bad_sges(1, 0, IBV_WC_LOC_LEN_ERR);
+	post_atomic_with_bad_sges(1, 7, IBV_WC_LOC_LEN_ERR);
+	post_atomic_with_bad_sges(1, 16, IBV_WC_LOC_LEN_ERR);
 	open_fixture(&d, &(struct opts){ .inl = 64 });
 	sge.addr = (uintptr_t)&value;
 	CHECK(ibv_post_send(d.p.c.qp, &wr, &bad) == EINVAL, "inline");
@@ -409,7 +409,7 @@ static void test_atomic_wrong_sink(void)
 	expect_status(d.p.c.scq, 1, IBV_WC_LOC_PROT_ERR);
 	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	expect_counted(&d.p.c, "tx_terminates", was, 1);
+	expect_counter_increase(&d.p.c, "tx_terminates", was, 1);
 	buf_expect_clear(&d.c, 0, SIZE);
 	buf_expect_clear(&d.s, 0, SIZE);
 	fixture_free(&d);
@@ -441,7 +441,7 @@ static void arrange_access(struct fixture *d, const struct bad_access *bad)
 		      "%m");
 }
 
-static void expect_atomic_fails(const struct bad_access *bad, enum ibv_wr_opcode op)
+static void post_atomic_and_expect_failure(const struct bad_access *bad, enum ibv_wr_opcode op)
 {
 	struct ibv_mr mr;
 	uint64_t was;
@@ -467,7 +467,7 @@ static void expect_atomic_fails(const struct bad_access *bad, enum ibv_wr_opcode
 	expect_async_event(d.p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d.p.c.qp);
 	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	expect_counted(&d.p.s, bad->ends, was, 1);
+	expect_counter_increase(&d.p.s, bad->ends, was, 1);
 	buf_expect_clear(&d.c, 0, SIZE);
 	buf_expect_clear(&d.s, 0, SIZE);
 	if (bad->dead)
@@ -480,8 +480,8 @@ static void expect_atomic_fails(const struct bad_access *bad, enum ibv_wr_opcode
 	{								\
 		const struct bad_access bad = { __VA_ARGS__ };		\
 									\
-		expect_atomic_fails(&bad, ADD);					\
-		expect_atomic_fails(&bad, CAS);					\
+		post_atomic_and_expect_failure(&bad, ADD);					\
+		post_atomic_and_expect_failure(&bad, CAS);					\
 	}
 
 #define OP_ERR		IBV_WC_REM_OP_ERR, IBV_EVENT_QP_FATAL
@@ -502,7 +502,7 @@ const struct test atomic_tests[] = {
 	  "EXT-28 EXT-43 EXT-55"),
 	CASE("atomic_wr_api", test_atomic_wr_api, 0, "the ABI: ibv_wr_atomic_*"),
 	CASE("atomic_distinct", test_atomic_distinct, 60, "DDP-114"),
-	CASE("atomic_in_line", test_atomic_in_line, 0, "EXT-61 EXT-81 EXT-84"),
+	CASE("atomic_in_line", test_atomic_in_order, 0, "EXT-61 EXT-81 EXT-84"),
 	CASE("atomic_after_read", test_atomic_after_read, 0, "EXT-81"),
 	CASE("atomic_fence", test_atomic_fence, 0, "EXT-59 EXT-65"),
 	CASE("atomic_many", test_atomic_many, 0,

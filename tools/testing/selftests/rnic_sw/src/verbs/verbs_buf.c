@@ -57,7 +57,7 @@ static size_t get_tail_len(const struct buf *b)
 	return b->map_len - (b->at + b->len - b->map);
 }
 
-void buf_new(struct buf *b, size_t len)
+void buf_create(struct buf *b, size_t len)
 {
 	memset(b, 0, sizeof(*b));
 	b->len = len;
@@ -102,7 +102,7 @@ void buf_fill(struct buf *b, size_t off, size_t len, uint32_t seed)
 	fill_pattern(b->at + off, len, seed);
 }
 
-void buf_expect(const struct buf *b, size_t off, size_t len, uint32_t seed)
+void buf_expect_pattern(const struct buf *b, size_t off, size_t len, uint32_t seed)
 {
 	size_t i = find_difference(b->at + off, len, seed);
 
@@ -120,9 +120,9 @@ void buf_expect_clear(const struct buf *b, size_t off, size_t len)
 		      "byte %zu of the buffer was written", i);
 }
 
-void buf_expect_only(const struct buf *b, size_t off, size_t len, uint32_t seed)
+void buf_expect_only_pattern(const struct buf *b, size_t off, size_t len, uint32_t seed)
 {
-	buf_expect(b, off, len, seed);
+	buf_expect_pattern(b, off, len, seed);
 	buf_expect_clear(b, 0, off);
 	buf_expect_clear(b, off + len, b->len - off - len);
 	buf_check_guards(b);
@@ -143,9 +143,9 @@ static void test_check_detection(void)
 {
 	struct buf b;
 
-	buf_new(&b, 1000);
+	buf_create(&b, 1000);
 	buf_fill(&b, 10, 20, 7);
-	buf_expect_only(&b, 10, 20, 7);
+	buf_expect_only_pattern(&b, 10, 20, 7);
 	CHECK(find_difference(b.at + 10, 20, 8) < 20, "another seed must give another pattern");
 	CHECK(find_difference(b.at + 11, 19, 7) < 19, "another position must give another pattern");
 	b.at[-1] ^= 1;

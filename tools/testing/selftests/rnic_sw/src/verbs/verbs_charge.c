@@ -218,7 +218,7 @@ static void charge_brought(void)
 			.raddr = (uintptr_t)d.s.at + i * apart * get_page_size() });
 		expect_success(d.p.c.scq, i, IBV_WC_RDMA_WRITE);
 	}
-	wait_all_placed(&d);
+	wait_all_placed_by_read(&d);
 	expect_charged("page tables", before, n * 2 * get_page_size() / 1024);
 	odp_fixture_close(&d);
 }

@@ -33,7 +33,7 @@ static void wait_word(const struct fixture *d, uint32_t n)
 	}
 }
 
-static void open_words(struct fixture *d)
+static void open_word_fixture(struct fixture *d)
 {
 	fixture_open(d, &(struct opts){ .sq = DEPTH }, DEPTH * 8);
 }
@@ -45,7 +45,7 @@ static void test_coalesce_bursts(void)
 	uint32_t n, i;
 	struct fixture d;
 
-	open_words(&d);
+	open_word_fixture(&d);
 	was = read_counter(&d.p.c, "tx_coalesced");
 	for (n = 1; n < scale_rounds(2000); n++) {
 		uint32_t last = get_random_below(DEPTH);
@@ -57,7 +57,7 @@ static void test_coalesce_bursts(void)
 		write_word(&d, last, SIG);
 		wait_word(&d, last);
 		expect_success(d.p.c.scq, last, IBV_WC_RDMA_WRITE);
-		buf_expect_only(&d.s, 0, (last + 1) * 8, n);
+		buf_expect_only_pattern(&d.s, 0, (last + 1) * 8, n);
 	}
 	printf("# coalesced %llu times\n",
 	       (unsigned long long)(read_counter(&d.p.c, "tx_coalesced") - was));
@@ -71,7 +71,7 @@ static void test_coalesce_stream(void)
 	uint32_t i, done = 0;
 	struct fixture d;
 
-	open_words(&d);
+	open_word_fixture(&d);
 	for (i = 0; i < n; i++) {
 		if (i - done == DEPTH) {
 			expect_success(d.p.c.scq, done + 15, IBV_WC_RDMA_WRITE);
@@ -86,7 +86,7 @@ static void test_coalesce_stream(void)
 	}
 	wait_word(&d, n - 1);
 	for (i = n - DEPTH; i < n; i++)
-		buf_expect(&d.s, i % DEPTH * 8, 8, i);
+		buf_expect_pattern(&d.s, i % DEPTH * 8, 8, i);
 	expect_no_completion(d.p.c.scq);
 	fixture_close(&d);
 }
@@ -99,7 +99,7 @@ struct poster {
 	bool		flushed;
 };
 
-static void count_completion(struct poster *p)
+static void wait_and_count_completion(struct poster *p)
 {
 	struct ibv_wc wc = wait_next_wc(p->d->p.c.scq);
 
@@ -117,15 +117,15 @@ static void *keep_posting(void *arg)
 	while (!p->flushed) {
 		while (p->posted - p->done < DEPTH)
 			write_word(p->d, p->posted++, SIG);
-		count_completion(p);
+		wait_and_count_completion(p);
 	}
 	/* in the error state each request must complete, even if its doorbell could be coalesced */
 	while (p->done != p->posted)
-		count_completion(p);
+		wait_and_count_completion(p);
 	for (; p->posted - p->done < DEPTH / 2; p->posted++)
 		write_word(p->d, p->posted, SIG);
 	while (p->done != p->posted)
-		count_completion(p);
+		wait_and_count_completion(p);
 	return NULL;
 }
 
@@ -139,7 +139,7 @@ static void test_coalesce_error(void)
 		pthread_t thread;
 		struct fixture d;
 
-		open_words(&d);
+		open_word_fixture(&d);
 		p.d = &d;
 		CHECK(!pthread_create(&thread, NULL, keep_posting, &p), "%m");
 		sleep_ms(get_random_below(20));
@@ -156,7 +156,7 @@ static void test_coalesce_destroyed(void)
 	struct fixture d;
 
 	for (turn = 0; turn < scale_rounds(40); turn++) {
-		open_words(&d);
+		open_word_fixture(&d);
 		for (i = 0; i < DEPTH; i++)
 			write_word(&d, i, 0);
 		rdma_destroy_qp(d.p.c.id);

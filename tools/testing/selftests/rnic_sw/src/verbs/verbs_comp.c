@@ -8,7 +8,7 @@ struct counted {
 	uint32_t			of[OPS];
 };
 
-static void count_each_operation(struct counted *n, const struct end *e)
+static void attach_counter_per_operation(struct counted *n, const struct end *e)
 {
 	int i, err;
 
@@ -41,23 +41,24 @@ static void destroy_counters(const struct counted *n)
 static const uint64_t nothing[OPS];
 
 /* Open a connection; attach counters to both of its QPs before it is established */
-static void open_counted(struct fixture *d, const struct opts *o, struct counted *c,
-			 struct counted *s)
+static void open_counted_fixture(struct fixture *d, const struct opts *o, struct counted *c,
+				 struct counted *s)
 {
 	pair_prepare(&d->p, o);
 	skip_without_comp_counters(d->p.c.id->verbs);
 	pair_request(&d->p);
 	pair_create_qp(&d->p, &d->p.s);
-	count_each_operation(c, &d->p.c);
-	count_each_operation(s, &d->p.s);
+	attach_counter_per_operation(c, &d->p.c);
+	attach_counter_per_operation(s, &d->p.s);
 	pair_accept(&d->p);
-	buf_new(&d->c, 4096);
-	buf_new(&d->s, 4096);
+	buf_create(&d->c, 4096);
+	buf_create(&d->s, 4096);
 	buf_reg(&d->c, d->p.c.pd, RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
 	buf_reg(&d->s, d->p.s.pd, RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
 }
 
-static void post_many(const struct fixture *d, enum ibv_wr_opcode op, uint32_t n, unsigned int flags)
+static void post_many_requests(const struct fixture *d, enum ibv_wr_opcode op, uint32_t n,
+			       unsigned int flags)
 {
 	while (n--)
 		post_job(&d->p.c, &(struct job){
@@ -82,18 +83,18 @@ static void test_comp_operations(void)
 	struct counted c, s;
 	int i;
 
-	open_counted(&d, &(struct opts){}, &c, &s);
+	open_counted_fixture(&d, &(struct opts){}, &c, &s);
 	expect_counted_values(&c, ENTRY_COMP, nothing);
 	post_many_recvs(&d.p.s, &d.s, 8);
-	post_many(&d, IBV_WR_SEND, 3, SIG);
-	post_many(&d, IBV_WR_SEND, 2, 0);
-	post_many(&d, IBV_WR_RDMA_WRITE, 6, 0);
-	post_many(&d, IBV_WR_RDMA_WRITE, 1, SIG);
-	post_many(&d, IBV_WR_RDMA_WRITE_WITH_IMM, 3, 0);
+	post_many_requests(&d, IBV_WR_SEND, 3, SIG);
+	post_many_requests(&d, IBV_WR_SEND, 2, 0);
+	post_many_requests(&d, IBV_WR_RDMA_WRITE, 6, 0);
+	post_many_requests(&d, IBV_WR_RDMA_WRITE, 1, SIG);
+	post_many_requests(&d, IBV_WR_RDMA_WRITE_WITH_IMM, 3, 0);
 	post_atomic(&d.p.c, &(struct atom){ .op = IBV_WR_ATOMIC_FETCH_AND_ADD, .flags = SIG,
 					    .value = 1, .sink = &d.c, .target = &d.s });
-	post_many(&d, IBV_WR_RDMA_READ, 3, 0);
-	post_many(&d, IBV_WR_RDMA_READ, 1, SIG);
+	post_many_requests(&d, IBV_WR_RDMA_READ, 3, 0);
+	post_many_requests(&d, IBV_WR_RDMA_READ, 1, SIG);
 	for (i = 0; i < 6; i++)
 		CHECK(!wait_next_wc(d.p.c.scq).status, "%d", i);
 	for (i = 0; i < 8; i++)
@@ -118,7 +119,7 @@ static void test_comp_before_cqe(void)
 	struct counted c, s;
 	uint64_t i, n;
 
-	open_counted(&d, &(struct opts){}, &c, &s);
+	open_counted_fixture(&d, &(struct opts){}, &c, &s);
 	for (i = 1; i <= scale_rounds(1000); i++) {
 		post_recv(&d.p.s, i, &d.s, 0, 100);
 		post_send(&d.p.c, i, &d.c, 0, 100);
@@ -140,16 +141,16 @@ static void test_comp_errors(void)
 	struct counted c, s;
 	int i;
 
-	open_counted(&d, &(struct opts){}, &c, &s);
+	open_counted_fixture(&d, &(struct opts){}, &c, &s);
 	post_recv(&d.p.s, 1, &d.s, 0, 100);
 	post_send(&d.p.c, 1, &d.c, 0, 100);
 	expect_success(d.p.c.scq, 1, IBV_WC_SEND);
 	move_to_error(&d.p.c);
 	post_many_recvs(&d.p.c, &d.c, 4);
 	/* a flush also writes the CQEs of unsignaled requests */
-	post_many(&d, IBV_WR_SEND, 5, 0);
-	post_many(&d, IBV_WR_RDMA_WRITE, 3, SIG);
-	post_many(&d, IBV_WR_RDMA_READ, 2, 0);
+	post_many_requests(&d, IBV_WR_SEND, 5, 0);
+	post_many_requests(&d, IBV_WR_RDMA_WRITE, 3, SIG);
+	post_many_requests(&d, IBV_WR_RDMA_READ, 2, 0);
 	for (i = 0; i < 10; i++)
 		expect_status(d.p.c.scq, 0, IBV_WC_WR_FLUSH_ERR);
 	for (i = 0; i < 4; i++)
@@ -168,7 +169,7 @@ static void test_comp_destroyed(void)
 	struct fixture d = {};
 	struct counted c, s;
 
-	open_counted(&d, &(struct opts){}, &c, &s);
+	open_counted_fixture(&d, &(struct opts){}, &c, &s);
 	post_many_recvs(&d.p.c, &d.c, 10);
 	rdma_destroy_qp(d.p.c.id);
 	d.p.c.qp = NULL;
@@ -186,7 +187,7 @@ static void test_comp_refused_read(void)
 	struct fixture d = {};
 	struct counted c, s;
 
-	open_counted(&d, &(struct opts){}, &c, &s);
+	open_counted_fixture(&d, &(struct opts){}, &c, &s);
 	post_job(&d.p.c, &(struct job){ .id = 7, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 					.len = 8, .raddr = (uintptr_t)d.s.at,
 					.rkey = d.s.mr->rkey ^ 0x55 });
@@ -230,8 +231,8 @@ static void test_comp_shared(void)
 		expect_recv(d.p.s.rcq, i, 100);
 	}
 	expect_comp_value(ctx, cntr, ENTRY_COMP, 7);
-	post_many(&d, IBV_WR_RDMA_WRITE, 2, 0);
-	post_many(&d, IBV_WR_RDMA_READ, 2, 0);
+	post_many_requests(&d, IBV_WR_RDMA_WRITE, 2, 0);
+	post_many_requests(&d, IBV_WR_RDMA_READ, 2, 0);
 	expect_comp_value(ctx, cntr, ENTRY_COMP, 11);
 	pair_close(&other);
 	CHECK(comp_destroy(ctx, cntr) == EBUSY, "the counter is still attached to one QP");
@@ -244,17 +245,17 @@ static void test_comp_modify(void)
 	struct fixture d = {};
 	struct counted c, s;
 
-	open_counted(&d, &(struct opts){}, &c, &s);
-	CHECK(!comp_set(c.ctx, c.of[0], ENTRY_COMP, OP_SET, 40), "%m");
+	open_counted_fixture(&d, &(struct opts){}, &c, &s);
+	CHECK(!comp_modify_value(c.ctx, c.of[0], ENTRY_COMP, OP_SET, 40), "%m");
 	post_recv(&d.p.s, 1, &d.s, 0, 100);
 	post_send(&d.p.c, 1, &d.c, 0, 100);
 	expect_success(d.p.c.scq, 1, IBV_WC_SEND);
-	CHECK(!comp_set(c.ctx, c.of[0], ENTRY_COMP, OP_INC, 2), "%m");
+	CHECK(!comp_modify_value(c.ctx, c.of[0], ENTRY_COMP, OP_INC, 2), "%m");
 	expect_comp_value(c.ctx, c.of[0], ENTRY_COMP, 43);
 	expect_comp_value(c.ctx, c.of[0], ENTRY_ERR, 0);
-	CHECK(!comp_set(c.ctx, c.of[0], ENTRY_ERR, OP_SET, UINT64_MAX), "%m");
+	CHECK(!comp_modify_value(c.ctx, c.of[0], ENTRY_ERR, OP_SET, UINT64_MAX), "%m");
 	expect_comp_value(c.ctx, c.of[0], ENTRY_ERR, UINT64_MAX);
-	CHECK(!comp_set(c.ctx, c.of[0], ENTRY_ERR, OP_INC, 3), "%m");
+	CHECK(!comp_modify_value(c.ctx, c.of[0], ENTRY_ERR, OP_INC, 3), "%m");
 	expect_comp_value(c.ctx, c.of[0], ENTRY_ERR, 2);
 	expect_comp_value(c.ctx, c.of[0], ENTRY_COMP, 43);
 	fixture_close(&d);
@@ -277,8 +278,10 @@ static void test_comp_refused(void)
 	second = comp_create(ctx);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		CHECK(comp_try_read(ctx, cntr, bad[i], &value) == EINVAL, "entry %zu: %m", i);
-		CHECK(comp_set(ctx, cntr, bad[i], OP_SET, 1) == EINVAL, "entry %zu: %m", i);
-		CHECK(comp_set(ctx, cntr, ENTRY_COMP, bad[i], 1) == EINVAL, "op %zu: %m", i);
+		CHECK(comp_modify_value(ctx, cntr, bad[i], OP_SET, 1) == EINVAL, "entry %zu: %m",
+		      i);
+		CHECK(comp_modify_value(ctx, cntr, ENTRY_COMP, bad[i], 1) == EINVAL, "op %zu: %m",
+		      i);
 	}
 	CHECK(comp_attach(&d.p.c, cntr, 0) == EINVAL, "no operation: %m");
 	CHECK(comp_attach(&d.p.c, cntr, OF_ALL + 1) == EINVAL, "an unknown operation: %m");
@@ -313,7 +316,7 @@ static void test_comp_limit(void)
 
 	pair_prepare(&p, &(struct opts){});
 	skip_without_comp_counters(p.c.id->verbs);
-	CHECK(!comp_query(p.c.id->verbs, &caps), "%m");
+	CHECK(!comp_query_caps(p.c.id->verbs, &caps), "%m");
 	made = calloc(caps.max + 1, sizeof(*made));
 	CHECK(made, "%m");
 	for (n = 0; n <= caps.max; n++) {

@@ -18,11 +18,11 @@ struct comp_caps {
 };
 
 /* Methods of the RDMA core.  Return: 0 or an errno */
-int comp_query(const struct ibv_context *ctx, struct comp_caps *caps);
+int comp_query_caps(const struct ibv_context *ctx, struct comp_caps *caps);
 int comp_try_create(const struct ibv_context *ctx, uint32_t *cntr);
 int comp_destroy(const struct ibv_context *ctx, uint32_t cntr);
-int comp_set(const struct ibv_context *ctx, uint32_t cntr, uint64_t entry, uint64_t op,
-	     uint64_t value);
+int comp_modify_value(const struct ibv_context *ctx, uint32_t cntr, uint64_t entry, uint64_t op,
+		      uint64_t value);
 int comp_try_read(const struct ibv_context *ctx, uint32_t cntr, uint64_t entry, uint64_t *value);
 int comp_attach(const struct end *e, uint32_t cntr, uint64_t mask);
 

@@ -9,7 +9,7 @@ enum { CREATE = 0, DESTROY, MODIFY, READ };
 enum { AT_HANDLE = 0, AT_ENTRY = 1, MODIFY_OP = 2, MODIFY_VALUE = 3, READ_VALUE = 2 };
 enum { QP_ATTACH = 2, ATTACH_QP = 0, ATTACH_CNTR, ATTACH_MASK };
 
-int comp_query(const struct ibv_context *ctx, struct comp_caps *caps)
+int comp_query_caps(const struct ibv_context *ctx, struct comp_caps *caps)
 {
 	struct call c;
 
@@ -23,7 +23,7 @@ int comp_query(const struct ibv_context *ctx, struct comp_caps *caps)
 void skip_without_comp_counters(const struct ibv_context *ctx)
 {
 	struct comp_caps caps = {};
-	int err = comp_query(ctx, &caps);
+	int err = comp_query_caps(ctx, &caps);
 
 	if (err == EPROTONOSUPPORT)
 		skip("the RDMA core of this kernel has no completion counters");
@@ -62,8 +62,8 @@ int comp_destroy(const struct ibv_context *ctx, uint32_t cntr)
 	return call_issue(&c, ctx);
 }
 
-int comp_set(const struct ibv_context *ctx, uint32_t cntr, uint64_t entry, uint64_t op,
-		  uint64_t value)
+int comp_modify_value(const struct ibv_context *ctx, uint32_t cntr, uint64_t entry, uint64_t op,
+		      uint64_t value)
 {
 	struct call c;
 

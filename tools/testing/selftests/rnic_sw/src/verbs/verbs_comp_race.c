@@ -12,7 +12,7 @@ struct writer {
 	volatile bool	stop;
 };
 
-static void *write_many(void *arg)
+static void *write_until_stopped(void *arg)
 {
 	struct writer *w = arg;
 
@@ -51,10 +51,10 @@ static void test_comp_two_cpus(void)
 		CHECK(!comp_attach(&d[i].p.c, cntr, OF_WRITE), "%m");
 		CHECK(!comp_attach(&d[i].p.s, theirs, OF_PEER_WRITE), "%m");
 		w[i] = (struct writer){ .d = &d[i], .n = each };
-		CHECK(!pthread_create(&th[i], NULL, write_many, &w[i]), "%m");
+		CHECK(!pthread_create(&th[i], NULL, write_until_stopped, &w[i]), "%m");
 	}
 	for (i = 0; i < added; i++)
-		CHECK(!comp_set(ctx, cntr, ENTRY_COMP, OP_INC, 1), "%m");
+		CHECK(!comp_modify_value(ctx, cntr, ENTRY_COMP, OP_INC, 1), "%m");
 	for (i = 0; i < WRITERS; i++)
 		CHECK(!pthread_join(th[i], NULL), "%m");
 	expect_comp_value(ctx, cntr, ENTRY_COMP, WRITERS * each + added);
@@ -65,7 +65,7 @@ static void test_comp_two_cpus(void)
 }
 
 /* The core refuses an attach (EBUSY) while another thread posts to the QP, so retry */
-static void attach_busy(const struct end *e, uint32_t cntr, uint64_t mask)
+static void attach_to_busy_qp(const struct end *e, uint32_t cntr, uint64_t mask)
 {
 	int err, tries = 0;
 
@@ -97,12 +97,12 @@ static void test_comp_race(void)
 		cntr = comp_create(ctx);
 		theirs = comp_create(peer);
 		w.d = &d;
-		CHECK(!pthread_create(&th, NULL, write_many, &w), "%m");
+		CHECK(!pthread_create(&th, NULL, write_until_stopped, &w), "%m");
 		sleep_ms(round % 4);
-		attach_busy(&d.p.s, theirs, OF_ALL);
-		attach_busy(&d.p.c, cntr, OF_WRITE);
+		attach_to_busy_qp(&d.p.s, theirs, OF_ALL);
+		attach_to_busy_qp(&d.p.c, cntr, OF_WRITE);
 		sleep_ms(2);
-		CHECK(!comp_set(ctx, cntr, ENTRY_COMP, OP_SET, 0), "%m");
+		CHECK(!comp_modify_value(ctx, cntr, ENTRY_COMP, OP_SET, 0), "%m");
 		sleep_ms(1);
 		n = comp_read(ctx, cntr, ENTRY_COMP);
 		w.stop = true;
@@ -125,7 +125,7 @@ static void test_comp_race(void)
 }
 
 /* In a child: exit while requests complete, with counters created before and after the QP */
-static void end_with_counters(void)
+static void exit_with_counters_attached(void)
 {
 	struct writer w = { .n = UINT32_MAX };
 	struct fixture d = {};
@@ -144,7 +144,7 @@ static void end_with_counters(void)
 	CHECK(!comp_attach(&d.p.c, comp_create(ctx), OF_SEND | OF_RECV), "%m");
 	CHECK(!comp_attach(&d.p.s, comp_create(d.p.s.id->verbs), OF_PEER_WRITE), "%m");
 	w.d = &d;
-	CHECK(!pthread_create(&th, NULL, write_many, &w), "%m");
+	CHECK(!pthread_create(&th, NULL, write_until_stopped, &w), "%m");
 	sleep_ms(20);
 	_exit(0);
 }
@@ -159,7 +159,7 @@ static void test_comp_end(void)
 		pid = fork();
 		CHECK(pid >= 0, "%m");
 		if (!pid)
-			end_with_counters();
+			exit_with_counters_attached();
 		CHECK(waitpid(pid, &status, 0) == pid, "%m");
 		if (WIFEXITED(status) && WEXITSTATUS(status) == SKIP)
 			skip("the RDMA core of this kernel has no completion counters");

@@ -6,7 +6,7 @@
 
 static uint8_t words[256], answer[256];
 
-static void fill_words(void)
+static void fill_private_data(void)
 {
 	size_t i;
 
@@ -29,7 +29,7 @@ static void test_private_data(void)
 	struct pair p;
 	size_t i;
 
-	fill_words();
+	fill_private_data();
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		uint8_t back = lens[ARRAY_SIZE(lens) - 1 - i];
 
@@ -54,7 +54,7 @@ static void test_reject(void)
 	struct pair p;
 	size_t i;
 
-	fill_words();
+	fill_private_data();
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		memset(&p, 0, sizeof(p));
 		pair_prepare(&p, &(struct opts){
@@ -84,7 +84,7 @@ static void test_nobody_listens(void)
 }
 
 /* All messages that are posted before the disconnect must be sent */
-static void check_disconnect_sends_all(uint32_t n, uint32_t len)
+static void disconnect_and_check_all_sent(uint32_t n, uint32_t len)
 {
 	struct fixture d;
 	uint32_t i;
@@ -108,7 +108,7 @@ static void check_disconnect_sends_all(uint32_t n, uint32_t len)
 		expect_success(d.p.c.scq, i, IBV_WC_SEND);
 	expect_status(d.p.c.scq, n, IBV_WC_WR_FLUSH_ERR);
 	expect_status(d.p.s.rcq, n, IBV_WC_WR_FLUSH_ERR);
-	buf_expect_only(&d.s, 0, n * len, len);
+	buf_expect_only_pattern(&d.s, 0, n * len, len);
 	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	/* a request that is posted after the end of the connection must be flushed */
@@ -120,9 +120,9 @@ static void check_disconnect_sends_all(uint32_t n, uint32_t len)
 /* Disconnect while messages of one, several and many segments are in the send queue */
 static void test_goodbye(void)
 {
-	check_disconnect_sends_all(100, 7);
-	check_disconnect_sends_all(100, 4001);
-	check_disconnect_sends_all(60, 100001);
+	disconnect_and_check_all_sent(100, 7);
+	disconnect_and_check_all_sent(100, 4001);
+	disconnect_and_check_all_sent(60, 100001);
 }
 
 static void test_server_goodbye(void)
@@ -139,7 +139,7 @@ static void test_server_goodbye(void)
 	CHECK(!rdma_disconnect(d.p.s.id), "%m");
 	for (i = 0; i < 100; i++)
 		expect_recv(d.p.c.rcq, i, 1000);
-	buf_expect_only(&d.c, 0, 100000, 9);
+	buf_expect_only_pattern(&d.c, 0, 100000, 9);
 	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	fixture_free(&d);
@@ -194,7 +194,7 @@ static void test_ipv6(void)
 	post_send(&d.p.c, 2, &d.c, 0, 60001);
 	expect_success(d.p.c.scq, 2, IBV_WC_SEND);
 	expect_recv(d.p.s.rcq, 1, 60001);
-	buf_expect_only(&d.s, 3, 60001, 6);
+	buf_expect_only_pattern(&d.s, 3, 60001, 6);
 	CHECK(rdma_get_peer_addr(d.p.c.id)->sa_family == AF_INET6, "family");
 	fixture_close(&d);
 }
@@ -239,7 +239,7 @@ static void test_any_v6_address(void)
 	pair_free(&p);
 }
 
-static unsigned int query_ird(const struct end *e)
+static unsigned int query_ord(const struct end *e)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
@@ -270,10 +270,10 @@ static void test_depths(void)
 	check_server_depths(&p, 5, 9);
 	pair_create_qp(&p, &p.s);
 	pair_accept(&p);
-	CHECK(query_ird(&p.c) <= 3 && query_ird(&p.c) >= 1, "client: %u",
-	      query_ird(&p.c));
-	CHECK(query_ird(&p.s) <= 7 && query_ird(&p.s) >= 1, "server: %u",
-	      query_ird(&p.s));
+	CHECK(query_ord(&p.c) <= 3 && query_ord(&p.c) >= 1, "client: %u",
+	      query_ord(&p.c));
+	CHECK(query_ord(&p.s) <= 7 && query_ord(&p.s) >= 1, "server: %u",
+	      query_ord(&p.s));
 	pair_close(&p);
 }
 
@@ -303,14 +303,14 @@ static void test_depths_unlike(void)
 		expect_success(d.p.c.scq, i, IBV_WC_RDMA_READ);
 		expect_success(d.p.s.scq, i, IBV_WC_RDMA_READ);
 	}
-	buf_expect_only(&d.c, 10000, 10000, 1);
-	CHECK(query_ird(&d.p.c) <= 2 && query_ird(&d.p.s) <= 2, "%u, %u",
-	      query_ird(&d.p.c), query_ird(&d.p.s));
+	buf_expect_only_pattern(&d.c, 10000, 10000, 1);
+	CHECK(query_ord(&d.p.c) <= 2 && query_ord(&d.p.s) <= 2, "%u, %u",
+	      query_ord(&d.p.c), query_ord(&d.p.s));
 	fixture_close(&d);
 }
 
-static void try_modify(const struct end *e, struct ibv_qp_attr attr, int mask,
-		       int err)
+static void modify_and_expect_errno(const struct end *e, struct ibv_qp_attr attr, int mask,
+				    int err)
 {
 	int got = ibv_modify_qp(e->qp, &attr, mask);
 
@@ -323,21 +323,21 @@ static void test_modify_attrs(void)
 	struct pair p = {};
 
 	pair_prepare(&p, &(struct opts){ .ird = 9, .ord = 5 });
-	try_modify(&p.c, (struct ibv_qp_attr){ .cap.max_send_wr = 1 }, IBV_QP_CAP,
-		   EOPNOTSUPP);
-	try_modify(&p.c, (struct ibv_qp_attr){ .en_sqd_async_notify = 1 },
-		   IBV_QP_EN_SQD_ASYNC_NOTIFY, EOPNOTSUPP);
-	try_modify(&p.c, (struct ibv_qp_attr){ .cur_qp_state = IBV_QPS_RTS },
-		   IBV_QP_CUR_STATE, EINVAL);
-	try_modify(&p.c, (struct ibv_qp_attr){ .cur_qp_state = IBV_QPS_RESET },
-		   IBV_QP_CUR_STATE, 0);
-	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 129 },
-		   IBV_QP_MAX_QP_RD_ATOMIC, EINVAL);
-	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
-	       .max_dest_rd_atomic = 2 }, IBV_QP_MAX_QP_RD_ATOMIC |
-		   IBV_QP_MAX_DEST_RD_ATOMIC, 0);
+	modify_and_expect_errno(&p.c, (struct ibv_qp_attr){ .cap.max_send_wr = 1 }, IBV_QP_CAP,
+				EOPNOTSUPP);
+	modify_and_expect_errno(&p.c, (struct ibv_qp_attr){ .en_sqd_async_notify = 1 },
+				IBV_QP_EN_SQD_ASYNC_NOTIFY, EOPNOTSUPP);
+	modify_and_expect_errno(&p.c, (struct ibv_qp_attr){ .cur_qp_state = IBV_QPS_RTS },
+				IBV_QP_CUR_STATE, EINVAL);
+	modify_and_expect_errno(&p.c, (struct ibv_qp_attr){ .cur_qp_state = IBV_QPS_RESET },
+				IBV_QP_CUR_STATE, 0);
+	modify_and_expect_errno(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 129 },
+				IBV_QP_MAX_QP_RD_ATOMIC, EINVAL);
+	modify_and_expect_errno(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
+				.max_dest_rd_atomic = 2 }, IBV_QP_MAX_QP_RD_ATOMIC |
+				IBV_QP_MAX_DEST_RD_ATOMIC, 0);
 	/* connection managers that also serve InfiniBand set this attribute */
-	try_modify(&p.c, (struct ibv_qp_attr){ .timeout = 10 }, IBV_QP_TIMEOUT, 0);
+	modify_and_expect_errno(&p.c, (struct ibv_qp_attr){ .timeout = 10 }, IBV_QP_TIMEOUT, 0);
 	pair_free(&p);
 }
 
@@ -361,17 +361,17 @@ static void test_modify_whole(void)
 	pair_prepare(&p, &(struct opts){ .ird = 9, .ord = 5 });
 	may = query_rights(&p.c);
 	CHECK(may, "some rights must be set");
-	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
-	       .max_dest_rd_atomic = 2, .rate_limit = 1000000 },
-		   DEPTHS | IBV_QP_RATE_LIMIT, EINVAL);
-	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
-	       .max_dest_rd_atomic = 129 }, DEPTHS, EINVAL);
-	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
-	       .max_dest_rd_atomic = 2, .qp_state = IBV_QPS_RTS },
-		   DEPTHS | IBV_QP_STATE, EINVAL);
-	try_modify(&p.c, (struct ibv_qp_attr){ .qp_state = IBV_QPS_SQD,
-	       .qp_access_flags = IBV_ACCESS_LOCAL_WRITE },
-		   IBV_QP_ACCESS_FLAGS | IBV_QP_STATE, EINVAL);
+	modify_and_expect_errno(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
+				.max_dest_rd_atomic = 2, .rate_limit = 1000000 },
+				DEPTHS | IBV_QP_RATE_LIMIT, EINVAL);
+	modify_and_expect_errno(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
+				.max_dest_rd_atomic = 129 }, DEPTHS, EINVAL);
+	modify_and_expect_errno(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
+				.max_dest_rd_atomic = 2, .qp_state = IBV_QPS_RTS },
+				DEPTHS | IBV_QP_STATE, EINVAL);
+	modify_and_expect_errno(&p.c, (struct ibv_qp_attr){ .qp_state = IBV_QPS_SQD,
+				.qp_access_flags = IBV_ACCESS_LOCAL_WRITE },
+				IBV_QP_ACCESS_FLAGS | IBV_QP_STATE, EINVAL);
 	pair_request(&p);
 	check_server_depths(&p, 5, 9);
 	CHECK(query_rights(&p.c) == may, "rights 0x%x, had 0x%x", query_rights(&p.c), may);
@@ -384,19 +384,19 @@ static void test_bounded(void)
 	struct pair p = {};
 
 	pair_prepare(&p, &(struct opts){ .ird = 9, .ord = 5 });
-	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
-	       .max_dest_rd_atomic = 2 }, IBV_QP_MAX_QP_RD_ATOMIC |
-		   IBV_QP_MAX_DEST_RD_ATOMIC, 0);
-	CHECK(query_ird(&p.c) == 3, "not connected: %u", query_ird(&p.c));
+	modify_and_expect_errno(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
+				.max_dest_rd_atomic = 2 }, IBV_QP_MAX_QP_RD_ATOMIC |
+				IBV_QP_MAX_DEST_RD_ATOMIC, 0);
+	CHECK(query_ord(&p.c) == 3, "not connected: %u", query_ord(&p.c));
 	pair_request(&p);
 	check_server_depths(&p, 3, 2);
 	pair_create_qp(&p, &p.s);
 	pair_accept(&p);
-	CHECK(query_ird(&p.c) <= 3, "client: %u", query_ird(&p.c));
-	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 100 },
-		   IBV_QP_MAX_QP_RD_ATOMIC, EINVAL);
-	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = query_ird(&p.c) },
-		   IBV_QP_MAX_QP_RD_ATOMIC, 0);
+	CHECK(query_ord(&p.c) <= 3, "client: %u", query_ord(&p.c));
+	modify_and_expect_errno(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 100 },
+				IBV_QP_MAX_QP_RD_ATOMIC, EINVAL);
+	modify_and_expect_errno(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = query_ord(&p.c) },
+				IBV_QP_MAX_QP_RD_ATOMIC, 0);
 	pair_close(&p);
 }
 

@@ -35,7 +35,7 @@ static struct ibv_cq *create_cq(struct ibv_context *ctx)
 	return cq;
 }
 
-static void measure_cq(struct looks *l, int i)
+static void measure_cq_cost(struct looks *l, int i)
 {
 	uint64_t begun = read_clock_ns(), made;
 	struct ibv_cq *cq = create_cq(l->ctx);
@@ -97,8 +97,8 @@ static void cq_cost_is_independent_of_count(void)
 	for (i = 0; i < MANY; i++)
 		made[i] = create_cq(many.ctx);
 	for (i = 0; i < LOOKS; i++) {
-		measure_cq(&many, i);
-		measure_cq(&none, i);
+		measure_cq_cost(&many, i);
+		measure_cq_cost(&none, i);
 	}
 	check_same_cost("creating a CQ", many.make, none.make);
 	check_same_cost("destroying a CQ", many.destroy, none.destroy);

@@ -21,7 +21,7 @@ bool has_event_within(struct end *e, int ms)
 	return true;
 }
 
-void wait_all_placed(const struct fixture *d)
+void wait_all_placed_by_read(const struct fixture *d)
 {
 	post_job(&d->p.c, &(struct job){
 		.id = 77, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c,
@@ -30,7 +30,7 @@ void wait_all_placed(const struct fixture *d)
 	expect_success(d->p.c.scq, 77, IBV_WC_RDMA_READ);
 }
 
-static void send_one(struct fixture *d, uint64_t id, unsigned int flags)
+static void send_one_message(struct fixture *d, uint64_t id, unsigned int flags)
 {
 	post_recv(&d->p.s, id, &d->s, 0, 50);
 	post_job(&d->p.c, &(struct job){
@@ -47,15 +47,15 @@ static void test_events(void)
 	fixture_open(&d, &(struct opts){ .events = true }, 100);
 	for (i = 0; i < 20; i++) {
 		/* there must be one event for each time that the CQ is armed, and no other event */
-		send_one(&d, 1, 0);
+		send_one_message(&d, 1, 0);
 		expect_recv(d.p.s.rcq, 1, 9);
-		wait_all_placed(&d);
+		wait_all_placed_by_read(&d);
 		CHECK(!has_event_within(&d.p.s, 0), "no event may arrive unless the CQ is armed");
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
-		send_one(&d, 2, 0);
-		send_one(&d, 3, 0);
+		send_one_message(&d, 2, 0);
+		send_one_message(&d, 3, 0);
 		CHECK(has_event_within(&d.p.s, scale_timeout(WC_MS)), "an event must arrive");
-		wait_all_placed(&d);
+		wait_all_placed_by_read(&d);
 		CHECK(!has_event_within(&d.p.s, 0), "only one event may arrive");
 		expect_recv(d.p.s.rcq, 2, 9);
 		expect_recv(d.p.s.rcq, 3, 9);
@@ -72,17 +72,17 @@ static void test_events_solicited(void)
 	fixture_open(&d, &(struct opts){ .events = true }, 100);
 	for (i = 0; i < 20; i++) {
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
-		send_one(&d, 1, 0);
-		wait_all_placed(&d);
+		send_one_message(&d, 1, 0);
+		wait_all_placed_by_read(&d);
 		CHECK(!has_event_within(&d.p.s, 0), "no event without the flag");
-		send_one(&d, 2, IBV_SEND_SOLICITED);
+		send_one_message(&d, 2, IBV_SEND_SOLICITED);
 		CHECK(has_event_within(&d.p.s, scale_timeout(WC_MS)), "an event must arrive");
 		expect_recv(d.p.s.rcq, 1, 9);
 		expect_recv(d.p.s.rcq, 2, 9);
 		/* a request for all completions overrides one for solicited completions */
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
-		send_one(&d, 3, 0);
+		send_one_message(&d, 3, 0);
 		CHECK(has_event_within(&d.p.s, scale_timeout(WC_MS)), "an event must arrive");
 		expect_recv(d.p.s.rcq, 3, 9);
 	}
@@ -173,8 +173,8 @@ static void test_resize(void)
 	fixture_open(&d, &(struct opts){ .cqe = 8 }, 100);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		for (k = 0; k < 8; k++)
-			send_one(&d, i * 10 + k, 0);
-		wait_all_placed(&d);
+			send_one_message(&d, i * 10 + k, 0);
+		wait_all_placed_by_read(&d);
 		CHECK(!ibv_resize_cq(d.p.s.rcq, sizes[i]), "to %d: %m",
 		      sizes[i]);
 		CHECK(d.p.s.rcq->cqe >= sizes[i], "%d", d.p.s.rcq->cqe);
@@ -247,7 +247,7 @@ static void test_resize_in_use(void)
 	CHECK(!pthread_create(&other, NULL, keep_resizing, &d), "%m");
 	for (i = 0; i < scale_rounds(160); i++) {
 		for (k = 0; k < 40; k++)
-			send_one(&d, k, 0);
+			send_one_message(&d, k, 0);
 		for (k = 0; k < 40; k++)
 			expect_recv(d.p.s.rcq, k, 9);
 	}
@@ -264,8 +264,8 @@ static uint64_t read_clock_ns(void)
 }
 
 /* Poll all completions through the extended interface; their timestamps must not precede @begun */
-static uint32_t poll_all_ex(struct ibv_cq_ex *ex, uint32_t next, uint64_t begun,
-			    uint64_t *when)
+static uint32_t poll_all_completions_ex(struct ibv_cq_ex *ex, uint32_t next, uint64_t begun,
+					uint64_t *when)
 {
 	struct ibv_poll_cq_attr attr = {};
 	int err = ibv_start_poll(ex, &attr);
@@ -299,22 +299,22 @@ static void test_poll_cq_ex(void)
 	fixture_open(&d, &(struct opts){ .cq_ex = true }, 100);
 	ex = (struct ibv_cq_ex *)d.p.s.rcq;
 	for (i = 0; i < 200; i++) {
-		send_one(&d, i, 0);
+		send_one_message(&d, i, 0);
 		if (i % 3)
 			continue;
 		do {
-			got = poll_all_ex(ex, got, begun, &when);
+			got = poll_all_completions_ex(ex, got, begun, &when);
 		} while (i + 1 - got > 30 && now_ms() < until);
 	}
 	while (got < 200 && now_ms() < until) {
-		got = poll_all_ex(ex, got, begun, &when);
+		got = poll_all_completions_ex(ex, got, begun, &when);
 		sleep_ms(1);
 	}
 	CHECK(got == 200, "%u", got);
 	fixture_close(&d);
 }
 
-static void expect_resize_fails(struct ibv_cq *has, int cqe)
+static void request_bad_cqe_and_expect_failure(struct ibv_cq *has, int cqe)
 {
 	int err, was = has->cqe;
 
@@ -336,8 +336,8 @@ static void test_arguments(void)
 	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
 	CHECK(dev.max_cqe >= 1 << 16 && dev.max_cqe <= 1 << 20, "%d",
 	      dev.max_cqe);
-	expect_resize_fails(p.c.scq, dev.max_cqe + 1);
-	expect_resize_fails(p.c.scq, INT_MAX);
+	request_bad_cqe_and_expect_failure(p.c.scq, dev.max_cqe + 1);
+	request_bad_cqe_and_expect_failure(p.c.scq, INT_MAX);
 	pair_close(&p);
 }
 
@@ -369,12 +369,12 @@ static void test_overrun(void)
 	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	CHECK(query_qp_state(&d.p.c) == IBV_QPS_ERR, "%d", query_qp_state(&d.p.c));
-	expect_counted(&d.p.c, "end_local_cq_overrun", was, 1);
-	expect_counted(&d.p.c, "tx_terminates", sent, 1);
-	expect_counted(&d.p.s, "end_peer_terminate", peer, 1);
+	expect_counter_increase(&d.p.c, "end_local_cq_overrun", was, 1);
+	expect_counter_increase(&d.p.c, "tx_terminates", sent, 1);
+	expect_counter_increase(&d.p.s, "end_peer_terminate", peer, 1);
 	for (i = 0; i < room; i++)
 		expect_success(d.p.c.scq, i, IBV_WC_SEND);
-	send_one(&other, 5, 0);
+	send_one_message(&other, 5, 0);
 	expect_recv(other.p.s.rcq, 5, 9);
 	fixture_free(&d);
 	fixture_close(&other);

@@ -18,7 +18,7 @@ static void check_send(struct fixture *d, uint32_t len, uint32_t seed)
 	post_send(&d->p.c, seed, &d->c, from, len);
 	expect_success(d->p.c.scq, seed, IBV_WC_SEND);
 	expect_recv(d->p.s.rcq, seed, len);
-	buf_expect_only(&d->s, to, len, seed);
+	buf_expect_only_pattern(&d->s, to, len, seed);
 	buf_clear(&d->s);
 }
 
@@ -74,7 +74,7 @@ static void send_huge_message(struct fixture *d, uint32_t len)
 	wait_progress(d, 1, len);
 	expect_success(d->p.c.scq, 3, IBV_WC_SEND);
 	expect_recv(d->p.s.rcq, 3, len);
-	buf_expect_only(&d->s, 1, len, 3);
+	buf_expect_only_pattern(&d->s, 1, len, 3);
 }
 
 static void test_send_large(void)
@@ -116,7 +116,7 @@ static struct ibv_mr *map_huge_region(struct ibv_pd *pd, uint8_t *page, uint32_t
 	return mr;
 }
 
-static void message_of_2_gib_is_sent(void)
+static void message_of_maximum_length_is_sent(void)
 {
 	struct buf from = {}, to = {};
 	uint8_t mark = 1;
@@ -193,7 +193,7 @@ static void check_sges(struct buf *b, const struct ibv_sge *sge, int n,
 	int i;
 
 	if (!want.at)
-		buf_new(&want, b->len);
+		buf_create(&want, b->len);
 	buf_clear(&want);
 	for (i = 0; i < n && at < len; i++) {
 		uint32_t part = sge[i].length;
@@ -210,7 +210,7 @@ static void check_sges(struct buf *b, const struct ibv_sge *sge, int n,
 	buf_check_guards(b);
 }
 
-static void check_gather_scatter(struct fixture *d, int from, int to)
+static void send_and_check_sges(struct fixture *d, int from, int to)
 {
 	struct ibv_sge ss[16], rs[16];
 	struct ibv_send_wr *sbad, swr = {
@@ -249,7 +249,7 @@ static void test_sge_odd(void)
 	fixture_open(&d, &(struct opts){ .ssge = 16, .rsge = 16 }, 8000);
 	for (from = 1; from <= 16; from++)
 		for (to = 1; to <= 16; to += from % 2 + 1)
-			check_gather_scatter(&d, from, to);
+			send_and_check_sges(&d, from, to);
 	fixture_close(&d);
 }
 
@@ -277,7 +277,7 @@ static void test_sge_write(void)
 		expect_success(d.p.c.scq, 3, IBV_WC_RDMA_WRITE);
 		expect_success(d.p.c.scq, 9, IBV_WC_SEND);
 		expect_recv(d.p.s.rcq, 9, 0);
-		buf_expect_only(&d.s, n, len, n);
+		buf_expect_only_pattern(&d.s, n, len, n);
 		buf_clear(&d.s);
 	}
 	fixture_close(&d);
@@ -307,7 +307,7 @@ static void test_inline_sizes(void)
 		buf_clear(&d.c);
 		expect_success(d.p.c.scq, len, IBV_WC_SEND);
 		expect_recv(d.p.s.rcq, len, len);
-		buf_expect_only(&d.s, 1, len, len);
+		buf_expect_only_pattern(&d.s, 1, len, len);
 		buf_clear(&d.s);
 	}
 	fixture_close(&d);
@@ -347,7 +347,7 @@ static void send_inline_pieces(struct fixture *d, uint32_t n, bool by_wr)
 	buf_clear(&d->c);
 	expect_success(d->p.c.scq, n, IBV_WC_SEND);
 	expect_recv(d->p.s.rcq, n, all);
-	buf_expect_only(&d->s, 0, all, n);
+	buf_expect_only_pattern(&d->s, 0, all, n);
 	buf_clear(&d->s);
 }
 
@@ -393,7 +393,7 @@ static const uint32_t offsets[] = { 0, 1, 3, 511, 4083, 4095, 4096, 8191 };
 static const uint32_t lengths[] = { 1, 2, 17, 1447, 4096, 9001, 70001 };
 
 /* Write, and then send: when the Send arrives, the Write must be placed */
-static void check_write(struct fixture *d, uint32_t off, uint32_t len, uint32_t from)
+static void write_and_check_data(struct fixture *d, uint32_t off, uint32_t len, uint32_t from)
 {
 	buf_fill(&d->c, from, len, off + len);
 	post_recv(&d->p.s, 2, NULL, 0, 0);
@@ -405,7 +405,7 @@ static void check_write(struct fixture *d, uint32_t off, uint32_t len, uint32_t 
 	expect_success(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	expect_success(d->p.c.scq, 2, IBV_WC_SEND);
 	expect_recv(d->p.s.rcq, 2, 0);
-	buf_expect_only(&d->s, off, len, off + len);
+	buf_expect_only_pattern(&d->s, off, len, off + len);
 	buf_clear(&d->s);
 }
 
@@ -413,7 +413,7 @@ static void check_write(struct fixture *d, uint32_t off, uint32_t len, uint32_t 
  * Read while the responder has posted a receive. The Read must not use that
  * receive; the Send after it must.
  */
-static void check_read(struct fixture *d, uint32_t off, uint32_t len, uint32_t to)
+static void read_and_check_data(struct fixture *d, uint32_t off, uint32_t len, uint32_t to)
 {
 	struct ibv_wc wc;
 
@@ -428,15 +428,15 @@ static void check_read(struct fixture *d, uint32_t off, uint32_t len, uint32_t t
 	CHECK(wc.wr_id == 1 && !wc.status && wc.opcode == IBV_WC_RDMA_READ,
 	      "%s", ibv_wc_status_str(wc.status));
 	CHECK(wc.byte_len == len, "%u bytes read of %u", wc.byte_len, len);
-	buf_expect_only(&d->c, to, len, off + len);
+	buf_expect_only_pattern(&d->c, to, len, off + len);
 	buf_clear(&d->c);
 	post_send(&d->p.c, 2, &d->c, 0, 1);
 	expect_success(d->p.c.scq, 2, IBV_WC_SEND);
 	expect_recv(d->p.s.rcq, 2, 1);
 }
 
-static void check_offsets(void (*one)(struct fixture *d, uint32_t off, uint32_t len,
-				      uint32_t there))
+static void transfer_at_all_offsets(void (*one)(struct fixture *d, uint32_t off, uint32_t len,
+						uint32_t there))
 {
 	struct fixture d;
 	size_t i, j;
@@ -455,12 +455,12 @@ static void check_offsets(void (*one)(struct fixture *d, uint32_t off, uint32_t 
 
 static void test_write_offsets(void)
 {
-	check_offsets(check_write);
+	transfer_at_all_offsets(write_and_check_data);
 }
 
 static void test_read_offsets(void)
 {
-	check_offsets(check_read);
+	transfer_at_all_offsets(read_and_check_data);
 }
 
 /* A Read of any length must be one Read Request */
@@ -472,11 +472,11 @@ static void test_read_large(void)
 	fixture_open(&d, &(struct opts){}, 16 * MIB);
 	asked = read_counter(&d.p.c, "tx_read_requests");
 	got = read_counter(&d.p.s, "rx_read_requests");
-	check_read(&d, 5, 16 * MIB - 9, 1);
-	expect_counted(&d.p.c, "tx_read_requests", asked, 1);
-	expect_counted(&d.p.s, "rx_read_requests", got, 1);
+	read_and_check_data(&d, 5, 16 * MIB - 9, 1);
+	expect_counter_increase(&d.p.c, "tx_read_requests", asked, 1);
+	expect_counter_increase(&d.p.s, "rx_read_requests", got, 1);
 	buf_clear(&d.s);
-	check_write(&d, 7, 16 * MIB - 7, 0);
+	write_and_check_data(&d, 7, 16 * MIB - 7, 0);
 	fixture_close(&d);
 }
 
@@ -486,8 +486,8 @@ const struct test data_tests[] = {
 	CASE("send_around_segments", test_send_around_segments, 0,
 	  "DDP-47 DDP-49 DDP-50 DDP-51"),
 	CASE("send_large", test_send_large, 120, "DDP-49 DDP-50"),
-	{ .name = "send_2g", .run = message_of_2_gib_is_sent, .seconds = 120, .asked = true,
-	  .shows = "" },
+	{ .name = "send_2g", .run = message_of_maximum_length_is_sent, .seconds = 120,
+	  .asked = true, .shows = "" },
 	CASE("sge_odd", test_sge_odd, 0, "DDP-50 RDMAP-91"),
 	CASE("sge_write", test_sge_write, 0, "DDP-53 RDMAP-59"),
 	CASE("inline_sizes", test_inline_sizes, 0, "DDP-50"),

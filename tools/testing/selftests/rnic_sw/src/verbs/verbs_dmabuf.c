@@ -13,7 +13,7 @@
 
 /* The exporter ---------------------------------------------------------------- */
 
-static int get_exporter_fd(void)
+static int open_exporter_once(void)
 {
 	static int fd = -1;
 
@@ -27,43 +27,43 @@ static int get_exporter_fd(void)
 int buffer_create(size_t pages, uint32_t flags)
 {
 	struct exporter_new arg = { .pages = pages, .flags = flags };
-	int fd = ioctl(get_exporter_fd(), EXPORTER_NEW, &arg);
+	int fd = ioctl(open_exporter_once(), EXPORTER_NEW, &arg);
 
 	CHECK(fd >= 0, "%m");
 	return fd;
 }
 
-int buffer_try(unsigned long request, int fd)
+int buffer_try_request(unsigned long request, int fd)
 {
-	return ioctl(get_exporter_fd(), request, &fd) ? errno : 0;
+	return ioctl(open_exporter_once(), request, &fd) ? errno : 0;
 }
 
 void buffer_move(int fd)
 {
-	int err = buffer_try(EXPORTER_MOVE, fd);
+	int err = buffer_try_request(EXPORTER_MOVE, fd);
 
 	CHECK(!err, "%s", strerror(err));
 }
 
 void buffer_revoke(int fd)
 {
-	int err = buffer_try(EXPORTER_REVOKE, fd);
+	int err = buffer_try_request(EXPORTER_REVOKE, fd);
 
 	CHECK(!err, "%s", strerror(err));
 }
 
-void buffer_hold(int fd, enum exporter_hold how)
+void buffer_set_hold(int fd, enum exporter_hold how)
 {
 	struct exporter_held arg = { .fd = fd, .how = how };
 
-	CHECK(!ioctl(get_exporter_fd(), EXPORTER_HOLD, &arg), "%m");
+	CHECK(!ioctl(open_exporter_once(), EXPORTER_HOLD, &arg), "%m");
 }
 
 struct exporter_info buffer_get_info(int fd)
 {
 	struct exporter_info info = { .fd = fd };
 
-	CHECK(!ioctl(get_exporter_fd(), EXPORTER_INFO, &info), "%m");
+	CHECK(!ioctl(open_exporter_once(), EXPORTER_INFO, &info), "%m");
 	return info;
 }
 
@@ -125,14 +125,14 @@ static bool can_follow_moves(void)
  * Otherwise the importer has to pin the buffer. Kernels with the function that is checked for
  * follow this rule, because the function was added later than the rule.
  */
-static bool must_exporters_keep_buffers(void)
+static bool exporters_keep_mapped_buffers(void)
 {
 	return has_kernel_function("dma_buf_invalidate_mappings");
 }
 
-static void skip_without_pins(void)
+static void skip_unless_importer_pins(void)
 {
-	if (must_exporters_keep_buffers())
+	if (exporters_keep_mapped_buffers())
 		skip("this kernel's exporters keep mapped buffers in place");
 }
 
@@ -190,7 +190,7 @@ static void test_messages(void)
 	struct fixture d;
 
 	shared_fixture_open(&d, PAGES, 0);
-	exchange_all(&d, d.s.len, 1, NULL);
+	exchange_all_message_types(&d, d.s.len, 1, NULL);
 	shared_fixture_close(&d);
 }
 
@@ -201,9 +201,9 @@ static void test_moved(void)
 
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
 	was = read_counter(&d.p.s, "dmabuf_moves");
-	exchange_all(&d, d.s.len, 1, move_shared_buf);
+	exchange_all_message_types(&d, d.s.len, 1, move_shared_buf);
 	CHECK(read_counter(&d.p.s, "dmabuf_moves") > was, "the device must be notified of the move");
-	exchange_during(&d, d.s.len, scale_rounds(TIMES) ?: 1, move_shared_buf);
+	exchange_while_changing_pages(&d, d.s.len, scale_rounds(TIMES) ?: 1, move_shared_buf);
 	shared_fixture_close(&d);
 }
 
@@ -225,23 +225,23 @@ static void test_silent(void)
 	struct fixture d;
 	int i, err;
 
-	skip_without_pins();
+	skip_unless_importer_pins();
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES | EXPORTER_SILENT);
 	for (i = 0; i < 8; i++) {
 		buf_fill(&d.c, 0, d.c.len, i);
 		transfer_pages(&d, IBV_WR_RDMA_WRITE);
 		/* when the Read completes, the Write is placed */
 		transfer_pages(&d, IBV_WR_RDMA_READ);
-		err = buffer_try(EXPORTER_MOVE, files.s);
+		err = buffer_try_request(EXPORTER_MOVE, files.s);
 		CHECK(err == EBUSY || !buffer_get_info(files.s).mapped,
 		      "a mapped buffer must not move: %s", strerror(err));
 		transfer_pages(&d, IBV_WR_RDMA_READ);
-		buf_expect(&d.c, 0, d.c.len, i);
+		buf_expect_pattern(&d.c, 0, d.c.len, i);
 		buffer_wait_unused(files.s);
 		buffer_move(files.s);
-		buf_expect(&d.s, 0, d.s.len, i);
+		buf_expect_pattern(&d.s, 0, d.s.len, i);
 	}
-	exchange_all(&d, d.s.len, 1, NULL);
+	exchange_all_message_types(&d, d.s.len, 1, NULL);
 	shared_fixture_close(&d);
 }
 
@@ -250,11 +250,11 @@ static void test_pin_moves(void)
 {
 	struct fixture d;
 
-	skip_without_pins();
+	skip_unless_importer_pins();
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES | EXPORTER_PIN_MOVES);
 	CHECK(buffer_get_info(files.s).moves == 1, "the buffer must be pinned, which moves it");
 	CHECK(buffer_get_info(files.s).begins == 2, "access must begin again after the move");
-	exchange_all(&d, d.s.len, 1, NULL);
+	exchange_all_message_types(&d, d.s.len, 1, NULL);
 	shared_fixture_close(&d);
 }
 
@@ -271,8 +271,8 @@ static void test_two_regions(void)
 	map_shared_buf(&d.s, files.c, len, len);
 	register_shared_buf(&d.c, d.p.c.pd, files.c, 0, RIGHTS_SHARED);
 	register_shared_buf(&d.s, d.p.s.pd, files.c, len, RIGHTS_SHARED);
-	exchange_all(&d, len, 1, move_shared_buf);
-	exchange_during(&d, len, scale_rounds(TIMES) ?: 1, move_shared_buf);
+	exchange_all_message_types(&d, len, 1, move_shared_buf);
+	exchange_while_changing_pages(&d, len, scale_rounds(TIMES) ?: 1, move_shared_buf);
 	odp_fixture_close(&d);
 	buffer_wait_detached(files.c);
 }
@@ -321,16 +321,16 @@ static void test_seen_by_others(void)
 	buffer_wait_unused(files.c);
 	buf_fill(&d.c, 0, d.c.len, 1);
 	transfer_pages(&d, IBV_WR_RDMA_WRITE);
-	wait_all_placed(&d);
+	wait_all_placed_by_read(&d);
 	buffer_wait_unused(files.s);
-	buf_expect(&d.s, 0, d.s.len, 1);
+	buf_expect_pattern(&d.s, 0, d.s.len, 1);
 	buf_fill(&d.s, 0, d.s.len, 2);
 	transfer_pages(&d, IBV_WR_RDMA_READ);
 	CHECK(buffer_get_info(files.c).begins > 1, "access must begin again");
 	buffer_wait_unused(files.c);
-	buf_expect(&d.c, 0, d.c.len, 2);
+	buf_expect_pattern(&d.c, 0, d.c.len, 2);
 	transfer_pages(&d, IBV_WR_RDMA_WRITE);
-	wait_all_placed(&d);
+	wait_all_placed_by_read(&d);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	d.s.mr = NULL;
 	CHECK(!buffer_get_info(files.s).begun, "access must have ended");
@@ -353,7 +353,7 @@ static void test_file_closed(void)
 	transfer_pages(&d, IBV_WR_RDMA_WRITE);
 	buf_clear(&d.c);
 	transfer_pages(&d, IBV_WR_RDMA_READ);
-	buf_expect(&d.c, 0, d.c.len, 3);
+	buf_expect_pattern(&d.c, 0, d.c.len, 3);
 	CHECK(read_number_in(refs, "") == was, "the module must stay referenced: %ld, not %ld",
 	      read_number_in(refs, ""), was);
 	odp_fixture_close(&d);
@@ -363,8 +363,9 @@ static void test_file_closed(void)
 
 /* Objects --------------------------------------------------------------------- */
 
-static void expect_reg_fails(struct ibv_pd *pd, int want, uint64_t off, size_t len, int fd,
-			     int access, int line)
+static void register_and_expect_failure(struct ibv_pd *pd, int want, uint64_t off, size_t len,
+					int fd,
+					int access, int line)
 {
 	struct ibv_mr *mr = ibv_reg_dmabuf_mr(pd, off, len, off, fd, access);
 
@@ -372,7 +373,7 @@ static void expect_reg_fails(struct ibv_pd *pd, int want, uint64_t off, size_t l
 	CHECK(errno == want, "line %d: %m, want %s", line, strerror(want));
 }
 
-#define REFUSED(want, ...)	expect_reg_fails(p.c.pd, want, __VA_ARGS__, __LINE__)
+#define REFUSED(want, ...)	register_and_expect_failure(p.c.pd, want, __VA_ARGS__, __LINE__)
 
 static void test_refusals(void)
 {
@@ -392,7 +393,7 @@ static void test_refusals(void)
 	REFUSED(EINVAL, 0, len, fd, RIGHTS_ALL | IBV_ACCESS_ON_DEMAND);
 	REFUSED(EINVAL, 0, len, fd, RIGHTS_ALL | IBV_ACCESS_MW_BIND);
 	REFUSED(EBADF, 0, len, 999, RIGHTS_ALL);
-	REFUSED(EINVAL, 0, len, create_file(2), RIGHTS_ALL);
+	REFUSED(EINVAL, 0, len, create_memfd_of_pages(2), RIGHTS_ALL);
 	CHECK(!buffer_get_info(fd).attached, "no attachment may be left");
 	fd = buffer_create(2, EXPORTER_NOT_MAPPED);
 	REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
@@ -403,7 +404,7 @@ static void test_refusals(void)
 	fd = buffer_create(2, EXPORTER_MOVES | EXPORTER_IOMEM);
 	REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
 	buffer_wait_detached(fd);
-	if (!must_exporters_keep_buffers()) {
+	if (!exporters_keep_mapped_buffers()) {
 		fd = buffer_create(2, EXPORTER_MOVES | EXPORTER_NO_PIN);
 		REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
 		buffer_wait_detached(fd);
@@ -448,9 +449,9 @@ static void test_changed(void)
 	buf_fill(&d.s, 0, d.s.len, 6);
 	CHECK(!rereg_by_command(&d.s, rights, d.s.at, read), "%m");
 	transfer_pages(&d, IBV_WR_RDMA_READ);
-	buf_expect(&d.c, 0, d.c.len, 6);
+	buf_expect_pattern(&d.c, 0, d.c.len, 6);
 	CHECK(!rereg_by_command(&d.s, rights, d.s.at, RIGHTS_SHARED), "%m");
-	exchange_all(&d, d.s.len, 1, NULL);
+	exchange_all_message_types(&d, d.s.len, 1, NULL);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	register_shared_buf(&d.s, d.p.s.pd, files.s, 0, read);
 	err = rereg_by_command(&d.s, rights, d.s.at, RIGHTS_SHARED);
@@ -459,11 +460,11 @@ static void test_changed(void)
 	CHECK(err == EOPNOTSUPP, "%s", strerror(err));
 	buf_fill(&d.s, 0, d.s.len, 7);
 	transfer_pages(&d, IBV_WR_RDMA_READ);
-	buf_expect(&d.c, 0, d.c.len, 7);
+	buf_expect_pattern(&d.c, 0, d.c.len, 7);
 	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1,
 		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
-	check_both_down(&d);
+	expect_both_qps_in_error(&d);
 }
 
 /* Create a dma-buf from a memfd with the kernel's udmabuf driver */
@@ -503,7 +504,7 @@ static void test_udmabuf(void)
 	pair_open(&d.p, &(struct opts){});
 	register_udmabuf(&d.c, d.p.c.pd);
 	register_udmabuf(&d.s, d.p.s.pd);
-	exchange_all(&d, d.s.len, 1, NULL);
+	exchange_all_message_types(&d, d.s.len, 1, NULL);
 	odp_fixture_close(&d);
 }
 

@@ -14,10 +14,10 @@
 /* Create a buffer and return its file descriptor; skip the case if the module is not loaded */
 int buffer_create(size_t pages, uint32_t flags);
 /* Make a request to the exporter for the buffer.  Return: 0 or an errno */
-int buffer_try(unsigned long request, int fd);
+int buffer_try_request(unsigned long request, int fd);
 void buffer_move(int fd);
 void buffer_revoke(int fd);
-void buffer_hold(int fd, enum exporter_hold how);
+void buffer_set_hold(int fd, enum exporter_hold how);
 void buffer_wait_blocked(int fd);	/* wait until a caller of the exporter is blocked */
 struct exporter_info buffer_get_info(int fd);
 /*

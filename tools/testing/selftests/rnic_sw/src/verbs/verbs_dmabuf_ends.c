@@ -33,14 +33,14 @@ static void post_operation(struct fixture *d, enum ibv_wr_opcode op)
 }
 
 /* Let the peer access a revoked buffer, and expect that the stream ends for the reason @ends */
-static void expect_remote_access_fails(enum ibv_wr_opcode op, const char *ends)
+static void access_revoked_and_expect_failure(enum ibv_wr_opcode op, const char *ends)
 {
 	struct counts was;
 	struct ibv_wc wc;
 	struct fixture d;
 
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
-	exchange_all(&d, d.s.len, 1, NULL);
+	exchange_all_message_types(&d, d.s.len, 1, NULL);
 	was = read_counts(&d, ends);
 	buffer_revoke(get_shared_fd(&d, &d.s));
 	post_recv(&d.p.s, 7, NULL, 0, 0);
@@ -50,24 +50,24 @@ static void expect_remote_access_fails(enum ibv_wr_opcode op, const char *ends)
 	CHECK(op == IBV_WR_RDMA_WRITE || wc.status == IBV_WC_REM_ACCESS_ERR, "%s",
 	      ibv_wc_status_str(wc.status));
 	expect_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
-	check_both_down(&d);
+	expect_both_qps_in_error(&d);
 	check_terminate_counts(&d, ends, &was);
 	odp_fixture_free(&d);
 }
 
 static void test_revoked_write(void)
 {
-	expect_remote_access_fails(IBV_WR_RDMA_WRITE, "end_ddp_tagged_stag");
+	access_revoked_and_expect_failure(IBV_WR_RDMA_WRITE, "end_ddp_tagged_stag");
 }
 
 static void test_revoked_read(void)
 {
-	expect_remote_access_fails(IBV_WR_RDMA_READ, "end_rdmap_stag");
+	access_revoked_and_expect_failure(IBV_WR_RDMA_READ, "end_rdmap_stag");
 }
 
 static void test_revoked_atomic(void)
 {
-	expect_remote_access_fails(IBV_WR_ATOMIC_FETCH_AND_ADD, "end_rdmap_stag");
+	access_revoked_and_expect_failure(IBV_WR_ATOMIC_FETCH_AND_ADD, "end_rdmap_stag");
 }
 
 /* A Send whose source is a revoked buffer must fail */
@@ -104,7 +104,7 @@ static void *revoke_after_delay(void *fd)
 }
 
 /* Revoke a buffer while many messages use it */
-static void check_revoke_during(enum ibv_wr_opcode op, const char *ends)
+static void revoke_during_messages(enum ibv_wr_opcode op, const char *ends)
 {
 	struct counts was;
 	pthread_t thread;
@@ -126,19 +126,19 @@ static void check_revoke_during(enum ibv_wr_opcode op, const char *ends)
 		wc = wait_next_wc(d.p.c.scq);
 	} while (!wc.status);
 	CHECK(!pthread_join(thread, NULL), "%m");
-	check_both_down(&d);
+	expect_both_qps_in_error(&d);
 	check_terminate_counts(&d, ends, &was);
 	odp_fixture_free(&d);
 }
 
 static void test_revoked_amid_writes(void)
 {
-	check_revoke_during(IBV_WR_RDMA_WRITE, "end_ddp_tagged_stag");
+	revoke_during_messages(IBV_WR_RDMA_WRITE, "end_ddp_tagged_stag");
 }
 
 static void test_revoked_amid_reads(void)
 {
-	check_revoke_during(IBV_WR_RDMA_READ, "end_rdmap_stag");
+	revoke_during_messages(IBV_WR_RDMA_READ, "end_rdmap_stag");
 }
 
 /* A revoked buffer must not be registered */
@@ -169,7 +169,7 @@ static void start_held_write(struct held *h, enum exporter_hold how, uint32_t fl
 	shared_fixture_open(&h->d, PAGES, flags);
 	h->fd = get_shared_fd(&h->d, &h->d.s);
 	buffer_wait_unused(h->fd);
-	buffer_hold(h->fd, how);
+	buffer_set_hold(h->fd, how);
 	buf_fill(&h->d.c, 0, h->d.c.len, 1);
 	post_operation(&h->d, IBV_WR_RDMA_WRITE);
 	buffer_wait_blocked(h->fd);
@@ -179,7 +179,7 @@ static void start_held_write(struct held *h, enum exporter_hold how, uint32_t fl
  * Check that a blocked exporter does not delay another connection, and that the Write completes
  * when the exporter continues
  */
-static void check_others_run(enum exporter_hold how)
+static void exchange_on_other_connection(enum exporter_hold how)
 {
 	struct held h;
 	struct pair q;
@@ -191,25 +191,25 @@ static void check_others_run(enum exporter_hold how)
 	expect_recv(q.s.rcq, 1, 0);
 	expect_success(q.c.scq, 2, IBV_WC_SEND);
 	pair_close(&q);
-	buffer_hold(h.fd, EXPORTER_FREE);
+	buffer_set_hold(h.fd, EXPORTER_FREE);
 	expect_success(h.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-	wait_all_placed(&h.d);
+	wait_all_placed_by_read(&h.d);
 	CHECK(!memcmp(h.d.c.at + 1, h.d.s.at + 1, h.d.s.len - 1), "must be what was sent");
 	shared_fixture_close(&h.d);
 }
 
 static void test_held_begin(void)
 {
-	check_others_run(EXPORTER_HOLD_BEGIN);
+	exchange_on_other_connection(EXPORTER_HOLD_BEGIN);
 }
 
 static void test_held_map(void)
 {
-	check_others_run(EXPORTER_HOLD_MAP);
+	exchange_on_other_connection(EXPORTER_HOLD_MAP);
 }
 
 /* Check that the MR can be deregistered, and that the waiting stream then finds no MR */
-static void deregister_held(enum exporter_hold how)
+static void deregister_held_mr(enum exporter_hold how)
 {
 	struct counts was;
 	struct held h;
@@ -222,22 +222,22 @@ static void deregister_held(enum exporter_hold how)
 	t = now_ms() - t;
 	CHECK(t < scale_timeout(SOON_MS), "it took %llu ms", (unsigned long long)t);
 	h.d.s.mr = NULL;
-	check_both_down(&h.d);
+	expect_both_qps_in_error(&h.d);
 	check_terminate_counts(&h.d, "end_ddp_tagged_stag", &was);
 	CHECK(buffer_get_info(h.fd).attached, "the blocked call must still be in the exporter");
-	buffer_hold(h.fd, EXPORTER_FREE);
+	buffer_set_hold(h.fd, EXPORTER_FREE);
 	buffer_wait_detached(h.fd);
 	odp_fixture_free(&h.d);
 }
 
 static void test_held_begin_goes(void)
 {
-	deregister_held(EXPORTER_HOLD_BEGIN);
+	deregister_held_mr(EXPORTER_HOLD_BEGIN);
 }
 
 static void test_held_map_goes(void)
 {
-	deregister_held(EXPORTER_HOLD_MAP);
+	deregister_held_mr(EXPORTER_HOLD_MAP);
 }
 
 #define MANY	17	/* one more than the number of page-fault workers of a process */
@@ -248,14 +248,14 @@ static void block_one_exporter(struct fixture *d, struct pair *q, struct buf *b,
 	map_shared_buf(b, *fd, 0, 2 * get_page_size());
 	register_shared_buf(b, d->p.s.pd, *fd, 0, RIGHTS_SHARED);
 	buffer_wait_unused(*fd);
-	buffer_hold(*fd, EXPORTER_HOLD_BEGIN);
+	buffer_set_hold(*fd, EXPORTER_HOLD_BEGIN);
 	pair_open_like(q, &d->p);
 	post_job(&q->c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d->c, .len = b->len,
 		.raddr = (uintptr_t)b->at, .rkey = b->mr->rkey });
 }
 
-static void expect_dereg_fast(struct ibv_mr **mr, size_t n)
+static void deregister_mrs_within_time(struct ibv_mr **mr, size_t n)
 {
 	uint64_t t = now_ms();
 
@@ -291,9 +291,9 @@ static void test_held_many(void)
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	CHECK(!buffer_get_info(get_shared_fd(&d, &d.s)).mapped,
 	      "the buffer must be released at once");
-	expect_dereg_fast(mr, MANY);
+	deregister_mrs_within_time(mr, MANY);
 	for (i = 0; i < MANY; i++) {
-		buffer_hold(fd[i], EXPORTER_FREE);
+		buffer_set_hold(fd[i], EXPORTER_FREE);
 		buffer_wait_detached(fd[i]);
 	}
 }
@@ -306,7 +306,7 @@ static void test_held_destroyed(void)
 	start_held_write(&h, EXPORTER_HOLD_BEGIN, 0);
 	rdma_destroy_qp(h.d.p.s.id);
 	h.d.p.s.qp = NULL;
-	buffer_hold(h.fd, EXPORTER_FREE);
+	buffer_set_hold(h.fd, EXPORTER_FREE);
 	odp_fixture_free(&h.d);
 	buffer_wait_detached(h.fd);
 }
@@ -326,14 +326,14 @@ static void test_held_killed(void)
 		CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 		register_shared_buf(&d.s, d.p.s.pd, fd, 0, RIGHTS_SHARED);
 		buffer_wait_unused(fd);
-		buffer_hold(fd, EXPORTER_HOLD_BEGIN);
+		buffer_set_hold(fd, EXPORTER_HOLD_BEGIN);
 		post_operation(&d, IBV_WR_RDMA_WRITE);
 		buffer_wait_blocked(fd);
 		raise(SIGKILL);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "%x", status);
 	buffer_move(fd);
-	buffer_hold(fd, EXPORTER_FREE);
+	buffer_set_hold(fd, EXPORTER_FREE);
 	buffer_wait_detached(fd);
 }
 
@@ -341,7 +341,7 @@ static void test_held_killed(void)
 
 static bool stop;
 
-static void *keep_moving(void *fd)
+static void *keep_moving_buffer(void *fd)
 {
 	while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
 		buffer_move(*(int *)fd);
@@ -366,7 +366,7 @@ static void wait_device_removed(struct fixture *d)
  * Check whether a message succeeds. A message that is posted after the removal of the QP never
  * completes, but there is an event for the end of the QP.
  */
-static bool wait_send_success(struct fixture *d)
+static bool wait_request_success(struct fixture *d)
 {
 	struct pollfd pfd = { .fd = d->p.c.id->verbs->async_fd, .events = POLLIN };
 	const uint64_t until = now_ms() + scale_timeout(SOON_MS);
@@ -392,12 +392,12 @@ static void device_goes(void)
 
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
 	fd = get_shared_fd(&d, &d.s);
-	CHECK(!pthread_create(&thread, NULL, keep_moving, &fd), "%m");
+	CHECK(!pthread_create(&thread, NULL, keep_moving_buffer, &fd), "%m");
 	for (n = 0;; n++) {
 		post_operation(&d, IBV_WR_RDMA_WRITE);
 		if (n == 10)
 			print_ready();
-		if (!wait_send_success(&d))
+		if (!wait_request_success(&d))
 			break;
 	}
 	wait_device_removed(&d);
@@ -427,7 +427,7 @@ static void device_goes_held(void)
 	print_ready();
 	wait_device_deleted(&h.d);
 	CHECK(buffer_get_info(h.fd).attached, "the blocked call must still be in the exporter");
-	buffer_hold(h.fd, EXPORTER_FREE);
+	buffer_set_hold(h.fd, EXPORTER_FREE);
 	buffer_wait_detached(h.fd);
 }
 

@@ -21,7 +21,7 @@ enum { OWN_DOORBELL = 1 << UVERBS_ID_NS_SHIFT };
 #define NUMBERS		64	/* each context of these cases has only lower numbers */
 
 /* Allocate a doorbell file.  Return: 0, with @fd set; or an errno */
-static int alloc_file(const struct ibv_context *ctx, int *fd)
+static int open_doorbell_file(const struct ibv_context *ctx, int *fd)
 {
 	struct call c;
 	int err;
@@ -40,7 +40,7 @@ static int ring(int fd, unsigned long number)
 }
 
 /* Find the doorbell file of this process, which must not have two.  Return: its fd, or -1 */
-static int find_file(void)
+static int find_doorbell_file(void)
 {
 	char path[PATH_MAX], to[PATH_MAX];
 	DIR *dir = opendir("/proc/self/fd");
@@ -63,7 +63,7 @@ static int find_file(void)
 }
 
 /* Count the valid doorbell numbers; set @last to the highest of them */
-static unsigned int count_numbers(int fd, unsigned long *last)
+static unsigned int ring_and_count_numbers(int fd, unsigned long *last)
 {
 	unsigned int found = 0;
 	unsigned long i;
@@ -90,14 +90,14 @@ static void test_doorbell_file(void)
 	pair_prepare(&p, &(struct opts){});
 	ctx = ibv_open_device(p.c.id->verbs->device);
 	CHECK(ctx, "%m");
-	CHECK(!alloc_file(ctx, &fd), "alloc: %m");
-	CHECK(alloc_file(ctx, &again) == EBUSY, "a second file of a context");
+	CHECK(!open_doorbell_file(ctx, &fd), "alloc: %m");
+	CHECK(open_doorbell_file(ctx, &again) == EBUSY, "a second file of a context");
 	CHECK(ring(fd, 0) == ENOENT && ring(fd, 1) == ENOENT && ring(fd, ULONG_MAX) == ENOENT,
 	      "this context has no QP");
 	CHECK(ioctl(fd, RING_SQ + 1, 1) && errno == ENOTTY, "%m");
-	CHECK(!count_numbers(fd, &last), "this context has no QP");
+	CHECK(!ring_and_count_numbers(fd, &last), "this context has no QP");
 	close(fd);
-	CHECK(!alloc_file(ctx, &fd), "alloc after close: %m");
+	CHECK(!open_doorbell_file(ctx, &fd), "alloc after close: %m");
 	/* the file stays open until the context is closed */
 	CHECK(!ibv_close_device(ctx), "%m");
 	CHECK(ring(fd, 1) == EIO, "the context is closed");
@@ -128,17 +128,17 @@ static void test_doorbell_numbers(void)
 	int fd, i;
 
 	pair_open(&p, &(struct opts){});
-	fd = find_file();
+	fd = find_doorbell_file();
 	CHECK(fd >= 0, "the provider must have a doorbell file");
-	CHECK(count_numbers(fd, &last) == 2, "numbers of 2 QPs");
+	CHECK(ring_and_count_numbers(fd, &last) == 2, "numbers of 2 QPs");
 	for (i = 0; i < 3; i++) {
 		qp = make_unconnected_qp(&p);
-		CHECK(count_numbers(fd, &third) == 3 && third == last + 1, "%lu", third);
+		CHECK(ring_and_count_numbers(fd, &third) == 3 && third == last + 1, "%lu", third);
 		CHECK(!ibv_destroy_qp(qp), "%m");
 		CHECK(ring(fd, third) == ENOENT, "number of a destroyed QP");
 	}
 	pair_close(&p);
-	CHECK(!count_numbers(fd, &last), "numbers after all QPs are destroyed");
+	CHECK(!ring_and_count_numbers(fd, &last), "numbers after all QPs are destroyed");
 }
 
 /* Posts must work after the program has closed the doorbell file */
@@ -148,7 +148,7 @@ static void test_doorbell_closed(void)
 	uint32_t i;
 
 	fixture_open(&d, &(struct opts){}, 64);
-	close(find_file());
+	close(find_doorbell_file());
 	for (i = 0; i < 3; i++) {
 		post_recv(&d.p.s, i, &d.s, 0, 64);
 		post_send(&d.p.c, i, &d.c, 0, 64);
@@ -167,7 +167,7 @@ struct ringer {
 	unsigned int	rung;
 };
 
-static void *keep_ringing(void *arg)
+static void *keep_ringing_doorbells(void *arg)
 {
 	struct ringer *r = arg;
 	unsigned long i;
@@ -193,8 +193,8 @@ static void test_doorbell_race(void)
 
 	pair_open(&p, &(struct opts){});
 	for (i = 0; i < RINGERS; i++) {
-		r[i].fd = find_file();
-		CHECK(!pthread_create(&r[i].thread, NULL, keep_ringing, &r[i]), "thread");
+		r[i].fd = find_doorbell_file();
+		CHECK(!pthread_create(&r[i].thread, NULL, keep_ringing_doorbells, &r[i]), "thread");
 	}
 	for (i = 0; i < scale_rounds(200); i++) {
 		qp = make_unconnected_qp(&p);

@@ -143,7 +143,7 @@ static void test_destroy_unpolled(void)
 
 	pair_open(&a, &(struct opts){});
 	pair_open_like(&b, &a);
-	buf_new(&buf, 100);
+	buf_create(&buf, 100);
 	buf_reg(&buf, a.s.pd, RIGHTS_ALL);
 	for (i = 0; i < 10; i++)
 		post_recv(&b.s, i, &buf, 0, 10);

@@ -14,8 +14,8 @@ struct imm {
 	uint32_t	imm;
 };
 
-static void post_imm_ex(const struct fixture *d, struct ibv_qp_ex *ex,
-			const struct imm *m)
+static void post_imm_by_wr_api(const struct fixture *d, struct ibv_qp_ex *ex,
+			       const struct imm *m)
 {
 	ibv_wr_start(ex);
 	ex->wr_id = m->id;
@@ -31,7 +31,7 @@ static void post_imm_ex(const struct fixture *d, struct ibv_qp_ex *ex,
 }
 
 /* Post with ibv_post_send().  If the length is 0, there is no SGE. */
-static void post_imm_classic(const struct fixture *d, const struct imm *m)
+static void post_imm_by_post_send(const struct fixture *d, const struct imm *m)
 {
 	struct ibv_sge sge = {
 		(uintptr_t)d->c.at + m->off, m->len, d->c.mr->lkey,
@@ -55,9 +55,9 @@ static void post_imm(const struct fixture *d, const struct imm *m)
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(d->p.c.qp);
 
 	if (ex)
-		post_imm_ex(d, ex, m);
+		post_imm_by_wr_api(d, ex, m);
 	else
-		post_imm_classic(d, m);
+		post_imm_by_post_send(d, m);
 }
 
 /* Post a receive without an SGE, which is sufficient for immediate data */
@@ -81,18 +81,18 @@ static void expect_imm(struct fixture *d, uint64_t id, const struct imm *m)
 	CHECK(wc.byte_len == m->len, "%u bytes, not %u", wc.byte_len, m->len);
 }
 
-static void check_imm_write(struct fixture *d, const struct imm *m)
+static void write_and_check_imm(struct fixture *d, const struct imm *m)
 {
 	buf_clear(&d->s);
 	buf_fill(&d->c, m->off, m->len, m->imm);
 	post_recv_without_sge(d, m->id + 100);
 	post_imm(d, m);
 	expect_imm(d, m->id + 100, m);
-	buf_expect_only(&d->s, m->off, m->len, m->imm);
+	buf_expect_only_pattern(&d->s, m->off, m->len, m->imm);
 	expect_success(d->p.c.scq, m->id, IBV_WC_RDMA_WRITE);
 }
 
-static void check_imm_writes(uint64_t send_ops)
+static void write_and_check_imm_lengths(uint64_t send_ops)
 {
 	static const uint32_t lens[] = { 1, 0, 4, 60, 1000, 5000, 66000, 0 };
 	struct fixture d;
@@ -105,10 +105,10 @@ static void check_imm_writes(uint64_t send_ops)
 			.imm = 0xd00dfee0 + i,
 		};
 
-		check_imm_write(&d, &m);
+		write_and_check_imm(&d, &m);
 		m.flags |= IBV_SEND_INLINE;
 		if (m.len <= 60)
-			check_imm_write(&d, &m);
+			write_and_check_imm(&d, &m);
 	}
 	expect_no_completion(d.p.s.rcq);
 	expect_no_completion(d.p.c.scq);
@@ -117,12 +117,12 @@ static void check_imm_writes(uint64_t send_ops)
 
 static void test_imm_write(void)
 {
-	check_imm_writes(0);
+	write_and_check_imm_lengths(0);
 }
 
 static void test_imm_wr_api(void)
 {
-	check_imm_writes(IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM);
+	write_and_check_imm_lengths(IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM);
 }
 
 static void test_imm_cq_ex(void)
@@ -166,7 +166,7 @@ static void test_imm_solicited(void)
 		m.flags = SIG;
 		post_imm(&d, &m);
 		expect_success(d.p.c.scq, 0, IBV_WC_RDMA_WRITE);
-		wait_all_placed(&d);
+		wait_all_placed_by_read(&d);
 		CHECK(!has_event_within(&d.p.s, 0), "no event without the flag");
 		m.flags |= IBV_SEND_SOLICITED;
 		post_imm(&d, &m);
@@ -201,7 +201,7 @@ static void test_imm_stream(void)
 			post_imm(&d, &m[k]);
 		for (k = 0; k < AT_ONCE; k++) {
 			expect_imm(&d, k, &m[k]);
-			buf_expect(&d.s, m[k].off, m[k].len, i + k);
+			buf_expect_pattern(&d.s, m[k].off, m[k].len, i + k);
 		}
 		for (k = 0; k < AT_ONCE; k++)
 			expect_success(d.p.c.scq, k, IBV_WC_RDMA_WRITE);
@@ -263,7 +263,7 @@ static void test_imm_unsignalled(void)
 	fixture_close(&d);
 }
 
-static void expect_both_end(struct fixture *d, enum ibv_event_type at_s)
+static void expect_both_ends_disconnected(struct fixture *d, enum ibv_event_type at_s)
 {
 	struct ibv_wc wc = wait_next_wc(d->p.c.scq);
 
@@ -289,10 +289,10 @@ static void test_imm_no_receive(void)
 	was = read_counter(&d.p.s, "end_ddp_untagged_no_buffer");
 	buf_fill(&d.c, 0, 5000, 4);
 	post_imm(&d, &m);
-	expect_both_end(&d, IBV_EVENT_QP_FATAL);
-	expect_counted(&d.p.s, "end_ddp_untagged_no_buffer", was, 1);
+	expect_both_ends_disconnected(&d, IBV_EVENT_QP_FATAL);
+	expect_counter_increase(&d.p.s, "end_ddp_untagged_no_buffer", was, 1);
 	expect_no_completion(d.p.s.rcq);
-	buf_expect_only(&d.s, 0, 5000, 4);
+	buf_expect_only_pattern(&d.s, 0, 5000, 4);
 	fixture_free(&d);
 }
 
@@ -307,7 +307,7 @@ static void test_imm_no_right(void)
 	buf_reg(&d.s, d.p.s.pd, IBV_ACCESS_REMOTE_READ);
 	post_recv_without_sge(&d, 2);
 	post_imm(&d, &m);
-	expect_both_end(&d, IBV_EVENT_QP_ACCESS_ERR);
+	expect_both_ends_disconnected(&d, IBV_EVENT_QP_ACCESS_ERR);
 	expect_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
 	buf_expect_clear(&d.s, 0, SIZE);
 	fixture_free(&d);

@@ -90,7 +90,7 @@ static const struct kind mrs = { make_mr, destroy_mr, MOST(max_mr) };
 static const struct kind mws = { make_mw, destroy_mw, MOST(max_mw) };
 
 /* Check whether an object can be created and destroyed */
-static bool can_make_one(const struct kind *k, struct end *e)
+static bool create_and_destroy_one(const struct kind *k, struct end *e)
 {
 	void *o = k->make(e);
 
@@ -98,7 +98,7 @@ static bool can_make_one(const struct kind *k, struct end *e)
 }
 
 /* The device must provide as many objects as it reports, and no more */
-static void check_limit(struct end *e, const struct kind *k, int most)
+static void create_objects_up_to_limit(struct end *e, const struct kind *k, int most)
 {
 	void **made;
 	int n;
@@ -116,11 +116,11 @@ static void check_limit(struct end *e, const struct kind *k, int most)
 	CHECK(n > most - 64, "%d of %d", n, most);
 	while (n)
 		CHECK(!k->destroy(made[--n]), "%m");
-	CHECK(can_make_one(k, e), "%m");
+	CHECK(create_and_destroy_one(k, e), "%m");
 	free(made);
 }
 
-static void check_limit_of(const struct kind *k)
+static void create_objects_up_to_device_limit(const struct kind *k)
 {
 	struct ibv_device_attr dev;
 	struct pair p = {};
@@ -129,28 +129,28 @@ static void check_limit_of(const struct kind *k)
 	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
 	CHECK(dev.page_size_cap == ~(uint64_t)4095, "%llx",
 	      (unsigned long long)dev.page_size_cap);
-	check_limit(&p.c, k, *(int *)((char *)&dev + k->most));
+	create_objects_up_to_limit(&p.c, k, *(int *)((char *)&dev + k->most));
 	pair_free(&p);
 }
 
 static void test_limit_pds(void)
 {
-	check_limit_of(&pds);
+	create_objects_up_to_device_limit(&pds);
 }
 
 static void srqs_are_limited(void)
 {
-	check_limit_of(&srqs);
+	create_objects_up_to_device_limit(&srqs);
 }
 
 static void mrs_are_limited(void)
 {
-	check_limit_of(&mrs);
+	create_objects_up_to_device_limit(&mrs);
 }
 
 static void mws_are_limited(void)
 {
-	check_limit_of(&mws);
+	create_objects_up_to_device_limit(&mws);
 }
 
 /* Limit the objects of the program's control group: a number, or "max" */
@@ -182,10 +182,10 @@ static void objects_are_limited(void)
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		set_group_limit(p.c.id->verbs, "0");
 		errno = 0;
-		CHECK(!can_make_one(kinds[i], &p.c), "%zu: must be refused", i);
+		CHECK(!create_and_destroy_one(kinds[i], &p.c), "%zu: must be refused", i);
 		CHECK(errno == EAGAIN, "%zu: %m", i);
 		set_group_limit(p.c.id->verbs, "max");
-		CHECK(can_make_one(kinds[i], &p.c), "%zu: %m", i);
+		CHECK(create_and_destroy_one(kinds[i], &p.c), "%zu: %m", i);
 	}
 	pair_free(&p);
 }
@@ -221,8 +221,8 @@ static void create_cqs_and_wait(struct ibv_device *dev, int want, int tell, int 
 }
 
 /* Start processes that together want a few more CQs than the limit */
-static void start_holders(struct ibv_device *dev, int most, int tell[2],
-			  int wait[2])
+static void start_cq_holders(struct ibv_device *dev, int most, int tell[2],
+			     int wait[2])
 {
 	int i;
 
@@ -238,7 +238,7 @@ static void start_holders(struct ibv_device *dev, int most, int tell[2],
 	close(tell[1]);
 }
 
-static int count_held(int from, int *refused)
+static int read_and_sum_held_cqs(int from, int *refused)
 {
 	int i, sum = 0;
 	struct held h;
@@ -262,18 +262,18 @@ static void cqs_are_limited(void)
 	CHECK(!pipe(tell) && !pipe(wait_for), "%m");
 	pair_prepare(&p, &(struct opts){});
 	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
-	start_holders(p.c.id->verbs->device, dev.max_cq, tell, wait_for);
-	n = count_held(tell[0], &refused);
+	start_cq_holders(p.c.id->verbs->device, dev.max_cq, tell, wait_for);
+	n = read_and_sum_held_cqs(tell[0], &refused);
 	/* the limit also counts a few CQs that existed before */
 	CHECK(n < dev.max_cq && n > dev.max_cq - 64, "%d of %d", n, dev.max_cq);
 	CHECK(refused > 0, "at least one must be refused");
-	CHECK(!can_make_one(&cqs, &p.c) && errno == ENOMEM, "%m");
+	CHECK(!create_and_destroy_one(&cqs, &p.c) && errno == ENOMEM, "%m");
 	close(wait_for[1]);
 	for (i = 0; i < HOLDERS; i++) {
 		CHECK(wait(&status) > 0, "%m");
 		CHECK(!status, "ended with %#x", status);
 	}
-	CHECK(can_make_one(&cqs, &p.c), "%m");
+	CHECK(create_and_destroy_one(&cqs, &p.c), "%m");
 	pair_free(&p);
 }
 

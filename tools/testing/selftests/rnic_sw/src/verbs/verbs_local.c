@@ -5,7 +5,7 @@
 #include "verbs.h"
 
 /* Requests before the wrong one must succeed, and those after it must be flushed */
-static void expect_local_error(const struct job *wrong, struct fixture *d)
+static void post_and_expect_local_error(const struct job *wrong, struct fixture *d)
 {
 	struct job good = {
 		.id = 1, .op = IBV_WR_SEND, .flags = SIG, .b = &d->c, .len = 9,
@@ -53,21 +53,21 @@ static void spoil_mr(struct buf *b, struct end *e, enum spoilt how)
 		b->mr = &mr;
 }
 
-static void check_local_key(enum ibv_wr_opcode op, enum spoilt how)
+static void post_with_spoilt_local_key(enum ibv_wr_opcode op, enum spoilt how)
 {
 	struct job j = { .id = 2, .op = op, .flags = SIG, .len = 100 };
 	struct buf other;
 	struct fixture d;
 
 	fixture_open(&d, &(struct opts){}, 200);
-	buf_new(&other, 200);
+	buf_create(&other, 200);
 	buf_reg(&other, d.p.c.pd, RIGHTS_ALL);
 	spoil_mr(&other, &d.p.c, how);
 	j.b = &other;
 	j.off = how == BOUNDS ? 101 : 5;
 	j.raddr = (uintptr_t)d.s.at;
 	j.rkey = d.s.mr->rkey;
-	expect_local_error(&j, &d);
+	post_and_expect_local_error(&j, &d);
 	buf_expect_clear(&other, 0, 200);
 	buf_check_guards(&other);
 	/* only the first Send was correct, so nothing else may have arrived */
@@ -77,7 +77,7 @@ static void check_local_key(enum ibv_wr_opcode op, enum spoilt how)
 #define LOCAL(name, op, how)						\
 	static void test_##name(void)						\
 	{								\
-		check_local_key(IBV_WR_##op, how);				\
+		post_with_spoilt_local_key(IBV_WR_##op, how);				\
 	}
 
 LOCAL(send_unknown, SEND, UNKNOWN)
@@ -95,7 +95,7 @@ LOCAL(read_read_only, RDMA_READ, READ_ONLY)
  * If a receive has an invalid SGE, its memory must not be written. The receive must fail with a
  * local error, because the peer has made no mistake.
  */
-static void check_recv_key(enum spoilt how)
+static void receive_with_spoilt_key(enum spoilt how)
 {
 	struct fixture d;
 
@@ -114,22 +114,22 @@ static void check_recv_key(enum spoilt how)
 
 static void test_recv_unknown(void)
 {
-	check_recv_key(UNKNOWN);
+	receive_with_spoilt_key(UNKNOWN);
 }
 
 static void test_recv_bounds(void)
 {
-	check_recv_key(BOUNDS);
+	receive_with_spoilt_key(BOUNDS);
 }
 
 static void test_recv_read_only(void)
 {
-	check_recv_key(READ_ONLY);
+	receive_with_spoilt_key(READ_ONLY);
 }
 
 /* Arguments --------------------------------------------------------------- */
 
-static void expect_create_qp(struct end *e, struct ibv_qp_init_attr *attr, int want)
+static void create_qp_and_expect_errno(struct end *e, struct ibv_qp_init_attr *attr, int want)
 {
 	struct ibv_qp *qp;
 
@@ -159,7 +159,7 @@ static void test_qp_arguments(void)
 	pair_open(&p, &(struct opts){});
 	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
 	ok = (struct ibv_qp_cap){ 4, 4, 1, 1, 0 };
-#define TRY(w, t, ...)	expect_create_qp(&p.c, &(struct ibv_qp_init_attr){	\
+#define TRY(w, t, ...)	create_qp_and_expect_errno(&p.c, &(struct ibv_qp_init_attr){	\
 			.qp_type = t, .cap = __VA_ARGS__ }, w)
 	for (i = 0; i < ARRAY_SIZE(types); i++)
 		TRY(EOPNOTSUPP, types[i], ok);
@@ -211,7 +211,8 @@ static void test_cq_of_another(void)
 	pair_close(&p);
 }
 
-static void expect_reg_fails(struct ibv_pd *pd, void *at, size_t len, int access, int want)
+static void register_and_expect_failure(struct ibv_pd *pd, void *at, size_t len, int access,
+					int want)
 {
 	struct ibv_mr *mr;
 
@@ -222,7 +223,7 @@ static void expect_reg_fails(struct ibv_pd *pd, void *at, size_t len, int access
 }
 
 /* ODP MRs can be registered if, and only if, the device reports support */
-static void check_odp_reg(const struct end *e, const struct buf *b)
+static void register_odp_and_check_support(const struct end *e, const struct buf *b)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND;
 	struct ibv_mr *mr = ibv_reg_mr(e->pd, b->at, b->len, access);
@@ -244,27 +245,27 @@ static void test_mr_arguments(void)
 	struct buf b;
 
 	pair_open(&p, &(struct opts){});
-	buf_new(&b, 100);
-	expect_reg_fails(p.c.pd, b.at, 100, rw, EINVAL);
-	expect_reg_fails(p.c.pd, b.at, 100, IBV_ACCESS_REMOTE_ATOMIC, EINVAL);
-	check_odp_reg(&p.c, &b);
-	expect_reg_fails(p.c.pd, b.at, 0, lw, EINVAL);
+	buf_create(&b, 100);
+	register_and_expect_failure(p.c.pd, b.at, 100, rw, EINVAL);
+	register_and_expect_failure(p.c.pd, b.at, 100, IBV_ACCESS_REMOTE_ATOMIC, EINVAL);
+	register_odp_and_check_support(&p.c, &b);
+	register_and_expect_failure(p.c.pd, b.at, 0, lw, EINVAL);
 	/* SEC-1: memory that the program may not write, or that is not mapped, must be refused */
 	ro = mmap(NULL, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	hole = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(ro != MAP_FAILED && hole != MAP_FAILED, "%m");
-	expect_reg_fails(p.c.pd, ro, 2 * page, lw | rw, EFAULT);
+	register_and_expect_failure(p.c.pd, ro, 2 * page, lw | rw, EFAULT);
 	/*
 	 * in kernels before 6.2, registration for reading also succeeds if the memory is not
 	 * readable
 	 */
 	if (!is_kernel_before(6, 2))
-		expect_reg_fails(p.c.pd, hole, 2 * page, 0, EFAULT);
+		register_and_expect_failure(p.c.pd, hole, 2 * page, 0, EFAULT);
 	CHECK(!munmap(hole, 2 * page), "%m");
-	expect_reg_fails(p.c.pd, hole, 2 * page, lw, EFAULT);
+	register_and_expect_failure(p.c.pd, hole, 2 * page, lw, EFAULT);
 	/* refuse a range of which only the last page is not mapped */
 	CHECK(!munmap(ro + page, page), "%m");
-	expect_reg_fails(p.c.pd, ro, page + 1, 0, EFAULT);
+	register_and_expect_failure(p.c.pd, ro, page + 1, 0, EFAULT);
 	mr = ibv_reg_mr(p.c.pd, ro, page, IBV_ACCESS_REMOTE_READ);
 	CHECK(mr, "%m");
 	CHECK(!ibv_dereg_mr(mr), "%m");
@@ -303,7 +304,7 @@ static void test_bind_other_pd(void)
 }
 
 /* Post two SGEs that are together longer than the maximum message: nothing may be sent */
-static void expect_too_long_fails(enum ibv_wr_opcode op, uint32_t one, uint32_t two)
+static void post_too_long_and_expect_failure(enum ibv_wr_opcode op, uint32_t one, uint32_t two)
 {
 	struct ibv_sge sge[2];
 	struct ibv_send_wr *bad, wr = {
@@ -326,18 +327,18 @@ static void expect_too_long_fails(enum ibv_wr_opcode op, uint32_t one, uint32_t 
 	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	expect_status(d.p.s.rcq, 1, IBV_WC_WR_FLUSH_ERR);
-	expect_counted(&d.p.c, "tx_sends", was, 0);
-	buf_expect_only(&d.s, 0, 0, 1);
+	expect_counter_increase(&d.p.c, "tx_sends", was, 0);
+	buf_expect_only_pattern(&d.s, 0, 0, 1);
 	fixture_free(&d);
 }
 
 static void test_too_long(void)
 {
-	expect_too_long_fails(IBV_WR_SEND, 0x7fffffff, 1);
+	post_too_long_and_expect_failure(IBV_WR_SEND, 0x7fffffff, 1);
 	/* the sums are a little above 2^32, and must not be truncated to 32 bits */
-	expect_too_long_fails(IBV_WR_SEND, 0x80000000, 0x80000000);
-	expect_too_long_fails(IBV_WR_SEND, 0xffffffff, 11);
-	expect_too_long_fails(IBV_WR_RDMA_WRITE, 0xffffffff, 11);
+	post_too_long_and_expect_failure(IBV_WR_SEND, 0x80000000, 0x80000000);
+	post_too_long_and_expect_failure(IBV_WR_SEND, 0xffffffff, 11);
+	post_too_long_and_expect_failure(IBV_WR_RDMA_WRITE, 0xffffffff, 11);
 }
 
 /* A receive may be longer than the maximum length of a message */
@@ -358,7 +359,7 @@ static void test_recv_too_long(void)
 	post_send(&d.p.c, 2, &d.c, 0, 1000);
 	expect_recv(d.p.s.rcq, 1, 1000);
 	expect_success(d.p.c.scq, 2, IBV_WC_SEND);
-	buf_expect_only(&d.s, 0, 1000, 1);
+	buf_expect_only_pattern(&d.s, 0, 1000, 1);
 	fixture_close(&d);
 }
 

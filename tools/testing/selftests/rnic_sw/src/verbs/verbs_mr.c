@@ -42,12 +42,12 @@ static void test_iova(void)
 		expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 		expect_success(d.p.c.scq, 3, IBV_WC_SEND);
 		expect_recv(d.p.s.rcq, 3, 0);
-		buf_expect_only(&d.s, 33, 5000, i);
+		buf_expect_only_pattern(&d.s, 33, 5000, i);
 		view.at = (uint8_t *)(uintptr_t)base;
 		post_send(&d.p.s, 4, &view, 33, 5000);
 		expect_success(d.p.s.scq, 4, IBV_WC_SEND);
 		expect_recv(d.p.c.rcq, 2, 5000);
-		buf_expect(&d.c, 3, 5000, i);
+		buf_expect_pattern(&d.c, 3, 5000, i);
 		buf_clear(&d.s);
 		CHECK(!ibv_dereg_mr(view.mr), "%m");
 	}
@@ -101,10 +101,10 @@ static bool dereg_during_writes(uint32_t round)
 	bool during;
 
 	fixture_open(&d, &(struct opts){}, 100);
-	buf_new(&flood, MIB);
+	buf_create(&flood, MIB);
 	buf_reg(&flood, d.p.s.pd, RIGHTS_ALL);
 	buf_free(&d.c);
-	buf_new(&d.c, MIB);
+	buf_create(&d.c, MIB);
 	buf_reg(&d.c, d.p.c.pd, 0);
 	buf_fill(&d.c, 0, MIB, round);
 	was = read_counter(&d.p.s, "end_ddp_tagged_stag");
@@ -121,7 +121,7 @@ static bool dereg_during_writes(uint32_t round)
 		.rkey = f.key, .raddr = f.at });
 	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	CHECK(!memcmp(after, flood.at, MIB), "no byte may be written after dereg_mr");
-	expect_counted(&d.p.s, "end_ddp_tagged_stag", was, 1);
+	expect_counter_increase(&d.p.s, "end_ddp_tagged_stag", was, 1);
 	during = after[0] == d.c.at[0] &&
 	       memcmp(after + FLOOD - 1, d.c.at, MIB - FLOOD + 1);
 	buf_free(&flood);
@@ -173,7 +173,7 @@ static bool dereg_source_once(void)
 		      ibv_wc_status_str(wc.status), wc.vendor_err);
 		failed = wc.status;
 	}
-	expect_counted(&d.p.s, "end_rdmap_stag", was, failed);
+	expect_counter_increase(&d.p.s, "end_rdmap_stag", was, failed);
 	if (failed) {
 		expect_async_event(d.p.s.id->verbs, IBV_EVENT_QP_ACCESS_ERR, d.p.s.qp);
 		pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
@@ -222,7 +222,7 @@ static bool dereg_sink_once(void)
  * Call @goes until it returns true. It returns false if the deregistration was so late that all
  * Reads were done.
  */
-static void retry_during_reads(bool (*goes)(void))
+static void retry_until_during_reads(bool (*goes)(void))
 {
 	int i;
 
@@ -234,16 +234,16 @@ static void retry_during_reads(bool (*goes)(void))
 
 static void test_dereg_source(void)
 {
-	retry_during_reads(dereg_source_once);
+	retry_until_during_reads(dereg_source_once);
 }
 
 static void test_dereg_sink(void)
 {
-	retry_during_reads(dereg_sink_once);
+	retry_until_during_reads(dereg_sink_once);
 }
 
 /* The old address must not be part of the MR any longer */
-static void check_old_address(struct fixture *d)
+static void write_to_old_address_and_expect_end(struct fixture *d)
 {
 	uint64_t was = read_counter(&d->p.s, "end_ddp_tagged_bounds");
 
@@ -252,7 +252,7 @@ static void check_old_address(struct fixture *d)
 		.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at });
 	pair_expect_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_expect_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	expect_counted(&d->p.s, "end_ddp_tagged_bounds", was, 1);
+	expect_counter_increase(&d->p.s, "end_ddp_tagged_bounds", was, 1);
 	buf_expect_clear(&d->s, 0, 1000);
 }
 
@@ -263,7 +263,7 @@ static void test_rereg_mr(void)
 	struct fixture d;
 
 	fixture_open(&d, &(struct opts){}, 1000);
-	buf_new(&other, 3000);
+	buf_create(&other, 3000);
 	/* move the MR; its rights do not change */
 	CHECK(!ibv_rereg_mr(d.s.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
 			    other.at, 3000, 0), "%m");
@@ -277,9 +277,9 @@ static void test_rereg_mr(void)
 	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	expect_success(d.p.c.scq, 2, IBV_WC_SEND);
 	expect_recv(d.p.s.rcq, 2, 0);
-	buf_expect_only(&other, 2100, 900, 3);
-	check_old_address(&d);
-	buf_expect_only(&other, 2100, 900, 3);
+	buf_expect_only_pattern(&other, 2100, 900, 3);
+	write_to_old_address_and_expect_end(&d);
+	buf_expect_only_pattern(&other, 2100, 900, 3);
 	fixture_free(&d);
 	buf_free(&other);
 }
@@ -308,7 +308,7 @@ static void test_rereg_rights(void)
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.len = 1000, .rkey = rkey, .raddr = (uintptr_t)d.s.at });
 	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_READ);
-	buf_expect_only(&d.c, 0, 1000, 5);
+	buf_expect_only_pattern(&d.c, 0, 1000, 5);
 	set_mr_access(&d, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	CHECK(d.s.mr->rkey == rkey, "%#x became %#x", rkey, d.s.mr->rkey);
 	fixture_free(&d);
@@ -333,7 +333,7 @@ static void test_rereg_base(void)
 	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	expect_success(d.p.c.scq, 2, IBV_WC_SEND);
 	expect_recv(d.p.s.rcq, 2, 0);
-	buf_expect_only(&d.s, 0, 1000, 6);
+	buf_expect_only_pattern(&d.s, 0, 1000, 6);
 	fixture_free(&d);
 }
 
@@ -474,7 +474,7 @@ static void test_keys(void)
 	struct buf b;
 
 	pair_open(&p, &(struct opts){});
-	buf_new(&b, 100);
+	buf_create(&b, 100);
 	for (i = 0; i < n; i++) {
 		buf_reg(&b, p.c.pd, 0);
 		key[i] = b.mr->rkey;
@@ -559,7 +559,7 @@ static void test_memlock(void)
 	 */
 	drop_ipc_lock();
 	fixture_open(&d, &(struct opts){}, 1000);
-	buf_new(&b, 2 * MIB);
+	buf_create(&b, 2 * MIB);
 	limit_locked_memory(MIB + MIB / 2);
 	mr = ibv_reg_mr(d.p.c.pd, b.at, MIB, RIGHTS_ALL);
 	CHECK(mr, "%m");

@@ -25,7 +25,7 @@ static void open_fixture(struct fixture *d, int mr_access)
 
 #define BINDABLE	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)
 
-static struct ibv_mw *new_mw(struct fixture *d, enum ibv_mw_type type)
+static struct ibv_mw *alloc_server_mw(struct fixture *d, enum ibv_mw_type type)
 {
 	struct ibv_mw *mw = ibv_alloc_mw(d->p.s.pd, type);
 
@@ -41,8 +41,8 @@ static struct ibv_mw_bind_info make_bind_info(const struct fixture *d, unsigned 
 	};
 }
 
-static void bind_type1(struct fixture *d, struct ibv_mw *mw,
-		       const struct ibv_mw_bind_info *info)
+static void post_bind_type1(struct fixture *d, struct ibv_mw *mw,
+			    const struct ibv_mw_bind_info *info)
 {
 	struct ibv_mw_bind bind = {
 		.wr_id = 30, .send_flags = SIG, .bind_info = *info,
@@ -80,8 +80,9 @@ static struct job make_job_at(const struct fixture *d, enum ibv_wr_opcode op,
 }
 
 /* Over the connection @p, write [@off, @off + @len) through the window and read it back */
-static void check_access_by(struct fixture *d, const struct pair *p, uint32_t rkey, uint32_t off,
-			    uint32_t len)
+static void write_and_read_by_window_on_pair(struct fixture *d, const struct pair *p,
+					     uint32_t rkey, uint32_t off,
+					     uint32_t len)
 {
 	struct job j = make_job_at(d, IBV_WR_RDMA_WRITE, rkey, off, len);
 
@@ -93,18 +94,18 @@ static void check_access_by(struct fixture *d, const struct pair *p, uint32_t rk
 	buf_clear(&d->c);
 	post_job(&p->c, &j);
 	expect_success(p->c.scq, 5, IBV_WC_RDMA_READ);
-	buf_expect_only(&d->s, off, len, 1);
-	buf_expect_only(&d->c, off, len, 1);
+	buf_expect_only_pattern(&d->s, off, len, 1);
+	buf_expect_only_pattern(&d->c, off, len, 1);
 }
 
-static void check_access(struct fixture *d, uint32_t rkey, uint32_t off, uint32_t len)
+static void write_and_read_by_window(struct fixture *d, uint32_t rkey, uint32_t off, uint32_t len)
 {
-	check_access_by(d, &d->p, rkey, off, len);
+	write_and_read_by_window_on_pair(d, &d->p, rkey, off, len);
 }
 
 /* Check that a request ends the connection for the reason @ends, and changes no byte of memory */
-static void expect_access_denied(struct fixture *d, struct pair *p, const struct job *j,
-				 const char *ends)
+static void post_and_expect_denial(struct fixture *d, struct pair *p, const struct job *j,
+				   const char *ends)
 {
 	uint64_t was = read_counter(&p->s, ends);
 
@@ -112,17 +113,17 @@ static void expect_access_denied(struct fixture *d, struct pair *p, const struct
 	post_job(&p->c, j);
 	pair_expect_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_expect_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
-	expect_counted(&p->s, ends, was, 1);
+	expect_counter_increase(&p->s, ends, was, 1);
 	wait_next_wc(p->c.scq);
 	buf_expect_clear(&d->s, 0, SIZE);
 }
 
-static void expect_write_denied(struct fixture *d, uint32_t rkey, uint32_t off,
-				uint32_t len, const char *ends)
+static void write_and_expect_denial(struct fixture *d, uint32_t rkey, uint32_t off,
+				    uint32_t len, const char *ends)
 {
 	struct job j = make_job_at(d, IBV_WR_RDMA_WRITE, rkey, off, len);
 
-	expect_access_denied(d, &d->p, &j, ends);
+	post_and_expect_denial(d, &d->p, &j, ends);
 }
 
 static void free_window_and_fixture(struct fixture *d, struct ibv_mw *mw)
@@ -139,13 +140,13 @@ static void test_type1(void)
 	struct ibv_mw_bind_info info;
 
 	open_fixture(&d, BINDABLE);
-	mw = new_mw(&d, IBV_MW_TYPE_1);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, WR | RD);
-	bind_type1(&d, mw, &info);
+	post_bind_type1(&d, mw, &info);
 	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
-	check_access(&d, mw->rkey, AT, WIDE);
-	check_access(&d, mw->rkey, AT + WIDE - 1, 1);
-	expect_write_denied(&d, mw->rkey, AT + WIDE - 1, 2, "end_ddp_tagged_bounds");
+	write_and_read_by_window(&d, mw->rkey, AT, WIDE);
+	write_and_read_by_window(&d, mw->rkey, AT + WIDE - 1, 1);
+	write_and_expect_denial(&d, mw->rkey, AT + WIDE - 1, 2, "end_ddp_tagged_bounds");
 	free_window_and_fixture(&d, mw);
 }
 
@@ -157,11 +158,11 @@ static void test_type1_before(void)
 	struct ibv_mw_bind_info info;
 
 	open_fixture(&d, BINDABLE);
-	mw = new_mw(&d, IBV_MW_TYPE_1);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, WR | RD);
-	bind_type1(&d, mw, &info);
+	post_bind_type1(&d, mw, &info);
 	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
-	expect_write_denied(&d, mw->rkey, AT - 1, 2, "end_ddp_tagged_bounds");
+	write_and_expect_denial(&d, mw->rkey, AT - 1, 2, "end_ddp_tagged_bounds");
 	free_window_and_fixture(&d, mw);
 }
 
@@ -174,17 +175,17 @@ static void test_type1_again(void)
 	uint32_t old;
 
 	open_fixture(&d, BINDABLE);
-	mw = new_mw(&d, IBV_MW_TYPE_1);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, WR | RD);
-	bind_type1(&d, mw, &info);
+	post_bind_type1(&d, mw, &info);
 	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	old = mw->rkey;
 	info.addr += WIDE;
-	bind_type1(&d, mw, &info);
+	post_bind_type1(&d, mw, &info);
 	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	CHECK(mw->rkey != old, "the rkey must change");
-	check_access(&d, mw->rkey, AT + WIDE, WIDE);
-	expect_write_denied(&d, old, AT + WIDE, 1, "end_ddp_tagged_stag");
+	write_and_read_by_window(&d, mw->rkey, AT + WIDE, WIDE);
+	write_and_expect_denial(&d, old, AT + WIDE, 1, "end_ddp_tagged_stag");
 	free_window_and_fixture(&d, mw);
 }
 
@@ -196,14 +197,14 @@ static void test_type1_shut(void)
 	struct ibv_mw_bind_info info, none = {};
 
 	open_fixture(&d, BINDABLE);
-	mw = new_mw(&d, IBV_MW_TYPE_1);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, WR | RD);
-	bind_type1(&d, mw, &info);
+	post_bind_type1(&d, mw, &info);
 	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "an MR with a bound window must not be deregistered");
-	bind_type1(&d, mw, &none);
+	post_bind_type1(&d, mw, &none);
 	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
-	expect_write_denied(&d, mw->rkey, AT, 1, "end_ddp_tagged_stag");
+	write_and_expect_denial(&d, mw->rkey, AT, 1, "end_ddp_tagged_stag");
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	d.s.mr = NULL;
 	free_window_and_fixture(&d, mw);
@@ -218,12 +219,12 @@ static void test_rights_write(void)
 	struct job j;
 
 	open_fixture(&d, BINDABLE | RD);
-	mw = new_mw(&d, IBV_MW_TYPE_1);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, WR);
-	bind_type1(&d, mw, &info);
+	post_bind_type1(&d, mw, &info);
 	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	j = make_job_at(&d, IBV_WR_RDMA_READ, mw->rkey, AT, 10);
-	expect_access_denied(&d, &d.p, &j, "end_rdmap_access");
+	post_and_expect_denial(&d, &d.p, &j, "end_rdmap_access");
 	free_window_and_fixture(&d, mw);
 }
 
@@ -234,11 +235,11 @@ static void test_rights_read(void)
 	struct ibv_mw_bind_info info;
 
 	open_fixture(&d, BINDABLE | WR);
-	mw = new_mw(&d, IBV_MW_TYPE_1);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, RD);
-	bind_type1(&d, mw, &info);
+	post_bind_type1(&d, mw, &info);
 	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
-	expect_write_denied(&d, mw->rkey, AT, 10, "end_ddp_tagged_stag");
+	write_and_expect_denial(&d, mw->rkey, AT, 10, "end_ddp_tagged_stag");
 	free_window_and_fixture(&d, mw);
 }
 
@@ -251,9 +252,9 @@ static void test_zero_based(void)
 	struct job j;
 
 	open_fixture(&d, BINDABLE);
-	mw = new_mw(&d, IBV_MW_TYPE_1);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, WR | IBV_ACCESS_ZERO_BASED);
-	bind_type1(&d, mw, &info);
+	post_bind_type1(&d, mw, &info);
 	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	buf_clear(&d.s);
 	buf_fill(&d.c, AT, WIDE, 1);
@@ -265,22 +266,22 @@ static void test_zero_based(void)
 	expect_success(d.p.c.scq, 5, IBV_WC_RDMA_WRITE);
 	expect_success(d.p.c.scq, 6, IBV_WC_SEND);
 	expect_recv(d.p.s.rcq, 6, 0);
-	buf_expect_only(&d.s, AT, WIDE, 1);
+	buf_expect_only_pattern(&d.s, AT, WIDE, 1);
 	pair_disconnect(&d.p);
 	free_window_and_fixture(&d, mw);
 }
 
 /* Open two streams, and bind a window of type 1 with a work request of the first stream */
-static struct ibv_mw *open_two_with_window(struct fixture *d, struct pair *q)
+static struct ibv_mw *open_two_pairs_with_window(struct fixture *d, struct pair *q)
 {
 	struct ibv_mw_bind_info info;
 	struct ibv_mw *mw;
 
 	open_fixture(d, BINDABLE);
 	pair_open_like(q, &d->p);
-	mw = new_mw(d, IBV_MW_TYPE_1);
+	mw = alloc_server_mw(d, IBV_MW_TYPE_1);
 	info = make_bind_info(d, WR | RD);
-	bind_type1(d, mw, &info);
+	post_bind_type1(d, mw, &info);
 	expect_success(d->p.s.scq, 30, IBV_WC_BIND_MW);
 	return mw;
 }
@@ -290,10 +291,10 @@ static void test_type1_streams(void)
 {
 	struct fixture d;
 	struct pair q;
-	struct ibv_mw *mw = open_two_with_window(&d, &q);
+	struct ibv_mw *mw = open_two_pairs_with_window(&d, &q);
 
-	check_access(&d, mw->rkey, AT, WIDE);
-	check_access_by(&d, &q, mw->rkey, AT, WIDE);
+	write_and_read_by_window(&d, mw->rkey, AT, WIDE);
+	write_and_read_by_window_on_pair(&d, &q, mw->rkey, AT, WIDE);
 	pair_close(&q);
 	pair_disconnect(&d.p);
 	free_window_and_fixture(&d, mw);
@@ -311,14 +312,14 @@ static void test_type2_stream(void)
 
 	open_fixture(&d, BINDABLE);
 	pair_open_like(&q, &d.p);
-	mw = new_mw(&d, IBV_MW_TYPE_2);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_2);
 	rkey = ibv_inc_rkey(mw->rkey);
 	info = make_bind_info(&d, WR | RD);
 	bind_type2(&d, mw, rkey, &info);
-	check_access(&d, rkey, AT, WIDE);
+	write_and_read_by_window(&d, rkey, AT, WIDE);
 	j = make_job_at(&d, IBV_WR_RDMA_WRITE, rkey, AT, 10);
-	expect_access_denied(&d, &q, &j, "end_ddp_tagged_assoc");
-	check_access(&d, rkey, AT, 10);
+	post_and_expect_denial(&d, &q, &j, "end_ddp_tagged_assoc");
+	write_and_read_by_window(&d, rkey, AT, 10);
 	pair_free(&q);
 	pair_disconnect(&d.p);
 	free_window_and_fixture(&d, mw);
@@ -343,13 +344,13 @@ static void test_type2_local_inv(void)
 	struct ibv_mw_bind_info info;
 
 	open_fixture(&d, BINDABLE);
-	mw = new_mw(&d, IBV_MW_TYPE_2);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_2);
 	info = make_bind_info(&d, WR | RD);
 	bind_type2(&d, mw, mw->rkey + 1, &info);
 	invalidate_type2(&d, mw->rkey + 1);
 	bind_type2(&d, mw, mw->rkey + 2, &info);
-	check_access(&d, mw->rkey + 2, AT, WIDE);
-	expect_write_denied(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
+	write_and_read_by_window(&d, mw->rkey + 2, AT, WIDE);
+	write_and_expect_denial(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
 	free_window_and_fixture(&d, mw);
 }
 
@@ -361,14 +362,14 @@ static void test_type2_shut_twice(void)
 	struct fixture d;
 
 	open_fixture(&d, BINDABLE);
-	mw = new_mw(&d, IBV_MW_TYPE_2);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_2);
 	info = make_bind_info(&d, WR | RD);
 	bind_type2(&d, mw, mw->rkey + 1, &info);
 	invalidate_type2(&d, mw->rkey + 1);
 	invalidate_type2(&d, mw->rkey + 1);
 	bind_type2(&d, mw, mw->rkey + 2, &info);
-	check_access(&d, mw->rkey + 2, AT, WIDE);
-	expect_write_denied(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
+	write_and_read_by_window(&d, mw->rkey + 2, AT, WIDE);
+	write_and_expect_denial(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
 	free_window_and_fixture(&d, mw);
 }
 
@@ -383,7 +384,7 @@ static void test_type2_remote_inv(void)
 	struct ibv_wc wc;
 
 	open_fixture(&d, BINDABLE);
-	mw = new_mw(&d, IBV_MW_TYPE_2);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_2);
 	info = make_bind_info(&d, WR | RD);
 	bind_type2(&d, mw, mw->rkey + 1, &info);
 	post_recv(&d.p.s, 9, NULL, 0, 0);
@@ -393,7 +394,7 @@ static void test_type2_remote_inv(void)
 	CHECK(wc.status == IBV_WC_SUCCESS && wc.wc_flags & IBV_WC_WITH_INV &&
 	      wc.invalidated_rkey == mw->rkey + 1, "%x", wc.invalidated_rkey);
 	expect_success(d.p.c.scq, 6, IBV_WC_SEND);
-	expect_write_denied(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
+	write_and_expect_denial(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	d.s.mr = NULL;
 	free_window_and_fixture(&d, mw);
@@ -402,7 +403,7 @@ static void test_type2_remote_inv(void)
 /*
  * Let the peer invalidate @rkey, which is not allowed, and check that @p ends for the reason @ends
  */
-static void expect_invalidate_refused(struct pair *p, uint32_t rkey, const char *ends)
+static void invalidate_and_expect_refusal(struct pair *p, uint32_t rkey, const char *ends)
 {
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = 6, .opcode = IBV_WR_SEND_WITH_INV, .send_flags = SIG,
@@ -414,7 +415,7 @@ static void expect_invalidate_refused(struct pair *p, uint32_t rkey, const char 
 	CHECK(!ibv_post_send(p->c.qp, &wr, &bad), "%m");
 	pair_expect_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_expect_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
-	expect_counted(&p->s, ends, was, 1);
+	expect_counter_increase(&p->s, ends, was, 1);
 	CHECK(wait_next_wc(p->c.scq).wr_id == 6, "send");
 }
 
@@ -423,10 +424,10 @@ static void test_type1_remote_inv(void)
 {
 	struct fixture d;
 	struct pair q;
-	struct ibv_mw *mw = open_two_with_window(&d, &q);
+	struct ibv_mw *mw = open_two_pairs_with_window(&d, &q);
 
-	expect_invalidate_refused(&q, mw->rkey, "end_rdmap_invalidate");
-	check_access(&d, mw->rkey, AT, WIDE);
+	invalidate_and_expect_refusal(&q, mw->rkey, "end_rdmap_invalidate");
+	write_and_read_by_window(&d, mw->rkey, AT, WIDE);
 	pair_free(&q);
 	pair_disconnect(&d.p);
 	free_window_and_fixture(&d, mw);
@@ -442,11 +443,11 @@ static void test_type2_other_inv(void)
 
 	open_fixture(&d, BINDABLE);
 	pair_open_like(&q, &d.p);
-	mw = new_mw(&d, IBV_MW_TYPE_2);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_2);
 	info = make_bind_info(&d, WR | RD);
 	bind_type2(&d, mw, mw->rkey + 1, &info);
-	expect_invalidate_refused(&q, mw->rkey + 1, "end_rdmap_invalidate_assoc");
-	check_access(&d, mw->rkey + 1, AT, WIDE);
+	invalidate_and_expect_refusal(&q, mw->rkey + 1, "end_rdmap_invalidate_assoc");
+	write_and_read_by_window(&d, mw->rkey + 1, AT, WIDE);
 	pair_free(&q);
 	pair_disconnect(&d.p);
 	free_window_and_fixture(&d, mw);
@@ -461,7 +462,7 @@ static void expect_bind_fails(int mr_access, struct ibv_mw_bind_info *change,
 	struct fixture d;
 
 	open_fixture(&d, mr_access);
-	mw = new_mw(&d, IBV_MW_TYPE_2);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_2);
 	info = make_bind_info(&d, change->mw_access_flags ?: WR);
 	info.addr += change->addr;
 	info.length += change->length;
@@ -495,9 +496,9 @@ static void test_bound_twice(void)
 	struct ibv_mw_bind_info info;
 
 	open_fixture(&d, BINDABLE);
-	mw = new_mw(&d, IBV_MW_TYPE_2);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_2);
 	info = make_bind_info(&d, WR | RD);
-	CHECK(post_bind_type2(&d.p.s, new_mw(&d, IBV_MW_TYPE_1), 1, &info) == EINVAL,
+	CHECK(post_bind_type2(&d.p.s, alloc_server_mw(&d, IBV_MW_TYPE_1), 1, &info) == EINVAL,
 	      "a posted bind of a type 1 window must fail");
 	bind_type2(&d, mw, mw->rkey + 1, &info);
 	CHECK(!post_bind_type2(&d.p.s, mw, mw->rkey + 2, &info), "post");
@@ -514,9 +515,9 @@ static void test_no_lkey(void)
 	struct buf b;
 
 	open_fixture(&d, BINDABLE);
-	mw = new_mw(&d, IBV_MW_TYPE_1);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_1);
 	info = make_bind_info(&d, WR | RD);
-	bind_type1(&d, mw, &info);
+	post_bind_type1(&d, mw, &info);
 	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	b = d.s;
 	as_mr.lkey = mw->rkey;
@@ -538,7 +539,7 @@ static void test_many_shut(void)
 	open_fixture(&d, BINDABLE);
 	info = make_bind_info(&d, WR | RD);
 	for (i = 0; i < MANY; i++) {
-		mw[i] = new_mw(&d, IBV_MW_TYPE_2);
+		mw[i] = alloc_server_mw(&d, IBV_MW_TYPE_2);
 		bind_type2(&d, mw[i], mw[i]->rkey, &info);
 	}
 	for (i = 0; i < MANY; i++)
@@ -546,7 +547,7 @@ static void test_many_shut(void)
 			invalidate_type2(&d, mw[i]->rkey);
 	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "an MR with an open window must not be deregistered");
 	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "a second attempt must fail as well");
-	check_access(&d, mw[MANY / 2]->rkey, AT, WIDE);
+	write_and_read_by_window(&d, mw[MANY / 2]->rkey, AT, WIDE);
 	invalidate_type2(&d, mw[MANY / 2]->rkey);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	for (i = 0; i < MANY; i++)
@@ -565,9 +566,9 @@ static void test_left_open(void)
 
 	open_fixture(&d, BINDABLE);
 	info = make_bind_info(&d, WR | RD);
-	bind_type1(&d, new_mw(&d, IBV_MW_TYPE_1), &info);
+	post_bind_type1(&d, alloc_server_mw(&d, IBV_MW_TYPE_1), &info);
 	expect_success(d.p.s.scq, 30, IBV_WC_BIND_MW);
-	mw = new_mw(&d, IBV_MW_TYPE_2);
+	mw = alloc_server_mw(&d, IBV_MW_TYPE_2);
 	bind_type2(&d, mw, mw->rkey, &info);
 }
 

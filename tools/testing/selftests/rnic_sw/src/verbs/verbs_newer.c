@@ -83,8 +83,9 @@ struct reg {
 	uint32_t	handle, lkey, rkey;
 };
 
-static void begin_reg(struct call *c, struct reg *r, const struct ibv_pd *pd, uint64_t iova,
-		      uint64_t len, uint32_t access)
+static void begin_mr_registration(struct call *c, struct reg *r, const struct ibv_pd *pd,
+				  uint64_t iova,
+				  uint64_t len, uint32_t access)
 {
 	call_begin(c, NEW_MR, REG_MR);
 	call_add_value(c, MR_HANDLE, 0, 0);
@@ -106,25 +107,25 @@ static int deregister_mr(const struct ibv_context *ctx, uint32_t handle)
 }
 
 /* Check that registration by attributes refuses invalid arguments, with @d's server buffer */
-static void check_refused_regs(const struct fixture *d)
+static void try_refused_registrations(const struct fixture *d)
 {
 	const struct ibv_pd *pd = d->p.s.pd;
 	uint64_t at = (uintptr_t)d->s.at;
 	struct call c;
 	struct reg r;
 
-	begin_reg(&c, &r, pd, at, d->s.len, RIGHTS_ALL);
+	begin_mr_registration(&c, &r, pd, at, d->s.len, RIGHTS_ALL);
 	CHECK(call_issue(&c, pd->context) == EINVAL, "neither address nor file: %m");
-	begin_reg(&c, &r, pd, at + 1, d->s.len, RIGHTS_ALL);
+	begin_mr_registration(&c, &r, pd, at + 1, d->s.len, RIGHTS_ALL);
 	call_add_value(&c, MR_ADDR, 8, at);
 	CHECK(call_issue(&c, pd->context) == EINVAL, "another offset in the page: %m");
-	begin_reg(&c, &r, pd, at, d->s.len, IBV_ACCESS_REMOTE_WRITE);
+	begin_mr_registration(&c, &r, pd, at, d->s.len, IBV_ACCESS_REMOTE_WRITE);
 	call_add_value(&c, MR_ADDR, 8, at);
 	CHECK(call_issue(&c, pd->context) == EINVAL, "remote without local write: %m");
-	begin_reg(&c, &r, pd, at, d->s.len, 0x40000000);
+	begin_mr_registration(&c, &r, pd, at, d->s.len, 0x40000000);
 	call_add_value(&c, MR_ADDR, 8, at);
 	CHECK(call_issue(&c, pd->context) == EINVAL, "an unknown flag: %m");
-	begin_reg(&c, &r, pd, at, d->s.len, RIGHTS_ALL);
+	begin_mr_registration(&c, &r, pd, at, d->s.len, RIGHTS_ALL);
 	call_add_value(&c, MR_ADDR, 8, at);
 	call_add_value(&c, MR_DMA_HANDLE, 0, 1);
 	CHECK(call_issue(&c, pd->context), "DMA hints must be refused");
@@ -142,7 +143,7 @@ static void test_newer_reg_mr(void)
 	fixture_open(&d, &(struct opts){}, 5000);
 	at = (uintptr_t)d.s.at;
 	iova = (0x5ull << 40) + at % get_page_size();
-	begin_reg(&c, &r, d.p.s.pd, iova, d.s.len, RIGHTS_ALL);
+	begin_mr_registration(&c, &r, d.p.s.pd, iova, d.s.len, RIGHTS_ALL);
 	call_add_value(&c, MR_ADDR, 8, at);
 	err = call_issue(&c, d.p.s.pd->context);
 	if (err == EPROTONOSUPPORT)
@@ -154,9 +155,9 @@ static void test_newer_reg_mr(void)
 	post_job(&d.p.c, &(struct job){ .id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 					.off = 7, .len = 4000, .raddr = iova + 7, .rkey = r.rkey });
 	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-	wait_all_placed(&d);
-	buf_expect_only(&d.s, 7, 4000, 3);
-	check_refused_regs(&d);
+	wait_all_placed_by_read(&d);
+	buf_expect_only_pattern(&d.s, 7, 4000, 3);
+	try_refused_registrations(&d);
 	CHECK(!deregister_mr(d.p.s.pd->context, r.handle), "%m");
 	fixture_close(&d);
 }
@@ -172,7 +173,7 @@ static struct {
 	uint64_t	addr, length;
 } own_memory;
 
-static void begin_cq(struct call *c)
+static void begin_cq_creation(struct call *c)
 {
 	call_begin(c, NEW_CQ, CREATE);
 	call_add_value(c, CQ_HANDLE, 0, 0);
@@ -183,7 +184,7 @@ static void begin_cq(struct call *c)
 	call_add_pointer(c, UHW_IN, 16, no_driver_data);
 }
 
-static void begin_srq(struct call *c, const struct end *e)
+static void begin_srq_creation(struct call *c, const struct end *e)
 {
 	call_begin(c, NEW_SRQ, CREATE);
 	call_add_value(c, SRQ_HANDLE, 0, 0);
@@ -199,7 +200,7 @@ static void begin_srq(struct call *c, const struct end *e)
 	call_add_value(c, UHW_IN, 8, 0);
 }
 
-static void begin_qp(struct call *c, const struct end *e)
+static void begin_qp_creation(struct call *c, const struct end *e)
 {
 	static const uint32_t cap[5] = { 4, 4, 1, 1, 0 };
 
@@ -234,33 +235,33 @@ static void test_newer_own_rings(void)
 	own_memory.type = 1;
 	own_memory.addr = (uintptr_t)mem;
 	own_memory.length = 16 * get_page_size();
-	begin_cq(&c);
+	begin_cq_creation(&c);
 	call_add_value(&c, CQ_BUF_VA, 8, (uintptr_t)mem);
 	call_add_value(&c, CQ_BUF_LENGTH, 8, own_memory.length);
 	err = call_issue(&c, p.c.id->verbs);
 	if (err == EPROTONOSUPPORT)
 		skip("the RDMA core of this kernel has no rings in memory of the program");
 	CHECK(err == EOPNOTSUPP, "CQ, address: %s", strerror(err));
-	begin_cq(&c);
+	begin_cq_creation(&c);
 	call_add_pointer(&c, CQ_UMEM, sizeof(own_memory), &own_memory);
 	err = call_issue(&c, p.c.id->verbs);
 	CHECK(err == EOPNOTSUPP, "CQ: %s", strerror(err));
-	begin_srq(&c, &p.c);
+	begin_srq_creation(&c, &p.c);
 	call_add_pointer(&c, SRQ_UMEM, sizeof(own_memory), &own_memory);
 	err = call_issue(&c, p.c.id->verbs);
 	CHECK(err == EOPNOTSUPP, "SRQ: %s", strerror(err));
 	for (attr = QP_UMEM; attr <= QP_SQ_UMEM; attr++) {
-		begin_qp(&c, &p.c);
+		begin_qp_creation(&c, &p.c);
 		call_add_pointer(&c, attr, sizeof(own_memory), &own_memory);
 		err = call_issue(&c, p.c.id->verbs);
 		CHECK(err == EOPNOTSUPP, "QP, attribute %u: %s", attr, strerror(err));
 	}
 	/* the same commands without the attribute succeed; the kernel frees the objects at exit */
-	begin_cq(&c);
+	begin_cq_creation(&c);
 	CHECK(!call_issue(&c, p.c.id->verbs), "CQ: %m");
-	begin_srq(&c, &p.c);
+	begin_srq_creation(&c, &p.c);
 	CHECK(!call_issue(&c, p.c.id->verbs), "SRQ: %m");
-	begin_qp(&c, &p.c);
+	begin_qp_creation(&c, &p.c);
 	CHECK(!call_issue(&c, p.c.id->verbs), "QP: %m");
 	free(mem);
 }

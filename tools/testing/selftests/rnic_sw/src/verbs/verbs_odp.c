@@ -52,7 +52,7 @@ void pages_map(struct buf *b, size_t pages, int fd)
 	map_buf(b, pages, MAP_SHARED, fd);
 }
 
-int create_file(size_t pages)
+int create_memfd_of_pages(size_t pages)
 {
 	int fd = memfd_create("rnic_sw-verbs", MFD_CLOEXEC);
 
@@ -77,7 +77,7 @@ static void register_both_bufs(struct fixture *d)
 
 static void map_file(struct buf *b, size_t pages)
 {
-	int fd = create_file(pages);
+	int fd = create_memfd_of_pages(pages);
 
 	pages_map(b, pages, fd);
 	CHECK(!close(fd), "%m");
@@ -112,7 +112,7 @@ void odp_fixture_close(struct fixture *d)
 	odp_fixture_free(d);
 }
 
-bool is_present(const void *at)
+bool is_page_present(const void *at)
 {
 	const off_t where = (uintptr_t)at / get_page_size() * sizeof(uint64_t);
 	static int fd = -1;
@@ -167,8 +167,8 @@ static void fill_source_and_sink(struct buf *from, struct buf *to, size_t off, s
 	away(to);
 }
 
-static void send_one(struct fixture *d, bool back, size_t off, size_t len, uint32_t seed,
-		     away_fn *away)
+static void send_one_message(struct fixture *d, bool back, size_t off, size_t len, uint32_t seed,
+			     away_fn *away)
 {
 	const struct end *from = back ? &d->p.s : &d->p.c, *to = back ? &d->p.c : &d->p.s;
 	struct buf *source = back ? &d->s : &d->c, *sink = back ? &d->c : &d->s;
@@ -178,13 +178,13 @@ static void send_one(struct fixture *d, bool back, size_t off, size_t len, uint3
 	post_send(from, 2, source, off, len);
 	expect_recv(to->rcq, 1, len);
 	expect_success(from->scq, 2, IBV_WC_SEND);
-	buf_expect(sink, off, len, seed);
+	buf_expect_pattern(sink, off, len, seed);
 }
 
 void exchange_send(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away)
 {
-	send_one(d, false, off, len, seed, away);
-	send_one(d, true, off, len, seed + 1, away);
+	send_one_message(d, false, off, len, seed, away);
+	send_one_message(d, true, off, len, seed + 1, away);
 }
 
 static struct job make_job(struct fixture *d, enum ibv_wr_opcode op, size_t off, size_t len)
@@ -202,8 +202,8 @@ void exchange_write(struct fixture *d, size_t off, size_t len, uint32_t seed, aw
 	fill_source_and_sink(&d->c, &d->s, off, len, seed, away);
 	post_job(&d->p.c, &j);
 	expect_success(d->p.c.scq, 3, IBV_WC_RDMA_WRITE);
-	wait_all_placed(d);
-	buf_expect(&d->s, off, len, seed);
+	wait_all_placed_by_read(d);
+	buf_expect_pattern(&d->s, off, len, seed);
 }
 
 void exchange_read(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away)
@@ -213,10 +213,10 @@ void exchange_read(struct fixture *d, size_t off, size_t len, uint32_t seed, awa
 	fill_source_and_sink(&d->s, &d->c, off, len, seed, away);
 	post_job(&d->p.c, &j);
 	expect_success(d->p.c.scq, 3, IBV_WC_RDMA_READ);
-	buf_expect(&d->c, off, len, seed);
+	buf_expect_pattern(&d->c, off, len, seed);
 }
 
-void exchange_add(struct fixture *d, uint32_t at, uint64_t value, away_fn *away)
+void exchange_fetch_add(struct fixture *d, uint32_t at, uint64_t value, away_fn *away)
 {
 	uint64_t old = value * 0x9e3779b97f4a7c15;
 
@@ -236,7 +236,7 @@ void exchange_add(struct fixture *d, uint32_t at, uint64_t value, away_fn *away)
 	      (unsigned long long)*get_word(&d->s, at), (unsigned long long)(old + value));
 }
 
-void exchange_all(struct fixture *d, size_t len, uint32_t seed, away_fn *away)
+void exchange_all_message_types(struct fixture *d, size_t len, uint32_t seed, away_fn *away)
 {
 	const size_t page = get_page_size();
 	const struct { size_t off, len; } at[] = {
@@ -248,7 +248,7 @@ void exchange_all(struct fixture *d, size_t len, uint32_t seed, away_fn *away)
 		exchange_send(d, at[i].off, at[i].len, seed, away);
 		exchange_write(d, at[i].off, at[i].len, seed + 3, away);
 		exchange_read(d, at[i].off, at[i].len, seed + 4, away);
-		exchange_add(d, at[i].off / sizeof(uint64_t), seed, away);
+		exchange_fetch_add(d, at[i].off / sizeof(uint64_t), seed, away);
 	}
 }
 
@@ -259,7 +259,7 @@ struct taker {
 	uint32_t	times;
 };
 
-static void *apply_away(void *arg)
+static void *keep_changing_pages(void *arg)
 {
 	struct taker *t = arg;
 
@@ -273,15 +273,15 @@ static void *apply_away(void *arg)
 }
 
 /* Repeat the messages @times times, and until @away has been applied at least once */
-void exchange_during(struct fixture *d, size_t len, uint32_t times, away_fn *away)
+void exchange_while_changing_pages(struct fixture *d, size_t len, uint32_t times, away_fn *away)
 {
 	struct taker t = { .d = d, .away = away };
 	pthread_t thread;
 	uint32_t i;
 
-	CHECK(!pthread_create(&thread, NULL, apply_away, &t), "%m");
+	CHECK(!pthread_create(&thread, NULL, keep_changing_pages, &t), "%m");
 	for (i = 0; i < times || !__atomic_load_n(&t.times, __ATOMIC_RELAXED); i++)
-		exchange_all(d, len, i * 64, NULL);
+		exchange_all_message_types(d, len, i * 64, NULL);
 	__atomic_store_n(&t.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	printf("# pages changed %u times meanwhile\n", t.times);

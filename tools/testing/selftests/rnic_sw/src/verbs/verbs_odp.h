@@ -16,7 +16,7 @@ void odp_pair_open(struct pair *p, const struct opts *o);
 /* Allocate or map whole pages of which none is present: private memory, or memory of file @fd */
 void pages_create(struct buf *b, size_t pages);
 void pages_map(struct buf *b, size_t pages, int fd);
-int create_file(size_t pages);		/* creates a memfd */
+int create_memfd_of_pages(size_t pages);		/* creates a memfd */
 void pages_free(struct buf *b);		/* deregisters the MR first, if there is one */
 
 /* Open a fixture whose buffers are @pages pages of files, registered with RIGHTS_ODP */
@@ -27,7 +27,7 @@ void odp_fixture_free(struct fixture *d);
 void odp_fixture_close(struct fixture *d);
 
 /* Check whether the page is present in the page table of this process */
-bool is_present(const void *at);
+bool is_page_present(const void *at);
 /* Skip the case if there is no file @path; @config: the missing kernel option */
 void skip_without_file(const char *path, const char *config);
 void write_file(const char *path, const char *text);
@@ -44,11 +44,11 @@ typedef void away_fn(struct buf *b);
 void exchange_send(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away);
 void exchange_write(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away);
 void exchange_read(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away);
-void exchange_add(struct fixture *d, uint32_t at, uint64_t value, away_fn *away);
+void exchange_fetch_add(struct fixture *d, uint32_t at, uint64_t value, away_fn *away);
 /* Do all of the above at several offsets within the first @len bytes */
-void exchange_all(struct fixture *d, size_t len, uint32_t seed, away_fn *away);
-/* Call exchange_all() @times times, while another thread applies @away to both buffers */
-void exchange_during(struct fixture *d, size_t len, uint32_t times, away_fn *away);
+void exchange_all_message_types(struct fixture *d, size_t len, uint32_t seed, away_fn *away);
+/* Exchange all message types @times times, while another thread applies @away to both buffers */
+void exchange_while_changing_pages(struct fixture *d, size_t len, uint32_t times, away_fn *away);
 
 /* Access by a peer to pages that cannot be faulted in (verbs_odp_wrong.c) ---------- */
 
@@ -59,7 +59,7 @@ struct counts {
 struct counts read_counts(const struct fixture *d, const char *ends);
 /* Check that since @was one connection has ended, for the reason @ends, with one Terminate */
 void check_terminate_counts(const struct fixture *d, const char *ends, const struct counts *was);
-void check_both_down(struct fixture *d);
+void expect_both_qps_in_error(struct fixture *d);
 
 /* Page faults that are not served (verbs_odp_stuck.c) ------------------------ */
 

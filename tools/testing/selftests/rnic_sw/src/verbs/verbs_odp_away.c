@@ -16,18 +16,18 @@
 #define TIMES	16u
 
 /* Apply @away before each of some messages, and then during many messages */
-static void check_exchange_with(struct fixture *d, size_t len, away_fn *away)
+static void exchange_with_page_changes(struct fixture *d, size_t len, away_fn *away)
 {
-	exchange_all(d, len, 1, away);
-	exchange_during(d, len, scale_rounds(TIMES) ?: 1, away);
+	exchange_all_message_types(d, len, 1, away);
+	exchange_while_changing_pages(d, len, scale_rounds(TIMES) ?: 1, away);
 }
 
-static void check_file_buffers(away_fn *away)
+static void exchange_file_buffers_with_changes(away_fn *away)
 {
 	struct fixture d;
 
 	odp_fixture_open(&d, PAGES);
-	check_exchange_with(&d, d.s.len, away);
+	exchange_with_page_changes(&d, d.s.len, away);
 	odp_fixture_close(&d);
 }
 
@@ -39,7 +39,7 @@ static void unmap_pages(struct buf *b)
 
 static void test_dontneed(void)
 {
-	check_file_buffers(unmap_pages);
+	exchange_file_buffers_with_changes(unmap_pages);
 }
 
 static void change_protection_briefly(struct buf *b)
@@ -50,7 +50,7 @@ static void change_protection_briefly(struct buf *b)
 
 static void test_protect(void)
 {
-	check_file_buffers(change_protection_briefly);
+	exchange_file_buffers_with_changes(change_protection_briefly);
 }
 
 /* Forbid access for a moment, while no message is in flight */
@@ -60,17 +60,17 @@ static void forbid_access_briefly(struct buf *b)
 	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE), "%m");
 }
 
-static void test_shut(void)
+static void test_access_forbidden_briefly(void)
 {
 	struct fixture d;
 
 	odp_fixture_open_private(&d, PAGES);
-	exchange_all(&d, d.s.len, 1, forbid_access_briefly);
+	exchange_all_message_types(&d, d.s.len, 1, forbid_access_briefly);
 	odp_fixture_close(&d);
 }
 
 /* Move the data away and back to the registered address */
-static void move_and_restore(struct buf *b)
+static void move_and_restore_buf(struct buf *b)
 {
 	void *elsewhere = mmap(NULL, b->len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -86,7 +86,7 @@ static void test_moved(void)
 	struct fixture d;
 
 	odp_fixture_open_private(&d, PAGES);
-	exchange_all(&d, d.s.len, 1, move_and_restore);
+	exchange_all_message_types(&d, d.s.len, 1, move_and_restore_buf);
 	odp_fixture_close(&d);
 }
 
@@ -103,7 +103,7 @@ static void test_replaced(void)
 	odp_fixture_open_private(&d, PAGES);
 	for (i = 0; i < 20; i++) {
 		at = i % 2 ? &d.c : &d.s;
-		exchange_all(&d, d.s.len, i, NULL);
+		exchange_all_message_types(&d, d.s.len, i, NULL);
 		pages_create(&other, PAGES);
 		buf_fill(&other, 0, other.len, 100 + i);
 		CHECK(mremap(other.at, other.len, other.len, MREMAP_MAYMOVE |
@@ -114,8 +114,8 @@ static void test_replaced(void)
 			.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 		expect_success(d.p.c.scq, 1, i % 2 ? IBV_WC_RDMA_WRITE : IBV_WC_RDMA_READ);
 		if (i % 2)
-			wait_all_placed(&d);
-		/* compare all bytes except the first one, which wait_all_placed() has used */
+			wait_all_placed_by_read(&d);
+		/* compare all but the first byte, which wait_all_placed_by_read() has used */
 		CHECK(!memcmp(d.c.at + 1, d.s.at + 1, d.c.len - 1), "both buffers must be equal");
 		CHECK(at->at[5] == compute_pattern_byte(100 + i, 5),
 		      "the memory must have the new content");
@@ -124,13 +124,13 @@ static void test_replaced(void)
 }
 
 /*
- * For map_again(), which maps the same file again over its own mapping while messages use it: the
- * files of both buffers, and the buffer that uses the first file
+ * For map_file_again(), which maps the same file again over its own mapping while messages use it:
+ * the files of both buffers, and the buffer that uses the first file
  */
 static int fd_of[2];
 static struct buf *first;
 
-static void map_again(struct buf *b)
+static void map_file_again(struct buf *b)
 {
 	const int fd = fd_of[b != first];
 
@@ -144,13 +144,13 @@ static void test_mapped_again(void)
 
 	odp_pair_open(&d.p, &(struct opts){});
 	first = &d.c;
-	fd_of[0] = create_file(PAGES);
-	fd_of[1] = create_file(PAGES);
+	fd_of[0] = create_memfd_of_pages(PAGES);
+	fd_of[1] = create_memfd_of_pages(PAGES);
 	pages_map(&d.c, PAGES, fd_of[0]);
 	pages_map(&d.s, PAGES, fd_of[1]);
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
-	check_exchange_with(&d, d.s.len, map_again);
+	exchange_with_page_changes(&d, d.s.len, map_file_again);
 	odp_fixture_close(&d);
 }
 
@@ -191,7 +191,7 @@ static void fork_checking_child(struct buf *b)
  * Like fork_checking_child(), but limit the number of children: first wait for a previous child,
  * and check its result
  */
-static void fork_few_checking_children(struct buf *b)
+static void fork_limited_checking_child(struct buf *b)
 {
 	static int children;
 	int status;
@@ -209,7 +209,7 @@ static void test_forked(void)
 	int status;
 
 	odp_fixture_open_private(&d, PAGES);
-	check_exchange_with(&d, d.s.len, fork_few_checking_children);
+	exchange_with_page_changes(&d, d.s.len, fork_limited_checking_child);
 	while (wait(&status) > 0)
 		CHECK(!status, "the child's memory must not change: %x", status);
 	odp_fixture_close(&d);
@@ -222,11 +222,11 @@ static void test_forked_once(void)
 	int status;
 
 	odp_fixture_open_private(&d, PAGES);
-	exchange_all(&d, d.s.len, 1, NULL);
+	exchange_all_message_types(&d, d.s.len, 1, NULL);
 	fork_checking_child(&d.s);
-	exchange_all(&d, d.s.len, 2, NULL);
+	exchange_all_message_types(&d, d.s.len, 2, NULL);
 	CHECK(wait(&status) > 0 && !status, "%x", status);
-	exchange_all(&d, d.s.len, 3, NULL);
+	exchange_all_message_types(&d, d.s.len, 3, NULL);
 	odp_fixture_close(&d);
 }
 
@@ -236,7 +236,7 @@ static void test_forked_once(void)
  * The first message after the program has discarded a page must read zeros, because the driver must
  * not keep a reference to the old page
  */
-static void test_given_up(void)
+static void test_discarded_pages_read_as_zero(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -278,9 +278,9 @@ static void test_freed(void)
 			.rkey = d.s.mr->rkey });
 		expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 		/* the Writes are placed before reclaim, and then must survive it */
-		wait_all_placed(&d);
+		wait_all_placed_by_read(&d);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_PAGEOUT), "%m");
-		buf_expect(&d.s, 0, d.s.len, 77 + i);
+		buf_expect_pattern(&d.s, 0, d.s.len, 77 + i);
 	}
 	odp_fixture_close(&d);
 }
@@ -289,7 +289,7 @@ static void test_freed(void)
  * Truncate the file to its first half, and restore its length. Messages that use the first half
  * must not be affected.
  */
-static void truncate_and_grow(struct buf *b)
+static void truncate_and_grow_file(struct buf *b)
 {
 	const int fd = fd_of[b != first];
 
@@ -302,13 +302,13 @@ static void test_truncated(void)
 
 	odp_pair_open(&d.p, &(struct opts){});
 	first = &d.c;
-	fd_of[0] = create_file(2 * PAGES);
-	fd_of[1] = create_file(2 * PAGES);
+	fd_of[0] = create_memfd_of_pages(2 * PAGES);
+	fd_of[1] = create_memfd_of_pages(2 * PAGES);
 	pages_map(&d.c, 2 * PAGES, fd_of[0]);
 	pages_map(&d.s, 2 * PAGES, fd_of[1]);
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
-	check_exchange_with(&d, d.s.len / 2, truncate_and_grow);
+	exchange_with_page_changes(&d, d.s.len / 2, truncate_and_grow_file);
 	/* after the file has grown again, new pages replace those that were cut off */
 	exchange_write(&d, 0, d.s.len, 5, NULL);
 	CHECK(!ftruncate(fd_of[1], d.s.len / 2) && !ftruncate(fd_of[1], d.s.len), "%m");
@@ -377,8 +377,8 @@ static void test_migrated(void)
 	skip_without_file("/proc/sys/vm/compact_memory", "CONFIG_COMPACTION");
 	before = count_migrated_pages();
 	odp_fixture_open_private(&d, PAGES);
-	exchange_all(&d, d.s.len, 1, compact_memory);
-	exchange_during(&d, d.s.len, 4, compact_memory);
+	exchange_all_message_types(&d, d.s.len, 1, compact_memory);
+	exchange_while_changing_pages(&d, d.s.len, 4, compact_memory);
 	odp_fixture_close(&d);
 	moved = count_migrated_pages() - before;
 	if (!moved)
@@ -409,10 +409,10 @@ static void pages_can_be_swapped_out(void)
 	out = read_number_in(where, "pswpout ");
 	in = read_number_in(where, "pswpin ");
 	odp_fixture_open_private(&d, PAGES);
-	check_exchange_with(&d, d.s.len, page_out_buf);
+	exchange_with_page_changes(&d, d.s.len, page_out_buf);
 	odp_fixture_close(&d);
 	odp_fixture_open(&d, PAGES);
-	check_exchange_with(&d, d.s.len, page_out_buf);
+	exchange_with_page_changes(&d, d.s.len, page_out_buf);
 	odp_fixture_close(&d);
 	printf("# %ld pages out, %ld in\n", read_number_in(where, "pswpout ") - out,
 	       read_number_in(where, "pswpin ") - in);
@@ -452,7 +452,7 @@ static void split_huge_page(struct buf *b)
 }
 
 /* Collapse both buffers to huge pages and split them, alternately */
-static void collapse_or_split(struct buf *b)
+static void collapse_or_split_huge_page(struct buf *b)
 {
 	static unsigned int turn;
 
@@ -479,10 +479,11 @@ static void test_huge(void)
 	/* a message must fault in a huge page */
 	exchange_write(&d, 0, HUGE, 1, NULL);
 	CHECK(read_huge_kib() > 0, "there must be a huge page");
-	exchange_all(&d, 64 * get_page_size(), 1, split_huge_page);
-	exchange_all(&d, 64 * get_page_size(), 2, collapse_to_huge_pages);
+	exchange_all_message_types(&d, 64 * get_page_size(), 1, split_huge_page);
+	exchange_all_message_types(&d, 64 * get_page_size(), 2, collapse_to_huge_pages);
 	/* no message uses the last page, because split_huge_page() protects it for a moment */
-	exchange_during(&d, HUGE / 16, scale_rounds(TIMES) ?: 1, collapse_or_split);
+	exchange_while_changing_pages(&d, HUGE / 16, scale_rounds(TIMES) ?: 1,
+				      collapse_or_split_huge_page);
 	odp_fixture_close(&d);
 }
 
@@ -526,12 +527,12 @@ static void test_merged(void)
 			.off = 7, .len = 5, .rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)d.s.at + 2 * get_page_size() });
 		expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-		wait_all_placed(&d);
+		wait_all_placed_by_read(&d);
 		CHECK(!memcmp(d.s.at + 2 * get_page_size(), d.c.at + 7, 5), "must be written");
-		buf_expect(&d.s, 0, get_page_size(), i);
-		buf_expect(&d.s, 3 * get_page_size(), get_page_size(), i);
-		buf_expect(&d.c, 4 * get_page_size(), get_page_size(), i);
-		exchange_all(&d, d.s.len, 1, NULL);
+		buf_expect_pattern(&d.s, 0, get_page_size(), i);
+		buf_expect_pattern(&d.s, 3 * get_page_size(), get_page_size(), i);
+		buf_expect_pattern(&d.c, 4 * get_page_size(), get_page_size(), i);
+		exchange_all_message_types(&d, d.s.len, 1, NULL);
 	}
 	write_file(KSM "run", "2");
 	odp_fixture_close(&d);
@@ -540,13 +541,13 @@ static void test_merged(void)
 const struct test odp_away_tests[] = {
 	CASE("odp_dontneed", test_dontneed, 60, ""),
 	CASE("odp_protect", test_protect, 60, ""),
-	CASE("odp_shut", test_shut, 0, ""),
+	CASE("odp_shut", test_access_forbidden_briefly, 0, ""),
 	CASE("odp_moved", test_moved, 0, ""),
 	CASE("odp_replaced", test_replaced, 0, ""),
 	CASE("odp_mapped_again", test_mapped_again, 60, ""),
 	CASE("odp_forked", test_forked, 60, ""),
 	CASE("odp_forked_once", test_forked_once, 0, ""),
-	CASE("odp_given_up", test_given_up, 0, ""),
+	CASE("odp_given_up", test_discarded_pages_read_as_zero, 0, ""),
 	CASE("odp_freed", test_freed, 0, ""),
 	CASE("odp_truncated", test_truncated, 60, ""),
 	CASE("odp_file_written", test_file_written, 0, ""),

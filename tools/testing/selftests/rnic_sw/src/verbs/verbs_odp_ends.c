@@ -72,7 +72,7 @@ static void skip_without_userfaultfd(void)
 }
 
 /* Open both ends in one process, start a message that waits for a page, and wait to be killed */
-static void start_stuck_message(int over, enum ibv_wr_opcode op, bool at_client)
+static void start_stuck_message_and_pause(int over, enum ibv_wr_opcode op, bool at_client)
 {
 	struct stall s;
 
@@ -94,7 +94,7 @@ static void kill_during_fault(enum ibv_wr_opcode op, bool at_client)
 	pid = fork();
 	CHECK(pid >= 0, "%m");
 	if (!pid)
-		start_stuck_message(over[1], op, at_client);
+		start_stuck_message_and_pause(over[1], op, at_client);
 	close(over[1]);
 	fd = receive_fd(over[0]);
 	CHECK(!kill(pid, SIGKILL), "%m");
@@ -134,7 +134,7 @@ static void create_stuck_conns(int fd)
 	uint32_t i;
 
 	pages_create(&all, CROWD);
-	buf_new(&from, 100);
+	buf_create(&from, 100);
 	reg.range = (struct uffdio_range){ (uintptr_t)all.at, all.len };
 	CHECK(!ioctl(fd, UFFDIO_REGISTER, &reg), "%m");
 	odp_pair_open(&p[0], &(struct opts){});
@@ -162,7 +162,7 @@ static void run_unserved_process(int ready)
 		pause();
 }
 
-static void test_stuck_crowd(void)
+static void test_stuck_conns_do_not_delay_others(void)
 {
 	int ready[2], status;
 	struct fixture d;
@@ -179,7 +179,7 @@ static void test_stuck_crowd(void)
 	close(ready[1]);
 	CHECK(read(ready[0], &c, 1) == 1, "the other program must start");
 	odp_fixture_open_private(&d, 6);
-	exchange_all(&d, d.s.len, 1, NULL);
+	exchange_all_message_types(&d, d.s.len, 1, NULL);
 	odp_fixture_close(&d);
 	CHECK(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid, "%m");
 }
@@ -191,7 +191,7 @@ static void exit_before_child(void)
 	uint32_t i;
 
 	odp_fixture_open_private(&d, 64);
-	exchange_all(&d, d.s.len, 1, NULL);
+	exchange_all_message_types(&d, d.s.len, 1, NULL);
 	fflush(stdout);
 	if (!fork()) {
 		sleep_ms(500);
@@ -206,7 +206,7 @@ static void exit_before_child(void)
 	_exit(PASS);
 }
 
-static void test_outlived(void)
+static void test_child_outlives_owner(void)
 {
 	int status, i;
 	pid_t pid;
@@ -232,7 +232,7 @@ static void test_outlived(void)
 #define OF_A_USER	1024	/* limit on ODP processes of one user */
 
 /* In a child: register an ODP MR, report the result with @tell, and stay until the test ends */
-static void register_and_wait(struct ibv_device *dev, int tell, int wait_for)
+static void register_odp_mr_and_wait(struct ibv_device *dev, int tell, int wait_for)
 {
 	struct ibv_context *ctx = ibv_open_device(dev);
 	struct ibv_pd *pd = ctx ? ibv_alloc_pd(ctx) : NULL;
@@ -249,7 +249,7 @@ static void register_and_wait(struct ibv_device *dev, int tell, int wait_for)
 }
 
 /* Start a process of user @uid with an ODP MR.  Return: 0, or the errno of its registration */
-static int start_owner(struct ibv_device *dev, uid_t uid, int tell[2], int wait_for[2])
+static int start_odp_owner(struct ibv_device *dev, uid_t uid, int tell[2], int wait_for[2])
 {
 	pid_t pid = fork();
 	int error;
@@ -258,14 +258,14 @@ static int start_owner(struct ibv_device *dev, uid_t uid, int tell[2], int wait_
 	if (!pid) {
 		close(wait_for[1]);
 		CHECK(!setresuid(uid, uid, uid), "%m");
-		register_and_wait(dev, tell[1], wait_for[0]);
+		register_odp_mr_and_wait(dev, tell[1], wait_for[0]);
 	}
 	CHECK(read(tell[0], &error, sizeof(error)) == sizeof(error), "%m");
 	return error;
 }
 
 /* The processes of one user must not use up the capacity for other users */
-static void owners_are_limited(void)
+static void odp_owners_are_limited(void)
 {
 	int tell[2], wait_for[2], i, error, status;
 	struct ibv_device **devs;
@@ -276,13 +276,14 @@ static void owners_are_limited(void)
 	devs = ibv_get_device_list(NULL);
 	CHECK(devs && devs[0] && !pipe(tell) && !pipe(wait_for), "%m");
 	for (i = 0; i < OF_A_USER; i++) {
-		error = start_owner(devs[0], NOBODY, tell, wait_for);
+		error = start_odp_owner(devs[0], NOBODY, tell, wait_for);
 		CHECK(!error, "%d: %s", i, strerror(error));
 	}
-	error = start_owner(devs[0], NOBODY, tell, wait_for);
+	error = start_odp_owner(devs[0], NOBODY, tell, wait_for);
 	CHECK(error == ENOMEM, "one process above the limit must be refused: %s", strerror(error));
-	CHECK(!start_owner(devs[0], NOBODY - 1, tell, wait_for), "another user must not be refused");
-	CHECK(!start_owner(devs[0], 0, tell, wait_for), "root must not be refused");
+	CHECK(!start_odp_owner(devs[0], NOBODY - 1, tell, wait_for),
+	      "another user must not be refused");
+	CHECK(!start_odp_owner(devs[0], 0, tell, wait_for), "root must not be refused");
 	close(wait_for[1]);
 	for (i = 0; i < OF_A_USER + 3; i++)
 		CHECK(wait(&status) > 0 && !status, "%x", status);
@@ -291,9 +292,9 @@ static void owners_are_limited(void)
 
 const struct test odp_ends_tests[] = {
 	CASE("odp_stuck_killed", test_stuck_killed, 120, ""),
-	CASE("odp_stuck_crowd", test_stuck_crowd, 120, ""),
-	CASE("odp_outlived", test_outlived, 60, ""),
-	{ .name = "limit_owners", .run = owners_are_limited, .seconds = 600,
+	CASE("odp_stuck_crowd", test_stuck_conns_do_not_delay_others, 120, ""),
+	CASE("odp_outlived", test_child_outlives_owner, 60, ""),
+	{ .name = "limit_owners", .run = odp_owners_are_limited, .seconds = 600,
 	  .shows = "SEC-24", .asked = true },
 	{}
 };

@@ -29,14 +29,14 @@ static void test_caps(void)
 }
 
 /* No page is present: sinks must be faulted in, and sources must read as 0 */
-static void test_untouched(void)
+static void test_absent_pages_faulted_in(void)
 {
 	struct fixture d;
 	size_t i;
 
 	odp_fixture_open_private(&d, PAGES);
 	memset(d.c.at, 0xaa, get_page_size());
-	CHECK(!is_present(d.s.at + get_page_size()), "the page must not be present yet");
+	CHECK(!is_page_present(d.s.at + get_page_size()), "the page must not be present yet");
 	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.len = 3000, .raddr = (uintptr_t)d.s.at + get_page_size() * 5 - 1500,
@@ -50,9 +50,9 @@ static void test_untouched(void)
 		.len = get_page_size() * 3, .raddr = (uintptr_t)d.s.at + get_page_size(),
 		.rkey = d.s.mr->rkey });
 	expect_success(d.p.c.scq, 2, IBV_WC_RDMA_WRITE);
-	wait_all_placed(&d);
-	buf_expect(&d.s, get_page_size(), get_page_size() * 3, 8);
-	exchange_all(&d, d.s.len, 1, NULL);
+	wait_all_placed_by_read(&d);
+	buf_expect_pattern(&d.s, get_page_size(), get_page_size() * 3, 8);
+	exchange_all_message_types(&d, d.s.len, 1, NULL);
 	odp_fixture_close(&d);
 }
 
@@ -64,11 +64,11 @@ static void test_beside_pinned(void)
 	odp_fixture_open(&d, PAGES);
 	CHECK(!ibv_dereg_mr(d.c.mr), "%m");
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ALL);
-	exchange_all(&d, d.s.len, 5, NULL);
+	exchange_all_message_types(&d, d.s.len, 5, NULL);
 	CHECK(!ibv_dereg_mr(d.c.mr) && !ibv_dereg_mr(d.s.mr), "%m");
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
-	exchange_all(&d, d.s.len, 6, NULL);
+	exchange_all_message_types(&d, d.s.len, 6, NULL);
 	odp_fixture_close(&d);
 }
 
@@ -94,7 +94,7 @@ static void test_srq(void)
 		post_send(&d.p.c, 6, &d.c, 7, sge.length);
 		expect_recv(d.p.s.rcq, 5, sge.length);
 		expect_success(d.p.c.scq, 6, IBV_WC_SEND);
-		buf_expect(&d.s, 100, sge.length, i);
+		buf_expect_pattern(&d.s, 100, sge.length, i);
 	}
 	odp_fixture_close(&d);
 }
@@ -127,7 +127,7 @@ static void test_lists(void)
 	expect_recv(d.p.s.rcq, 2, 4 * page);
 	expect_success(d.p.c.scq, 1, IBV_WC_SEND);
 	for (i = 0; i < 4; i++)
-		buf_expect(&d.s, 2 * (3 - i) * page + 77, page, i);
+		buf_expect_pattern(&d.s, 2 * (3 - i) * page + 77, page, i);
 	odp_fixture_close(&d);
 }
 
@@ -149,7 +149,7 @@ static void test_unpinned(void)
 	pages_free(&d.s);
 	pages_create(&d.s, pages);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
-	exchange_all(&d, d.c.len, 3, NULL);
+	exchange_all_message_types(&d, d.c.len, 3, NULL);
 	CHECK(!read_number_in("/proc/self/status", "VmPin:"), "no memory must be pinned");
 	odp_fixture_close(&d);
 }
@@ -183,7 +183,7 @@ static void test_implicit(void)
 
 	implicit_fixture_open(&d);
 	for (i = 0; i < 4; i++) {
-		exchange_all(&d, d.c.len, i, NULL);
+		exchange_all_message_types(&d, d.c.len, i, NULL);
 		mr = d.s.mr;
 		CHECK(!munmap(d.s.map, d.s.map_len), "%m");
 		pages_create(&d.s, PAGES + i * 100);
@@ -249,11 +249,11 @@ static int try_advise(struct ibv_pd *pd, enum ibv_advise_mr_advice what, uint32_
 #define NO_FAULT	IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT
 #define FLUSH		IBV_ADVISE_MR_FLAG_FLUSH
 
-static void wait_present(const void *at)
+static void wait_page_present(const void *at)
 {
 	const uint64_t until = now_ms() + scale_timeout(WC_MS);
 
-	while (!is_present(at)) {
+	while (!is_page_present(at)) {
 		CHECK(now_ms() < until, "the page must be faulted in");
 		sleep_ms(5);
 	}
@@ -267,18 +267,20 @@ static void test_advice(void)
 
 	odp_fixture_open_private(&d, PAGES);
 	CHECK(!try_advise(d.p.s.pd, NO_FAULT, FLUSH, &d.s, 0, d.s.len), "%m");
-	CHECK(!is_present(d.s.at), "NO_FAULT must not fault pages in");
+	CHECK(!is_page_present(d.s.at), "NO_FAULT must not fault pages in");
 	CHECK(!try_advise(d.p.s.pd, FETCH_WRITE, FLUSH, &d.s, 10, 2 * page), "%m");
-	CHECK(is_present(d.s.at) && is_present(d.s.at + 2 * page), "the pages must be present");
-	CHECK(!is_present(d.s.at + 3 * page), "pages outside the range must not be faulted in");
+	CHECK(is_page_present(d.s.at) && is_page_present(d.s.at + 2 * page),
+	      "the pages must be present");
+	CHECK(!is_page_present(d.s.at + 3 * page),
+	      "pages outside the range must not be faulted in");
 	CHECK(!try_advise(d.p.s.pd, FETCH, FLUSH, &d.s, 3 * page, 1), "%m");
-	CHECK(is_present(d.s.at + 3 * page), "the page must be present");
+	CHECK(is_page_present(d.s.at + 3 * page), "the page must be present");
 	CHECK(!try_advise(d.p.s.pd, FETCH_WRITE, 0, &d.s, 5 * page, page), "%m");
-	wait_present(d.s.at + 5 * page);
+	wait_page_present(d.s.at + 5 * page);
 	CHECK(!try_advise(d.p.s.pd, NO_FAULT, FLUSH, &d.s, 0, d.s.len), "%m");
-	exchange_all(&d, d.s.len, 9, NULL);
+	exchange_all_message_types(&d, d.s.len, 9, NULL);
 	CHECK(!try_advise(d.p.s.pd, NO_FAULT, 0, &d.s, 0, d.s.len), "%m");
-	exchange_all(&d, d.s.len, 10, NULL);
+	exchange_all_message_types(&d, d.s.len, 10, NULL);
 	odp_fixture_close(&d);
 }
 
@@ -313,7 +315,7 @@ static void test_advice_taken(void)
 	CHECK(!try_advise(d.p.s.pd, FETCH_WRITE, FLUSH, &d.s, 0, d.s.len), "%m");
 	CHECK(!try_advise(d.p.c.pd, FETCH_WRITE, FLUSH, &d.c, 0, d.c.len), "%m");
 	was = read_fault_counts(&d);
-	exchange_all(&d, d.s.len, 1, NULL);
+	exchange_all_message_types(&d, d.s.len, 1, NULL);
 	expect_no_faults(&d, was);
 	odp_fixture_close(&d);
 	odp_fixture_open_private(&d, PAGES);
@@ -326,7 +328,7 @@ static void test_advice_taken(void)
 		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	expect_no_faults(&d, was);
-	buf_expect(&d.c, 0, d.c.len, 2);
+	buf_expect_pattern(&d.c, 0, d.c.len, 2);
 	odp_fixture_close(&d);
 }
 
@@ -383,7 +385,7 @@ static void test_advice_refused(void)
 	REFUSED(0, pd, FETCH, 0, &hole, 0, 2 * page);
 	REFUSED(0, pd, FETCH_WRITE, FLUSH, &hole, 0, page);
 	CHECK(!ibv_dereg_mr(hole.mr) && !munmap(hole.at, page), "%m");
-	exchange_all(&d, d.s.len, 1, NULL);
+	exchange_all_message_types(&d, d.s.len, 1, NULL);
 	odp_fixture_close(&d);
 }
 
@@ -392,7 +394,7 @@ static void test_advice_refused(void)
 #define TAG	((uintptr_t)(0x15ull << 57))
 
 /* MRs that are in, or extend to, addresses of the kernel must be refused */
-static void check_kernel_ranges_are_refused(struct ibv_pd *pd, uint8_t *at)
+static void register_kernel_ranges_and_expect_refusal(struct ibv_pd *pd, uint8_t *at)
 {
 	const size_t page = get_page_size();
 	struct ibv_mr *mr = ibv_reg_mr(pd, (void *)-page, page / 2, RIGHTS_ODP);
@@ -403,7 +405,7 @@ static void check_kernel_ranges_are_refused(struct ibv_pd *pd, uint8_t *at)
 }
 
 /* The client writes to @odd, which has a tagged address, and the server sends the data back */
-static void exchange_tagged(struct fixture *d, const struct buf *odd)
+static void exchange_by_tagged_address(struct fixture *d, const struct buf *odd)
 {
 	buf_fill(&d->c, 0, d->c.len, 3);
 	post_job(&d->p.c, &(struct job){
@@ -414,8 +416,8 @@ static void exchange_tagged(struct fixture *d, const struct buf *odd)
 	post_send(&d->p.s, 3, odd, 0, odd->len);
 	expect_success(d->p.s.scq, 3, IBV_WC_SEND);
 	expect_recv(d->p.c.rcq, 2, odd->len);
-	buf_expect(&d->s, 0, d->s.len, 3);
-	buf_expect(&d->c, 0, d->c.len, 3);
+	buf_expect_pattern(&d->s, 0, d->s.len, 3);
+	buf_expect_pattern(&d->c, 0, d->c.len, 3);
 	REFUSED(0, d->p.s.pd, FETCH_WRITE, FLUSH, odd, 0, odd->len);
 }
 
@@ -432,7 +434,7 @@ static void test_tagged_addresses(void)
 	if (sizeof(void *) < 8)
 		skip("addresses have 32 bits");
 	odp_fixture_open_private(&d, PAGES);
-	check_kernel_ranges_are_refused(d.p.s.pd, d.s.at);
+	register_kernel_ranges_and_expect_refusal(d.p.s.pd, d.s.at);
 	odd = d.s;
 	odd.at = (uint8_t *)((uintptr_t)d.s.at | TAG);
 	all = odd;
@@ -441,8 +443,8 @@ static void test_tagged_addresses(void)
 	if (mr) {
 		CHECK(!ibv_dereg_mr(mr), "%m");
 		buf_reg(&odd, d.p.s.pd, RIGHTS_ODP);
-		exchange_tagged(&d, &odd);
-		exchange_tagged(&d, &all);
+		exchange_by_tagged_address(&d, &odd);
+		exchange_by_tagged_address(&d, &all);
 		CHECK(!ibv_dereg_mr(odd.mr), "%m");
 	} else {
 		mr = ibv_reg_mr(d.p.s.pd, odd.at, odd.len, RIGHTS_ODP);
@@ -456,7 +458,7 @@ static void test_tagged_addresses(void)
 /* Reregistration ------------------------------------------------------------ */
 
 /* Move the server's MR to the memory of @b.  @access: the new rights, or 0 to keep the rights */
-static void rereg_to(struct fixture *d, struct buf *b, int access)
+static void rereg_and_swap_bufs(struct fixture *d, struct buf *b, int access)
 {
 	int what = IBV_REREG_MR_CHANGE_TRANSLATION;
 	struct buf was = d->s;
@@ -478,17 +480,17 @@ static void test_rereg_mr(void)
 
 	odp_fixture_open_private(&d, PAGES);
 	pages_create(&other, PAGES);
-	exchange_all(&d, d.s.len, 1, NULL);
-	rereg_to(&d, &other, 0);
-	exchange_all(&d, d.s.len, 2, NULL);
-	rereg_to(&d, &other, RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
+	exchange_all_message_types(&d, d.s.len, 1, NULL);
+	rereg_and_swap_bufs(&d, &other, 0);
+	exchange_all_message_types(&d, d.s.len, 2, NULL);
+	rereg_and_swap_bufs(&d, &other, RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
 	CHECK(read_number_in("/proc/self/status", "VmPin:") > 0, "memory must be pinned");
-	exchange_all(&d, d.s.len, 3, NULL);
-	rereg_to(&d, &other, RIGHTS_ODP);
+	exchange_all_message_types(&d, d.s.len, 3, NULL);
+	rereg_and_swap_bufs(&d, &other, RIGHTS_ODP);
 	CHECK(!read_number_in("/proc/self/status", "VmPin:"), "no memory must be pinned");
-	exchange_all(&d, d.s.len, 4, NULL);
+	exchange_all_message_types(&d, d.s.len, 4, NULL);
 	CHECK(!munmap(other.map, other.map_len), "%m");
-	exchange_all(&d, d.s.len, 5, NULL);
+	exchange_all_message_types(&d, d.s.len, 5, NULL);
 	odp_fixture_close(&d);
 }
 
@@ -500,7 +502,7 @@ static void test_rereg_rights(void)
 
 	odp_fixture_open(&d, PAGES);
 	was = read_counter(&d.p.s, "end_ddp_tagged_stag");
-	exchange_all(&d, d.s.len, 1, NULL);
+	exchange_all_message_types(&d, d.s.len, 1, NULL);
 	CHECK(!ibv_rereg_mr(d.s.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 			    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND), "%m");
 	exchange_read(&d, 5, 2 * get_page_size(), 2, NULL);
@@ -509,13 +511,13 @@ static void test_rereg_rights(void)
 		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	expect_counted(&d.p.s, "end_ddp_tagged_stag", was, 1);
+	expect_counter_increase(&d.p.s, "end_ddp_tagged_stag", was, 1);
 	odp_fixture_free(&d);
 }
 
 const struct test odp_mr_tests[] = {
 	CASE("odp_caps", test_caps, 0, ""),
-	CASE("odp_untouched", test_untouched, 0, ""),
+	CASE("odp_untouched", test_absent_pages_faulted_in, 0, ""),
 	CASE("odp_beside_pinned", test_beside_pinned, 0, ""),
 	CASE("odp_srq", test_srq, 0, ""),
 	CASE("odp_lists", test_lists, 0, ""),

@@ -45,7 +45,7 @@ struct storm {
 	uint32_t	times;
 };
 
-static void *disturb_all(void *arg)
+static void *keep_disturbing_pages(void *arg)
 {
 	struct storm *st = arg;
 
@@ -63,7 +63,7 @@ static void storm_create_buf(struct storm *st, int which, struct buf *b, const s
 {
 	const size_t pages = QPS * SLICES * SLICE / get_page_size() + 1;
 
-	st->fd[which] = create_file(pages);
+	st->fd[which] = create_memfd_of_pages(pages);
 	pages_map(b, pages, st->fd[which]);
 	buf_reg(b, e->pd, RIGHTS_ODP);
 }
@@ -128,15 +128,15 @@ static void run_round(struct storm *st, uint32_t seed)
 		CHECK(!wc.status, "%s, vendor error %u", ibv_wc_status_str(wc.status),
 		      wc.vendor_err);
 	}
-	buf_expect(&st->back, base, len, seed);
-	buf_expect(&st->s, base, len, seed);
+	buf_expect_pattern(&st->back, base, len, seed);
+	buf_expect_pattern(&st->s, base, len, seed);
 }
 
 /*
  * No byte may differ while another thread changes the mappings in ways that keep the content of the
  * pages
  */
-static void test_storm(void)
+static void test_pages_changing_during_messages(void)
 {
 	const uint64_t until = now_ms() + scale_rounds(4000);
 	pthread_t thread;
@@ -144,7 +144,7 @@ static void test_storm(void)
 	uint32_t n = 0;
 
 	storm_open(&st);
-	CHECK(!pthread_create(&thread, NULL, disturb_all, &st), "%m");
+	CHECK(!pthread_create(&thread, NULL, keep_disturbing_pages, &st), "%m");
 	for (; n < 20 || now_ms() < until; n++)
 		run_round(&st, n);
 	__atomic_store_n(&st.stop, true, __ATOMIC_RELEASE);
@@ -193,12 +193,12 @@ static void reuse_pages(struct flood *f, uint32_t seed)
 	buf_fill(&b, 0, b.len, seed);
 	for (i = 0; i < 3; i++) {
 		sched_yield();
-		buf_expect(&b, 0, b.len, seed);
+		buf_expect_pattern(&b, 0, b.len, seed);
 	}
 	pages_free(&b);
 }
 
-static void test_not_touched(void)
+static void test_freed_pages_not_written(void)
 {
 	const uint64_t until = now_ms() + scale_rounds(4000);
 	struct flood f = {};
@@ -265,7 +265,7 @@ static bool exchange_with_hole(struct buf *s, struct buf *c, uint32_t round)
 	return ended;
 }
 
-static void test_holes(void)
+static void test_pages_unmapped_during_messages(void)
 {
 	const uint32_t n = scale_rounds(80);
 	uint32_t i, ended = 0;
@@ -284,7 +284,7 @@ static void test_holes(void)
 /* MRs that are larger than the memory limit -------------------------------------- */
 
 /* Write each page and read it back, @times times */
-static void write_and_read_all(struct fixture *d, uint32_t times)
+static void write_and_read_all_pages(struct fixture *d, uint32_t times)
 {
 	const size_t piece = 64 * get_page_size();
 	uint32_t turn;
@@ -309,7 +309,7 @@ static void write_and_read_all(struct fixture *d, uint32_t times)
 			expect_success(d->p.c.scq, 1, IBV_WC_RDMA_READ);
 		}
 		for (at = 0; at < d->s.len; at += piece)
-			buf_expect(&d->c, at, piece, turn + at);
+			buf_expect_pattern(&d->c, at, piece, turn + at);
 	}
 }
 
@@ -323,17 +323,17 @@ static void transfers_survive_memory_pressure(void)
 	if (!pages)
 		skip("set T_GROUP_MIB to the limit of the control group");
 	odp_fixture_open_private(&d, pages);
-	write_and_read_all(&d, scale_rounds(4));
+	write_and_read_all_pages(&d, scale_rounds(4));
 	odp_fixture_close(&d);
 	odp_fixture_open(&d, pages);
-	write_and_read_all(&d, scale_rounds(4));
+	write_and_read_all_pages(&d, scale_rounds(4));
 	odp_fixture_close(&d);
 }
 
 const struct test odp_storm_tests[] = {
-	CASE("odp_storm", test_storm, 120, ""),
-	CASE("odp_not_touched", test_not_touched, 120, ""),
-	CASE("odp_holes", test_holes, 240, ""),
+	CASE("odp_storm", test_pages_changing_during_messages, 120, ""),
+	CASE("odp_not_touched", test_freed_pages_not_written, 120, ""),
+	CASE("odp_holes", test_pages_unmapped_during_messages, 240, ""),
 	{ .name = "odp_squeezed", .run = transfers_survive_memory_pressure, .seconds = 300,
 	 .shows = "", .asked = true },
 	{}

@@ -97,7 +97,7 @@ static void stall_open(struct stall *s, bool at_client)
 	odp_fixture_open_private(&s->d, PAGES);
 	s->fd = open_userfaultfd();
 	pair_open(&s->q, &(struct opts){});
-	buf_new(&s->own, 20000);
+	buf_create(&s->own, 20000);
 	buf_reg(&s->own, s->q.c.pd, RIGHTS_ALL);
 	buf_fill(&s->d.c, 0, s->d.c.len, 1);
 	buf_fill(&s->d.s, 0, s->d.s.len, 2);
@@ -105,13 +105,13 @@ static void stall_open(struct stall *s, bool at_client)
 }
 
 /* Check that the other connection is not delayed */
-static void check_others_run(struct stall *s)
+static void exchange_on_other_connection(struct stall *s)
 {
 	const uint32_t n = scale_rounds(200);
 	struct buf to;
 	uint32_t i;
 
-	buf_new(&to, 20000);
+	buf_create(&to, 20000);
 	buf_reg(&to, s->q.s.pd, RIGHTS_ALL);
 	for (i = 0; i < n; i++) {
 		buf_fill(&s->own, 0, 20000, i);
@@ -119,7 +119,7 @@ static void check_others_run(struct stall *s)
 		post_send(&s->q.c, 2, &s->own, 0, 20000);
 		expect_recv(s->q.s.rcq, 1, 20000);
 		expect_success(s->q.c.scq, 2, IBV_WC_SEND);
-		buf_expect(&to, 0, 20000, i);
+		buf_expect_pattern(&to, 0, 20000, i);
 	}
 	buf_free(&to);
 }
@@ -153,7 +153,7 @@ void stall_start(struct stall *s, bool at_client, enum ibv_wr_opcode op)
 		post_recv(&s->d.p.s, 3, &s->d.s, get_page_size(), s->d.s.len - get_page_size());
 	post_job(&s->d.p.c, &j);
 	wait_fault(s->fd, get_stalled_buf(s));
-	check_others_run(s);
+	exchange_on_other_connection(s);
 	if (op == IBV_WR_RDMA_READ || at_client)
 		expect_no_completion_now(s->d.p.c.scq);
 	expect_no_completion_now(s->d.p.s.rcq);
@@ -163,7 +163,7 @@ void stall_start(struct stall *s, bool at_client, enum ibv_wr_opcode op)
  * Start a message that needs an unserved page, in the sink at the server or in the source at the
  * client. Then serve the page, and check that the message completes.
  */
-static void check_served_later(bool at_client, enum ibv_wr_opcode op)
+static void stall_and_serve_message(bool at_client, enum ibv_wr_opcode op)
 {
 	const size_t page = get_page_size(), len = (PAGES - 1) * page;
 	struct stall s;
@@ -173,7 +173,7 @@ static void check_served_later(bool at_client, enum ibv_wr_opcode op)
 	if (op == IBV_WR_SEND)
 		expect_recv(s.d.p.s.rcq, 3, len);
 	expect_success(s.d.p.c.scq, 1, op == IBV_WR_SEND ? IBV_WC_SEND : IBV_WC_RDMA_WRITE);
-	wait_all_placed(&s.d);
+	wait_all_placed_by_read(&s.d);
 	CHECK(!memcmp(s.d.s.at + page, s.d.c.at + page, len), "what was sent must have arrived");
 	if (at_client)
 		check_pattern(&s.d.s, page, len, 1);
@@ -182,25 +182,25 @@ static void check_served_later(bool at_client, enum ibv_wr_opcode op)
 
 static void test_stuck_write(void)
 {
-	check_served_later(false, IBV_WR_RDMA_WRITE);
+	stall_and_serve_message(false, IBV_WR_RDMA_WRITE);
 }
 
 static void test_stuck_recv(void)
 {
-	check_served_later(false, IBV_WR_SEND);
+	stall_and_serve_message(false, IBV_WR_SEND);
 }
 
 static void test_stuck_send(void)
 {
-	check_served_later(true, IBV_WR_SEND);
+	stall_and_serve_message(true, IBV_WR_SEND);
 }
 
 static void test_stuck_write_source(void)
 {
-	check_served_later(true, IBV_WR_RDMA_WRITE);
+	stall_and_serve_message(true, IBV_WR_RDMA_WRITE);
 }
 
-static void check_read_served_later(bool at_client)
+static void stall_and_serve_read(bool at_client)
 {
 	const size_t page = get_page_size(), len = (PAGES - 1) * page;
 	struct stall s;
@@ -214,12 +214,12 @@ static void check_read_served_later(bool at_client)
 
 static void test_stuck_read_source(void)
 {
-	check_read_served_later(false);
+	stall_and_serve_read(false);
 }
 
 static void test_stuck_read_sink(void)
 {
-	check_read_served_later(true);
+	stall_and_serve_read(true);
 }
 
 static void test_stuck_atomic(void)
@@ -233,7 +233,7 @@ static void test_stuck_atomic(void)
 		.id = 1, .op = IBV_WR_ATOMIC_FETCH_AND_ADD, .flags = SIG, .value = 5,
 		.sink = &s.d.c, .target = &s.d.s, .to = at });
 	wait_fault(s.fd, &s.d.s);
-	check_others_run(&s);
+	exchange_on_other_connection(&s);
 	expect_no_completion_now(s.d.p.c.scq);
 	serve_pages(s.fd, &s.d.s, 3);
 	expect_atomic(s.d.p.c.scq, 1, IBV_WR_ATOMIC_FETCH_AND_ADD);
@@ -246,7 +246,7 @@ static void test_stuck_atomic(void)
  * Messages that follow a waiting one must be delivered in order, whatever their number. No data
  * that is queued in the socket may be lost, and no message may overtake another.
  */
-static void test_stuck_behind(void)
+static void test_messages_behind_stuck_one_in_order(void)
 {
 	const size_t page = get_page_size();
 	struct stall s;
@@ -262,7 +262,7 @@ static void test_stuck_behind(void)
 	for (i = 0; i < 40; i++)
 		post_send(&s.d.p.c, i, &s.d.c, 0, page - i);
 	wait_fault(s.fd, &s.d.s);
-	check_others_run(&s);
+	exchange_on_other_connection(&s);
 	expect_no_completion_now(s.d.p.s.rcq);
 	serve_pages(s.fd, &s.d.s, 3);
 	for (i = 0; i < 40; i++)
@@ -286,8 +286,8 @@ static void test_stuck_flood(void)
 	uint32_t i;
 
 	stall_open(&s, false);
-	buf_new(&from, len);
-	buf_new(&to, n * len);
+	buf_create(&from, len);
+	buf_create(&to, n * len);
 	buf_reg(&from, s.d.p.c.pd, 0);
 	buf_reg(&to, s.d.p.s.pd, RIGHTS_ALL);
 	buf_fill(&from, 0, len, 4);
@@ -310,9 +310,9 @@ static void test_stuck_flood(void)
 		expect_success(s.d.p.c.scq, i, IBV_WC_SEND);
 	for (i = 0; i < n; i++) {
 		expect_recv(s.d.p.s.rcq, i, len);
-		buf_expect(&to, i * len, len, 4);
+		buf_expect_pattern(&to, i * len, len, 4);
 	}
-	check_others_run(&s);
+	exchange_on_other_connection(&s);
 	buf_free(&from);
 	buf_free(&to);
 	stall_close(&s);
@@ -320,7 +320,7 @@ static void test_stuck_flood(void)
 
 /* Write-protected pages: reading must not wait ---------------------------------------- */
 
-static void protect_pages(int fd, struct buf *b, bool shut)
+static void set_page_write_protection(int fd, struct buf *b, bool shut)
 {
 	struct uffdio_writeprotect p = {
 		.range = { (uintptr_t)get_stuck_address(b), b->len - STUCK * get_page_size() },
@@ -341,7 +341,7 @@ static void write_protect_or_skip(int fd, struct buf *b)
 		CHECK(errno == EINVAL, "%m");
 		skip("userfaultfd has no write protection here");
 	}
-	protect_pages(fd, b, true);
+	set_page_write_protection(fd, b, true);
 }
 
 static void test_stuck_protected(void)
@@ -355,7 +355,7 @@ static void test_stuck_protected(void)
 	range = (struct uffdio_range){ (uintptr_t)get_stuck_address(&s.d.s),
 				       s.d.s.len - STUCK * page };
 	CHECK(!ioctl(s.fd, UFFDIO_UNREGISTER, &range), "%m");
-	exchange_all(&s.d, s.d.s.len, 1, NULL);
+	exchange_all_message_types(&s.d, s.d.s.len, 1, NULL);
 	write_protect_or_skip(s.fd, &s.d.s);
 	exchange_read(&s.d, 0, STUCK * page, 2, NULL);
 	j = make_stalled_job(&s, IBV_WR_RDMA_READ);
@@ -366,12 +366,12 @@ static void test_stuck_protected(void)
 	j = make_stalled_job(&s, IBV_WR_RDMA_WRITE);
 	post_job(&s.d.p.c, &j);
 	wait_fault(s.fd, &s.d.s);
-	check_others_run(&s);
+	exchange_on_other_connection(&s);
 	CHECK(memcmp(get_stuck_address(&s.d.s), s.d.c.at + STUCK * page, page),
 	      "protected pages must be unchanged");
-	protect_pages(s.fd, &s.d.s, false);
+	set_page_write_protection(s.fd, &s.d.s, false);
 	expect_success(s.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-	wait_all_placed(&s.d);
+	wait_all_placed_by_read(&s.d);
 	CHECK(!memcmp(s.d.s.at + page, s.d.c.at + page, len), "what was sent must have arrived");
 	stall_close(&s);
 }
@@ -391,7 +391,7 @@ static void test_stuck_unregistered(void)
 	CHECK(!ioctl(s.fd, UFFDIO_UNREGISTER, &range), "%m");
 	CHECK(!ioctl(s.fd, UFFDIO_WAKE, &range), "%m");
 	expect_success(s.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-	wait_all_placed(&s.d);
+	wait_all_placed_by_read(&s.d);
 	CHECK(!memcmp(s.d.s.at + get_page_size(), s.d.c.at + get_page_size(), 5 * get_page_size()),
 	      "what was sent must have arrived");
 	stall_close(&s);
@@ -412,8 +412,8 @@ static void test_stuck_unmapped(void)
 	CHECK(!ioctl(s.fd, UFFDIO_WAKE, &range), "%m");
 	pair_expect_event(&s.d.p, s.d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_expect_event(&s.d.p, s.d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	expect_counted(&s.d.p.s, "end_ddp_tagged_stag", was, 1);
-	check_others_run(&s);
+	expect_counter_increase(&s.d.p.s, "end_ddp_tagged_stag", was, 1);
+	exchange_on_other_connection(&s);
 }
 
 /* Deregistration of the MR and destruction of the QP during a page fault -------- */
@@ -442,7 +442,7 @@ static void *destroy_stalled_qp(void *arg)
 }
 
 /* Check that @run returns although the page is not served */
-static void expect_returns(struct stall *s, void *(*run)(void *))
+static void run_and_expect_return(struct stall *s, void *(*run)(void *))
 {
 	const uint64_t until = now_ms() + scale_timeout(WC_MS);
 	struct ender e = { .s = s };
@@ -464,12 +464,12 @@ static void test_stuck_dereg(void)
 
 	stall_start(&s, false, IBV_WR_RDMA_WRITE);
 	was = read_counter(&s.d.p.s, "end_ddp_tagged_stag");
-	expect_returns(&s, deregister_stalled_mr);
+	run_and_expect_return(&s, deregister_stalled_mr);
 	serve_pages(s.fd, &s.d.s, 5);
 	pair_expect_event(&s.d.p, s.d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	expect_counted(&s.d.p.s, "end_ddp_tagged_stag", was, 1);
+	expect_counter_increase(&s.d.p.s, "end_ddp_tagged_stag", was, 1);
 	check_pattern(&s.d.s, STUCK * get_page_size(), get_page_size(), 5);
-	check_others_run(&s);
+	exchange_on_other_connection(&s);
 }
 
 static void test_stuck_destroy(void)
@@ -477,8 +477,8 @@ static void test_stuck_destroy(void)
 	struct stall s;
 
 	stall_start(&s, false, IBV_WR_RDMA_WRITE);
-	expect_returns(&s, destroy_stalled_qp);
-	check_others_run(&s);
+	run_and_expect_return(&s, destroy_stalled_qp);
+	exchange_on_other_connection(&s);
 	serve_pages(s.fd, &s.d.s, 5);
 	check_pattern(&s.d.s, STUCK * get_page_size(), get_page_size(), 5);
 }
@@ -488,8 +488,8 @@ static void test_stuck_destroy_reader(void)
 	struct stall s;
 
 	stall_start(&s, false, IBV_WR_RDMA_READ);
-	expect_returns(&s, destroy_stalled_qp);
-	check_others_run(&s);
+	run_and_expect_return(&s, destroy_stalled_qp);
+	exchange_on_other_connection(&s);
 	serve_pages(s.fd, &s.d.s, 5);
 }
 
@@ -501,7 +501,7 @@ const struct test odp_stuck_tests[] = {
 	CASE("odp_stuck_read_source", test_stuck_read_source, 0, ""),
 	CASE("odp_stuck_read_sink", test_stuck_read_sink, 0, ""),
 	CASE("odp_stuck_atomic", test_stuck_atomic, 0, ""),
-	CASE("odp_stuck_behind", test_stuck_behind, 0, ""),
+	CASE("odp_stuck_behind", test_messages_behind_stuck_one_in_order, 0, ""),
 	CASE("odp_stuck_flood", test_stuck_flood, 0, ""),
 	CASE("odp_stuck_protected", test_stuck_protected, 0, ""),
 	CASE("odp_stuck_unregistered", test_stuck_unregistered, 0, ""),

@@ -36,7 +36,7 @@ static void replace_by_moved_pages(struct buf *b)
 	      b->at, "%m");
 }
 
-static void *keep_moving(void *arg)
+static void *keep_moving_buffer(void *arg)
 {
 	struct mover *m = arg;
 
@@ -56,13 +56,13 @@ static void read_and_receive(struct fixture *d)
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c, .len = d->c.len,
 		.raddr = (uintptr_t)d->s.at, .rkey = d->s.mr->rkey });
 	expect_success(d->p.c.scq, 1, IBV_WC_RDMA_READ);
-	buf_expect(&d->c, 0, d->c.len, SAME);
+	buf_expect_pattern(&d->c, 0, d->c.len, SAME);
 	buf_clear(&d->c);
 	post_recv(&d->p.c, 2, &d->c, 0, d->c.len);
 	post_send(&d->p.s, 3, &d->s, 0, d->s.len);
 	expect_recv(d->p.c.rcq, 2, d->c.len);
 	expect_success(d->p.s.scq, 3, IBV_WC_SEND);
-	buf_expect(&d->c, 0, d->c.len, SAME);
+	buf_expect_pattern(&d->c, 0, d->c.len, SAME);
 }
 
 static void test_moved_under(void)
@@ -76,7 +76,7 @@ static void test_moved_under(void)
 	odp_fixture_open_private(&d, PAGES);
 	buf_fill(&d.s, 0, d.s.len, SAME);
 	m.b = &d.s;
-	CHECK(!pthread_create(&thread, NULL, keep_moving, &m), "%m");
+	CHECK(!pthread_create(&thread, NULL, keep_moving_buffer, &m), "%m");
 	for (i = 0; i < n || __atomic_load_n(&m.times, __ATOMIC_RELAXED) < 10; i++)
 		read_and_receive(&d);
 	__atomic_store_n(&m.stop, true, __ATOMIC_RELEASE);
@@ -144,7 +144,7 @@ static void test_freed_under(void)
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 			.len = d.c.len, .raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 		expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-		wait_all_placed(&d);
+		wait_all_placed_by_read(&d);
 		check_written_or_zero(&d);
 	}
 	__atomic_store_n(&f.stop, true, __ATOMIC_RELEASE);
@@ -154,7 +154,7 @@ static void test_freed_under(void)
 	exchange_write(&d, 0, d.s.len, 5, NULL);
 	CHECK(!madvise(d.s.at, d.s.len, MADV_PAGEOUT) || errno == EINVAL, "%m");
 	CHECK(!memcmp(d.s.at + 1, d.c.at + 1, d.s.len - 1), "data written last must survive");
-	exchange_all(&d, d.s.len, 6, NULL);
+	exchange_all_message_types(&d, d.s.len, 6, NULL);
 	odp_fixture_close(&d);
 }
 
@@ -258,8 +258,8 @@ static void test_hugetlb(void)
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	exchange_write(&d, 0, d.s.len, 1, unmap_pages);
-	exchange_all(&d, some, 2, unmap_pages);
-	exchange_during(&d, some, scale_rounds(TIMES) ?: 1, unmap_pages);
+	exchange_all_message_types(&d, some, 2, unmap_pages);
+	exchange_while_changing_pages(&d, some, scale_rounds(TIMES) ?: 1, unmap_pages);
 	odp_fixture_close(&d);
 	write_file(SET_ASIDE, before);
 }

@@ -19,7 +19,7 @@ enum lack {
 	CUT,		/* beyond the end of the file */
 };
 
-static void remove_pages(struct buf *b, enum lack lack, int fd)
+static void make_pages_unusable(struct buf *b, enum lack lack, int fd)
 {
 	uint8_t *at = b->at + 2 * get_page_size();
 	size_t len = b->len - 2 * get_page_size();
@@ -40,19 +40,19 @@ static void remove_pages(struct buf *b, enum lack lack, int fd)
  */
 static void fixture_open_without_pages(struct fixture *d, struct buf *b, enum lack lack, struct pair *q)
 {
-	int fd = create_file(PAGES);
+	int fd = create_memfd_of_pages(PAGES);
 
 	odp_pair_open(&d->p, &(struct opts){});
-	pages_map(&d->c, PAGES, b == &d->c ? fd : create_file(PAGES));
-	pages_map(&d->s, PAGES, b == &d->s ? fd : create_file(PAGES));
+	pages_map(&d->c, PAGES, b == &d->c ? fd : create_memfd_of_pages(PAGES));
+	pages_map(&d->s, PAGES, b == &d->s ? fd : create_memfd_of_pages(PAGES));
 	buf_reg(&d->c, d->p.c.pd, RIGHTS_ODP);
 	buf_reg(&d->s, d->p.s.pd, RIGHTS_ODP);
-	exchange_all(d, d->s.len, lack, NULL);
+	exchange_all_message_types(d, d->s.len, lack, NULL);
 	if (q)
 		pair_open_like(q, &d->p);
-	remove_pages(b, lack, fd);
+	make_pages_unusable(b, lack, fd);
 	/* the pages before the hole must still work */
-	exchange_all(d, 2 * get_page_size(), lack + 1, NULL);
+	exchange_all_message_types(d, 2 * get_page_size(), lack + 1, NULL);
 	CHECK(!close(fd), "%m");
 }
 
@@ -75,12 +75,12 @@ struct counts read_counts(const struct fixture *d, const char *ends)
 
 void check_terminate_counts(const struct fixture *d, const char *ends, const struct counts *was)
 {
-	expect_counted(&d->p.s, ends, was->end, 1);
-	expect_counted(&d->p.s, "tx_terminates", was->sent, 1);
-	expect_counted(&d->p.c, "rx_terminates", was->got, 1);
+	expect_counter_increase(&d->p.s, ends, was->end, 1);
+	expect_counter_increase(&d->p.s, "tx_terminates", was->sent, 1);
+	expect_counter_increase(&d->p.c, "rx_terminates", was->got, 1);
 }
 
-void check_both_down(struct fixture *d)
+void expect_both_qps_in_error(struct fixture *d)
 {
 	expect_async_event(d->p.s.id->verbs, IBV_EVENT_QP_ACCESS_ERR, d->p.s.qp);
 	expect_async_event(d->p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d->p.c.qp);
@@ -91,7 +91,7 @@ void check_both_down(struct fixture *d)
 }
 
 /* Access the second and the third page; an atomic accesses only the third */
-static void access_pages(struct fixture *d, enum ibv_wr_opcode op)
+static void post_page_access(struct fixture *d, enum ibv_wr_opcode op)
 {
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD)
 		post_atomic(&d->p.c, &(struct atom){
@@ -104,7 +104,7 @@ static void access_pages(struct fixture *d, enum ibv_wr_opcode op)
 			.raddr = (uintptr_t)d->s.at + get_page_size() + 5 });
 }
 
-static void expect_peer_access_fails(const struct remote *r)
+static void access_by_peer_and_expect_failure(const struct remote *r)
 {
 	struct counts was;
 	struct ibv_wc wc;
@@ -114,14 +114,14 @@ static void expect_peer_access_fails(const struct remote *r)
 	fixture_open_without_pages(&d, &d.s, r->lack, &q);
 	was = read_counts(&d, r->ends);
 	post_recv(&d.p.s, 7, NULL, 0, 0);
-	access_pages(&d, r->op);
+	post_page_access(&d, r->op);
 	wc = wait_next_wc(d.p.c.scq);
 	CHECK(wc.wr_id == 1, "%llu", (unsigned long long)wc.wr_id);
 	/* a Write may have completed before the Terminate arrives */
 	if (r->op != IBV_WR_RDMA_WRITE)
 		CHECK(wc.status == IBV_WC_REM_ACCESS_ERR, "%s", ibv_wc_status_str(wc.status));
 	expect_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
-	check_both_down(&d);
+	expect_both_qps_in_error(&d);
 	check_terminate_counts(&d, r->ends, &was);
 	/* another connection must still be able to use the MR */
 	d.p.c.qp = q.c.qp;
@@ -133,7 +133,7 @@ static void expect_peer_access_fails(const struct remote *r)
 #define REMOTE(name, ...)						\
 	static void test_##name(void)						\
 	{								\
-		expect_peer_access_fails(&(struct remote){ __VA_ARGS__ });		\
+		access_by_peer_and_expect_failure(&(struct remote){ __VA_ARGS__ });		\
 	}
 
 #define W IBV_WR_RDMA_WRITE
@@ -156,14 +156,14 @@ static void test_read_no_write(void)
 	struct fixture d;
 
 	fixture_open_without_pages(&d, &d.s, NO_WRITE, NULL);
-	access_pages(&d, R);
+	post_page_access(&d, R);
 	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	odp_fixture_close(&d);
 }
 
 /* Access by the program's own work requests --------------------------------- */
 
-static void expect_own_request_fails(enum lack lack, enum ibv_wr_opcode op)
+static void post_own_request_and_expect_failure(enum lack lack, enum ibv_wr_opcode op)
 {
 	struct ibv_wc wc;
 	struct fixture d;
@@ -183,7 +183,7 @@ static void expect_own_request_fails(enum lack lack, enum ibv_wr_opcode op)
 						       IBV_WC_LOC_PROT_ERR),
 	      "%s", ibv_wc_status_str(wc.status));
 	if (op == R)
-		expect_counted(&d.p.c, "end_ddp_tagged_stag", was, 1);
+		expect_counter_increase(&d.p.c, "end_ddp_tagged_stag", was, 1);
 	wc = wait_next_wc(d.p.c.scq);
 	CHECK(wc.wr_id == 2 && wc.status == IBV_WC_WR_FLUSH_ERR, "%llu: %s",
 	      (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status));
@@ -193,7 +193,7 @@ static void expect_own_request_fails(enum lack lack, enum ibv_wr_opcode op)
 	CHECK(query_qp_state(&d.p.c) == IBV_QPS_ERR, "%d", query_qp_state(&d.p.c));
 }
 
-static void expect_recv_fails(enum lack lack)
+static void receive_and_expect_failure(enum lack lack)
 {
 	struct fixture d;
 
@@ -207,8 +207,9 @@ static void expect_recv_fails(enum lack lack)
 	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
-#define OWN(name, ...)	static void test_##name(void) { expect_own_request_fails(__VA_ARGS__); }
-#define RECEIVED(name, lack)	static void test_##name(void) { expect_recv_fails(lack); }
+#define OWN(name, ...)	\
+	static void test_##name(void) { post_own_request_and_expect_failure(__VA_ARGS__); }
+#define RECEIVED(name, lack)	static void test_##name(void) { receive_and_expect_failure(lack); }
 
 OWN(send_hole, HOLE, IBV_WR_SEND)
 OWN(send_shut, SHUT, IBV_WR_SEND)

@@ -5,7 +5,7 @@
 #define PIECE	997u
 
 /* Post more Reads, of different lengths, than ORD allows to be in flight */
-static void test_reads_many(void)
+static void test_more_reads_than_ord(void)
 {
 	const uint32_t n = 100;
 	struct fixture d;
@@ -28,7 +28,7 @@ static void test_reads_many(void)
 		      "%u: %llu, %s, %u bytes", i,
 		      (unsigned long long)wc.wr_id,
 		      ibv_wc_status_str(wc.status), wc.byte_len);
-		buf_expect(&d.c, i * PIECE, PIECE - i, i);
+		buf_expect_pattern(&d.c, i * PIECE, PIECE - i, i);
 	}
 	for (i = 0; i < n; i++)
 		if (i)
@@ -63,13 +63,13 @@ static void test_reads_both_ways(void)
 		expect_success(d.p.c.scq, i, IBV_WC_RDMA_READ);
 		expect_success(d.p.s.scq, i, IBV_WC_RDMA_READ);
 	}
-	buf_expect(&d.c, n * PIECE, n * PIECE, 1);
-	buf_expect(&d.s, n * PIECE, n * PIECE, 2);
+	buf_expect_pattern(&d.c, n * PIECE, n * PIECE, 1);
+	buf_expect_pattern(&d.s, n * PIECE, n * PIECE, 2);
 	fixture_close(&d);
 }
 
 /* A fenced Send or Write must send the data that the preceding Read has fetched */
-static void fence_round(struct fixture *d, uint32_t seed, enum ibv_wr_opcode op)
+static void run_fence_round(struct fixture *d, uint32_t seed, enum ibv_wr_opcode op)
 {
 	const uint32_t len = 30000;
 	uint32_t i;
@@ -91,7 +91,7 @@ static void fence_round(struct fixture *d, uint32_t seed, enum ibv_wr_opcode op)
 	expect_success(d->p.c.scq, 2, op == IBV_WR_SEND ? IBV_WC_SEND :
 						   IBV_WC_RDMA_WRITE);
 	expect_recv(d->p.s.rcq, 2, op == IBV_WR_SEND ? len : 0);
-	buf_expect(&d->s, len, len, seed);
+	buf_expect_pattern(&d->s, len, len, seed);
 }
 
 static void test_fence(void)
@@ -101,7 +101,7 @@ static void test_fence(void)
 
 	fixture_open(&d, &(struct opts){}, 60000);
 	for (i = 0; i < 20; i++)
-		fence_round(&d, i, i & 1 ? IBV_WR_SEND : IBV_WR_RDMA_WRITE);
+		run_fence_round(&d, i, i & 1 ? IBV_WR_SEND : IBV_WR_RDMA_WRITE);
 	fixture_close(&d);
 }
 
@@ -126,13 +126,13 @@ static void test_write_then_read(void)
 			.rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)d.s.at + i });
 		expect_success(d.p.c.scq, 2, IBV_WC_RDMA_READ);
-		buf_expect(&d.c, 10000, len, i);
+		buf_expect_pattern(&d.c, 10000, len, i);
 	}
 	fixture_close(&d);
 }
 
 /* Post a random operation.  Any mixture must complete in the order of posting. */
-static enum ibv_wc_opcode post_any(struct fixture *d, uint32_t i, uint32_t len)
+static enum ibv_wc_opcode post_random_operation(struct fixture *d, uint32_t i, uint32_t len)
 {
 	static const enum ibv_wr_opcode ops[] = {
 		IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
@@ -165,7 +165,7 @@ static void test_mixed_order(void)
 		for (j = 0; j < n; j++) {
 			len[j] = get_random_below(4) ? get_random_below(300) :
 			get_random_below(30000);
-			wcs[j] = post_any(&d, j, len[j]);
+			wcs[j] = post_random_operation(&d, j, len[j]);
 		}
 		for (j = 0; j < n; j++)
 			expect_success(d.p.c.scq, j, wcs[j]);
@@ -217,7 +217,7 @@ static void test_sends_in_order(void)
 			post_send(&d.p.c, i, &d.c, i * PIECE, PIECE - i);
 		for (i = 0; i < n; i++) {
 			expect_recv(d.p.s.rcq, i, PIECE - i);
-			buf_expect(&d.s, i * PIECE, PIECE - i, round + i);
+			buf_expect_pattern(&d.s, i * PIECE, PIECE - i, round + i);
 		}
 		for (i = 0; i < n; i++)
 			expect_success(d.p.c.scq, i, IBV_WC_SEND);
@@ -236,7 +236,7 @@ static void fill_cqs(struct pair *p, int qps, int n)
 		post_recv(&p[i % qps].s, i / qps, NULL, 0, 0);
 		post_send(&p[i % qps].c, i / qps, NULL, 0, 0);
 	}
-	while (find_rings_with(n, &any) < 2) {
+	while (find_rings_with_prod(n, &any) < 2) {
 		CHECK(now_ms() < until, "both CQs must become full");
 		sleep_ms(1);
 	}
@@ -275,8 +275,8 @@ static void test_shared_cq(void)
 }
 
 const struct test order_tests[] = {
-	CASE("reads_many", test_reads_many, 0,
-	  "RDMAP-72 RDMAP-82 RDMAP-86 RDMAP-121 SEC-33"),
+	CASE("reads_many", test_more_reads_than_ord, 0,
+	     "RDMAP-72 RDMAP-82 RDMAP-86 RDMAP-121 SEC-33"),
 	CASE("reads_both_ways", test_reads_both_ways, 0, "RDMAP-67 RDMAP-82"),
 	CASE("fence", test_fence, 0, ""),
 	CASE("write_then_read", test_write_then_read, 0, "RDMAP-122 RDMAP-137"),

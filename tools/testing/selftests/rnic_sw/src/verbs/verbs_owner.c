@@ -15,7 +15,7 @@
 /* Numbers ----------------------------------------------------------------- */
 
 /* QPs of one PD must get adjacent numbers, so that tables indexed by number stay dense */
-static void check_numbers_of_pd(struct end *e)
+static void create_and_check_qp_numbers(struct end *e)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = e->scq, .recv_cq = e->rcq, .qp_type = IBV_QPT_RC,
@@ -55,7 +55,7 @@ static void test_owner_numbers(void)
 	/* two random numbers are this close to each other in one of 8000 cases */
 	CHECK(near < 3, "%u, %u, %u, %u ...", numbers[0], numbers[1],
 	      numbers[2], numbers[3]);
-	check_numbers_of_pd(&p[0].c);
+	create_and_check_qp_numbers(&p[0].c);
 	for (i = 0; i < ARRAY_SIZE(p); i++)
 		pair_free(&p[i]);
 }
@@ -76,7 +76,7 @@ static int wait_next_event(struct rdma_event_channel *ch)
 }
 
 /* Create an identifier in this process, and resolve it to the pair's listener */
-static struct rdma_cm_id *new_resolved_id(const struct pair *p)
+static struct rdma_cm_id *create_resolved_id(const struct pair *p)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct sockaddr *to = rdma_get_peer_addr(p->c.id);
@@ -164,7 +164,7 @@ static int run_in_child(int (*act)(const struct pair *p, uint32_t qpn),
 
 static int connect_new_id_with_qpn(const struct pair *p, uint32_t qpn)
 {
-	return connect_with_qpn(new_resolved_id(p), qpn);
+	return connect_with_qpn(create_resolved_id(p), qpn);
 }
 
 /* The QP of another user or container cannot be used, nor can a number that is not in use */
@@ -192,7 +192,7 @@ static void test_owner_connect(void)
 }
 
 /* Reject connection requests until the child has exited, because the child waits for a reply */
-static void refuse_until_gone(struct pair *p, pid_t pid)
+static void reject_until_child_exits(struct pair *p, pid_t pid)
 {
 	struct pollfd pfd = { .fd = p->lch->fd, .events = POLLIN };
 	siginfo_t gone = {};
@@ -215,7 +215,7 @@ static void test_owner_child(void)
 
 	pair_prepare(&p, &(struct opts){});
 	pid = start_child(connect_new_id_with_qpn, &p, p.c.qp->qp_num, SAME_USER);
-	refuse_until_gone(&p, pid);
+	reject_until_child_exits(&p, pid);
 	CHECK(!wait_exit_status(pid), "a child process may connect");
 	pair_free(&p);
 }
@@ -226,7 +226,7 @@ static void test_owner_child(void)
  * Wait until the client is rejected, possibly after a retry with MPA revision 1. Otherwise the exit
  * of this process would be delayed until the client's connection request has timed out.
  */
-static void wait_reject(struct pair *p)
+static void reject_until_client_is_rejected(struct pair *p)
 {
 	struct pollfd pfd[] = {
 		{ .fd = p->lch->fd, .events = POLLIN },
@@ -252,7 +252,7 @@ static int accept_with_qpn(struct pair *p, uint32_t qpn)
 	pair_request(p);
 	err = rdma_accept(p->s.id, &param) ? errno : 0;
 	if (err)
-		wait_reject(p);
+		reject_until_client_is_rejected(p);
 	else
 		pair_expect_event(p, p->c.ch, RDMA_CM_EVENT_ESTABLISHED);
 	return err;
@@ -290,7 +290,7 @@ static struct acceptor start_acceptor(enum actor who)
 	_exit(accept_with_qpn(&p, qpn));
 }
 
-static int try_accept(const struct acceptor *a, uint32_t qpn)
+static int try_accept_by_acceptor(const struct acceptor *a, uint32_t qpn)
 {
 	/* if the process has already exited, its status gives the reason */
 	send(a->to, &qpn, sizeof(qpn), MSG_NOSIGNAL);
@@ -314,11 +314,12 @@ static void test_owner_accept(void)
 	like = start_acceptor(SAME_USER);
 	pair_prepare(&p, &(struct opts){});
 	qpn = p.c.qp->qp_num;
-	CHECK(try_accept(&none, 1) == EINVAL, "accept with QP number 1 must fail");
-	CHECK(try_accept(&stranger, qpn) == EINVAL, "accept of another user must fail");
-	CHECK(try_accept(&container, qpn) == EINVAL, "accept from another PID namespace must fail");
+	CHECK(try_accept_by_acceptor(&none, 1) == EINVAL, "accept with QP number 1 must fail");
+	CHECK(try_accept_by_acceptor(&stranger, qpn) == EINVAL, "accept of another user must fail");
+	CHECK(try_accept_by_acceptor(&container, qpn) == EINVAL,
+	      "accept from another PID namespace must fail");
 	CHECK(query_qp_state(&p.c) == IBV_QPS_INIT, "%d", query_qp_state(&p.c));
-	CHECK(!try_accept(&like, qpn), "another process of root may accept");
+	CHECK(!try_accept_by_acceptor(&like, qpn), "another process of root may accept");
 	pair_free(&p);
 }
 
@@ -332,7 +333,7 @@ static void kernel_qp_cannot_be_connected(void)
 	if (!qpn)
 		skip("set T_QPN to the QP number of a kernel consumer");
 	pair_prepare(&p, &(struct opts){});
-	err = connect_with_qpn(new_resolved_id(&p), atoi(qpn));
+	err = connect_with_qpn(create_resolved_id(&p), atoi(qpn));
 	CHECK(err == EINVAL, "connect %s: %s", qpn, strerror(err));
 	err = accept_with_qpn(&p, atoi(qpn));
 	CHECK(err == EINVAL, "accept %s: %s", qpn, strerror(err));
@@ -369,7 +370,7 @@ static int open_silent_listener(const struct pair *p, struct sockaddr_storage *a
  * the kernel closes the files of a process in the reverse order of their numbers, and this
  * channel is opened after the device.  Then wait in rdma_disconnect() if @disconnects is set.
  */
-static void connect_to_silent(int ready, bool disconnects)
+static void connect_to_silent_peer(int ready, bool disconnects)
 {
 	struct rdma_conn_param param = {};
 	struct rdma_event_channel *ch;
@@ -407,7 +408,7 @@ static uint64_t measure_exit_ms(bool disconnects)
 	pid = fork();
 	CHECK(pid >= 0, "%m");
 	if (!pid) {
-		connect_to_silent(fds[1], disconnects);
+		connect_to_silent_peer(fds[1], disconnects);
 		_exit(255);
 	}
 	close(fds[1]);

@@ -28,7 +28,7 @@ static uint64_t measure_write_ms(const struct fixture *d)
 		.len = LEN, .raddr = (uintptr_t)d->s.at,
 		.rkey = d->s.mr->rkey });
 	expect_success(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
-	wait_all_placed(d);
+	wait_all_placed_by_read(d);
 	return now_ms() - start;
 }
 
@@ -128,7 +128,7 @@ struct busy {
 	bool		stop;
 };
 
-static void write_once(const struct busy *b, uint64_t id)
+static void post_one_write(const struct busy *b, uint64_t id)
 {
 	post_job(&b->d.p.c, &(struct job){
 		.id = id, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &b->d.c,
@@ -143,18 +143,18 @@ static void *keep_writing(void *arg)
 	uint64_t i;
 
 	for (i = 0; i < WINDOW; i++)
-		write_once(b, i);
+		post_one_write(b, i);
 	for (i = 0; !__atomic_load_n(&b->stop, __ATOMIC_ACQUIRE); i++) {
 		expect_success(b->d.p.c.scq, i, IBV_WC_RDMA_WRITE);
 		__atomic_store_n(&b->writes, i + 1, __ATOMIC_RELEASE);
-		write_once(b, i + WINDOW);
+		post_one_write(b, i + WINDOW);
 	}
 	while (i < b->writes + WINDOW)
 		expect_success(b->d.p.c.scq, i++, IBV_WC_RDMA_WRITE);
 	return NULL;
 }
 
-static uint64_t count_written(const struct busy *b)
+static uint64_t get_write_count(const struct busy *b)
 {
 	return __atomic_load_n(&b->writes, __ATOMIC_ACQUIRE);
 }
@@ -188,15 +188,15 @@ static void test_pace_beside(void)
 	fixture_open(&b.d, &(struct opts){ .sq = WINDOW }, 65536);
 	fixture_open(&d, &(struct opts){ .sq = 4, .rq = 4 }, 64);
 	CHECK(!pthread_create(&neighbour, NULL, keep_writing, &b), "%m");
-	while (count_written(&b) < WINDOW)
+	while (get_write_count(&b) < WINDOW)
 		sleep_ms(1);
-	was = count_written(&b);
+	was = get_write_count(&b);
 	for (id = 0; id < TURNS; id++) {
 		ms = measure_round_trip_ms(&d, id);
 		if (ms > most)
 			most = ms;
 	}
-	writes = count_written(&b) - was;
+	writes = get_write_count(&b) - was;
 	printf("# at most %llu ms, during %llu Writes\n", (unsigned long long)most,
 	       (unsigned long long)writes);
 	CHECK(most <= scale_timeout(500), "%llu ms, too long", (unsigned long long)most);

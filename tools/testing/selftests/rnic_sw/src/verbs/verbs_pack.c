@@ -19,7 +19,7 @@ static size_t count_mappings(void)
 }
 
 /* Check that a message arrives only at the peer of its sender */
-static void check_packed(struct pair *p, size_t from, size_t step, struct fixture *d)
+static void send_over_packed_pairs(struct pair *p, size_t from, size_t step, struct fixture *d)
 {
 	size_t i;
 
@@ -47,15 +47,15 @@ static void test_rings_packed(void)
 		pair_open_like(&p[i], &d.p);
 	printf("# %zu mappings, then %zu for %d more pairs\n", n, count_mappings(), PACKED);
 	CHECK(count_mappings() < n + PACKED, "rings must share mappings");
-	check_packed(p, 0, 1, &d);
+	send_over_packed_pairs(p, 0, 1, &d);
 	n = count_mappings();
 	for (i = 0; i < PACKED; i += 2)
 		pair_close(&p[i]);
-	check_packed(p, 1, 2, &d);
+	send_over_packed_pairs(p, 1, 2, &d);
 	for (i = 0; i < PACKED; i += 2)
 		pair_open_like(&p[i], &d.p);
 	CHECK(count_mappings() <= n, "%zu mappings, were %zu", count_mappings(), n);
-	check_packed(p, 0, 1, &d);
+	send_over_packed_pairs(p, 0, 1, &d);
 	for (i = 0; i < PACKED; i++)
 		pair_close(&p[i]);
 	fixture_close(&d);
@@ -109,7 +109,7 @@ static void test_rings_packed_fork(void)
 }
 
 /* In the child: check that the ring is still empty in the mapping inherited at the fork */
-static int is_ring_unchanged(const struct ring *r, int go)
+static int wait_and_check_ring_empty(const struct ring *r, int go)
 {
 	uint8_t octet;
 	size_t i;
@@ -146,7 +146,7 @@ static void test_rings_packed_orphan(void)
 	pid = fork();
 	CHECK(pid >= 0, "%m");
 	if (!pid)
-		_exit(is_ring_unchanged(&ring[0], go[0]));
+		_exit(wait_and_check_ring_empty(&ring[0], go[0]));
 	CHECK(!ibv_destroy_cq(cq), "%m");
 	cq = ibv_create_cq(id->verbs, 4, NULL, NULL, 0);
 	CHECK(cq && !ibv_req_notify_cq(cq, 0), "%m");
@@ -164,7 +164,7 @@ struct maker {
 };
 
 /* Create and destroy rings, and check that a new ring has no entries of an old one */
-static void *make_and_destroy(void *arg)
+static void *create_and_destroy_rings(void *arg)
 {
 	struct maker *m = arg;
 	struct ibv_qp *qp[3];
@@ -195,7 +195,7 @@ static void test_rings_packed_threads(void)
 	fixture_open(&d, &(struct opts){ .sq = 4, .rq = 4, .cqe = 16 }, 1000);
 	for (i = 0; i < ARRAY_SIZE(m); i++) {
 		m[i] = (struct maker){ .d = &d, .enough = &enough };
-		CHECK(!pthread_create(&m[i].thread, NULL, make_and_destroy, &m[i]), "%m");
+		CHECK(!pthread_create(&m[i].thread, NULL, create_and_destroy_rings, &m[i]), "%m");
 	}
 	for (i = 0; i < scale_rounds(2000); i++) {
 		post_recv(&d.p.s, i, &d.s, 0, 1000);

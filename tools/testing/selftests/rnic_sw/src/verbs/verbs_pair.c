@@ -322,11 +322,11 @@ void pair_close(struct pair *p)
 }
 
 /* Send an empty message.  The receive has a buffer of one byte, because siw needs a buffer. */
-static void send_empty(const struct end *from, const struct end *to, uint64_t id)
+static void send_empty_message(const struct end *from, const struct end *to, uint64_t id)
 {
 	struct buf b;
 
-	buf_new(&b, 1);
+	buf_create(&b, 1);
 	buf_reg(&b, to->pd, IBV_ACCESS_LOCAL_WRITE);
 	post_recv(to, id, &b, 0, 1);
 	post_send(from, id, NULL, 0, 0);
@@ -340,8 +340,8 @@ void wait_until_idle(void)
 	struct pair p;
 
 	pair_open(&p, &(struct opts){});
-	send_empty(&p.c, &p.s, 1);
-	send_empty(&p.s, &p.c, 2);
+	send_empty_message(&p.c, &p.s, 1);
+	send_empty_message(&p.s, &p.c, 2);
 	pair_close(&p);
 }
 
@@ -364,8 +364,8 @@ int query_qp_state(const struct end *e)
 void fixture_open(struct fixture *d, const struct opts *o, size_t len)
 {
 	pair_open(&d->p, o);
-	buf_new(&d->c, len);
-	buf_new(&d->s, len);
+	buf_create(&d->c, len);
+	buf_create(&d->s, len);
 	buf_reg(&d->c, d->p.c.pd, RIGHTS_ALL);
 	buf_reg(&d->s, d->p.s.pd, RIGHTS_ALL);
 }

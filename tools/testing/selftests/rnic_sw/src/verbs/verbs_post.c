@@ -21,7 +21,7 @@ static void test_unsignalled(void)
 		if (i % 7 == 0)
 			expect_success(d.p.c.scq, i, IBV_WC_SEND);
 		expect_recv(d.p.s.rcq, i, 50);
-		buf_expect(&d.s, 0, 50, i);
+		buf_expect_pattern(&d.s, 0, 50, i);
 	}
 	expect_no_completion(d.p.c.scq);
 	fixture_close(&d);
@@ -234,7 +234,7 @@ static void test_wrap_around(void)
 			CHECK(!wc.status && wc.wr_id == got &&
 			      wc.byte_len == got % 128, "%u: %s", got,
 			      ibv_wc_status_str(wc.status));
-			buf_expect(&d.s, got % 8 * 128, got % 128, got);
+			buf_expect_pattern(&d.s, got % 8 * 128, got % 128, got);
 			got++;
 		} else {
 			sched_yield();
@@ -260,7 +260,7 @@ static void run_ping_pong_end(struct end *e, struct buf *b, bool first)
 			expect_success(e->scq, i, IBV_WC_SEND);
 		}
 		expect_recv(e->rcq, i, 8);
-		buf_expect(b, 0, 8, i + 1);
+		buf_expect_pattern(b, 0, 8, i + 1);
 	}
 	if (first)
 		return;
@@ -317,7 +317,7 @@ static void test_ping_not_coalesced(void)
 #define EX_OPS	(IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE | \
 		 IBV_QP_EX_WITH_RDMA_READ)
 
-static void post_ex_batch(struct fixture *d, struct ibv_qp_ex *ex, uint32_t seed)
+static void post_batch_by_wr_api(struct fixture *d, struct ibv_qp_ex *ex, uint32_t seed)
 {
 	struct ibv_sge sge[2] = {
 		{ (uintptr_t)d->c.at, 100, d->c.mr->lkey },
@@ -353,13 +353,13 @@ static void test_wr_api(void)
 	for (i = 0; i < 100; i++) {
 		buf_fill(&d.c, 0, 177, i);
 		post_recv(&d.p.s, i, &d.s, 0, 60);
-		post_ex_batch(&d, ex, i);
+		post_batch_by_wr_api(&d, ex, i);
 		expect_success(d.p.c.scq, 2, IBV_WC_RDMA_READ);
 		expect_success(d.p.c.scq, 3, IBV_WC_SEND);
 		expect_recv(d.p.s.rcq, i, i % 60);
-		buf_expect(&d.s, 0, i % 60, i);
-		buf_expect(&d.s, 1000, 177, i);
-		buf_expect(&d.c, 500, 177, i);
+		buf_expect_pattern(&d.s, 0, i % 60, i);
+		buf_expect_pattern(&d.s, 1000, 177, i);
+		buf_expect_pattern(&d.c, 500, 177, i);
 	}
 	fixture_close(&d);
 }

@@ -52,7 +52,7 @@ static pid_t start_concurrent_child(void (*run)(void *arg), void *arg)
 }
 
 /* Allocate memory that this process shares with its children */
-static void *alloc_shared(size_t len)
+static void *alloc_shared_memory(size_t len)
 {
 	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE,
 			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -61,9 +61,9 @@ static void *alloc_shared(size_t len)
 	return at;
 }
 
-static void register_memory(struct buf *b, const struct end *e)
+static void create_and_register_buf(struct buf *b, const struct end *e)
 {
-	buf_new(b, SIZE);
+	buf_create(b, SIZE);
 	buf_reg(b, e->pd, RIGHTS);
 }
 
@@ -117,7 +117,7 @@ static uint32_t get_minimum(const uint32_t *each)
 /* Check whether a racer must continue: until both racers have run and interleaved often enough,
  * because each of them can interleave only with a running racer
  */
-static bool must_continue(const struct racer *r)
+static bool end_turn_and_check_continue(const struct racer *r)
 {
 	uint32_t turn = __atomic_add_fetch(&turns[r->nr], 1, __ATOMIC_RELAXED);
 
@@ -133,7 +133,7 @@ static void *run_racer(void *arg)
 	pin_to_cpu(r->nr);
 	do {
 		run_burst(r);
-	} while (must_continue(r));
+	} while (end_turn_and_check_continue(r));
 	return NULL;
 }
 
@@ -141,13 +141,13 @@ static void open_racer(struct racer *r, int nr, const struct racer *first)
 {
 	r->nr = nr;
 	pair_open(&r->p, &(struct opts){ .ord = BURST, .ird = BURST });
-	register_memory(&r->sink, &r->p.c);
+	create_and_register_buf(&r->sink, &r->p.c);
 	if (nr) {
 		/* register the memory of the first racer for the server of this one, too */
 		r->target = first->target;
 		buf_reg(&r->target, r->p.s.pd, RIGHTS);
 	} else {
-		register_memory(&r->target, &r->p.s);
+		create_and_register_buf(&r->target, &r->p.s);
 		*get_word(&r->target, 0) = 0;
 	}
 }
@@ -206,7 +206,7 @@ static void keep_adding(void *arg)
 enum { EACH = 16, ENCOUNTERS = 20 };
 
 /* Count with atomics of both ends. Return: how often the CPU has counted between two atomics */
-static uint32_t count_interleavings(struct fixture *d, const struct buf *theirs)
+static uint32_t add_and_count_interleavings(struct fixture *d, const struct buf *theirs)
 {
 	uint32_t k, met = 0;
 
@@ -238,9 +238,9 @@ static void test_atomic_global(void)
 
 	pin_to_cpu(0);
 	until = now_ms() + scale_timeout(25000);
-	hand = alloc_shared(sizeof(*hand));
+	hand = alloc_shared_memory(sizeof(*hand));
 	pair_open(&d.p, &(struct opts){});
-	register_memory(&d.c, &d.p.c);
+	create_and_register_buf(&d.c, &d.p.c);
 	d.s = (struct buf){ .at = hand->memory, .len = SIZE };
 	buf_reg(&d.s, d.p.s.pd, RIGHTS);
 	/* register the server's memory for the client's end, too */
@@ -250,7 +250,7 @@ static void test_atomic_global(void)
 	pid = start_concurrent_child(keep_adding, hand);
 	/* the scheduler decides how often atomics and the CPU interleave: repeat often enough */
 	for (; n < 100 || (met < ENCOUNTERS && now_ms() < until); n++)
-		met += count_interleavings(&d, &theirs);
+		met += add_and_count_interleavings(&d, &theirs);
 	__atomic_store_n(&hand->stop, true, __ATOMIC_RELEASE);
 	CHECK(waitpid(pid, NULL, 0) == pid, "%m");
 	want = hand->n + 2 * EACH * n;
@@ -300,7 +300,7 @@ static void *keep_writing(void *arg)
 	}
 }
 
-static void post_and_wait(const struct gone *g, struct ibv_send_wr *wr, enum ibv_wc_opcode done)
+static void post_wr_and_wait(const struct gone *g, struct ibv_send_wr *wr, enum ibv_wc_opcode done)
 {
 	struct ibv_send_wr *bad;
 
@@ -310,7 +310,7 @@ static void post_and_wait(const struct gone *g, struct ibv_send_wr *wr, enum ibv
 	expect_success(g->d.p.s.scq, 1, done);
 }
 
-static void bind_whole(struct gone *g)
+static void bind_window_to_memory(struct gone *g)
 {
 	struct buf *b = &g->d.s;
 
@@ -319,35 +319,35 @@ static void bind_whole(struct gone *g)
 	g->mw = ibv_alloc_mw(g->d.p.s.pd, IBV_MW_TYPE_2);
 	CHECK(g->mw, "%m");
 	g->rkey = g->mw->rkey + 1;
-	post_and_wait(g, &(struct ibv_send_wr){
-		.opcode = IBV_WR_BIND_MW,
-		.bind_mw = { .mw = g->mw, .rkey = g->rkey, .bind_info = {
-			.mr = b->mr, .addr = (uintptr_t)b->at, .length = LONG,
-			.mw_access_flags = IBV_ACCESS_REMOTE_WRITE } } },
-		      IBV_WC_BIND_MW);
+	post_wr_and_wait(g, &(struct ibv_send_wr){
+			 .opcode = IBV_WR_BIND_MW,
+			 .bind_mw = { .mw = g->mw, .rkey = g->rkey, .bind_info = {
+			 .mr = b->mr, .addr = (uintptr_t)b->at, .length = LONG,
+			 .mw_access_flags = IBV_ACCESS_REMOTE_WRITE } } },
+			 IBV_WC_BIND_MW);
 }
 
-static void gone_open(struct gone *g, uint32_t round, bool window)
+static void open_revocable_fixture(struct gone *g, uint32_t round, bool window)
 {
 	fixture_open(&g->d, &(struct opts){}, LONG + AT_ONCE);
 	buf_fill(&g->d.c, 0, LONG + AT_ONCE, round);
 	g->mw = NULL;
 	g->rkey = g->d.s.mr->rkey;
 	if (window)
-		bind_whole(g);
+		bind_window_to_memory(g);
 }
 
 static void revoke_memory(struct gone *g)
 {
 	if (g->mw)
-		post_and_wait(g, &(struct ibv_send_wr){ .opcode = IBV_WR_LOCAL_INV,
-					       .invalidate_rkey = g->rkey },
-			      IBV_WC_LOCAL_INV);
+		post_wr_and_wait(g, &(struct ibv_send_wr){ .opcode = IBV_WR_LOCAL_INV,
+				 .invalidate_rkey = g->rkey },
+				 IBV_WC_LOCAL_INV);
 	else
 		CHECK(!ibv_dereg_mr(g->d.s.mr), "%m");
 }
 
-static void gone_free(struct gone *g)
+static void free_revocable_fixture(struct gone *g)
 {
 	if (g->mw)
 		CHECK(!ibv_dealloc_mw(g->mw), "%m");
@@ -361,7 +361,7 @@ static void gone_free(struct gone *g)
  * have ended when dereg_mr has returned or the Local Invalidate has completed.  A copy is too short
  * for a reliable test here: ddp_stag_kunit.c and the litmus test revoke.litmus show it.
  */
-static void check_revoke_ends_copy(uint32_t round, bool window)
+static void revoke_during_copy(uint32_t round, bool window)
 {
 	const uint64_t end = now_ms() + scale_timeout(WC_MS);
 	uint8_t after[TAIL], *tail, first;
@@ -371,7 +371,7 @@ static void check_revoke_ends_copy(uint32_t round, bool window)
 	struct fixture *d = &g.d;
 	uint64_t was;
 
-	gone_open(&g, round, window);
+	open_revocable_fixture(&g, round, window);
 	was = read_counter(&d->p.s, "end_ddp_tagged_stag");
 	first = d->s.at[0];
 	tail = d->s.at + LONG - TAIL;
@@ -385,9 +385,9 @@ static void check_revoke_ends_copy(uint32_t round, bool window)
 	CHECK(!pthread_join(thread, NULL), "%m");
 	CHECK(!memcmp(after, tail, TAIL), "no byte may be written after invalidation, round %u",
 	      round);
-	expect_counted(&d->p.s, "end_ddp_tagged_stag", was, 1);
+	expect_counter_increase(&d->p.s, "end_ddp_tagged_stag", was, 1);
 	pair_expect_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	gone_free(&g);
+	free_revocable_fixture(&g);
 }
 
 static void dereg_waits_for_copies(void)
@@ -396,7 +396,7 @@ static void dereg_waits_for_copies(void)
 
 	pin_to_cpu(0);
 	for (i = 0; i < 24; i++)
-		check_revoke_ends_copy(i, false);
+		revoke_during_copy(i, false);
 }
 
 static void invalidate_waits_for_copies(void)
@@ -405,7 +405,7 @@ static void invalidate_waits_for_copies(void)
 
 	pin_to_cpu(0);
 	for (i = 0; i < 24; i++)
-		check_revoke_ends_copy(i, true);
+		revoke_during_copy(i, true);
 }
 
 /* If the last byte of a Write is visible, all its bytes are visible --------------- */
@@ -430,7 +430,7 @@ struct look {
 };
 
 /* Poll only the last byte until it changes, and then compare all bytes */
-static void compare_write(const struct look *k, uint32_t i)
+static void wait_and_compare_write(const struct look *k, uint32_t i)
 {
 	const uint8_t *from = k->from + i * ROOM, *to = k->to + k->w[i].at;
 	uint32_t len = k->w[i].len;
@@ -459,7 +459,7 @@ static void watch_writes(void *arg)
 	pin_to_cpu(1);
 	for (turn = 1; wait_round(k, turn); turn++) {
 		for (i = 0; i < LOOKS; i++)
-			compare_write(k, i);
+			wait_and_compare_write(k, i);
 		__atomic_store_n(&k->seen, turn, __ATOMIC_RELEASE);
 	}
 }
@@ -479,7 +479,7 @@ static void prepare_write(struct look *k, uint32_t i, uint32_t len)
 }
 
 /* Post all Writes in one list, so that many arrive together */
-static void post_all_writes(struct fixture *d, const struct look *k)
+static void post_all_writes_and_wait(struct fixture *d, const struct look *k)
 {
 	struct ibv_send_wr wr[LOOKS], *bad;
 	struct ibv_sge sge[LOOKS];
@@ -509,7 +509,7 @@ static void run_round(struct fixture *d, struct look *k, uint32_t turn, pid_t pi
 	for (i = 0; i < LOOKS; i++)
 		prepare_write(k, i, turn % 2 ? len : choose_random_length());
 	__atomic_store_n(&k->begun, turn, __ATOMIC_RELEASE);
-	post_all_writes(d, k);
+	post_all_writes_and_wait(d, k);
 	until = now_ms() + scale_timeout(WC_MS);
 	while (__atomic_load_n(&k->seen, __ATOMIC_ACQUIRE) != turn) {
 		CHECK(!waitpid(pid, NULL, WNOHANG), "the other process has failed, see above");
@@ -536,7 +536,7 @@ static void test_last_octet(void)
 	pid_t pid;
 
 	pin_to_cpu(0);
-	k = alloc_shared(sizeof(*k));
+	k = alloc_shared_memory(sizeof(*k));
 	open_fixture_in_shared_memory(&d, k);
 	pid = start_concurrent_child(watch_writes, k);
 	do {
@@ -570,7 +570,7 @@ static void test_source_rewritten(void)
 
 	pin_to_cpu(0);
 	fixture_open(&d, &(struct opts){}, len);
-	ours = theirs = (struct buf){ .at = alloc_shared(len), .len = len };
+	ours = theirs = (struct buf){ .at = alloc_shared_memory(len), .len = len };
 	buf_reg(&ours, d.p.c.pd, RIGHTS_ALL);
 	buf_reg(&theirs, d.p.s.pd, RIGHTS_ALL);
 	pid = start_concurrent_child(keep_rewriting, ours.at);

@@ -43,10 +43,10 @@ static struct counts read_counts(const struct fixture *d, const char *ends)
 static void check_terminate_counts(const struct fixture *d, const char *ends,
 			 const struct counts *was)
 {
-	expect_counted(&d->p.s, ends, was->end, 1);
-	expect_counted(&d->p.s, "tx_terminates", was->sent, 1);
-	expect_counted(&d->p.c, "rx_terminates", was->got, 1);
-	expect_counted(&d->p.c, "end_peer_terminate", was->peer, 1);
+	expect_counter_increase(&d->p.s, ends, was->end, 1);
+	expect_counter_increase(&d->p.s, "tx_terminates", was->sent, 1);
+	expect_counter_increase(&d->p.c, "rx_terminates", was->got, 1);
+	expect_counter_increase(&d->p.c, "end_peer_terminate", was->peer, 1);
 }
 
 static void set_qp_rights(struct end *e, int access)
@@ -66,7 +66,7 @@ static int get_other_right(const struct attempt *a)
  * Deny a right before the connection. The connection manager sets both rights
  * on accept, which must not restore the denied one.
  */
-static void deny_before_connect(struct end *e, const struct attempt *a)
+static void deny_right_before_connect(struct end *e, const struct attempt *a)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT, .qp_access_flags = get_other_right(a),
@@ -110,7 +110,7 @@ static void arrange_access(struct fixture *d, const struct attempt *a, struct jo
 	}
 }
 
-static void check_both_down(struct fixture *d, enum ibv_event_type at_s)
+static void expect_both_qps_in_error(struct fixture *d, enum ibv_event_type at_s)
 {
 	expect_async_event(d->p.s.id->verbs, at_s, d->p.s.qp);
 	expect_async_event(d->p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d->p.c.qp);
@@ -125,16 +125,16 @@ static void check_both_down(struct fixture *d, enum ibv_event_type at_s)
 	expect_no_completion_now(d->p.s.rcq);
 }
 
-static void fixture_prepare(struct fixture *d, const struct attempt *a)
+static void fixture_open_for_attempt(struct fixture *d, const struct attempt *a)
 {
 	memset(&d->p, 0, sizeof(d->p));
 	pair_prepare(&d->p, &(struct opts){});
 	pair_request(&d->p);
 	pair_create_qp(&d->p, &d->p.s);
-	deny_before_connect(&d->p.s, a);
+	deny_right_before_connect(&d->p.s, a);
 	pair_accept(&d->p);
-	buf_new(&d->c, SIZE);
-	buf_new(&d->s, SIZE);
+	buf_create(&d->c, SIZE);
+	buf_create(&d->s, SIZE);
 	buf_reg(&d->c, d->p.c.pd, RIGHTS_ALL);
 	post_recv(&d->p.c, 8, NULL, 0, 0);
 }
@@ -156,14 +156,14 @@ static void check_invalid_request(struct fixture *d, enum ibv_wr_opcode op)
 		      ibv_wc_status_str(wc.status));
 }
 
-static void expect_access_fails(const struct attempt *a)
+static void access_and_expect_failure(const struct attempt *a)
 {
 	struct job j = { .id = 1, .op = a->op, .flags = SIG, .len = LEN };
 	struct counts was;
 	struct ibv_wc wc;
 	struct fixture d;
 
-	fixture_prepare(&d, a);
+	fixture_open_for_attempt(&d, a);
 	arrange_access(&d, a, &j);
 	was = read_counts(&d, a->ends);
 	post_recv(&d.p.s, 7, &d.c, 0, 0);
@@ -176,7 +176,7 @@ static void expect_access_fails(const struct attempt *a)
 	CHECK(wc.wr_id == 2 && (!wc.status || wc.status == IBV_WC_WR_FLUSH_ERR),
 	      "%s", ibv_wc_status_str(wc.status));
 	expect_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
-	check_both_down(&d, IBV_EVENT_QP_ACCESS_ERR);
+	expect_both_qps_in_error(&d, IBV_EVENT_QP_ACCESS_ERR);
 	check_terminate_counts(&d, a->ends, &was);
 	buf_expect_clear(&d.s, 0, SIZE);
 	buf_expect_clear(&d.c, 0, SIZE);
@@ -187,7 +187,7 @@ static void expect_access_fails(const struct attempt *a)
 #define ATTEMPT(name, ...)						\
 	static void test_##name(void)						\
 	{								\
-		expect_access_fails(&(struct attempt){ __VA_ARGS__ });		\
+		access_and_expect_failure(&(struct attempt){ __VA_ARGS__ });		\
 	}
 
 #define W IBV_WR_RDMA_WRITE
@@ -228,7 +228,7 @@ static void test_qp_right_own(void)
 		.len = 300, .rkey = d.s.mr->rkey,
 		.raddr = (uintptr_t)d.s.at });
 	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_READ);
-	buf_expect_only(&d.c, 0, 300, 4);
+	buf_expect_only_pattern(&d.c, 0, 300, 4);
 	/* a Write of length zero needs no right (DDP-56) */
 	post_recv(&d.p.c, 2, &d.c, 0, 10);
 	post_job(&d.p.s, &(struct job){ .id = 3, .op = W, .flags = SIG });
@@ -246,22 +246,22 @@ static void test_no_receive(void)
 	struct counts was;
 	struct fixture d;
 
-	fixture_prepare(&d, &(struct attempt){});
+	fixture_open_for_attempt(&d, &(struct attempt){});
 	was = read_counts(&d, ends);
 	post_job(&d.p.c, &(struct job){
 		.op = IBV_WR_SEND, .b = &d.c, .len = LEN });
-	check_both_down(&d, IBV_EVENT_QP_FATAL);
+	expect_both_qps_in_error(&d, IBV_EVENT_QP_FATAL);
 	check_terminate_counts(&d, ends, &was);
 	fixture_free(&d);
 }
 
-static void expect_too_long_fails(uint32_t len, uint32_t room)
+static void post_too_long_and_expect_failure(uint32_t len, uint32_t room)
 {
 	const char *ends = "end_ddp_untagged_too_long";
 	struct counts was;
 	struct fixture d;
 
-	fixture_prepare(&d, &(struct attempt){});
+	fixture_open_for_attempt(&d, &(struct attempt){});
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ALL);
 	was = read_counts(&d, ends);
 	post_recv(&d.p.s, 1, &d.s, 0, room);
@@ -270,7 +270,7 @@ static void expect_too_long_fails(uint32_t len, uint32_t room)
 		.op = IBV_WR_SEND, .b = &d.c, .len = len });
 	expect_status(d.p.s.rcq, 1, IBV_WC_LOC_LEN_ERR);
 	expect_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
-	check_both_down(&d, IBV_EVENT_QP_FATAL);
+	expect_both_qps_in_error(&d, IBV_EVENT_QP_FATAL);
 	check_terminate_counts(&d, ends, &was);
 	/* segments that fit into the receive are placed; all other bytes must be unchanged */
 	buf_expect_clear(&d.s, room, SIZE - room);
@@ -279,16 +279,16 @@ static void expect_too_long_fails(uint32_t len, uint32_t room)
 
 static void test_receive_too_small(void)
 {
-	expect_too_long_fails(LEN, LEN - 1);
+	post_too_long_and_expect_failure(LEN, LEN - 1);
 }
 
 static void test_receive_too_small_later(void)
 {
-	expect_too_long_fails(4500, 4499);
+	post_too_long_and_expect_failure(4500, 4499);
 }
 
 /* Check that another connection can still write to the server's memory */
-static void check_conn_still_works(struct fixture *d, struct pair *q)
+static void write_by_other_connection(struct fixture *d, struct pair *q)
 {
 	struct job j = {
 		.id = 5, .op = W, .flags = SIG, .b = &d->c, .len = LEN,
@@ -303,7 +303,7 @@ static void check_conn_still_works(struct fixture *d, struct pair *q)
 	post_job(&q->c, &j);
 	expect_success(q->c.scq, 5, IBV_WC_RDMA_WRITE);
 	expect_success(q->c.scq, 6, IBV_WC_RDMA_READ);
-	buf_expect(&d->s, 0, LEN, 5);
+	buf_expect_pattern(&d->s, 0, LEN, 5);
 }
 
 /* A peer must not invalidate an ordinary MR (RFC 5040 4.8, 8.1.1 (7)) */
@@ -316,7 +316,7 @@ static void test_invalidate_refused(void)
 	struct pair q;
 	struct fixture d;
 
-	fixture_prepare(&d, &(struct attempt){});
+	fixture_open_for_attempt(&d, &(struct attempt){});
 	pair_open_like(&q, &d.p);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ALL);
 	was = read_counter(&d.p.s, "end_rdmap_invalidate");
@@ -327,8 +327,8 @@ static void test_invalidate_refused(void)
 	pair_expect_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_expect_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	expect_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
-	expect_counted(&d.p.s, "end_rdmap_invalidate", was, 1);
-	check_conn_still_works(&d, &q);
+	expect_counter_increase(&d.p.s, "end_rdmap_invalidate", was, 1);
+	write_by_other_connection(&d, &q);
 	pair_close(&q);
 	fixture_free(&d);
 }
@@ -341,7 +341,7 @@ static void test_others_live(void)
 
 	pair_open(&a, &(struct opts){});
 	pair_open_like(&b, &a);
-	buf_new(&buf, SIZE);
+	buf_create(&buf, SIZE);
 	buf_reg(&buf, a.s.pd, RIGHTS_ALL);
 	post_job(&a.c, &(struct job){ .op = IBV_WR_SEND });
 	pair_expect_event(&a, a.c.ch, RDMA_CM_EVENT_DISCONNECTED);

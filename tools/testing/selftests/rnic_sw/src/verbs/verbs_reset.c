@@ -47,7 +47,7 @@ static int enter(struct ibv_qp *qp, enum ibv_qp_state state)
 	return ibv_modify_qp(qp, &attr, IBV_QP_STATE);
 }
 
-static void post_both(struct ibv_qp *qp)
+static void post_recv_and_send_unchecked(struct ibv_qp *qp)
 {
 	struct ibv_recv_wr recv = {}, *bad_recv;
 	struct ibv_send_wr send = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED },
@@ -72,7 +72,7 @@ static void *keep_connecting(void *arg)
 	return NULL;
 }
 
-static void *keep_failing(void *arg)
+static void *keep_entering_error(void *arg)
 {
 	unsigned int i;
 
@@ -88,12 +88,12 @@ static void *keep_posting(void *arg)
 	unsigned int i;
 
 	for (i = 0; !stop; i++)
-		post_both(qps[i % QPS]);
+		post_recv_and_send_unchecked(qps[i % QPS]);
 	return NULL;
 }
 
 /* After the race, a reset must make the QPs usable again */
-static void connect_and_send(struct ibv_cq *cq)
+static void reset_connect_and_send(struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
 	unsigned int i;
@@ -106,7 +106,7 @@ static void connect_and_send(struct ibv_cq *cq)
 	for (i = 0; i < QPS; i++)
 		CHECK(!enter_rts(qps[i]), "RTS: %m");
 	for (i = 0; i < QPS; i++)
-		post_both(qps[i]);
+		post_recv_and_send_unchecked(qps[i]);
 	for (i = 0; i < 2 * QPS; i++) {
 		wc = wait_next_wc(cq);
 		CHECK(!wc.status, "%s", ibv_wc_status_str(wc.status));
@@ -115,7 +115,9 @@ static void connect_and_send(struct ibv_cq *cq)
 
 static void test_reset_race(void)
 {
-	static void *(*const keep[])(void *) = { keep_connecting, keep_failing, keep_posting };
+	static void *(*const keep[])(void *) = {
+		keep_connecting, keep_entering_error, keep_posting,
+	};
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = 8, .max_recv_wr = 8,
 			 .max_send_sge = 1, .max_recv_sge = 1 },
@@ -142,7 +144,7 @@ static void test_reset_race(void)
 	stop = true;
 	for (i = 0; i < ARRAY_SIZE(keep); i++)
 		pthread_join(thread[i], NULL);
-	connect_and_send(cq);
+	reset_connect_and_send(cq);
 	for (i = 0; i < QPS; i++)
 		CHECK(!ibv_destroy_qp(qps[i]), "%m");
 	CHECK(!ibv_destroy_cq(cq), "%m");

@@ -42,7 +42,7 @@ static uint32_t get_random_value(void)
  * Ring the doorbell with the uverbs command that the provider uses without a doorbell file, whether
  * or not anything was posted
  */
-static bool try_doorbell(const struct ibv_qp *qp, uint32_t command)
+static bool try_ring_doorbell(const struct ibv_qp *qp, uint32_t command)
 {
 	struct ib_uverbs_post_send_resp resp;
 	struct {
@@ -68,7 +68,7 @@ static bool try_doorbell(const struct ibv_qp *qp, uint32_t command)
 
 static void ring_doorbell(const struct ibv_qp *qp, uint32_t command)
 {
-	CHECK(try_doorbell(qp, command), "%m");
+	CHECK(try_ring_doorbell(qp, command), "%m");
 }
 
 static uint32_t *scribbled;	/* number of words that all children have overwritten */
@@ -92,9 +92,9 @@ static void corrupt_ring(const struct ring *r)
 /* Let the kernel read the queues; it may return an error */
 static void ring_all_doorbells(const struct fixture *d)
 {
-	try_doorbell(d->p.c.qp, BELL_SEND);
-	try_doorbell(d->p.s.qp, BELL_RECV);
-	try_doorbell(d->p.s.qp, BELL_SEND);
+	try_ring_doorbell(d->p.c.qp, BELL_SEND);
+	try_ring_doorbell(d->p.s.qp, BELL_RECV);
+	try_ring_doorbell(d->p.s.qp, BELL_SEND);
 }
 
 /* Act as a program that corrupts its rings and then exits */
@@ -174,7 +174,7 @@ static void test_rings_spoilt(void)
 		post_send(&d.p.c, i, &d.c, 0, 4000);
 		expect_success(d.p.c.scq, i, IBV_WC_SEND);
 		expect_recv(d.p.s.rcq, i, 4000);
-		buf_expect_only(&d.s, 7, 4000, i);
+		buf_expect_only_pattern(&d.s, 7, 4000, i);
 		buf_clear(&d.s);
 		sleep_ms(5);
 	}
@@ -230,14 +230,14 @@ static void test_rings_unmapped(void)
 
 #define FAR	(1u << 31)
 
-size_t find_rings_with(uint32_t prod, volatile uint32_t **last)
+size_t find_rings_with_prod(uint32_t prod, volatile uint32_t **last)
 {
 	struct ring ring[32];
 	size_t i, at, found = 0, n = find_rings(ring, ARRAY_SIZE(ring));
 
 	for (i = 0; i < n; i++) {
 		for (at = 0; at < ring[i].words; at += RING_HEADER) {
-			if (ring[i].at[at] != prod || !ring_is_header(ring[i].at + at))
+			if (ring[i].at[at] != prod || !is_ring_header(ring[i].at + at))
 				continue;
 			*last = ring[i].at + at;
 			found++;
@@ -247,10 +247,10 @@ size_t find_rings_with(uint32_t prod, volatile uint32_t **last)
 }
 
 /* Return the only ring of the process into which @prod entries have been written */
-volatile uint32_t *find_ring(uint32_t prod)
+volatile uint32_t *find_only_ring_with_prod(uint32_t prod)
 {
 	volatile uint32_t *found = NULL;
-	size_t n = find_rings_with(prod, &found);
+	size_t n = find_rings_with_prod(prod, &found);
 
 	CHECK(n == 1, "%zu rings with %u entries", n, prod);
 	return found;
@@ -275,8 +275,8 @@ static void post_reads(struct fixture *d, uint32_t n)
 }
 
 /* Ring the doorbell and wait until the kernel has read the ring; over SCTP a worker reads it */
-static void ring_and_wait(const struct ibv_qp *qp, volatile uint32_t *sq,
-			  uint32_t prod)
+static void ring_doorbell_and_wait(const struct ibv_qp *qp, volatile uint32_t *sq,
+				   uint32_t prod)
 {
 	uint32_t ms;
 
@@ -304,7 +304,7 @@ static void double_read_length(size_t *len)
 /*
  * Fill the send queue with Reads. If a Read has already completed by then, retry with longer Reads.
  */
-static volatile uint32_t *open_busy(struct fixture *d, size_t *len)
+static volatile uint32_t *open_fixture_with_busy_sq(struct fixture *d, size_t *len)
 {
 	volatile uint32_t *sq;
 	uint64_t reads;
@@ -314,8 +314,8 @@ static volatile uint32_t *open_busy(struct fixture *d, size_t *len)
 		fixture_open(d, &(struct opts){ .sq = 8, .ord = 8 }, *len);
 		reads = read_counter(&d->p.c, "tx_read_requests");
 		post_reads(d, 8);
-		expect_counted(&d->p.c, "tx_read_requests", reads, 8);
-		sq = find_ring(8);
+		expect_counter_increase(&d->p.c, "tx_read_requests", reads, 8);
+		sq = find_only_ring_with_prod(8);
 		if (!sq[RING_CONS])
 			return sq;
 		printf("# %u Reads have completed\n", sq[RING_CONS]);
@@ -330,19 +330,19 @@ static volatile uint32_t *open_busy(struct fixture *d, size_t *len)
  * Set an index that is one entry too far, and then a far larger one. Return: true if no Read had
  * completed when the first index was set; false if one had, in which case the index was valid.
  */
-static bool set_bad_sq_index(size_t *len)
+static bool set_bad_sq_index_and_check(size_t *len)
 {
 	volatile uint32_t *sq;
 	uint64_t was, first;
 	struct fixture d;
 	uint32_t i;
 
-	sq = open_busy(&d, len);
+	sq = open_fixture_with_busy_sq(&d, len);
 	was = read_counter(&d.p.c, "end_local_protection");
-	ring_and_wait(d.p.c.qp, sq, 9);
+	ring_doorbell_and_wait(d.p.c.qp, sq, 9);
 	sq[RING_PROD] = 9 + FAR;
 	expect_async_event(d.p.c.id->verbs, IBV_EVENT_QP_FATAL, d.p.c.qp);
-	expect_counted(&d.p.c, "end_local_protection", was, 1);
+	expect_counter_increase(&d.p.c, "end_local_protection", was, 1);
 	move_to_error(&d.p.c);
 	first = wait_next_wc(d.p.c.scq).wr_id;
 	if (!first) {
@@ -365,14 +365,14 @@ static void test_sq_too_many(void)
 	int i;
 
 	for (i = 0; i < 10; i++) {
-		if (set_bad_sq_index(&len))
+		if (set_bad_sq_index_and_check(&len))
 			return;
 		double_read_length(&len);
 	}
 	CHECK(false, "Reads completed too early, %d times", i);
 }
 
-static void set_bad_rq_index(uint32_t prod)
+static void set_bad_rq_index_and_check(uint32_t prod)
 {
 	volatile uint32_t *rq;
 	struct fixture d;
@@ -383,11 +383,11 @@ static void set_bad_rq_index(uint32_t prod)
 	was = read_counter(&d.p.s, "end_rdmap_catastrophic");
 	for (i = 0; i < 5; i++)
 		post_recv(&d.p.s, i, &d.s, 0, 10);
-	rq = find_ring(5);
+	rq = find_only_ring_with_prod(5);
 	rq[RING_PROD] = prod;
 	post_send(&d.p.c, 1, &d.c, 0, 10);
 	expect_async_event(d.p.s.id->verbs, IBV_EVENT_QP_FATAL, d.p.s.qp);
-	expect_counted(&d.p.s, "end_rdmap_catastrophic", was, 1);
+	expect_counter_increase(&d.p.s, "end_rdmap_catastrophic", was, 1);
 	expect_no_completion(d.p.s.rcq);
 	wait_both_disconnected(&d.p);
 	fixture_free(&d);
@@ -395,12 +395,12 @@ static void set_bad_rq_index(uint32_t prod)
 
 static void test_rq_far_ahead(void)
 {
-	set_bad_rq_index(5 + FAR);
+	set_bad_rq_index_and_check(5 + FAR);
 }
 
 static void test_rq_one_too_many(void)
 {
-	set_bad_rq_index(9);
+	set_bad_rq_index_and_check(9);
 }
 
 /* Queues that a thread refills continuously ---------------------------------- */
@@ -414,7 +414,7 @@ struct refill {
 };
 
 /* Post as many entries as the kernel has consumed, continuously */
-static void *keep_full(void *arg)
+static void *keep_ring_full(void *arg)
 {
 	struct refill *r = arg;
 
@@ -423,7 +423,7 @@ static void *keep_full(void *arg)
 	return NULL;
 }
 
-static void *keep_ringing(void *arg)
+static void *keep_ringing_doorbells(void *arg)
 {
 	struct refill *r = arg;
 
@@ -436,7 +436,7 @@ static void refill_start(struct refill *r, void *(*fill)(void *))
 {
 	CHECK(!pthread_create(&r->filler, NULL, fill, r), "%m");
 	if (r->qp)
-		CHECK(!pthread_create(&r->ringer, NULL, keep_ringing, r), "%m");
+		CHECK(!pthread_create(&r->ringer, NULL, keep_ringing_doorbells, r), "%m");
 }
 
 static void refill_stop(struct refill *r)
@@ -457,8 +457,8 @@ static void test_rq_refilled(void)
 	fixture_open(&d, &(struct opts){ .rq = 64 }, 1000);
 	for (i = 0; i < 37; i++)
 		post_recv(&d.p.s, i, &d.s, 0, 10);
-	r.ring = find_ring(37);
-	refill_start(&r, keep_full);
+	r.ring = find_only_ring_with_prod(37);
+	refill_start(&r, keep_ring_full);
 	move_to_error(&d.p.s);
 	wait_both_disconnected(&d.p);
 	/* the doorbell must return when all entries that were present have been flushed */
@@ -468,14 +468,14 @@ static void test_rq_refilled(void)
 	fixture_free(&d);
 }
 
-static void check_message(struct fixture *d, uint32_t id)
+static void send_and_check_message(struct fixture *d, uint32_t id)
 {
 	buf_fill(&d->c, 0, 4000, id);
 	post_recv(&d->p.s, id, &d->s, 7, 4000);
 	post_send(&d->p.c, id, &d->c, 0, 4000);
 	expect_success(d->p.c.scq, id, IBV_WC_SEND);
 	expect_recv(d->p.s.rcq, id, 4000);
-	buf_expect_only(&d->s, 7, 4000, id);
+	buf_expect_only_pattern(&d->s, 7, 4000, id);
 	buf_clear(&d->s);
 }
 
@@ -497,12 +497,12 @@ static void test_binds_refilled(void)
 	CHECK(mw, "%m");
 	for (i = 0; i < r.slots; i++)
 		CHECK(!ibv_bind_mw(d.p.c.qp, mw, &bind), "%m");
-	r.ring = find_ring(r.slots);
+	r.ring = find_only_ring_with_prod(r.slots);
 	r.qp = d.p.c.qp;
-	refill_start(&r, keep_full);
+	refill_start(&r, keep_ring_full);
 	/* continue at least until the refilling thread has been scheduled often enough */
 	for (i = 0; i < scale_rounds(400) || r.ring[RING_CONS] < 10 * r.slots; i++)
-		check_message(&other, i);
+		send_and_check_message(&other, i);
 	refill_stop(&r);
 	fixture_close(&other);
 	CHECK(!ibv_dealloc_mw(mw), "%m");
@@ -542,16 +542,16 @@ static void test_cq_jumps(void)
 	fixture_open(&d, &(struct opts){ .cqe = 4096, .rq = 1000 }, 1000);
 	for (i = 0; i < 700; i++)
 		post_recv(&d.p.s, i, &d.s, 0, 0);
-	rq = find_ring(700);
+	rq = find_only_ring_with_prod(700);
 	move_to_error(&d.p.s);
 	wait_both_disconnected(&d.p);
 	/* poll, because no event shows the end of the flush */
-	while (find_rings_with(700, &any) < 2 && now_ms() < until)
+	while (find_rings_with_prod(700, &any) < 2 && now_ms() < until)
 		sleep_ms(1);
 	rq[RING_PROD] = 0;
 	signal(SIGSEGV, on_unmapped_access);
 	for (i = 0; i < scale_rounds(200); i++) {
-		r.ring = find_ring(700);
+		r.ring = find_only_ring_with_prod(700);
 		r.stop = false;
 		refill_start(&r, keep_changing_consumer_index);
 		ibv_resize_cq(d.p.s.rcq, 1000 + i % 3 * 2000);

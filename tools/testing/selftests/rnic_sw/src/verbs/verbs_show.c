@@ -54,7 +54,7 @@ static const char *get_shown_value(const char *name)
 	return NULL;
 }
 
-static void expect_value(const char *name, const char *value)
+static void expect_shown_value(const char *name, const char *value)
 {
 	const char *got = get_shown_value(name);
 
@@ -73,16 +73,16 @@ static void show_one_qp(const struct end *e)
 		    e->qp->qp_num);
 }
 
-static void check_llp(void)
+static void expect_shown_llp_values(void)
 {
-	expect_value("llp", is_over_sctp() ? "sctp" : "tcp");
-	expect_value("phase", "full");
+	expect_shown_value("llp", is_over_sctp() ? "sctp" : "tcp");
+	expect_shown_value("phase", "full");
 	if (is_over_sctp()) {
 		get_shown_number("stream");
 	} else {
-		expect_value("mpa_revision", "2");
+		expect_shown_value("mpa_revision", "2");
 		get_shown_value("crc");
-		expect_value("tx_markers", "off");
+		expect_shown_value("tx_markers", "off");
 	}
 	CHECK(get_shown_number("mulpdu") > 500, "%s", shown);
 	CHECK(get_shown_number("mulpdu") <= 65536, "%s", shown);
@@ -101,20 +101,20 @@ static void test_show_qp(void)
 	expect_success(d.p.c.scq, 7, IBV_WC_SEND);
 	expect_recv(d.p.s.rcq, 0, LENGTH);
 	show_one_qp(&d.p.c);
-	expect_value("stage", "rts");
-	check_llp();
-	expect_value("ird", "5");
-	expect_value("ord", "3");
-	expect_value("reads_out", "0");
-	expect_value("sq_posted", "0");
-	expect_value("sq_busy", "0");
+	expect_shown_value("stage", "rts");
+	expect_shown_llp_values();
+	expect_shown_value("ird", "5");
+	expect_shown_value("ord", "3");
+	expect_shown_value("reads_out", "0");
+	expect_shown_value("sq_posted", "0");
+	expect_shown_value("sq_busy", "0");
 	CHECK(!strstr(shown, "end "), "%s", shown);
 	show_one_qp(&d.p.s);
-	expect_value("rq_posted", "3");
+	expect_shown_value("rq_posted", "3");
 	move_to_error(&d.p.c);
 	show_one_qp(&d.p.c);
-	expect_value("stage", "error");
-	expect_value("end", "local-abort");
+	expect_shown_value("stage", "error");
+	expect_shown_value("end", "local-abort");
 	fixture_free(&d);
 }
 
@@ -125,7 +125,7 @@ static void test_show_idle_qp(void)
 
 	pair_prepare(&p, &(struct opts){});
 	show_one_qp(&p.c);
-	expect_value("stage", "idle");
+	expect_shown_value("stage", "idle");
 	CHECK(!strstr(shown, "llp "), "%s", shown);
 	pair_free(&p);
 }
@@ -141,15 +141,15 @@ static void test_show_mr(void)
 	CHECK(mr, "%m");
 	run_command("rdma -dd resource show mr dev %s pid %d mrlen 77", get_device_name(&d.p.c),
 		    getpid());
-	expect_value("kind", "user");
-	expect_value("valid", "yes");
-	expect_value("rights", "local_read,local_write,remote_read");
-	expect_value("windows", "no");
+	expect_shown_value("kind", "user");
+	expect_shown_value("valid", "yes");
+	expect_shown_value("rights", "local_read,local_write,remote_read");
+	expect_shown_value("windows", "no");
 	CHECK(!ibv_dereg_mr(mr), "%m");
 	fixture_close(&d);
 }
 
-static bool has_two_completions(struct fixture *d)
+static bool show_and_find_two_completions(struct fixture *d)
 {
 	run_command("rdma -dd resource show cq dev %s pid %d", get_device_name(&d->p.c),
 		    getpid());
@@ -171,11 +171,11 @@ static void test_show_cq(void)
 	expect_success(d.p.c.scq, 2, IBV_WC_SEND);
 	CHECK(!ibv_req_notify_cq(d.p.c.scq, 1), "%m");
 	expect_recv(d.p.s.rcq, 0, LENGTH);
-	for (i = 0; i < 100 && !has_two_completions(&d); i++)
+	for (i = 0; i < 100 && !show_and_find_two_completions(&d); i++)
 		sleep_ms(10);
 	CHECK(strstr(shown, "unpolled 2 "), "%s", shown);
 	CHECK(strstr(shown, "armed solicited"), "%s", shown);
-	expect_value("overrun", "no");
+	expect_shown_value("overrun", "no");
 	expect_recv(d.p.s.rcq, 1, LENGTH);
 	expect_recv(d.p.s.rcq, 2, LENGTH);
 	fixture_close(&d);
@@ -196,10 +196,10 @@ static void test_show_srq(void)
 		    getpid());
 	if (!strstr(shown, "posted "))
 		skip("this kernel does not call drivers for details of an SRQ");
-	expect_value("posted", "5");
-	expect_value("free", "11");
-	expect_value("limit", "2");
-	expect_value("broken", "no");
+	expect_shown_value("posted", "5");
+	expect_shown_value("free", "11");
+	expect_shown_value("limit", "2");
+	expect_shown_value("broken", "no");
 	fixture_close(&d);
 }
 
@@ -249,17 +249,17 @@ static void test_count_qp(void)
 	show_counters(&d.p.c);
 	snprintf(name, sizeof(name), "<%u>", d.p.c.qp->qp_num);
 	CHECK(strstr(shown, name), "%s not in: %s", name, shown);
-	expect_value("tx_sends", "3");
-	expect_value("tx_bytes", "3000");
-	expect_value("tx_segments", "3");
-	expect_value("rx_bytes", "0");
+	expect_shown_value("tx_sends", "3");
+	expect_shown_value("tx_bytes", "3000");
+	expect_shown_value("tx_segments", "3");
+	expect_shown_value("rx_bytes", "0");
 	run_command("rdma statistic qp unbind link %s/1 cntn %lu lqpn %u",
 		    get_device_name(&d.p.c), get_shown_number("cntn"), d.p.c.qp->qp_num);
 	show_counters(&d.p.c);
 	CHECK(!strstr(shown, "tx_sends"), "%s", shown);
 	send_messages(&d, 1);
-	expect_counted(&d.p.c, "tx_sends", sends, 7);
-	expect_counted(&d.p.c, "tx_bytes", octets, 7000);
+	expect_counter_increase(&d.p.c, "tx_sends", sends, 7);
+	expect_counter_increase(&d.p.c, "tx_bytes", octets, 7000);
 	pair_close(&other);
 	fixture_close(&d);
 }
@@ -279,11 +279,11 @@ static void test_count_ending_qp(void)
 	move_to_error(&d.p.c);
 	show_counters(&d.p.c);
 	CHECK(strstr(shown, "end_local_abort 1 "), "%s", shown);
-	expect_counted(&d.p.s, "rx_sends", sends, 2);
-	expect_counted(&d.p.c, "end_local_abort", aborts, 1);
+	expect_counter_increase(&d.p.s, "rx_sends", sends, 2);
+	expect_counter_increase(&d.p.c, "end_local_abort", aborts, 1);
 	rdma_destroy_qp(d.p.c.id);
 	d.p.c.qp = NULL;
-	expect_counted(&d.p.c, "end_local_abort", aborts, 1);
+	expect_counter_increase(&d.p.c, "end_local_abort", aborts, 1);
 	fixture_free(&d);
 }
 
@@ -303,16 +303,16 @@ static void test_count_process(void)
 	pair_open_like(&other, &d.p);
 	send_messages(&d, 3);
 	show_counters(&d.p.c);
-	expect_value("tx_sends", "3");
-	expect_value("rx_sends", "3");
+	expect_shown_value("tx_sends", "3");
+	expect_shown_value("rx_sends", "3");
 	CHECK(get_shown_number("pid") == (unsigned long)getpid(), "%s", shown);
 	pair_close(&other);
 	show_counters(&d.p.c);
-	expect_value("tx_sends", "3");
+	expect_shown_value("tx_sends", "3");
 	fixture_close(&d);
 	pair_prepare(&other, &(struct opts){});
 	show_counters(&other.c);
-	expect_value("tx_sends", "0");
+	expect_shown_value("tx_sends", "0");
 	run_command("rdma statistic qp set link %s/1 auto off", get_device_name(&other.c));
 	pair_free(&other);
 }

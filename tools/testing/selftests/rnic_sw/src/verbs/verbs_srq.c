@@ -22,8 +22,8 @@ static void twins_close(struct twins *t)
 	fixture_close(&t->d);
 }
 
-static int try_srq_recv(struct ibv_srq *srq, uint64_t id, const struct buf *b,
-			uint32_t len)
+static int try_post_srq_recv(struct ibv_srq *srq, uint64_t id, const struct buf *b,
+			     uint32_t len)
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)b->at, .length = len, .lkey = b->mr->lkey,
@@ -36,10 +36,10 @@ static int try_srq_recv(struct ibv_srq *srq, uint64_t id, const struct buf *b,
 
 static void post_srq_recv_of_twins(struct twins *t, uint64_t id)
 {
-	CHECK(!try_srq_recv(t->d.p.s.srq, id, &t->d.s, 1000), "%m");
+	CHECK(!try_post_srq_recv(t->d.p.s.srq, id, &t->d.s, 1000), "%m");
 }
 
-static void send_and_complete(struct twins *t, struct pair *p, uint32_t len)
+static void send_and_expect_success(struct twins *t, struct pair *p, uint32_t len)
 {
 	post_send(&p->c, 7, &t->d.c, 0, len);
 	expect_success(p->c.scq, 7, IBV_WC_SEND);
@@ -64,11 +64,11 @@ static void test_in_order(void)
 	twins_open(&t);
 	for (i = 0; i < DEPTH; i++)
 		post_srq_recv_of_twins(&t, i);
-	CHECK(try_srq_recv(t.d.p.s.srq, 99, &t.d.s, 10) == ENOMEM, "the SRQ must be full");
+	CHECK(try_post_srq_recv(t.d.p.s.srq, 99, &t.d.s, 10) == ENOMEM, "the SRQ must be full");
 	for (i = 0; i < DEPTH; i++) {
 		struct pair *p = get_random_below(2) ? &t.q : &t.d.p;
 
-		send_and_complete(&t, p, i * 10);
+		send_and_expect_success(&t, p, i * 10);
 		check_received(&t, i, p, i * 10);
 	}
 	twins_close(&t);
@@ -83,7 +83,7 @@ static void test_wraps(void)
 	twins_open(&t);
 	for (i = 0; i < 40 * DEPTH; i++) {
 		post_srq_recv_of_twins(&t, i);
-		send_and_complete(&t, i % 3 ? &t.q : &t.d.p, 10);
+		send_and_expect_success(&t, i % 3 ? &t.q : &t.d.p, 10);
 		check_received(&t, i, i % 3 ? &t.q : &t.d.p, 10);
 	}
 	twins_close(&t);
@@ -120,15 +120,15 @@ static void test_limit(void)
 	arm_limit(&t, 5);
 	CHECK(query_limit(&t) == 5, "%u", query_limit(&t));
 	for (i = 0; i < 3; i++)
-		send_and_complete(&t, &t.q, 10);
+		send_and_expect_success(&t, &t.q, 10);
 	for (i = 0; i < 3; i++)
 		check_received(&t, i, &t.q, 10);
 	expect_no_async_event(ctx);
-	send_and_complete(&t, &t.q, 10);
+	send_and_expect_success(&t, &t.q, 10);
 	check_received(&t, 3, &t.q, 10);
 	expect_async_event(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, t.d.p.s.srq);
 	CHECK(!query_limit(&t), "the limit must not be armed any more");
-	send_and_complete(&t, &t.q, 10);
+	send_and_expect_success(&t, &t.q, 10);
 	check_received(&t, 4, &t.q, 10);
 	expect_no_async_event(ctx);
 	/* if the limit is above the number of receives, the event must arrive immediately */
@@ -148,12 +148,12 @@ static void test_exhausted(void)
 	post_send(&t.q.c, 1, &t.d.c, 0, 10);
 	pair_expect_event(&t.q, t.q.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_expect_event(&t.q, t.q.lch, RDMA_CM_EVENT_DISCONNECTED);
-	expect_counted(&t.d.p.s, "end_ddp_untagged_no_buffer", was, 1);
+	expect_counter_increase(&t.d.p.s, "end_ddp_untagged_no_buffer", was, 1);
 	expect_async_event(t.d.p.s.id->verbs, IBV_EVENT_QP_LAST_WQE_REACHED,
 			   t.q.s.qp);
 	wait_next_wc(t.q.c.scq);
 	post_srq_recv_of_twins(&t, 5);
-	send_and_complete(&t, &t.d.p, 10);
+	send_and_expect_success(&t, &t.d.p, 10);
 	check_received(&t, 5, &t.d.p, 10);
 	pair_free(&t.q);
 	fixture_close(&t.d);
@@ -173,21 +173,21 @@ static void test_survives(void)
 	expect_async_event(t.d.p.s.id->verbs, IBV_EVENT_QP_LAST_WQE_REACHED,
 			   t.q.s.qp);
 	expect_no_completion(t.d.p.s.rcq);
-	send_and_complete(&t, &t.d.p, 30);
+	send_and_expect_success(&t, &t.d.p, 30);
 	check_received(&t, 1, &t.d.p, 30);
 	pair_free(&t.q);
 	CHECK(ibv_destroy_srq(t.d.p.s.srq) == EBUSY, "an SRQ in use must not be destroyed");
-	send_and_complete(&t, &t.d.p, 40);
+	send_and_expect_success(&t, &t.d.p, 40);
 	check_received(&t, 2, &t.d.p, 40);
 	fixture_close(&t.d);
 }
 
-static void check_ended_by_bad_index(struct twins *t, struct pair *p, uint64_t was)
+static void send_and_expect_bad_index_end(struct twins *t, struct pair *p, uint64_t was)
 {
 	post_send(&p->c, 1, &t->d.c, 0, 10);
 	pair_expect_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_expect_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
-	expect_counted(&p->s, "end_rdmap_catastrophic", was, 1);
+	expect_counter_increase(&p->s, "end_rdmap_catastrophic", was, 1);
 	expect_async_event(p->s.id->verbs, IBV_EVENT_QP_LAST_WQE_REACHED, p->s.qp);
 	expect_async_event(p->s.id->verbs, IBV_EVENT_QP_FATAL, p->s.qp);
 	expect_async_event(p->c.id->verbs, IBV_EVENT_QP_REQ_ERR, p->c.qp);
@@ -210,13 +210,13 @@ static void test_lies(void)
 	was = read_counter(&t.d.p.s, "end_rdmap_catastrophic");
 	for (i = 0; i < 7; i++)
 		post_srq_recv_of_twins(&t, i);
-	ring = find_ring(7);
+	ring = find_only_ring_with_prod(7);
 	ring[0] = 7 + (1u << 31);
-	check_ended_by_bad_index(&t, &t.q, was);
+	send_and_expect_bad_index_end(&t, &t.q, was);
 	expect_async_event(ctx, IBV_EVENT_SRQ_ERR, t.d.p.s.srq);
 	/* a later correction of the index must have no effect */
 	ring[0] = 7;
-	check_ended_by_bad_index(&t, &t.d.p, was + 1);
+	send_and_expect_bad_index_end(&t, &t.d.p, was + 1);
 	arm_limit(&t, 5);
 	expect_no_completion(t.d.p.s.rcq);
 	expect_no_async_event(ctx);
@@ -236,7 +236,7 @@ static void expect_create_fails(struct ibv_pd *pd, uint32_t wr, uint32_t sge, in
 }
 
 /* Only ibv_modify_srq() may arm the limit, not the limit's value at creation */
-static void check_limit_unarmed(struct ibv_pd *pd)
+static void create_srq_and_check_limit_unarmed(struct ibv_pd *pd)
 {
 	struct ibv_srq_init_attr attr = {
 		.attr = { .max_wr = 1, .max_sge = 1, .srq_limit = 1000 },
@@ -266,7 +266,7 @@ static void test_arguments(void)
 	expect_create_fails(s->pd, 0, 1, EINVAL);
 	expect_create_fails(s->pd, dev.max_srq_wr + 1, 1, EINVAL);
 	expect_create_fails(s->pd, 1, dev.max_srq_sge + 1, EINVAL);
-	check_limit_unarmed(s->pd);
+	create_srq_and_check_limit_unarmed(s->pd);
 	CHECK(ibv_modify_srq(s->srq, &attr, IBV_SRQ_LIMIT) == EINVAL,
 	      "a limit above the depth must be refused");
 	CHECK(ibv_modify_srq(s->srq, &attr, IBV_SRQ_MAX_WR) == EOPNOTSUPP,
@@ -311,21 +311,21 @@ static void test_other_pd(void)
 
 	fixture_open(&d, &(struct opts){ .srq = DEPTH }, 1000);
 	guest_pair_open(&d, &g);
-	buf_new(&b, 1000);
+	buf_create(&b, 1000);
 	buf_reg(&b, g.c.pd, RIGHTS_ALL);
 	buf_clear(&d.s);
 	buf_fill(&b, 0, 1000, 5);
-	CHECK(!try_srq_recv(d.p.s.srq, 1, &d.s, 1000), "%m");
+	CHECK(!try_post_srq_recv(d.p.s.srq, 1, &d.s, 1000), "%m");
 	post_send(&g.c, 7, &b, 0, 900);
 	expect_success(g.c.scq, 7, IBV_WC_SEND);
 	expect_recv(g.s.rcq, 1, 900);
-	buf_expect_only(&d.s, 0, 900, 5);
+	buf_expect_only_pattern(&d.s, 0, 900, 5);
 	was = read_counter(&g.s, "end_ddp_tagged_assoc");
 	buf_clear(&d.s);
 	post_job(&g.c, &(struct job){ .id = 8, .op = IBV_WR_RDMA_WRITE,
 	       .flags = SIG, .b = &b, .len = 100, .rkey = d.s.mr->rkey,
 	       .raddr = (uintptr_t)d.s.at });
-	expect_counted(&g.s, "end_ddp_tagged_assoc", was, 1);
+	expect_counter_increase(&g.s, "end_ddp_tagged_assoc", was, 1);
 	buf_expect_clear(&d.s, 0, 1000);
 	buf_free(&b);
 	guest_pair_free(&g);
@@ -342,15 +342,15 @@ static void test_own_pd(void)
 
 	fixture_open(&d, &(struct opts){ .srq = DEPTH }, 1000);
 	guest_pair_open(&d, &g);
-	buf_new(&b, 1000);
+	buf_create(&b, 1000);
 	buf_reg(&b, g.c.pd, RIGHTS_ALL);
-	buf_new(&to, 1000);
+	buf_create(&to, 1000);
 	buf_reg(&to, g.s.pd, RIGHTS_ALL);
 	buf_clear(&to);
-	CHECK(!try_srq_recv(d.p.s.srq, 1, &to, 1000), "%m");
+	CHECK(!try_post_srq_recv(d.p.s.srq, 1, &to, 1000), "%m");
 	was = read_counter(&g.s, "end_rdmap_catastrophic");
 	post_send(&g.c, 7, &b, 0, 100);
-	expect_counted(&g.s, "end_rdmap_catastrophic", was, 1);
+	expect_counter_increase(&g.s, "end_rdmap_catastrophic", was, 1);
 	expect_status(g.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
 	buf_expect_clear(&to, 0, 1000);
 	buf_free(&b);

@@ -47,7 +47,7 @@ static void check_completion(struct flow *f, const struct ibv_wc *wc)
 	      wc->vendor_err);
 	CHECK(wc->byte_len == f->len[at], "message %u: %u bytes of %u",
 	      f->got, wc->byte_len, f->len[at]);
-	buf_expect(f->in, at * SLOT, f->len[at], f->got);
+	buf_expect_pattern(f->in, at * SLOT, f->len[at], f->got);
 	f->got++;
 }
 
@@ -84,8 +84,8 @@ static void test_stream_send(void)
 
 	fixture_open(&d, &(struct opts){ .sq = WINDOW, .rq = WINDOW },
 		     WINDOW * SLOT);
-	buf_new(&c2, WINDOW * SLOT);
-	buf_new(&s2, WINDOW * SLOT);
+	buf_create(&c2, WINDOW * SLOT);
+	buf_create(&s2, WINDOW * SLOT);
 	buf_reg(&c2, d.p.c.pd, RIGHTS_ALL);
 	buf_reg(&s2, d.p.s.pd, RIGHTS_ALL);
 	f[0] = (struct flow){
@@ -114,7 +114,7 @@ static void test_stream_send(void)
  * Write to different offsets, and immediately read each range back to another part of the buffer:
  * the Read must return the data of the Write before it (RDMAP-122).
  */
-static uint64_t write_and_read(struct fixture *d, uint32_t seed)
+static uint64_t write_and_read_back(struct fixture *d, uint32_t seed)
 {
 	struct job j[WINDOW];
 	uint64_t octets = 0;
@@ -138,8 +138,8 @@ static uint64_t write_and_read(struct fixture *d, uint32_t seed)
 	}
 	for (i = 0; i < WINDOW; i++) {
 		expect_success(d->p.c.scq, i, IBV_WC_RDMA_READ);
-		buf_expect(&d->s, i * SLOT, j[i].len, seed + i);
-		buf_expect(&d->c, j[i].off, j[i].len, seed + i);
+		buf_expect_pattern(&d->s, i * SLOT, j[i].len, seed + i);
+		buf_expect_pattern(&d->c, j[i].off, j[i].len, seed + i);
 	}
 	return octets;
 }
@@ -154,7 +154,7 @@ static void test_stream_rw(void)
 	fixture_open(&d, &(struct opts){ .sq = 2 * WINDOW, .ird = 8, .ord = 8 },
 		     2 * WINDOW * SLOT);
 	for (seed = 0; octets < want; seed += WINDOW)
-		octets += write_and_read(&d, seed);
+		octets += write_and_read_back(&d, seed);
 	buf_expect_clear(&d.s, WINDOW * SLOT, WINDOW * SLOT);
 	fixture_close(&d);
 }

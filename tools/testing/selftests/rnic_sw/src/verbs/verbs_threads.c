@@ -18,7 +18,7 @@ struct poster {
 	uint32_t	nr;
 };
 
-static void *post_many(void *arg)
+static void *post_many_requests(void *arg)
 {
 	const struct poster *t = arg;
 	uint32_t i;
@@ -37,7 +37,7 @@ static void *post_many(void *arg)
 }
 
 /* Check that the messages of each thread have arrived in the order of the thread's posts */
-static void check_arrived(const struct buf *b)
+static void check_arrival_order(const struct buf *b)
 {
 	uint32_t next[THREADS] = {}, i, id;
 
@@ -66,7 +66,7 @@ static void test_threads_post(void)
 	CHECK(!sem_init(&places, 0, DEPTH), "%m");
 	for (t = 0; t < THREADS; t++) {
 		posters[t] = (struct poster){ &d, t };
-		CHECK(!pthread_create(&th[t], NULL, post_many, &posters[t]),
+		CHECK(!pthread_create(&th[t], NULL, post_many_requests, &posters[t]),
 		      "%m");
 	}
 	for (i = 0; i < THREADS * EACH; i++) {
@@ -80,7 +80,7 @@ static void test_threads_post(void)
 	}
 	for (i = 0; i < THREADS * EACH; i++)
 		expect_recv(d.p.s.rcq, i, 4);
-	check_arrived(&d.s);
+	check_arrival_order(&d.s);
 	for (t = 0; t < THREADS; t++)
 		CHECK(!pthread_join(th[t], NULL), "%m");
 	expect_no_completion(d.p.s.rcq);

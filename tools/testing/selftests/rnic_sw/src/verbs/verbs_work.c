@@ -94,7 +94,7 @@ struct ibv_wc wait_next_wc(struct ibv_cq *cq)
 	return wc;
 }
 
-static void check_id(const struct ibv_wc *wc, uint64_t id)
+static void check_wr_id(const struct ibv_wc *wc, uint64_t id)
 {
 	CHECK(wc->wr_id == id, "completion of %llu (%s), want that of %llu",
 	      (unsigned long long)wc->wr_id, ibv_wc_status_str(wc->status),
@@ -105,7 +105,7 @@ void expect_success(struct ibv_cq *cq, uint64_t id, enum ibv_wc_opcode op)
 {
 	struct ibv_wc wc = wait_next_wc(cq);
 
-	check_id(&wc, id);
+	check_wr_id(&wc, id);
 	CHECK(wc.status == IBV_WC_SUCCESS, "%llu: %s, vendor error %u",
 	      (unsigned long long)id, ibv_wc_status_str(wc.status),
 	      wc.vendor_err);
@@ -117,7 +117,7 @@ void expect_recv(struct ibv_cq *cq, uint64_t id, uint32_t len)
 {
 	struct ibv_wc wc = wait_next_wc(cq);
 
-	check_id(&wc, id);
+	check_wr_id(&wc, id);
 	CHECK(wc.status == IBV_WC_SUCCESS, "%llu: %s, vendor error %u",
 	      (unsigned long long)id, ibv_wc_status_str(wc.status),
 	      wc.vendor_err);
@@ -130,7 +130,7 @@ void expect_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status)
 {
 	struct ibv_wc wc = wait_next_wc(cq);
 
-	check_id(&wc, id);
+	check_wr_id(&wc, id);
 	CHECK(wc.status == status, "%llu: %s (vendor error %u), want %s",
 	      (unsigned long long)id, ibv_wc_status_str(wc.status),
 	      wc.vendor_err, ibv_wc_status_str(status));
