@@ -134,6 +134,12 @@ static void record_placed_bytes_at_barrier(void)
 	before_last.good &= read_range_byte(last) == (u8)~segment.octets[last];
 }
 
+/* Place a segment that continues the previous one */
+static enum iw_reason place_next(const void *body, u64 to, u32 len, bool last)
+{
+	return ddp_place_next_tagged_segment(&stubs.s, &segment.llp, body, to, len, last);
+}
+
 /*
  * Place the end of a Write. @how: 0: read from the lower layer; 1: as a
  * repeated Write; 2: as a repeated Write with contiguous payload
@@ -148,9 +154,7 @@ static enum iw_reason place_write_end(u32 stag, u32 off, u32 len, u32 how)
 	if (why)
 		return why;
 	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
-	return ddp_place_next_tagged_segment(&stubs.s, &segment.llp,
-					     how == 1 ? NULL : segment.octets,
-					     BASE + off, len, true);
+	return place_next(how == 1 ? NULL : segment.octets, BASE + off, len, true);
 }
 
 static void expect_last_byte_written_last(struct kunit *test, u32 stag, u32 off, u32 len, u32 how)
@@ -235,8 +239,7 @@ static void region_is_checked_for_repeated_write(struct kunit *test)
 		regions[stag & 1].valid = true;
 	}
 	segment.fails_at = 1;
-	KUNIT_EXPECT_EQ(test, IW_UNREADABLE,
-			ddp_place_next_tagged_segment(&stubs.s, &segment.llp, NULL, BASE, 1, true));
+	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, place_next(NULL, BASE, 1, true));
 	expect_memory_and_no_refs(test);
 }
 
@@ -260,25 +263,19 @@ static void expect_next_segment_placed(struct kunit *test, u32 stag, bool togeth
 
 	KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(stag, off, len, false, &segment.llp));
 	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
-	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_place_next_tagged_segment(&stubs.s, &segment.llp,
-						      together ? octets + len : NULL,
-						      BASE + off + len, 2 * len, false));
+	KUNIT_EXPECT_EQ(test, IW_OK, place_next(together ? octets + len : NULL,
+				   BASE + off + len, 2 * len, false));
 	KUNIT_EXPECT_EQ(test, stag == BLOCKED, ddp_can_place_batch(&stubs.s, BASE + off, 3 * len));
 	KUNIT_EXPECT_EQ(test, together ? len : 3 * len, segment.at);
 	set_expected_bytes(stag, off, octets, 3 * len);
-	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
-			ddp_place_next_tagged_segment(&stubs.s, &segment.llp, octets,
-						      BASE + LENGTH - 7, 8, false));
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, place_next(octets, BASE + LENGTH - 7, 8, false));
 	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + LENGTH - 7, 8));
 	stubs.s.denied = DDP_REMOTE_WRITE;
 	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + off, 8));
 	stubs.s.denied = 0;
 	regions[stag & 1].valid = false;
 	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + off, 8));
-	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-			ddp_place_next_tagged_segment(&stubs.s, &segment.llp, octets, BASE + off,
-						      8, false));
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, place_next(octets, BASE + off, 8, false));
 	regions[stag & 1].valid = true;
 	expect_memory_and_no_refs(test);
 }
