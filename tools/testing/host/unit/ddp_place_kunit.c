@@ -85,8 +85,7 @@ static void expect_memory_and_no_refs(struct kunit *test)
 static enum iw_reason place_tagged(u32 stag, u32 off, u32 len, bool last, struct ddp_llp *llp)
 {
 	const struct ddp_hdr h = {
-		.tagged = true, .last = last, .stag = stag, .to = BASE + off,
-	};
+		.tagged = true, .last = last, .stag = stag, .to = BASE + off, };
 
 	return ddp_place_tagged_segment(&stubs.s, llp, &h, len, DDP_REMOTE_WRITE);
 }
@@ -579,18 +578,13 @@ static void atomic_requests_missing_page(struct kunit *test)
 }
 
 static struct kunit_case ddp_place_cases[] = {
-	KUNIT_CASE(tagged_data_is_placed_at_its_to),
-	KUNIT_CASE(last_byte_is_written_last),
+	KUNIT_CASE(tagged_data_is_placed_at_its_to), KUNIT_CASE(last_byte_is_written_last),
 	KUNIT_CASE(region_is_checked_for_repeated_write),
-	KUNIT_CASE(repeated_write_is_retried_after_fault),
-	KUNIT_CASE(failed_check_writes_nothing),
+	KUNIT_CASE(repeated_write_is_retried_after_fault), KUNIT_CASE(failed_check_writes_nothing),
 	KUNIT_CASE(region_is_checked_for_next_segments),
-	KUNIT_CASE(untagged_data_fills_sges_in_order),
-	KUNIT_CASE(bad_receive_sge_is_local_error),
-	KUNIT_CASE(mr_ref_is_cached_until_other_memory),
-	KUNIT_CASE(flat_buffer_is_filled_in_order),
-	KUNIT_CASE(unreadable_data_keeps_no_ref),
-	KUNIT_CASE(segment_is_retried_after_missing_page),
+	KUNIT_CASE(untagged_data_fills_sges_in_order), KUNIT_CASE(bad_receive_sge_is_local_error),
+	KUNIT_CASE(mr_ref_is_cached_until_other_memory), KUNIT_CASE(flat_buffer_is_filled_in_order),
+	KUNIT_CASE(unreadable_data_keeps_no_ref), KUNIT_CASE(segment_is_retried_after_missing_page),
 	KUNIT_CASE(atomic_response_is_stored),
 	KUNIT_CASE(atomic_needs_aligned_memory),
 	KUNIT_CASE(atomic_requests_missing_page),
