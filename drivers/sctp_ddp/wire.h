@@ -48,7 +48,7 @@
 #define SDDP_PD_MAX		512
 #define SDDP_CONTROL_MAX	(SDDP_CONTROL_LEN + SDDP_PD_MAX)
 
-/* User data, in bytes, that fits into a chunk on any path: no path has a lower limit (RFC 5043 9) */
+/* User data, in bytes, that fits into a chunk on any path (RFC 5043 9): no limit is lower */
 #define SDDP_CHUNK_MIN	516
 
 /* Maximum number of chunks in flight on one stream, RFC 5043 10 */

@@ -4,91 +4,7 @@
  * the memory is that of mpa_frame_stubs.c. Each test compares the memory with
  * expected[], which the test fills byte by byte.
  */
-#include <kunit/test.h>
-#include <linux/atomic.h>
-#include <linux/skbuff.h>
-
-#include "frame.h"
-
-#define SEGMENT		3000	/* maximum payload */
-#define WRITE		(DDP_LOCAL_WRITE | DDP_REMOTE_WRITE | DDP_REMOTE_ATOMIC)
-
-/* The payload of a segment whose header the lower layer has read already */
-static struct {
-	struct ddp_llp	llp;
-	u8		octets[SEGMENT];
-	u32		at;
-	u32		reads, fails_at;	/* reads; which of them fails, 0: none */
-} segment;
-
-static u8 expected[BLOCKS * BLOCK];
-
-static bool read_segment_bytes(struct ddp_llp *llp, void *dst, u32 len)
-{
-	if (++segment.reads == segment.fails_at)
-		return false;
-	memcpy(dst, segment.octets + segment.at, len);
-	segment.at += len;
-	return true;
-}
-
-static const struct ddp_llp_ops llp_ops = { .read = read_segment_bytes };
-
-static void fill_segment(void)
-{
-	prandom_bytes_state(&stubs.rnd, segment.octets, sizeof(segment.octets));
-	segment.llp.ops = &llp_ops;
-	segment.at = 0;
-	segment.reads = 0;
-	segment.fails_at = 0;
-}
-
-static void open_writable_memory(u32 seed)
-{
-	open_conn(seed, false, false);
-	regions[0].rights |= WRITE;
-	regions[1].rights |= WRITE;
-	memcpy(expected, stubs.memory, sizeof(expected));
-	fill_segment();
-}
-
-/* Return the index in stubs.memory of byte @off of an MR, or of DMA memory */
-static u32 get_memory_index(u32 stag, u32 off)
-{
-	if (stag == DDP_STAG_DMA)
-		return off;
-	off += SKIP;
-	return stag == PAGED ? off : get_block_index(off / BLOCK) * BLOCK + off % BLOCK;
-}
-
-static u64 get_address(u32 stag, u32 off)
-{
-	return stag == DDP_STAG_DMA ? (uintptr_t)stubs.memory + off : BASE + off;
-}
-
-static void set_expected_bytes(u32 stag, u32 off, const u8 *octets, u32 len)
-{
-	u32 i;
-
-	for (i = 0; i < len; i++)
-		expected[get_memory_index(stag, off + i)] = octets[i];
-}
-
-/* Expect that the memory equals expected[] and that no MR reference is left */
-static void expect_memory_and_no_refs(struct kunit *test)
-{
-	ddp_mr_cache_drop(&stubs.s.rx_mr);
-	KUNIT_EXPECT_EQ(test, 0, stubs.mr_refs);
-	KUNIT_EXPECT_TRUE(test, !memcmp(expected, stubs.memory, sizeof(expected)));
-}
-
-static enum iw_reason place_tagged(u32 stag, u32 off, u32 len, bool last, struct ddp_llp *llp)
-{
-	const struct ddp_hdr h = {
-		.tagged = true, .last = last, .stag = stag, .to = BASE + off, };
-
-	return ddp_place_tagged_segment(&stubs.s, llp, &h, len, DDP_REMOTE_WRITE);
-}
+#include "ddp_place.h"
 
 /* RFC 5041 5.2.1: data is placed where the header says, and nowhere else */
 static void tagged_data_is_placed_at_its_to(struct kunit *test)
@@ -133,7 +49,12 @@ static void record_placed_bytes_at_barrier(void)
 	before_last.good &= read_range_byte(last) == (u8)~segment.octets[last];
 }
 
-/* Place a segment that continues the previous one */
+static enum iw_reason place_next_untagged(const void *body, struct ddp_cursor *to, u32 len)
+{
+	return ddp_place_untagged_segment(&stubs.s, &segment.llp, body, to, len);
+}
+
+/* Place a tagged segment that continues the previous one */
 static enum iw_reason place_next(const void *body, u64 to, u32 len, bool last)
 {
 	return ddp_place_next_tagged_segment(&stubs.s, &segment.llp, body, to, len, last);
@@ -330,15 +251,13 @@ static void untagged_data_fills_sges_in_order(struct kunit *test)
 			fill_segment();
 			len = min(end - at, 1 + random_below(SEGMENT));
 			KUNIT_EXPECT_EQ(test, IW_OK,
-					ddp_place_untagged_segment(&stubs.s, &segment.llp,
-							   random_below(2) ? segment.octets : NULL,
-								   &to, len));
+					place_next_untagged(random_below(2) ? segment.octets : NULL,
+							    &to, len));
 			for (i = 0; i < len; i++)
 				set_expected_sge_byte(m, at + i, segment.octets[i]);
 		}
 		fill_segment();
-		KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT,
-				ddp_place_untagged_segment(&stubs.s, &segment.llp, NULL, &to, 1));
+		KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, place_next_untagged(NULL, &to, 1));
 		expect_memory_and_no_refs(test);
 	}
 }
@@ -350,7 +269,7 @@ static enum iw_reason place_in_sge(u32 stag, u32 off, u32 len)
 
 	add_sge(m, stag, off, len);
 	ddp_cursor_init(&to, &m->buf);
-	return ddp_place_untagged_segment(&stubs.s, &segment.llp, NULL, &to, len);
+	return place_next_untagged(NULL, &to, len);
 }
 
 /* RFC 5041 8.2: a receive with an SGE that its owner may not use is a local error */
@@ -419,15 +338,12 @@ static void flat_buffer_is_filled_in_order(struct kunit *test)
 
 	open_writable_memory(6);
 	ddp_cursor_init(&to, &b);
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_place_untagged_segment(&stubs.s, &segment.llp, NULL, &to,
-								30));
-	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_place_untagged_segment(&stubs.s, NULL, segment.octets + 30, &to, 70));
+	KUNIT_EXPECT_EQ(test, IW_OK, place_next_untagged(NULL, &to, 30));
+	KUNIT_EXPECT_EQ(test, IW_OK, place_next_untagged(segment.octets + 30, &to, 70));
 	set_expected_bytes(DDP_STAG_DMA, 0, segment.octets, 100);
 	segment.fails_at = segment.reads + 1;
 	to.off = 0;
-	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, ddp_place_untagged_segment(&stubs.s, &segment.llp,
-									NULL, &to, 1));
+	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, place_next_untagged(NULL, &to, 1));
 	expect_memory_and_no_refs(test);
 }
 
@@ -578,13 +494,18 @@ static void atomic_requests_missing_page(struct kunit *test)
 }
 
 static struct kunit_case ddp_place_cases[] = {
-	KUNIT_CASE(tagged_data_is_placed_at_its_to), KUNIT_CASE(last_byte_is_written_last),
+	KUNIT_CASE(tagged_data_is_placed_at_its_to),
+	KUNIT_CASE(last_byte_is_written_last),
 	KUNIT_CASE(region_is_checked_for_repeated_write),
-	KUNIT_CASE(repeated_write_is_retried_after_fault), KUNIT_CASE(failed_check_writes_nothing),
+	KUNIT_CASE(repeated_write_is_retried_after_fault),
+	KUNIT_CASE(failed_check_writes_nothing),
 	KUNIT_CASE(region_is_checked_for_next_segments),
-	KUNIT_CASE(untagged_data_fills_sges_in_order), KUNIT_CASE(bad_receive_sge_is_local_error),
-	KUNIT_CASE(mr_ref_is_cached_until_other_memory), KUNIT_CASE(flat_buffer_is_filled_in_order),
-	KUNIT_CASE(unreadable_data_keeps_no_ref), KUNIT_CASE(segment_is_retried_after_missing_page),
+	KUNIT_CASE(untagged_data_fills_sges_in_order),
+	KUNIT_CASE(bad_receive_sge_is_local_error),
+	KUNIT_CASE(mr_ref_is_cached_until_other_memory),
+	KUNIT_CASE(flat_buffer_is_filled_in_order),
+	KUNIT_CASE(unreadable_data_keeps_no_ref),
+	KUNIT_CASE(segment_is_retried_after_missing_page),
 	KUNIT_CASE(atomic_response_is_stored),
 	KUNIT_CASE(atomic_needs_aligned_memory),
 	KUNIT_CASE(atomic_requests_missing_page),
