@@ -298,7 +298,7 @@ struct rnic_qp {
 	struct kref		ref;
 	struct rnic_comp_cntrs	*comp_cntrs;	/* see comp_cntr.h; NULL if none is attached */
 	struct rnic_qp_cm	*cm;		/* iw_cm's handle of the QP, see qp_cm.c */
-	struct rnic_rdv		*rdv;		/* NULL if rdma_cm connects, see rnic_qp_peek_rdv() */
+	struct rnic_rdv		*rdv;		/* NULL if rdma_cm connects the QP */
 	struct rnic_rnr		*rnr;		/* NULL if no message may wait */
 	struct completion	*released;	/* completed when the last reference is dropped */
 	struct work_struct	err_work;	/* flushes the queues of a stopped stream */
