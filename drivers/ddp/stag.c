@@ -443,7 +443,8 @@ void ddp_mr_cache_end_copy(struct ddp_region **held)
  * allowed, and no reference is held.
  */
 enum iw_reason ddp_mr_cache_check_and_get(struct ddp_stream *s, struct ddp_region **held,
-				struct ddp_mr_hint *hint, const struct ddp_sge *m, u8 rights)
+					  struct ddp_mr_hint *hint, const struct ddp_sge *m,
+					  u8 rights)
 {
 	enum iw_reason why;
 

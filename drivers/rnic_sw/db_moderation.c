@@ -25,15 +25,13 @@ void db_mod_init(struct db_mod *b)
  */
 bool db_mod_record_doorbell_and_decide(struct db_mod *b, u64 now)
 {
-	const u64 last = READ_ONCE(b->last);
-	u32 streak = 0;
-
-	if (now > last && now - last < DB_MOD_QUICK_NS)
-		streak = READ_ONCE(b->streak) + 1;
-	WRITE_ONCE(b->streak, streak);
-	if (streak < READ_ONCE(b->threshold))
+	if (now <= b->last || now - b->last >= DB_MOD_QUICK_NS)
+		b->streak = 0;
+	else
+		b->streak++;
+	if (b->streak < b->threshold)
 		return false;
-	WRITE_ONCE(b->last, now);
+	b->last = now;
 	return true;
 }
 
@@ -44,7 +42,7 @@ bool db_mod_record_doorbell_and_decide(struct db_mod *b, u64 now)
  */
 void db_mod_record_transmit_end(struct db_mod *b, u64 now)
 {
-	WRITE_ONCE(b->last, now);
+	b->last = now;
 }
 
 /**
@@ -60,15 +58,14 @@ void db_mod_record_transmit_end(struct db_mod *b, u64 now)
  */
 void db_mod_record_period_end(struct db_mod *b, u64 now, u32 others)
 {
-	const bool worth = others >= DB_MOD_STREAK && now - READ_ONCE(b->last) < DB_MOD_LATE_NS;
-	const u32 threshold = READ_ONCE(b->threshold);
+	bool worth = others >= DB_MOD_STREAK && now - b->last < DB_MOD_LATE_NS;
 
-	WRITE_ONCE(b->last, now);
+	b->last = now;
 	if (worth) {
-		WRITE_ONCE(b->threshold, DB_MOD_STREAK);
+		b->threshold = DB_MOD_STREAK;
 		return;
 	}
-	WRITE_ONCE(b->streak, 0);
-	if (threshold < DB_MOD_STREAK_MAX)
-		WRITE_ONCE(b->threshold, 2 * threshold);
+	b->streak = 0;
+	if (b->threshold < DB_MOD_STREAK_MAX)
+		b->threshold *= 2;
 }

@@ -39,10 +39,6 @@
  *	doorbell is cheap compared to the transmission.
  * @streak: number of consecutive quick doorbells
  * @threshold: value of @streak that starts a coalescing period
- *
- * No lock protects the state: each member is read and written once. If threads ring the doorbell
- * at the same time, one of them may overwrite the values of another. Then a period starts some
- * doorbells earlier or later, which is harmless.
  */
 struct db_mod {
 	u64	last;

@@ -54,6 +54,7 @@ enum rdmap_wr_op {
  * struct rdmap_wr - a checked work request, copied to kernel memory
  * @op: operation
  * @flags: RDMAP_WR_*
+ * @more: a later work request was posted when this one was pulled
  * @slot: free-running index of the WQE in the send queue
  * @buf: local memory: the source, or the sink of a Read or an atomic
  * @raddr: remote TO; registration and bind: start address
@@ -68,7 +69,7 @@ enum rdmap_wr_op {
 struct rdmap_wr {
 	enum rdmap_wr_op	op;
 	u8			flags;
-	bool			more;	/* a later WR was posted when this one was pulled */
+	bool			more;
 	u32			slot;
 	struct ddp_buf		buf;
 	u64			raddr;

@@ -29,6 +29,53 @@ static u64 rnic_db_mod_get_time(void)
 }
 
 /*
+ * Copy the moderation state of a doorbell, to change the copy and to write it back. No lock
+ * protects the state: threads that ring the doorbell at the same time, and the end of a period, may
+ * overwrite the values of each other. Then the next period starts some doorbells earlier or later,
+ * which is harmless.
+ */
+static struct db_mod read_db_mod(const struct rnic_doorbell *bell)
+{
+	return (struct db_mod) {
+		.last = READ_ONCE(bell->db_mod.last),
+		.streak = READ_ONCE(bell->db_mod.streak),
+		.threshold = READ_ONCE(bell->db_mod.threshold),
+	};
+}
+
+static void write_db_mod(struct rnic_doorbell *bell, const struct db_mod *m)
+{
+	WRITE_ONCE(bell->db_mod.last, m->last);
+	WRITE_ONCE(bell->db_mod.streak, m->streak);
+	WRITE_ONCE(bell->db_mod.threshold, m->threshold);
+}
+
+static bool record_doorbell_and_decide(struct rnic_doorbell *bell)
+{
+	struct db_mod m = read_db_mod(bell);
+	bool start = db_mod_record_doorbell_and_decide(&m, rnic_db_mod_get_time());
+
+	write_db_mod(bell, &m);
+	return start;
+}
+
+static void record_transmit_end(struct rnic_doorbell *bell)
+{
+	struct db_mod m = read_db_mod(bell);
+
+	db_mod_record_transmit_end(&m, rnic_db_mod_get_time());
+	WRITE_ONCE(bell->db_mod.last, m.last);
+}
+
+static void record_period_end(struct rnic_doorbell *bell, u32 others)
+{
+	struct db_mod m = read_db_mod(bell);
+
+	db_mod_record_period_end(&m, rnic_db_mod_get_time(), others);
+	write_db_mod(bell, &m);
+}
+
+/*
  * End a coalescing period and schedule transmit. Runs in hard interrupt
  * context, except on PREEMPT_RT. A timer in softirq context could be deferred
  * to ksoftirqd. That would delay the coalesced posts, because only the timer
@@ -42,8 +89,7 @@ static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	WRITE_ONCE(sq->coalescing, false);
-	db_mod_record_period_end(&bell->db_mod, rnic_db_mod_get_time(),
-				 READ_ONCE(sq->ring.hdr->prod) - bell->first_prod);
+	record_period_end(bell, READ_ONCE(sq->ring.hdr->prod) - bell->first_prod);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	rnic_qp_add_to_counter(bell->qp, RNIC_TX_COALESCED, 1);
 	/*
@@ -112,8 +158,7 @@ static bool rnic_sq_try_coalesce(struct rnic_sq *sq)
 	unsigned long flags;
 
 	if (!coalesced)
-		start = db_mod_record_doorbell_and_decide(&sq->doorbell->db_mod,
-							  rnic_db_mod_get_time());
+		start = record_doorbell_and_decide(sq->doorbell);
 	if (!coalesced && !start)
 		return false;
 	spin_lock_irqsave(&sq->lock, flags);
@@ -143,5 +188,5 @@ void rnic_sq_transmit_or_coalesce(struct rnic_qp *qp)
 		return;
 	ddp_push(&qp->rdmap.stream);
 	if (fine)
-		db_mod_record_transmit_end(&sq->doorbell->db_mod, rnic_db_mod_get_time());
+		record_transmit_end(sq->doorbell);
 }
