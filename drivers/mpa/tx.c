@@ -96,8 +96,7 @@ static bool is_tx_never_permitted(const struct mpa_conn *c)
 static void deliver_to_local_peer(const struct mpa_conn *c)
 {
 	/* on a single CPU no peer can run meanwhile, and an early wake-up only costs */
-	if (c->out.len > SHORT_BATCH || num_online_cpus() == 1 ||
-	    IS_ENABLED(CONFIG_PREEMPT_RT) || !local_softirq_pending())
+	if (c->out.len > SHORT_BATCH || num_online_cpus() == 1 || IS_ENABLED(CONFIG_PREEMPT_RT))
 		return;
 	preempt_disable();
 	local_bh_enable();

@@ -81,11 +81,6 @@ unsigned int host_count_cpus(void)
 	return stubs.one_cpu ? 1 : 2;
 }
 
-bool host_is_softirq_pending(void)
-{
-	return stubs.packets;
-}
-
 /* Deliver the packets. An owner may let this happen only if it cannot be preempted. */
 void host_on_bh_enabled(void)
 {

@@ -6,10 +6,6 @@
 
 #define in_hardirq()		0
 
-/* A test may define this function, which returns true if a softirq is pending */
-bool host_is_softirq_pending(void) __attribute__((weak));
-#define local_softirq_pending()	(host_is_softirq_pending && host_is_softirq_pending())
-
 /* Work item for softirq context, as in compat/compat.h; the test defines host_raise_softirq() */
 struct compat_bh { void (*run)(struct compat_bh *bh); };
 void host_raise_softirq(struct compat_bh *bh);
