@@ -140,8 +140,8 @@ void ddp_addr_unmap_v4(struct sockaddr_storage *a)
 EXPORT_SYMBOL_GPL(ddp_addr_unmap_v4);
 
 /*
- * Find the first interface that has the address, as rdma_cm does, which ignores the scope of
- * the address. rdma_cm refuses a connection request that the device of another interface
+ * Find the first interface that has the address, and ignore the address's scope, like rdma_cm.
+ * rdma_cm refuses a connection request that the device of another interface
  * reports, so this function must not respect the scope either.
  */
 static const struct net_device *find_ipv6_dev(struct net *net, const struct in6_addr *addr)

@@ -172,7 +172,7 @@ enum iw_reason ddp_paged_copy_to_flat(const struct ddp_region *r, u64 to, u32 le
 }
 
 /**
- * ddp_paged_scatter_to_buffers - copy from kernel memory, ODP memory or a dma-buf to buffers
+ * ddp_paged_scatter_to_buffers - copy a range of an MR to several buffers of equal length
  * @r: the MR, which has no table of blocks; the caller holds an in-flight reference
  * @to: TO of the first byte
  * @dst: first buffer

@@ -9,7 +9,7 @@
  * previous segment     this segment                        function
  * tagged, not last     its TO continues the previous one   rx_next_tagged_segment()
  * tagged, not last     a batch of such segments            rx_try_batch()
- * last one of a Write  a single-segment Write with any TO  rx_next_write()
+ * tagged, last, Write  a single-segment Write with any TO  rx_next_write()
  * untagged, not last   its MO continues the previous one,  rx_try_next_untagged_segment()
  *                      and its payload is contiguous
  * untagged, a whole    the next message of the queue, of   rx_try_next_untagged_msg()
@@ -194,8 +194,8 @@ static noinline bool rx_try_next_untagged_segment(struct ddp_stream *s, const u8
 }
 
 /*
- * Check whether a segment is the whole next message of the previous segment's queue, and its header
- * equals that of the previous one, which was a whole message, too, in all but the MSN
+ * Check whether a segment is the next message of its queue. The previous segment must have been a
+ * whole message of this queue, and both headers must be equal except for the MSN.
  */
 static bool is_next_untagged_msg(const struct ddp_stream *s, const u8 *head, const void *body,
 				 u32 len)

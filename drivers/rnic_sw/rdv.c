@@ -268,7 +268,8 @@ static int rdv_publish_and_listen_or_connect(struct rnic_rdv *rdv)
 	 *
 	 * Publish before reading the state: either this function sees that the queue pair has
 	 * failed, or err_work, which is queued after the failure, sees the rendezvous and stops it.
-	 * Also pairs with the acquire in rnic_qp_peek_rdv(); litmus: failed, publish
+	 * The xchg() also pairs with the acquire in rnic_qp_peek_rdv(), so that a context that
+	 * sees the pointer also sees the fields. litmus: failed, publish
 	 */
 	xchg(&qp->rdv, rdv);
 	err = rdv->active ? 0 : listen_or_unpublish(rdv);

@@ -120,8 +120,8 @@ static struct ddp_session *connect_rdv_session(struct rnic_rdv *rdv, const struc
 		return ERR_PTR(-ENETDOWN);
 	rnic_fill_llp_policy(dev, &policy);
 	/*
-	 * do not fall back to revision 1 if the peer resets the connection: this mostly means that
-	 * the peer is not in RTR yet
+	 * A reset by the peer mostly means that its QP is not in RTR yet, and not that it supports
+	 * only MPA revision 1. So do not fall back to revision 1 after a reset.
 	 */
 	if (!policy.revision)
 		policy.revision = 2;

@@ -11,14 +11,14 @@
 struct stall_check {
 	bool			ack_expected;
 	u32			acked;
-	bool			last_heard;	/* a packet arrived since the previous check */
+	bool			packet_arrived;	/* since the previous check */
 	enum sddp_stall_do	want;
 };
 
 #define IDLE(a)		{ .acked = (a) }
-#define PROGRESS(a)	{ .ack_expected = true, .acked = (a), .last_heard = true }
+#define PROGRESS(a)	{ .ack_expected = true, .acked = (a), .packet_arrived = true }
 #define STUCK(a, h, w) \
-	{ .ack_expected = true, .acked = (a), .last_heard = h, .want = SDDP_STALL_ ## w }
+	{ .ack_expected = true, .acked = (a), .packet_arrived = h, .want = SDDP_STALL_ ## w }
 
 static void expect_actions(struct kunit *test, const struct stall_check *l, u32 n)
 {
@@ -29,7 +29,7 @@ static void expect_actions(struct kunit *test, const struct stall_check *l, u32 
 	for (i = 0; i < n; i++, v.now += 100) {
 		v.ack_expected = l[i].ack_expected;
 		v.acked = l[i].acked;
-		if (l[i].last_heard)
+		if (l[i].packet_arrived)
 			v.last_heard = v.now - 1;
 		KUNIT_EXPECT_EQ_MSG(test, l[i].want, sddp_stall_choose_action(&s, &v),
 				    "check %u", i);

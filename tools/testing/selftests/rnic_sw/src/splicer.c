@@ -2,11 +2,11 @@
 /*
  * splicer FD SECONDS: send pages by reference while changing them.
  *
- * Standard input is two versions of the same bytes, up to 64 KiB each, one after the other.  The
+ * Standard input contains two versions of a message, of equal length and up to 64 KiB each.  The
  * first version is copied to memory, and the memory is spliced to the socket FD again and again:
- * vmsplice() to a pipe, splice() to the socket, so that TCP sends the pages themselves.  At the
- * same time a second thread, on another CPU if there is one, changes the bytes that differ to the
- * other version and back.  After SECONDS, or when the peer sends any data or ends the connection,
+ * vmsplice() to a pipe, splice() to the socket, so that TCP sends the pages themselves.
+ * Meanwhile a second thread, on another CPU if there is one, alternately writes both versions of
+ * the differing bytes to the memory.  After SECONDS, or when the peer sends any data or ends the connection,
  * the program restores the first version, prints how often it has sent the memory, and exits.
  */
 #define _GNU_SOURCE
@@ -32,7 +32,7 @@
 static uint16_t versions[2 * MOST / 2];
 static volatile uint16_t *memory;
 static size_t len;			/* bytes of one version */
-static unsigned int places[MOST / 2], nplaces;	/* indexes of the words that differ */
+static unsigned int differing[MOST / 2], nr_differing;	/* indexes of words that differ */
 static volatile bool over;
 static long cpus;
 
@@ -55,13 +55,13 @@ static void read_versions(void)
 		fail("standard input must be two versions of equal, even length");
 	for (size_t i = 0; i < len / 2; i++)
 		if (versions[i] != versions[len / 2 + i])
-			places[nplaces++] = i;
+			differing[nr_differing++] = i;
 }
 
 static void write_version(unsigned int which)
 {
-	for (unsigned int i = 0; i < nplaces; i++)
-		memory[places[i]] = versions[which * len / 2 + places[i]];
+	for (unsigned int i = 0; i < nr_differing; i++)
+		memory[differing[i]] = versions[which * len / 2 + differing[i]];
 }
 
 static void pin_to_cpu(long cpu)

@@ -163,7 +163,7 @@ struct maker {
 	unsigned int	made;
 };
 
-/* Create and destroy rings, and check that a new ring has no entries of an old one */
+/* Create and destroy rings, and check that a new ring contains no entry of a destroyed one */
 static void *create_and_destroy_rings(void *arg)
 {
 	struct maker *m = arg;
