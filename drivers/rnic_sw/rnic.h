@@ -224,7 +224,7 @@ struct rnic_sq {
 	bool			error_completed;
 	/* the status of a WR has reported the peer's Terminate, or that the peer is lost */
 	bool			remote_err_reported;
-	bool			coalescing;	/* until a timer expires; doorbells also read it unlocked */
+	bool			coalescing;	/* until a timer expires; also read unlocked */
 	/* constant after creation */
 	bool			sig_all;	/* every WR gets a CQE */
 	struct rnic_doorbell	*doorbell;	/* NULL for a kernel consumer; see doorbell.h */
