@@ -324,8 +324,8 @@ class Wire:
     # other ----------------------------------------------------------------
 
     def wait_quiet(self):
-        """Wait until all work that was started before this call is done. Data and events
-        that have not arrived by then will not arrive later."""
+        """Wait until the device has processed all data that was sent before this call. A
+        connection that raw_server opens may still be on its way: see wait_requests()."""
         memory, listener, reply = self.shared(48, "l"), self.listener, \
             self.reply
         if not self.beacon:

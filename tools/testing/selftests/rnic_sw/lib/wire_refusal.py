@@ -8,6 +8,7 @@ both lower layers.
 
 import contextlib
 import errno
+import re
 import signal
 import socket
 import struct
@@ -155,11 +156,28 @@ def run_other_listener(w, port):
         server.process.wait()
 
 
+def wait_requests(port, number):
+    """Wait until rdma_cm has this number of connection requests for the listener at this port.
+
+    A request passes through two workqueues on its way to rdma_cm, so no other connection's
+    traffic shows that it has arrived.
+    """
+    arrived = re.compile(rf" state CONNECT .*src-addr \S+:{port} ")
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        shown = shell(f"rdma resource show cm_id link {DEVICE}/1")
+        if len(arrived.findall(shown)) == number:
+            return
+        check(f"{number} requests arrive at port {port}: {shown}", time.monotonic() < deadline)
+        time.sleep(0.01)
+
+
 @case("the remote program exits before it has accepted")
 def test_exit_before_accept_is_reported(w):
     with run_other_listener(w, 7600) as server:
         conn = start_connect(w, SERVER, 7600)
-        w.wait_quiet()
+        # without this, the listener may close first, and its end resets the connection
+        wait_requests(7600, 1)
         server.process.kill()
         expect_event(w, conn, REJECTED, "ECONNREFUSED")
 
@@ -168,8 +186,7 @@ def test_exit_before_accept_is_reported(w):
 def test_full_backlog_refuses(w):
     with run_other_listener(w, 7601):
         conns = [start_connect(w, SERVER, 7601) for _ in range(BACKLOG)]
-        # wait until all of these connections have arrived, before the last one is opened
-        w.wait_quiet()
+        wait_requests(7601, BACKLOG)
         expect_event(w, start_connect(w, SERVER, 7601), REJECTED, w.enough)
         for conn in conns:
             w.server.expect_no_event_within(CM, timeout=0, conn=conn)
