@@ -4,7 +4,8 @@
  * ways: segment by segment without any fast path, which is the reference; and with fast
  * paths, in skbs of any size and structure, cut anywhere. Memory, completions, counters,
  * the reason why the stream ends, the Terminate and all messages sent must be the
- * same.
+ * same. In one more run the sender changes bytes that are queued. There the results differ, but
+ * the sanitizers and the properties of the stubs still hold.
  *
  * Input: how to make a plan, see rx_paths/plan.c. Most streams have errors.
  * rx_paths/mutations has faults with which the runs must differ.
@@ -132,7 +133,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct input in = { data, size };
 	struct dice dice;
-	struct way whole, cut, other;
+	struct way whole, cut, changed, other;
 	static bool ready;
 	bool raw;
 
@@ -165,6 +166,11 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	count_failure_reasons();
 	run_way_and_compare_results(&whole);
 	run_way_and_compare_results(&cut);
+	changed = draw_random_u32_below(&dice, 2) ? whole : cut;
+	changed.name = "changed while queued";
+	changed.cut.dice.state = draw_random_u32(&dice);
+	changed.rewrite = true;
+	run_way(&plan, &changed, &got);
 	if (raw)
 		return 0;
 	other.name = "segments in passes";

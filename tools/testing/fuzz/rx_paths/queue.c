@@ -5,7 +5,10 @@
  */
 #include "rx_paths.h"
 
-void queue_init(struct tcp_sock *tp)
+#include "../../../../drivers/ddp/wire.h"
+#include "../../../../drivers/mpa/fpdu.h"
+
+void queue_init_tcp_sock(struct tcp_sock *tp)
 {
 	memset(tp, 0, sizeof(*tp));
 	/* the sequence numbers wrap soon */
@@ -158,6 +161,73 @@ static struct sk_buff *make_skb(struct source *s, struct cut *cut)
 		skb->len += part->len;
 	}
 	return skb;
+}
+
+/* Find the byte at position @seq of the stream in the queue. Return: NULL if it is unreadable */
+static u8 *find_queued_byte(struct tcp_sock *tp, u32 seq)
+{
+	struct sk_buff *skb, *part;
+	u32 off, i;
+
+	skb = tcp_recv_skb(&tp->sk, seq, &off);
+	if (skb->unreadable)
+		return NULL;
+	for (part = skb; part; part = part == skb ? skb->info.frag_list : part->next) {
+		if (off < part->headlen)
+			return part->data + off;
+		off -= part->headlen;
+		for (i = 0; i < part->info.nr_frags; i++) {
+			if (off < part->info.frags[i].len)
+				return part->info.frags[i].at + off;
+			off -= part->info.frags[i].len;
+		}
+	}
+	abort();
+}
+
+/*
+ * Make the next FPDU the second segment of an untagged message, if the FPDU is its first segment
+ * and has no marker: its MO becomes its own length. Other changes hardly ever do this.
+ */
+static void advance_queued_mo(struct tcp_sock *tp)
+{
+	u32 i, mo = 0;
+	u8 *at;
+
+	if (tcp_inq(&tp->sk) < MPA_LEN_SIZE + DDP_U_HDR_LEN)
+		return;
+	for (i = 0; i < MPA_LEN_SIZE; i++) {
+		at = find_queued_byte(tp, tp->copied_seq + i);
+		if (!at)
+			return;
+		mo = mo << 8 | *at;
+	}
+	mo -= DDP_U_HDR_LEN;
+	for (i = 0; i < sizeof(mo); i++) {
+		at = find_queued_byte(tp, tp->copied_seq + MPA_LEN_SIZE + DDP_U_MO + i);
+		if (at)
+			*at = mo >> (24 - 8 * i);
+	}
+}
+
+void queue_rewrite_bytes(struct tcp_sock *tp, struct dice *d)
+{
+	u32 inq = tcp_inq(&tp->sk), n;
+	u8 *at;
+
+	if (!inq)
+		return;
+	if (draw_random_u32_below(d, 2)) {
+		advance_queued_mo(tp);
+		return;
+	}
+	for (n = 1 + draw_random_u32_below(d, 3); n; n--) {
+		/* most changes are in the header of the next FPDU */
+		at = find_queued_byte(tp, tp->copied_seq +
+				      draw_random_u32_below(d, min(inq, n == 1 ? 24u : inq)));
+		if (at)
+			*at ^= 1 << draw_random_u32_below(d, 8);
+	}
 }
 
 static void append_skb(struct sk_buff_head *q, struct sk_buff *skb)

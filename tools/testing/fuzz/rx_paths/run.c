@@ -75,6 +75,7 @@ u32 __wrap_ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n,
 /* The lower layer: MPA, or a stub that passes segments to DDP ----------------------- */
 
 static struct lower {
+	struct dice	*rewrites;	/* draws how queued bytes change; NULL: they do not */
 	struct mpa_conn	c;		/* its llp is the lower layer in either case */
 	struct tcp_sock	tp;
 	bool		mpa;
@@ -125,7 +126,7 @@ static void lower_init(const struct way *w)
 	lower.c.crc = w->crc;
 	lower.c.rx_markers = w->markers;
 	lower.c.tx_permitted = true;
-	queue_init(&lower.tp);
+	queue_init_tcp_sock(&lower.tp);
 	if (ddp_stream_bind(&world.r.stream, &lower.c.llp))
 		abort();
 }
@@ -301,6 +302,8 @@ static void receive_queued_data(void)
 		if (world.fault[0])
 			MUST("rx-while-pending", !mpa_rx_receive_or_discard(&lower.c,
 									    &lower.tp.sk));
+		if (lower.rewrites && (world.fault[0] || !draw_random_u32_below(lower.rewrites, 8)))
+			queue_rewrite_bytes(&lower.tp, lower.rewrites);
 		more |= world_resolve_faults();
 	} while (more || world.resumed);
 	lower.failed = lower.c.rx_stopped;
@@ -353,10 +356,12 @@ void run_way(const struct plan *p, const struct way *w, struct result *result)
 	static const struct plan_step none;
 	const struct plan_step *step, *last = &none;
 	struct cut cut = w->cut;
+	struct dice rewrites = cut.dice;
 	u32 at = 0;
 
 	world_begin_run(p, result, w->fast);
 	lower_init(w);
+	lower.rewrites = w->rewrite ? &rewrites : NULL;
 	write_stream(p, w);
 	for (step = p->step; step < p->step + p->steps; step++) {
 		if (w->mpa)
@@ -369,8 +374,8 @@ void run_way(const struct plan *p, const struct way *w, struct result *result)
 		world_transmit();
 		last = step;
 	}
-	/* all complete FPDUs have been consumed */
-	if (w->mpa && p->damage < DAMAGE_UNREADABLE)
+	/* all complete FPDUs have been consumed, unless their lengths have changed */
+	if (w->mpa && !w->rewrite && p->damage < DAMAGE_UNREADABLE)
 		MUST("rx-consumes-all", lower.failed || !tcp_inq(&lower.tp.sk));
 	queue_purge(&lower.tp);
 	ddp_stream_unbind(&world.r.stream);

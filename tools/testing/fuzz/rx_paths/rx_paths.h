@@ -180,10 +180,15 @@ struct cut {
 	bool		pieces;		/* fragments, a frag_list and bytes that repeat */
 };
 
-void queue_init(struct tcp_sock *tp);
+void queue_init_tcp_sock(struct tcp_sock *tp);
 /* Append @len bytes, which follow those that arrived before, to the queue */
 void queue_append_bytes(struct tcp_sock *tp, const u8 *bytes, u32 len, struct cut *cut);
 void queue_append_unreadable(struct tcp_sock *tp, u32 len);
+/*
+ * Change bytes that are in the queue. A sender on this machine can do that, because its pages are
+ * in the skbs.
+ */
+void queue_rewrite_bytes(struct tcp_sock *tp, struct dice *d);
 void queue_purge(struct tcp_sock *tp);
 
 /* Runs (run.c) ------------------------------------------------------------------- */
@@ -196,6 +201,7 @@ struct way {
 	bool		fast;		/* the fast paths are allowed */
 	u32		pass;		/* without MPA: maximum segments per receive pass */
 	struct cut	cut;		/* with MPA: how the stream is cut into skbs */
+	bool		rewrite;	/* with MPA: queued bytes change while a segment waits */
 };
 
 void run_way(const struct plan *p, const struct way *w, struct result *result);

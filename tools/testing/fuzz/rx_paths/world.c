@@ -32,7 +32,7 @@ u32 world_hash_bytes(const void *p, u32 len)
 	return h;
 }
 
-/* Record the state after a step, which must not depend on the path */
+/* Record the state after a step; it must be the same on every receive path */
 void world_record_state(void)
 {
 	const struct rdmap *r = &world.r;
@@ -107,6 +107,8 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 			   rc->invalidated | rc->solicited << 1 | rc->immediate << 2);
 	if (world.recv_done == world.plan->cq_room)
 		rdmap_fail(r, IW_LOCAL_CQ);
+	/* nothing may be placed in the receive any more */
+	r->recv_buf.sge = NULL;
 }
 
 /* The send queue ------------------------------------------------------------------ */
