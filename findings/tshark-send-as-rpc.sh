@@ -3,9 +3,9 @@
 # Expected: tshark calls a packet malformed only if a field of the packet breaks a rule. The payload
 # of a Send is the program's business, so no payload can be malformed.
 # Seen: tshark takes a Send of less than 16 bytes for RPC over RDMA, whose fixed header has 16
-# bytes, and calls the Send malformed. It shows the same text in 16 bytes as data, and with
-# --disable-protocol rpcordma it shows all Sends as data. The remark is an error, so a check that
-# counts errors (-z expert) fails on good captures.
+# bytes, and calls the Send malformed. It shows a Send of 16 bytes of the same text as data. With
+# --disable-protocol rpcordma it shows all Sends as data. The message "malformed" has the severity
+# error, so a check that counts errors (-z expert) fails on good captures.
 set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"

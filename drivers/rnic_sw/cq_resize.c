@@ -106,7 +106,7 @@ static int copy_entries_and_swap_rings(struct rnic_cq *cq, struct cq_resize *m)
  * the program specifies the ring with its mmap key, so the ring must not share a page with other
  * rings, which would then have the same key.
  */
-static int prepare_resize_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
+static int prepare_new_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 {
 	struct rnic_ring ring;
 	unsigned long flags;
@@ -126,12 +126,12 @@ static int prepare_resize_ring(struct rnic_cq *cq, u32 want, struct ib_udata *ud
 }
 
 /*
- * Move the ring that prepare_resize_ring() has allocated from @cq to @ring, if @key is its mmap
+ * Move the ring that prepare_new_ring() has allocated from @cq to @ring, if @key is its mmap
  * key.
  *
  * Return: true if the ring was moved; false if there is no such ring.
  */
-static bool try_detach_resize_ring(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
+static bool try_detach_new_ring(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
 {
 	unsigned long flags;
 	bool ok;
@@ -145,7 +145,7 @@ static bool try_detach_resize_ring(struct rnic_cq *cq, u64 key, struct rnic_ring
 }
 
 /* Second step of a resize: copy unpolled entries to the new ring and use it from now on */
-static int switch_to_resize_ring(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
+static int switch_to_new_ring(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
 {
 	struct rnic_sw_resize_cq_resp none = {};
 	struct cq_resize m = {};
@@ -153,7 +153,7 @@ static int switch_to_resize_ring(struct rnic_cq *cq, u64 key, struct ib_udata *u
 
 	if (err)
 		return err;
-	if (!try_detach_resize_ring(cq, key, &m.ring))
+	if (!try_detach_new_ring(cq, key, &m.ring))
 		return -ENOENT;
 	mutex_lock(&cq->walk_lock);
 	err = copy_entries_and_swap_rings(cq, &m);
@@ -194,6 +194,6 @@ int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
 	use = req.flags & RNIC_SW_RESIZE_CQ_SWITCH;
 	if (req.flags & ~RNIC_SW_RESIZE_CQ_SWITCH || (req.ring_key && !use))
 		return -EOPNOTSUPP;
-	return use ? switch_to_resize_ring(cq, req.ring_key, udata) :
-		     prepare_resize_ring(cq, cqe, udata);
+	return use ? switch_to_new_ring(cq, req.ring_key, udata) :
+		     prepare_new_ring(cq, cqe, udata);
 }

@@ -83,7 +83,7 @@ static void end_old_stream(struct rnic_qp *qp)
 	smp_mb();
 	while (kref_read(&qp->ref) > 1)
 		usleep_range(50, 500);
-	/* read what the last holder of a reference has written; litmus: none */
+	/* the reads below see what the last holder of a reference has written; litmus: none */
 	smp_acquire__after_ctrl_dep();
 	rnic_qp_reset_retransmits(qp);
 	rnic_rnr_reset(qp);

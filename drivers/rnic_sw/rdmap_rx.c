@@ -161,7 +161,7 @@ static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
  * Return: true if the segment is tagged, if it is the first one, or if @opcode is
  * the opcode of the first segment; false otherwise.
  */
-static bool has_opcode_of_msg(const struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
+static bool has_expected_opcode(const struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
 {
 	return h->tagged || !r->opcode[h->qn] || r->opcode[h->qn] == opcode;
 }
@@ -205,7 +205,7 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 	const struct rdmap_op_row *row;
 	enum iw_reason why = rdmap_op_check(h, &row);
 
-	if (!why && !has_opcode_of_msg(r, h, row->opcode))
+	if (!why && !has_expected_opcode(r, h, row->opcode))
 		why = IW_RDMAP_OPCODE;
 	if (why)
 		return why;

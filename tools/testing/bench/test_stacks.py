@@ -84,7 +84,7 @@ def find_bars(root):
 
 
 def find_texts(root):
-    """Return all texts, from the top and from the left."""
+    """Return all texts, sorted from top to bottom, then from left to right."""
     texts = sorted(root.iter(SVG + "text"),
                    key=lambda t: (float(t.get("y")), float(t.get("x"))))
     return [t.text or "" for t in texts]

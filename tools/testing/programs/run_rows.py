@@ -128,7 +128,7 @@ def wait_listening(process, port):
         time.sleep(0.1)
 
 
-def read_file(path):
+def read_file_beginning(path):
     with open(path, encoding="utf-8", errors="replace") as f:
         return f.read(200000)
 
@@ -143,11 +143,11 @@ def run_once(lab, row, directory):
         wait_listening(server, words["port"])
     client = start_process(shlex.split(row.client.format(**words)), f"{directory}/client.log")
     status = wait_or_kill(client, row.limit)
-    result["client"] = {"status": status, "log": read_file(f"{directory}/client.log")}
+    result["client"] = {"status": status, "log": read_file_beginning(f"{directory}/client.log")}
     if server:
         # after a failure of the client, the server gets a moment to print its own error
         status = wait_or_kill(server, 1 if row.stays else 10)
-        result["server"] = {"status": status, "log": read_file(f"{directory}/server.log")}
+        result["server"] = {"status": status, "log": read_file_beginning(f"{directory}/server.log")}
     result["kernel"] = lab.read_new_faults()
     return result
 
@@ -168,7 +168,7 @@ def run_row(lab, row):
 
 
 def read_valkey_version(directory):
-    found = re.search(r'VALKEY_VERSION "(.*)"', read_file(f"{directory}/src/version.h"))
+    found = re.search(r'VALKEY_VERSION "(.*)"', read_file_beginning(f"{directory}/src/version.h"))
     return found[1] if found else "unknown"
 
 

@@ -100,7 +100,7 @@ static u8 get_permitted_quotes(u8 layer, u8 type)
 	return layer == 0 && type == 1 ? SEGMENT | IW_QUOTE_R : SEGMENT;
 }
 
-void prove_building(void)
+void prove_terminate_building(void)
 {
 	struct iw_failure f = any_failure();
 	const struct iw_reason_row *row = iw_reason_get_row(f.why);

@@ -77,7 +77,7 @@ static void worker_continues_long_transmission(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)BATCHES_PER_PASS, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.works);
 	KUNIT_EXPECT_TRUE(test, !stubs.raised);
-	/* one run of the worker is limited */
+	/* one run of the worker makes at most four passes */
 	run_worker(tx_conns);
 	KUNIT_EXPECT_EQ(test, 5u * BATCHES_PER_PASS, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.works);

@@ -186,8 +186,8 @@ static void sending_assoc_can_end(struct kunit *test)
 }
 
 /*
- * After a SHUTDOWN the association ends even if there is more data to send, which
- * the peer would not accept
+ * After a SHUTDOWN of the peer the association ends as soon as all received data is processed, even
+ * if there is data to send: the peer would not accept it
  */
 static void shutdown_ends_sending_assoc(struct kunit *test)
 {

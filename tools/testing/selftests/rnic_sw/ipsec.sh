@@ -62,8 +62,9 @@ print_dropped() {
 	} END { print n + 0 }'
 }
 
-# replay_packets CAPTURE: let host a send its last packets again, and then a modified packet
-replay_packets() {
+# send_replayed_and_forged_packets CAPTURE: let host a send its last packets again, and then a
+# modified packet
+send_replayed_and_forged_packets() {
 	on a python3 - "$1" "$A_IF" "$A4" <<-'END'
 		import socket, struct, sys
 		import dpkt
@@ -165,7 +166,7 @@ replayed_packets_are_dropped() {
 	t_run_rping_pair "$B4" -C 10 -S 1000 -V
 	t_end_capture a
 	window=$(print_dropped "$NS_B" replay) failed=$(print_dropped "$NS_B" failed)
-	replay_packets "$T_CASE/sent-by-a.pcap"
+	send_replayed_and_forged_packets "$T_CASE/sent-by-a.pcap"
 	t_wait_until 20 has_dropped_all $((window + 20)) $((failed + 1)) ||
 		echo "not all packets were dropped"
 	ip -n "$NS_B" -s xfrm state

@@ -29,7 +29,7 @@ print_setpriv_args() {
 read -ra AS_CLIENT <<<"$(print_setpriv_args $CLIENT)"
 read -ra AS_SERVER <<<"$(print_setpriv_args $SERVER)"
 
-# load_rules HOST: load rules from standard input, until the case ends
+# load_rules HOST: load nftables rules from standard input; the end of the case removes them
 load_rules() {
 	local ns=$NS_A
 	[ "$1" = a ] || ns=$NS_B

@@ -9,9 +9,9 @@ export RNIC_SW_LLP=sctp
 
 # count_associations PORT: print the number of established associations of host a with PORT
 count_associations() { on a ss -HnS | grep -c "^ESTAB.*:$1 *\$" || true; }
-# count_associations_made: print the number of associations that host a has set up so far. Existing
-# associations cannot be counted, because a closed association stays for seconds after its program
-# has exited.
+# count_associations_made: print the number of associations that host a has set up so far. The number of
+# existing associations would be too high, because a closed association stays for seconds after its
+# program has exited.
 count_associations_made() { on a awk '$1 == "SctpActiveEstabs" { print $2 }' /proc/net/sctp/snmp; }
 count_qps() { on "$1" rdma resource show qp | grep -c 'state RTS' || true; }
 count_tcp_connects() {

@@ -268,8 +268,8 @@ class SctpSession(Session):
         self.send_body(self.spoil_body(make_accept(self.request)))
 
     def is_requested_initiate(self, chunk):
-        """Check whether the chunk is the Initiate of this session's request: its Private Data
-        after the enhanced word is that of the request."""
+        """Check whether the chunk is the Initiate that this session has requested: its Private Data
+        after the enhanced word is the session's."""
         return is_initiate(chunk) and chunk.contents.pd[4:] == self.private_data
 
     def claim_stream(self):

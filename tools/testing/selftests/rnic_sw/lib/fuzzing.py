@@ -297,20 +297,20 @@ class MpaSpoiler(Spoiler):
     def flip_wire(self, segment):
         return flip_random_bits(self.rand, self.build_fpdu(segment.pack()))
 
-    def set_wrong_crc(self, segment):
+    def build_with_wrong_crc(self, segment):
         return self.build_fpdu(segment.pack(), crc=self.rand.randbytes(4))
 
-    def set_wrong_pad(self, segment):
+    def build_with_wrong_pad(self, segment):
         return self.build_fpdu(segment.pack(), pad=b"pad")
 
-    def set_wrong_length(self, segment):
+    def build_with_wrong_length(self, segment):
         octets = segment.pack()
         length = self.rand.choice(
             (0, 1, len(octets) + 1, len(octets) - 1, len(octets) + 4, 0xFFFF,
              self.rand.getrandbits(16)))
         return self.build_fpdu(octets, length=length)
 
-    def set_wrong_marker(self, segment):
+    def build_with_wrong_marker(self, segment):
         if self.rand.random() < 0.5:
             return bytes(4) + self.build_fpdu(segment.pack())
         return self.build_fpdu(segment.pack() + bytes(600),
@@ -323,8 +323,9 @@ class MpaSpoiler(Spoiler):
     def make_random_bytes(self, _segment):
         return self.rand.randbytes(self.rand.randrange(1, 300))
 
-    WAYS = Spoiler.WAYS + (flip_wire, set_wrong_crc, set_wrong_pad, set_wrong_length,
-                           set_wrong_marker, truncate_fpdu, make_random_bytes)
+    WAYS = Spoiler.WAYS + (flip_wire, build_with_wrong_crc, build_with_wrong_pad,
+                           build_with_wrong_length, build_with_wrong_marker, truncate_fpdu,
+                           make_random_bytes)
 
 
 def spoil_frame(rand, frame):

@@ -130,7 +130,7 @@ static void *keep_posting(void *arg)
 }
 
 /* The QP goes to error while a thread posts: each request must complete */
-static void test_coalesce_error(void)
+static void test_qp_to_error_while_coalescing(void)
 {
 	uint32_t turn;
 
@@ -168,7 +168,7 @@ static void test_coalesce_destroyed(void)
 const struct test coalesce_tests[] = {
 	CASE("coalesce_bursts", test_coalesce_bursts, 60, "the ABI: need-wakeup"),
 	CASE("coalesce_stream", test_coalesce_stream, 60, "the ABI: need-wakeup"),
-	CASE("coalesce_error", test_coalesce_error, 60, ""),
+	CASE("coalesce_error", test_qp_to_error_while_coalescing, 60, ""),
 	CASE("coalesce_destroyed", test_coalesce_destroyed, 60, ""),
 	{}
 };

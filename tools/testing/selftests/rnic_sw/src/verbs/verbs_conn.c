@@ -379,7 +379,7 @@ static void test_modify_whole(void)
 }
 
 /* IRD and ORD that ibv_modify_qp() has set must limit the negotiation */
-static void test_bounded(void)
+static void test_modify_limits_depths(void)
 {
 	struct pair p = {};
 

@@ -91,8 +91,8 @@ static void test_moved(void)
 }
 
 /*
- * Other pages replace those at the registered address without a gap; the next message must use
- * the new pages.
+ * Other pages replace those at the registered address in one step, without unmapping the address;
+ * the next message must use the new pages.
  */
 static void test_replaced(void)
 {
