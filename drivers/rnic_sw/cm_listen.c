@@ -208,7 +208,7 @@ static int rnic_listener_start_llps(struct rnic_listener *listener, u8 mask)
  *
  * Return: 0.
  */
-static int rnic_listener_stop_llps_outside_mask(struct rnic_listener *listener, u8 mask)
+static int rnic_listener_restrict_to_llps(struct rnic_listener *listener, u8 mask)
 {
 	if (get_used_llps(listener) & mask)
 		stop_llps_outside_mask(listener, mask);
@@ -424,7 +424,7 @@ static int rnic_listener_set_llps(struct rnic_listener *listener, u8 mask)
 		ibdev_warn_ratelimited(&listener->dev->ib,
 				       "cannot apply the listen setting to a listener: %d\n",
 				       err);
-	return rnic_listener_stop_llps_outside_mask(listener, mask);
+	return rnic_listener_restrict_to_llps(listener, mask);
 }
 
 /*
@@ -444,7 +444,7 @@ static int switch_listener_llps(struct rnic_dev *dev, u8 mask)
 	if (mask != dev->policy.llp_listen)
 		err = call_for_all_listeners(dev->llps, rnic_listener_start_llps, mask);
 	if (err) {
-		call_for_unlocked_listeners(dev->llps, rnic_listener_stop_llps_outside_mask,
+		call_for_unlocked_listeners(dev->llps, rnic_listener_restrict_to_llps,
 					    dev->policy.llp_listen);
 		return err;
 	}

@@ -234,8 +234,8 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord);
 void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord);
 void rdmap_free_queues(struct rdmap *r);
 /*
- * Get the reason why an access by the peer has failed that an earlier check had
- * allowed. Called by RDMAP itself only.
+ * Get the reason why an access by the peer has failed, although an earlier check had
+ * allowed it. Called by RDMAP itself only.
  */
 enum iw_reason rdmap_get_refusal_reason(const struct rdmap *r, u8 right);
 /* Fail the stream. For most reasons a Terminate is sent, see build_terminate(). */

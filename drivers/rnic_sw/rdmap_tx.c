@@ -430,7 +430,7 @@ static bool has_message_left(const struct rdmap *r)
 	return r->imm_pending || r->have_wr || READ_ONCE(r->irq_pending);
 }
 
-static bool try_prepare_wr(struct rdmap *r, struct ddp_msg *m)
+static bool try_start_next_wr(struct rdmap *r, struct ddp_msg *m)
 {
 	while (!test_bit(0, &r->stream.failed) && !is_budget_spent(r)) {
 		if (!r->have_wr)
@@ -481,7 +481,7 @@ static bool try_prepare_next_message(struct rdmap *r, struct ddp_msg *m)
 {
 	if (try_prepare_rtr(r, m) || try_prepare_immediate(r, m))
 		return true;
-	if (r->wr_preferred && try_prepare_wr(r, m)) {
+	if (r->wr_preferred && try_start_next_wr(r, m)) {
 		r->wr_preferred = false;
 		return true;
 	}
@@ -489,7 +489,7 @@ static bool try_prepare_next_message(struct rdmap *r, struct ddp_msg *m)
 		r->wr_preferred = true;
 		return true;
 	}
-	return !ddp_tx_has_pending_fault(&r->stream) && try_prepare_wr(r, m);
+	return !ddp_tx_has_pending_fault(&r->stream) && try_start_next_wr(r, m);
 }
 
 static void finish_tx_pass(struct rdmap *r)

@@ -398,9 +398,9 @@ static bool may_bind_addrs_of(const struct sddp_listener *other, const struct sd
 
 /*
  * Check whether another device's listener on the same port may be bound to the addresses of @l, so
- * that -EADDRINUSE is no error for @l. This is so while the other listener is starting. It is also
- * so if the other device's setting "paths" names the interface of @l: the other listener then
- * accepts connections for both devices.
+ * that -EADDRINUSE is no error for @l. There are two cases: the other listener was created later
+ * and is still starting; or the setting "paths" of the other device names the interface of @l, so
+ * that the other listener accepts connections for both devices.
  */
 static bool may_other_listener_be_bound_to_addrs(const struct sddp_listener *l)
 {

@@ -261,8 +261,8 @@ void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q)
 
 	spin_lock_irqsave(&a->lock, flags);
 	/*
-	 * SCTP may change or end its association at any time, but frees the memory only
-	 * after an RCU grace period.
+	 * The caller holds the RCU read lock: SCTP may change or end its association at any
+	 * time, but frees the memory only after a grace period.
 	 */
 	if (a->sock)
 		asoc = sctp_sk_asoc(a->sock->sk);

@@ -66,7 +66,10 @@ static void check_locks_and_poll_cq(bool step2)
 	CHECK(!rnic_sw_req_notify_cq(&cq->vcq.cq, 1));
 }
 
-/* If a thread polls and arms the CQ during the first command, the new ring keeps both effects. */
+/*
+ * A resize sends two commands. If a thread polls and arms the CQ during the first one, the new ring
+ * keeps the consumer index and the arming.
+ */
 static void test_resize_and_poll(void)
 {
 	struct rnic_sw_cq *cq = make_cq();

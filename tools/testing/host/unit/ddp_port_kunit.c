@@ -34,7 +34,7 @@ static struct {
 	int		related;	/* interface whose device may also serve the address, or 0 */
 	struct net_device dev;	/* the interface that the core finds */
 	int		vrf[8];	/* VRF of each interface */
-	u64		order;	/* creation order of try_listen()'s last listener */
+	u64		order;	/* args.order of the last listener of try_listen() */
 	bool		aborts;	/* true if closing the socket aborts connections */
 	u32		aborted;	/* number of closes that aborted connections */
 } stubs;

@@ -156,7 +156,7 @@ static struct ddp_sge make_region_sge(void)
 	return m;
 }
 
-static void insert_region(struct kunit *test)
+static void reset_and_insert_region(struct kunit *test)
 {
 	memset(&copy, 0, sizeof(copy));
 	memset(&table, 0, sizeof(table));
@@ -198,7 +198,7 @@ static void expect_invalid_and_unused(struct kunit *test)
  */
 static void revoke_waits_for_access(struct kunit *test)
 {
-	insert_region(test);
+	reset_and_insert_region(test);
 	begin_copy(test, 3);
 	KUNIT_EXPECT_TRUE(test, ddp_region_revoke(&region));
 	KUNIT_EXPECT_EQ(test, 3u, copy.spins);
@@ -219,7 +219,7 @@ static void revoke_waits_for_access(struct kunit *test)
  */
 static void invalid_mr_gets_no_ref(struct kunit *test)
 {
-	insert_region(test);
+	reset_and_insert_region(test);
 	ddp_region_revoke(&region);
 	KUNIT_EXPECT_NULL(test, ddp_region_find_get(&stags, region.stag));
 	KUNIT_EXPECT_EQ(test, USERS_INITIAL, refcount_read(&region.users));
@@ -239,7 +239,7 @@ static void invalid_mr_gets_no_ref(struct kunit *test)
 /* DDP-128, SEC-17: removing an MR waits for accesses in flight */
 static void remove_waits_for_access(struct kunit *test)
 {
-	insert_region(test);
+	reset_and_insert_region(test);
 	begin_copy(test, 2);
 	ddp_region_remove(&stags, &region);
 	KUNIT_EXPECT_EQ(test, 2u, copy.spins);
@@ -254,7 +254,7 @@ static void cached_ref_permits_no_access(struct kunit *test)
 {
 	struct ddp_sge m;
 
-	insert_region(test);
+	reset_and_insert_region(test);
 	m = make_region_sge();
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mr_cache_check_and_get(&stream, &copy.copied,
 								&hint, &m, DDP_REMOTE_WRITE));
@@ -274,7 +274,7 @@ static void invalid_cached_mr_is_replaced(struct kunit *test)
 	struct ddp_region gone;
 	struct ddp_sge m;
 
-	insert_region(test);
+	reset_and_insert_region(test);
 	m = make_region_sge();
 	gone = region;
 	gone.valid = false;
@@ -304,7 +304,7 @@ static enum iw_reason access_with_hint(u32 stag)
 /* The hash table is not searched again for the same MR, and is for another one */
 static void hint_saves_lookup(struct kunit *test)
 {
-	insert_region(test);
+	reset_and_insert_region(test);
 	KUNIT_EXPECT_EQ(test, IW_OK, access_with_hint(region.stag));
 	KUNIT_EXPECT_EQ(test, IW_OK, access_with_hint(region.stag));
 	KUNIT_EXPECT_EQ(test, 1u, table.lookups);
@@ -325,7 +325,7 @@ static void hint_is_unused_after_removal(struct kunit *test)
 {
 	u32 stag;
 
-	insert_region(test);
+	reset_and_insert_region(test);
 	stag = region.stag;
 	KUNIT_EXPECT_EQ(test, IW_OK, access_with_hint(stag));
 	ddp_region_remove(&stags, &region);
@@ -343,7 +343,7 @@ static void old_key_finds_no_revalidated_mr(struct kunit *test)
 	struct ddp_region *r;
 	struct ddp_sge old;
 
-	insert_region(test);
+	reset_and_insert_region(test);
 	old = make_region_sge();
 	ddp_region_revoke(&region);
 	expect_invalid_and_unused(test);
@@ -363,7 +363,7 @@ static void old_key_finds_no_revalidated_mr(struct kunit *test)
  */
 static void invalidate_counts_as_access(struct kunit *test)
 {
-	insert_region(test);
+	reset_and_insert_region(test);
 	region.may_be_invalidated = true;
 	region.invalidate_stream = stream.id;
 	begin_copy(test, 2);
@@ -396,7 +396,7 @@ static void insert_retries_used_index(struct kunit *test)
 {
 	struct ddp_region other = { 0 };
 
-	insert_region(test);
+	reset_and_insert_region(test);
 	KUNIT_EXPECT_EQ(test, 1u, table.n);
 	KUNIT_EXPECT_EQ(test, -ENOSPC, ddp_region_insert(&stags, &other, KEY));
 	KUNIT_EXPECT_EQ(test, 1u + STAG_TRIES, table.n);
@@ -412,7 +412,7 @@ static void insert_sleeps_until_table_grows(struct kunit *test)
 {
 	struct ddp_region other = { 0 };
 
-	insert_region(test);
+	reset_and_insert_region(test);
 	ddp_region_remove(&stags, &region);
 	table.grows_after = 5;
 	KUNIT_EXPECT_EQ(test, 0, ddp_region_insert(&stags, &other, KEY));
@@ -430,7 +430,7 @@ static void peer_invalidates_own_stream_only(struct kunit *test)
 	struct ddp_stream neighbour = stream;
 
 	neighbour.id = stream.id + 1;
-	insert_region(test);
+	reset_and_insert_region(test);
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE,
 			ddp_mem_invalidate(&stream, region.stag, true));
 	region.may_be_invalidated = true;

@@ -184,7 +184,7 @@ static void request_send_error_ends_conn(struct kunit *test)
  * If the peer resets the connection after an enhanced Request, the worker
  * connects again, with revision 1. The program is notified if that fails.
  */
-static void reset_conn_retries_with_revision_1(struct kunit *test)
+static void failed_retry_with_revision_1_is_reported(struct kunit *test)
 {
 	static const struct {
 		int		err;
@@ -451,7 +451,7 @@ static struct kunit_case mpa_conn_cases[] = {
 	KUNIT_CASE(reply_has_time_limit),
 	KUNIT_CASE(request_is_retried_without_memory),
 	KUNIT_CASE(request_send_error_ends_conn),
-	KUNIT_CASE(reset_conn_retries_with_revision_1),
+	KUNIT_CASE(failed_retry_with_revision_1_is_reported),
 	KUNIT_CASE(unacked_request_is_repeated),
 	KUNIT_CASE(fin_inside_fpdu_is_error),
 	KUNIT_CASE(data_before_reset_is_received),

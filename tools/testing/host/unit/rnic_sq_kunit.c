@@ -65,8 +65,8 @@ static void bad_index_after_close_is_unread(struct kunit *test)
 }
 
 /*
- * Without a close, an invalid producer index fails the stream after the requests
- * read before have been sent. The stream then has no cached MR reference.
+ * If the queue is not closed, an invalid producer index fails the stream, but only after the
+ * requests that were read already have been sent. The stream then has no cached MR reference.
  */
 static void bad_index_fails_stream(struct kunit *test)
 {

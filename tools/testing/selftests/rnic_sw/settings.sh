@@ -73,7 +73,7 @@ invalid_values_are_refused() {
 	done
 }
 
-paths_of_other_netns_are_refused() {
+paths_reads_elsewhere_in_other_netns() {
 	t_use_netns_mode shared
 	t_defer t_change_setting iw0 paths none
 	t_change_setting iw0 paths lo
@@ -228,7 +228,7 @@ check_needs_admin() {
 create_one_device
 t_case "each setting is set and read back" "" each_value_can_be_set
 t_case "invalid values change nothing" "" invalid_values_are_refused
-t_case "paths shows interface names only in their namespace" "" paths_of_other_netns_are_refused
+t_case "paths shows interface names only in their namespace" "" paths_reads_elsewhere_in_other_netns
 t_case "by netlink: words and error numbers of refused settings" "" netlink_reports_errors
 t_case "by netlink: each message gets a reply" "" each_message_gets_reply
 t_case "by iproute2's rdma" "" rdma_sets_values

@@ -201,7 +201,7 @@ bond_ports_have_own_guids() {
 		[ "$(cat /sys/class/infiniband/iw[678]/node_guid | sort -u | wc -l)" = 3 ]
 }
 
-# rdma_cm gives a VLAN's address to the device of the interface below. See also addresses.sh.
+# rdma_cm resolves a VLAN's address to the device of the interface below. See also addresses.sh.
 lower_device_serves_vlan_address() {
 	ip link add link t0 name t0.7 type vlan id 7
 	t_defer ip link del t0.7

@@ -25,8 +25,8 @@ MUCH = WOKEN // 3           # batches in a run; a long run with fewer batches wa
 
 
 def connect_silent_peers(w, number, end=math.inf):
-    """Connect up to number peers that send nothing, until the time end. Return them. The
-    listener admits or resets them."""
+    """Connect peers that send nothing. Stop after that number of peers, or at the time `end`. Return
+    the peers that are connected: the listener admits or resets each peer."""
     peers = []
     for _ in range(number):
         left = min(end - time.monotonic(), PATIENCE)

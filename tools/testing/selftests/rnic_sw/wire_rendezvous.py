@@ -97,7 +97,7 @@ def test_revision_1_sends_plain_request(w):
             program.enter_rtr()
             request, peer = w.accept_request(sock)
         same("Request", request.pack().hex(), mpa.make_request(
-            flags=mpa.C, rev=1, pd=program.own.pack()).pack().hex())
+            flags=mpa.C, rev=1, pd=program.own_message.pack()).pack().hex())
         reply = mpa.make_reply(pd=program.right.pack())
         peer.send_bytes(reply.pack())
         peer.enter_full_operation(reply, request)

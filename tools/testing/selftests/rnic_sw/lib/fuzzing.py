@@ -236,7 +236,7 @@ class Spoiler:
         read = rdmap.ReadRequest(1, 2, length, key, place)
         return self.build_fpdu(read.segment(self.messages.next_msn(1)).pack())
 
-    def build_many_requests(self, _segment):
+    def build_many_read_requests(self, _segment):
         addr, size, key = self.messages.areas["target"]
         read = rdmap.ReadRequest(1, 2, size, key, addr)
         return b"".join(
@@ -286,7 +286,7 @@ class Spoiler:
             change_control, change_opcode, change_destination, change_destination,
             change_destination, shorten, lengthen, build_empty,
             clear_last_flag, repeat_segment, cross_region_edge, build_random_request,
-            build_random_request, build_many_requests,
+            build_random_request, build_many_read_requests,
             build_bad_atomic, build_many_sends, build_unexpected_response,
             build_unexpected_atomic_response, build_invalidate, build_terminate)
 

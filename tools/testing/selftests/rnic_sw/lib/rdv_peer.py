@@ -75,7 +75,7 @@ class Program:
         return self
 
     @property
-    def own(self):
+    def own_message(self):
         """The message that the queue pair sends in its present state."""
         out = Message(self.qpn, self.peer_qpn, PEER_PSN, OWN_PSN, RNR_RETRIES)
         return out if self.in_rts else replace(out, sq_psn=0, rnr_retry=0, flags=0)
@@ -99,7 +99,7 @@ def connect(w, program, data=None):
     program.link.peer = peer = w.connect_to_rdv_port()
     w.send_request(peer, program.right.pack() if data is None else data)
     reply = w.receive_reply(peer)
-    same("message in the Reply", reply.data.hex(), program.own.pack().hex())
+    same("message in the Reply", reply.data.hex(), program.own_message.pack().hex())
     # the passive side must not send before it has received a message
     peer.send_segments(rdmap.make_write(0, 0))
     return reply
@@ -107,14 +107,14 @@ def connect(w, program, data=None):
 
 def accept_request(w, sock, program):
     """Wait for a Request with the queue pair's present message. Return it, and the peer."""
-    want = program.own.pack()
+    want = program.own_message.pack()
     while True:
         request, peer = w.accept_request(sock)
         if request.data == want or not program.in_rts:
             return request, peer
         # sent before the queue pair has entered RTS
         same("message before RTS", request.data.hex(),
-             replace(program.own, sq_psn=0, rnr_retry=0, flags=0).pack().hex())
+             replace(program.own_message, sq_psn=0, rnr_retry=0, flags=0).pack().hex())
         w.drop_peer(peer)
 
 
@@ -128,7 +128,7 @@ def respond(w, sock, program, rtr=mpa.A | mpa.CC):
     """Let the raw peer accept the Request of the queue pair, and name these ready-to-receive
     messages if the Request names any. Return the Request."""
     request, program.link.peer = accept_request(w, sock, program)
-    same("message in the Request", request.data.hex(), program.own.pack().hex())
+    same("message in the Request", request.data.hex(), program.own_message.pack().hex())
     w.send_accept(program.link.peer, request, program.right.pack(), request.rtr and rtr)
     return request
 

@@ -91,7 +91,7 @@ def test_plain_request_is_accepted(w):
     peer = program.link.peer = w.connect_to_rdv_port()
     w.send_plain_request(peer, program.right.pack())
     reply = w.receive_reply(peer)
-    same("enhanced, message", (reply.enhanced, reply.pd.hex()), (False, program.own.pack().hex()))
+    same("enhanced, message", (reply.enhanced, reply.pd.hex()), (False, program.own_message.pack().hex()))
     peer.send_segments(rdmap.make_write(0, 0))
     check_data(w, program)
 

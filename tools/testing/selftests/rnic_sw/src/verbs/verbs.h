@@ -261,8 +261,8 @@ struct atom {
 };
 
 /*
- * Return: the address of the aligned word number @n of a buffer, whose memory starts at an odd
- * address
+ * Return: the address of word number @n of a buffer, aligned to 8 bytes. The buffer itself starts at
+ * an odd address.
  */
 uint64_t *get_word(const struct buf *b, uint32_t n);
 /* Post an atomic operation, with ibv_wr_*() if the QP was created for these functions */
