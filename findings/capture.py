@@ -82,19 +82,6 @@ class Tcp:
         return self
 
 
-def build_data_chunk(payload, ppid, tsn=1, stream=0, ssn=0):
-    """A DATA chunk of SCTP with a whole message, padded."""
-    chunk = struct.pack(">BBHIHHI", 0, 3, 16 + len(payload), tsn, stream, ssn, ppid) + payload
-    return chunk + bytes(-len(chunk) % 4)
-
-
-def build_sctp_packet(*chunks, source=40000, target=4420):
-    """An IPv4 packet with these chunks."""
-    head, body = struct.pack(">HHI", source, target, 0x11223344), b"".join(chunks)
-    crc = struct.pack("<I", compute_crc32c(head + bytes(4) + body))
-    return build_ipv4_packet(132, head + crc + body)
-
-
 def write_pcap(path, packets):
     """Write a pcap file of IP packets."""
     with open(path, "wb") as out:

@@ -52,7 +52,7 @@ def read_macros(text):
     return macros
 
 
-def find_closing_end(text, at):
+def find_end_of_parentheses(text, at):
     """Return the position after the parenthesis that closes the one at @at."""
     depth = 0
     for i in range(at, len(text)):
@@ -74,14 +74,14 @@ def split_arguments(text):
     return [p.strip() for p in parts]
 
 
-def is_simple(text):
+def is_simple_expression(text):
     """Check whether an expression (a name, members, calls) needs no parentheses."""
     m = re.match(r"&?[A-Za-z_]\w*", text)
     at = m.end() if m else -1
     while 0 <= at < len(text):
         m = re.compile(r"(?:->|\.)\w+").match(text, at)
         if text[at] == "(":
-            at = find_closing_end(text, at)
+            at = find_end_of_parentheses(text, at)
         else:
             at = m.end() if m else -1
     return at == len(text)
@@ -89,10 +89,10 @@ def is_simple(text):
 
 def strip_outer_parentheses(text):
     """Return @text without outer parentheses, if it is simple and so needs them only in a macro."""
-    if text.startswith("(") and find_closing_end(text, 0) == len(text):
+    if text.startswith("(") and find_end_of_parentheses(text, 0) == len(text):
         inner = text[1:-1]
         cast = CAST.match(inner)
-        if is_simple(inner[cast.end() if cast else 0:]):
+        if is_simple_expression(inner[cast.end() if cast else 0:]):
             return inner
     return text
 
@@ -104,7 +104,7 @@ def substitute_arguments(params, body, args):
 
     def get_argument(m):
         arg = given[m[1] or m[2]]
-        return f"({arg})" if m[1] and not is_simple(arg) else arg
+        return f"({arg})" if m[1] and not is_simple_expression(arg) else arg
 
     names = "|".join(params)
     # match "(param)" including its parentheses only if no word precedes, because "f(param)" is a
@@ -123,7 +123,7 @@ def _expand_word_macro(text, name, params, body):
     while m := re.compile(rf"\b{name}\b").search(text, at):
         end, new = m.end(), strip_outer_parentheses(body)
         if params is not None:
-            end = find_closing_end(text, m.end())
+            end = find_end_of_parentheses(text, m.end())
             new = substitute_arguments(params, body, split_arguments(text[m.end() + 1:end - 1]))
         if text[:m.start()].rstrip(" \t").endswith("\n") and text[end] == ";":
             if not new:
@@ -243,7 +243,7 @@ def map_paths_in_page(text):
     return text.replace("drivers/rnic_sw", ROOM)
 
 
-def shorten_setting_names(text):
+def remove_setting_paths(text):
     """Remove the sysfs file after a setting's name: only compat/ has these files."""
     return re.sub(r"\s\(``(?:llp|mpa)/\w+``\)", "", text)
 
@@ -256,7 +256,7 @@ def set_trace_path(text, there):
 def use_typed_allocations(text):
     """kzalloc(sizeof(*p), gfp) -> kzalloc_obj(*p, gfp), and arrays likewise."""
     def new(m):
-        args = split_arguments(text[m.end():find_closing_end(text, m.end() - 1) - 1])
+        args = split_arguments(text[m.end():find_end_of_parentheses(text, m.end() - 1) - 1])
         sized = [re.fullmatch(r"sizeof\((.*)\)", a) for a in args]
         kind = {"kzalloc": "kzalloc_obj", "kmalloc": "kmalloc_obj"}.get(m[1])
         if kind and sized[0]:
@@ -269,7 +269,7 @@ def use_typed_allocations(text):
     for m in reversed(list(re.finditer(r"\b(k[mz]alloc|kv?calloc)\(", text))):
         call = new(m)
         if call:
-            text = _insert_call(text[:m.start()], call, text[find_closing_end(text, m.end() - 1):])
+            text = _insert_call(text[:m.start()], call, text[find_end_of_parentheses(text, m.end() - 1):])
     return text
 
 
@@ -302,7 +302,8 @@ def apply_tree_comments(text, whose="the kernel's"):
 def convert_page(text, pages):
     """Return a page in the form that it has in the kernel's tree. @pages: the names of the exported
     pages."""
-    return shorten_setting_names(replace_driver_id(map_paths_in_page(remove_dead_links(apply_tree_comments(text), pages))))
+    text = remove_dead_links(apply_tree_comments(text), pages)
+    return remove_setting_paths(replace_driver_id(map_paths_in_page(text)))
 
 
 def remove_dead_links(text, pages):
@@ -343,7 +344,7 @@ OLDER_PAGE = re.compile("|".join(_OLDER), re.I)
 OLDER_CODE = re.compile("|".join([*_OLDER, r"\bLinux v?\d"]), re.I)
 
 
-def find_other_kernels(text, page):
+def find_mentions_of_other_kernels(text, page):
     """Return [(line, words)] that mention other kernel versions than the one that has the text."""
     return [(text.count("\n", 0, m.start()) + 1, " ".join(m[0].replace("*", " ").split()))
             for m in (OLDER_PAGE if page else OLDER_CODE).finditer(text)]

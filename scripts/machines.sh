@@ -4,10 +4,10 @@
 # different names for the same architecture.
 # shellcheck disable=SC2034	# used by the scripts that source this
 
-# set_machine DEBIAN-NAME: set gnu_type (prefix of the compiler), qemu_arch (as uname -m
+# set_machine_variables DEBIAN-NAME: set gnu_type (prefix of the compiler), qemu_arch (as uname -m
 # prints it), qemu_package (the package with qemu-system-*) and virtio (bus of QEMU's
 # virtio devices).
-set_machine() {
+set_machine_variables() {
 	case $1 in
 	amd64) gnu_type=x86_64-linux-gnu qemu_arch=x86_64 qemu_package=qemu-system-x86 virtio=pci ;;
 	arm64) gnu_type=aarch64-linux-gnu qemu_arch=aarch64 qemu_package=qemu-system-arm \
@@ -20,8 +20,9 @@ set_machine() {
 	esac
 }
 
-# print_machine KERNEL: print Debian's name of the architecture of a kernel (6.12-arm64-16k: arm64)
-print_machine() {
+# print_machine_of_kernel KERNEL: print Debian's name of the architecture of a kernel
+# (6.12-arm64-16k: arm64)
+print_machine_of_kernel() {
 	case $1 in
 	*-s390x) echo s390x ;;
 	*-arm64 | *-arm64-16k) echo arm64 ;;

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # bash completion for rdma(8)                              -*- shell-script -*-
 
-# _rdma_next WORDS: print the words that may follow WORDS. If an abbreviation matches several
+# _rdma_print_next WORDS: print the words that may follow WORDS. If an abbreviation matches several
 # words, rdma chooses the first of them, so the order is that of rdma. A word that begins with @
 # stands for all names of a kind, such as @device for all device names.
-_rdma_next() {
+_rdma_print_next() {
 	case $1 in
 	"") echo help dev link resource system statistic monitor ;;
 	dev) echo add delete show list set help ;;
@@ -52,18 +52,18 @@ _rdma_next() {
 
 # Print the names of the driver's parameters of $device; print nothing if the driver has none or
 # if this version of rdma does not support them
-_rdma_params() {
+_rdma_print_params() {
 	rdma -d dev show "$device" 2>/dev/null | sed -n '/^ *params:/,$s/^ \{8\}\([a-z][^ ]*\) .*/\1/p'
 }
 
-_rdma_words() {
+_rdma_print_words() {
 	case $1 in
 	@device) builtin cd /sys/class/infiniband 2>/dev/null && compgen -G '*' ;;
 	@port) builtin cd /sys/class/infiniband 2>/dev/null && compgen -G '*/ports/*' | sed 's,/ports/,/,' ;;
 	@interface) builtin cd /sys/class/net 2>/dev/null && compgen -G '*/' | tr -d / ;;
-	@param) _rdma_params ;;
+	@param) _rdma_print_params ;;
 	@*) ;;
-	param) [ -z "$(_rdma_params)" ] || echo param ;;
+	param) [ -z "$(_rdma_print_params)" ] || echo param ;;
 	*) echo "$1" ;;
 	esac
 }
@@ -72,7 +72,7 @@ _rdma() {
 	local at='' device='' word next
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		[[ $word != -* ]] || continue
-		for next in $(_rdma_next "$at") '?'; do
+		for next in $(_rdma_print_next "$at") '?'; do
 			[[ $next != @* && $next != "$word"* ]] || break
 		done
 		[ "$next" != @device ] || device=$word
@@ -83,7 +83,7 @@ _rdma() {
 	COMPREPLY=()
 	while IFS= read -r word; do
 		[[ $word != "${COMP_WORDS[COMP_CWORD]}"* ]] || COMPREPLY+=("$(printf %q "$word")")
-	done < <(for next in $(_rdma_next "$at"); do (_rdma_words "$next"); done)
+	done < <(for next in $(_rdma_print_next "$at"); do (_rdma_print_words "$next"); done)
 }
 
 complete -F _rdma rdma

@@ -63,7 +63,7 @@ class End:
         self.qp.attach_comp_cntr(counter, QPAttachCompCntrAttr(op_mask=mask))
         return counter
 
-    def counts(self):
+    def read_counters(self):
         """
         Return the numbers of successes and of errors, for each counter.
         """
@@ -234,7 +234,7 @@ class IwarpTest(RDMATestCase):
             self.assert_completion(other.wait_completion(), e.IBV_WC_RECV, 8)
             self.assertEqual(struct.unpack('Q', other.mr.read(8, i * 8))[0], i)
 
-    def test_srq(self):
+    def test_recv_from_srq(self):
         one, other = self.connect(with_srq=True)
         other.post_recv((0, SIZE))
         one.mr.write('shared', 6)
@@ -280,7 +280,7 @@ class IwarpTest(RDMATestCase):
                                e.IBV_WC_RDMA_READ)
         self.assertEqual(one.mr.read(1002, 63), b'-' + b'r' * 1000 + b'-')
 
-    def test_atomics(self):
+    def test_atomics_return_previous_value(self):
         """
         Each atomic operation returns the previous value.
         """
@@ -320,10 +320,10 @@ class IwarpTest(RDMATestCase):
         one.send_and_wait(e.IBV_WR_SEND, (0, 100))
         # the peer has placed the Writes when it has received the Send
         other.wait_completion()
-        self.assertEqual(one.counts(), {send: (1, 0), recv: (0, 0), read: (112, 1), write: (3, 0),
-                                        peer_read | peer_write: (0, 0)})
-        self.assertEqual(other.counts(), {send: (0, 0), recv: (1, 0), read: (0, 0), write: (0, 0),
-                                          peer_read | peer_write: (5, 0)})
+        self.assertEqual(one.read_counters(), {send: (1, 0), recv: (0, 0), read: (112, 1), write: (3, 0),
+                                               peer_read | peer_write: (0, 0)})
+        self.assertEqual(other.read_counters(), {send: (0, 0), recv: (1, 0), read: (0, 0), write: (0, 0),
+                                                 peer_read | peer_write: (5, 0)})
         with self.assertRaises(PyverbsRDMAError, msg='A second counter for an operation'):
             one.attach_counter(read)
         # outstanding receives end with an error
@@ -338,7 +338,7 @@ class IwarpTest(RDMATestCase):
         self.assertEqual(other.private_data[:4], b'call')
         self.assertEqual(one.private_data[:6], b'answer')
 
-    def test_disconnect(self):
+    def test_disconnect_flushes_receives(self):
         """
         Outstanding receives are flushed at both ends.
         """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash disable=SC2154	# variables of the scripts that source this
 # Build the kernel of a test environment in the cache, once; sourced by uml-kernel and
-# smp-kernel. These scripts set the following variables before they call build_if_needed():
+# smp-kernel. These scripts set the following variables before they call build_kernel_if_needed():
 #   arch base         architecture, and make target of the initial configuration
 #   fragments         configuration files to merge into it; the last setting applies
 #   patches           patches of single source files, may be empty
@@ -24,16 +24,16 @@ die() { echo "$me: $*" >&2; exit 1; }
 # shellcheck disable=SC2016,SC2034
 watched='$(filter-out kernel/entry/%,$(filter net/% drivers/infiniband/% drivers/nvme/% kernel/% lib/%,$(obj)/))'
 
-kernel_make() {
+run_kernel_make() {
 	make -C "$source" ARCH="$arch" O="$build" -j"$(nproc)" ${make_args[0]+"${make_args[@]}"} \
 		"$@"
 }
 
-configure() {
+configure_kernel() {
 	# -m: only merge the files; make olddefconfig resolves the dependencies
-	kernel_make "$base" &&
+	run_kernel_make "$base" &&
 	(cd "$build" && "$source/scripts/kconfig/merge_config.sh" -m .config "${fragments[@]}") &&
-	kernel_make olddefconfig &&
+	run_kernel_make olddefconfig &&
 	"$here/has-config" "$build/.config" "${fragments[@]}"
 }
 
@@ -51,10 +51,10 @@ patch_sources() {
 	done
 }
 
-compile() {
-	kernel_make all &&
-	kernel_make INSTALL_MOD_PATH="$build/inst" INSTALL_MOD_STRIP=1 modules_install &&
-	finish "$build"
+compile_kernel() {
+	run_kernel_make all &&
+	run_kernel_make INSTALL_MOD_PATH="$build/inst" INSTALL_MOD_STRIP=1 modules_install &&
+	finish_kernel_build "$build"
 }
 
 # report_progress LOG: report the progress of the build every 30 seconds
@@ -81,7 +81,7 @@ build_with_progress() {
 	watcher=$!
 	# shellcheck disable=SC2064
 	trap "kill $watcher 2>/dev/null || true" EXIT
-	if ! { configure && compile; } >>"$log" 2>&1 9>&-; then
+	if ! { configure_kernel && compile_kernel; } >>"$log" 2>&1 9>&-; then
 		tail -n 20 "$log" >&2
 		die "the build failed; the whole log is $log"
 	fi
@@ -99,15 +99,15 @@ rebuild_with_config() {
 	flock 9
 	{
 		(cd "$build" && "$source/scripts/kconfig/merge_config.sh" -m .config "$1") &&
-		kernel_make olddefconfig &&
+		run_kernel_make olddefconfig &&
 		"$here/has-config" "$build/.config" "$1" &&
-		compile
+		compile_kernel
 	} >"$log" 2>&1 9>&- || { tail -n 20 "$log" >&2; die "the build failed"; }
 	exec 9>&-
 }
 
 # Build the kernel if necessary, and set build to its directory.
-build_if_needed() {
+build_kernel_if_needed() {
 	NEED_WHY="to build a kernel" "$scripts/need" gcc make flex bison bc libelf-dev libssl-dev \
 		kmod patch
 	source=$("$here/uml-source")

@@ -105,9 +105,9 @@ readonly watch_leash='
 	[ $? -le 128 ] || touch "$2"
 	kill -KILL -- "-$group" 2>/dev/null'
 
-# start_watched COMMAND...: run COMMAND in a new process group, which is killed when this script
+# run_watched COMMAND...: run COMMAND in a new process group, which is killed when this script
 # ends, at the time limit, and on a signal. Sets timed_out.
-start_watched() {
+run_watched() {
 	local leash status=0
 	timed_out=''
 	rm -f "$run/timed-out"
@@ -116,11 +116,11 @@ start_watched() {
 	guest=$!
 	echo "$guest" >&"$leash"
 	[ -z "$stalls" ] || { stall_guest & starve_guest & } {leash}>&-
-	trap 'stop_guest; exit 130' INT TERM HUP
-	trap stop_guest EXIT
+	trap 'kill_guest; exit 130' INT TERM HUP
+	trap kill_guest EXIT
 	{ wait "$guest" || status=$?; } 2>/dev/null
 	[ ! -e "$run/timed-out" ] || timed_out=1
-	stop_guest
+	kill_guest
 	exec {leash}>&-
 	return "$status"
 }
@@ -147,7 +147,7 @@ starve_guest() {
 	done >/dev/null 2>&1
 }
 
-stop_guest() {
+kill_guest() {
 	[ -z "${guest:-}" ] || kill -KILL -- "-$guest" 2>/dev/null || true
 }
 

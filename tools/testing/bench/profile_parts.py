@@ -62,7 +62,7 @@ def get_part(function, module):
     return "other"
 
 
-def read_windows(path):
+def read_marker_intervals(path):
     """Yield for each interval between two markers {address: instructions}, and the numbers of
     cache lines fetched for code and for data."""
     window, lines = Counter(), []
@@ -91,7 +91,7 @@ def compute_profiles(measured, counts, kallsyms):
     function, part]], "lines": [of code, of data]}."""
     symbols = Symbols(kallsyms)
     # each run executes the marker twice, so every second interval is a measurement
-    measured_windows = list(read_windows(counts))[1::2]
+    measured_windows = list(read_marker_intervals(counts))[1::2]
     if len(measured_windows) != len(measured["runs"]):
         raise SystemExit("profile: a run failed, so the counts cannot be assigned to runs")
     for run, (window, lines) in zip(measured["runs"], measured_windows):

@@ -105,7 +105,7 @@ def print_table(measured, lines):
         print(format_row(line))
 
 
-def summarize_many(measured):
+def summarize_connection_rates(measured):
     """Yield the sorted results of each lower layer."""
     for llp in rows.LLPS:
         results = [m["result"] for m in measured["many"] if m["who"] == llp]
@@ -113,10 +113,10 @@ def summarize_many(measured):
                               for key in ("per_s", "kib_each")}}
 
 
-def print_many(measured):
+def print_connection_rates(measured):
     print(f"{rows.MANY} connections requested at once: connections set up per second, "
           "memory of both ends (medians, with their range)")
-    for line in summarize_many(measured):
+    for line in summarize_connection_rates(measured):
         if not line["per_s"]:
             print(f"{line['llp']:<6} failed")
             continue
@@ -130,11 +130,11 @@ def main():
         measured = json.load(f)
     lines = list(summarize_rows(measured))
     print_table(measured, lines)
-    print_many(measured)
+    print_connection_rates(measured)
     with open(sys.argv[2] + ".json", "w", encoding="ascii") as f:
         json.dump({"kernel": measured["kernel"], "pairs": measured["pairs"],
                    "seconds": measured["seconds"], "rows": lines,
-                   "many": list(summarize_many(measured))}, f, indent=1)
+                   "many": list(summarize_connection_rates(measured))}, f, indent=1)
     with open(sys.argv[2] + ".svg", "w", encoding="ascii") as f:
         f.write(draw([l for l in lines if "tcp" not in l]))
     missed = [l for l in lines if l.get("verdict") == "MISSED"]

@@ -57,7 +57,7 @@ def draw_and_print(runs):
         return ET.parse(path).getroot() if os.path.exists(path) else None, done.stdout
 
 
-def load_cache(folder):
+def load_cache_model(folder):
     """Return a Python function that runs the cache model of cache.c: it returns the number of lines
     fetched for some addresses."""
     path = os.path.join(folder, "cache.so")
@@ -120,7 +120,7 @@ class Stacks(unittest.TestCase):
         self.assertIn("write, CRC on", said)
         self.assertIn("kernel 6.1 <&>", said[0])
 
-    def test_longest_bar_is_broken(self):
+    def test_too_long_bar_is_shortened(self):
         root = draw_picture([make_run("write 64 KiB", "siw", {"tcp_ack": 900, "siw_run": 110}),
                              make_run("write 64 KiB", "rnic_sw",
                                       {"memcpy_orig": 75, "rnic_run": 25})])
@@ -154,7 +154,7 @@ class Stacks(unittest.TestCase):
 
     def test_cache_evicts_least_recently_used_line(self):
         with tempfile.TemporaryDirectory() as folder:
-            count_fetched_lines = load_cache(folder)
+            count_fetched_lines = load_cache_model(folder)
         self.assertEqual(count_fetched_lines(0, 63, 0), 1)
         self.assertEqual(count_fetched_lines(60, octets=8), 1)      # ends in the next cache line
         self.assertEqual(count_fetched_lines(*range(0, 32768, 64)), 510)

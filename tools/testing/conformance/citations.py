@@ -36,7 +36,7 @@ class Case:
         self.rows, self.result = rows, result
 
 
-def find_rows(text):
+def find_requirement_ids(text):
     """Return the IDs in a text; "DDP-10 to DDP-14" and "DDP-10 to 14" are five."""
     found = []
     for match in ROW.finditer(text):
@@ -69,7 +69,7 @@ def read_ktap_cases(lines, script):
             script = told[1]
         found = parse_result(line)
         cited = found and IN_BRACKETS.match(found[0])
-        rows = find_rows(cited[2]) if cited else []
+        rows = find_requirement_ids(cited[2]) if cited else []
         if rows:
             yield Case(script, cited[1], rows, found[1])
 
@@ -96,7 +96,7 @@ def read_unit_test_cases(text):
     start = 0
     for name in sorted(names, key=places.get):
         said, start = read_comments(text, name, start)
-        yield f"{suite[1] if suite else '?'}.{name}", find_rows(said)
+        yield f"{suite[1] if suite else '?'}.{name}", find_requirement_ids(said)
 
 
 def list_unit_tests(tree):
@@ -104,7 +104,7 @@ def list_unit_tests(tree):
     return sorted(path for where in UNIT_TESTS for path in Path(tree).glob(where))
 
 
-def read_unit_rows(tree):
+def read_unit_test_citations(tree):
     found = {}
     for path in list_unit_tests(tree):
         found.update(read_unit_test_cases(path.read_text(encoding="utf-8")))
@@ -128,11 +128,11 @@ def read_proof_cases(text, stem):
     start = 0
     for head in PROVES.finditer(text):
         end = text.find("\n}", head.start())
-        yield f"{stem}.{head[1]}", find_rows(" ".join(MUST.findall(text[start:end])))
+        yield f"{stem}.{head[1]}", find_requirement_ids(" ".join(MUST.findall(text[start:end])))
         start = end
 
 
-def read_proof_rows(tree):
+def read_proof_citations(tree):
     found = {}
     for path in sorted(Path(tree).glob(PROOFS)):
         found.update(read_proof_cases(path.read_text(encoding="utf-8"), path.stem))
@@ -169,7 +169,7 @@ def has_citing_cases(tests, script):
     paths = list((tests / "src" / Path(cases).stem).glob("*.c"))
     for name in set(OTHER_SCRIPT.findall(own)):
         paths += [tests / f"{name}.py", tests / "lib" / f"{name}.py"]
-    return bool(find_rows(own + "".join(map(read_text, paths))))
+    return bool(find_requirement_ids(own + "".join(map(read_text, paths))))
 
 
 def list_citing_suites(tree):
@@ -200,14 +200,14 @@ def find_tests_without_result(directories, tree, cases):
         for path in list_log_files(directory):
             ended.update(find_completed_suites(path.read_text("utf-8", "replace").splitlines()))
     told = {(case.script, case.name) for case in cases if case.result != SKIPPED}
-    units = [name for name, rows in read_unit_rows(tree).items() if rows]
-    proofs = [name for name, rows in read_proof_rows(tree).items()
+    units = [name for name, rows in read_unit_test_citations(tree).items() if rows]
+    proofs = [name for name, rows in read_proof_citations(tree).items()
               if rows and name not in list_slow_proofs(tree)]
     return [*(name for name in list_citing_suites(tree) if name not in ended),
-            *find_missing("unit test", units, told), *find_missing("proof", proofs, told)]
+            *find_names_without_result("unit test", units, told), *find_names_without_result("proof", proofs, told)]
 
 
-def find_missing(kind, names, told):
+def find_names_without_result(kind, names, told):
     """Return the names of this kind of test that have no result. If no test of this kind has a
     result, return only the kind."""
     missing = [name for name in names if (kind, name) not in told]
@@ -226,7 +226,7 @@ def list_log_files(directory):
 def read_logs(directories, tree):
     """Return every case in these logs once, with the worst of its results."""
     order = (FAILED, PASSED, SKIPPED)
-    units, proofs = read_unit_rows(tree), read_proof_rows(tree)
+    units, proofs = read_unit_test_citations(tree), read_proof_citations(tree)
     found = {}
     for directory in directories:
         for path in list_log_files(directory):
@@ -248,6 +248,6 @@ def find_citing_files(tree):
     for path in paths:
         if path.suffix not in (".c", ".h", ".py", ".sh"):
             continue
-        for ident in find_rows(path.read_text(encoding="utf-8")):
+        for ident in find_requirement_ids(path.read_text(encoding="utf-8")):
             found.setdefault(ident, path.relative_to(tree))
     return found

@@ -90,9 +90,9 @@ class Row:
         return self.is_must or self.level.startswith(("SHOULD", "REC"))
 
     @property
-    def list_witnesses(self):
+    def witnesses(self):
         """Return the kinds of evidence of the tests that passed."""
-        kinds = {get_witness(case) for case in self.cases if case.result == PASSED}
+        kinds = {get_witness_kind(case) for case in self.cases if case.result == PASSED}
         return [kind for kind, _ in WITNESSES if kind in kinds]
 
     @property
@@ -101,7 +101,7 @@ class Row:
                 self.verdict in (OPEN, FAILING))
 
 
-def get_witness(case):
+def get_witness_kind(case):
     if case.script == CLAIM:
         return case.name
     return next(kind for kind, fits in WITNESSES
@@ -138,15 +138,15 @@ ID\twitnesses
 
 def write_claims(rows, path=CLAIMS):
     path.write_text(CLAIMS_HEAD + "".join(
-        f"{row.id}\t{', '.join(row.list_witnesses)}\n"
+        f"{row.id}\t{', '.join(row.witnesses)}\n"
         for row in rows.values() if row.verdict == SHOWN), encoding="utf-8")
 
 
-def judge_claims(claims):
+def judge_rows_by_claims(claims):
     """Return the rows with the verdicts of the tables, without logs."""
     rows = read_rows()
-    judge_all(rows, [Case(CLAIM, kind, [ident], PASSED)
-                     for ident, kinds in claims.items() for kind in kinds], read_reasons())
+    judge_all_rows(rows, [Case(CLAIM, kind, [ident], PASSED)
+                          for ident, kinds in claims.items() for kind in kinds], read_reasons())
     return rows
 
 
@@ -186,7 +186,7 @@ def judge_row(row, reason):
         row.verdict = OPEN if row.needs_evidence else UNASKED
 
 
-def judge_all(rows, cases, reasons):
+def judge_all_rows(rows, cases, reasons):
     unknown = set()
     for case in cases:
         for ident in case.rows:
@@ -238,9 +238,9 @@ def format_summary_line(name, count):
 def format_evidence(rows):
     """Return a sentence with the kinds of evidence of shown rows; a row may have several."""
     shown = [row for row in rows.values() if row.verdict == SHOWN]
-    count = Counter(kind for row in shown for kind in row.list_witnesses)
-    foreign = sum(bool(FOREIGN & set(row.list_witnesses)) for row in shown)
-    alone = sum(row.list_witnesses in (["unit"], ["proof"], ["proof", "unit"]) for row in shown)
+    count = Counter(kind for row in shown for kind in row.witnesses)
+    foreign = sum(bool(FOREIGN & set(row.witnesses)) for row in shown)
+    alone = sum(row.witnesses in (["unit"], ["proof"], ["proof", "unit"]) for row in shown)
     kinds = ", ".join(f"{kind} {count[kind]}" for kind, _ in WITNESSES if count[kind])
     return (f"Rows that are shown, by witness: {kinds}. {foreign} have a witness that is "
             f"independent of this project; {alone} are about decisions that only unit tests "
@@ -270,7 +270,7 @@ def format_section(rfc, rows):
     for row in rows:
         lines.append(f"| {row.id} | {row.section} | {row.level} | "
                      f"{escape_cell(row.text)} | {row.verdict} | "
-                     f"{', '.join(row.list_witnesses)} | {format_cases(row)} |")
+                     f"{', '.join(row.witnesses)} | {format_cases(row)} |")
     return "\n".join(lines)
 
 
@@ -292,22 +292,22 @@ program* (verbs and their completions at both ends).
 
 
 def format_report(rows):
-    parts = [PREFACE.rstrip(), format_summary(rows), format_evidence(rows), format_left_out(rows)]
+    parts = [PREFACE.rstrip(), format_summary(rows), format_evidence(rows), format_omitted_rfcs(rows)]
     parts += [format_section(rfc, each) for rfc, each in group_by_rfc(rows).items()]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def format_numbers(rows):
+def format_page_part(rows):
     """Return the text that the page must have between its marks."""
     return f"{format_summary(rows)}\n\n{format_evidence(rows)}"
 
 
 def write_page(rows):
     text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(replace_between_marks(text, format_numbers(rows)), encoding="utf-8")
+    PAGE.write_text(replace_between_marks(text, format_page_part(rows)), encoding="utf-8")
 
 
-def format_left_out(rows):
+def format_omitted_rfcs(rows):
     names = {row.rfc for row in rows.values()} - set(group_by_rfc(rows))
     return "\n".join(f"RFC {rfc} ({TITLES[rfc]}) is left out: its lower layer does not exist "
                      "yet." for rfc in sorted(names))
@@ -386,7 +386,7 @@ def check_claims(rows, claims, reasons, cited):
 
 def check_page(text, rows):
     """Yield a line if the page does not have the numbers of the tables."""
-    if replace_between_marks(text, format_numbers(rows)) != text:
+    if replace_between_marks(text, format_page_part(rows)) != text:
         yield ("protocols.md does not have the numbers of the tables; "
                "tools/testing/conformance/report.py --page writes them")
 
@@ -401,7 +401,7 @@ def find_faults():
             yield f"{where}: {ident} is not a requirement"
     yield from check_reasons(rows, reasons, cited)
     yield from check_claims(rows, claims, reasons, cited)
-    yield from check_page(PAGE.read_text(encoding="utf-8"), judge_claims(claims))
+    yield from check_page(PAGE.read_text(encoding="utf-8"), judge_rows_by_claims(claims))
     broken = sum(words[0] == BROKEN for words in reasons.values())
     if f" {broken} MUSTs do not hold" not in " ".join((TREE / "README.md").read_text().split()):
         yield f"README.md must say that {broken} MUSTs do not hold"
@@ -419,21 +419,21 @@ def run_check():
 # With logs -------------------------------------------------------------------
 
 
-def find_unconfirmed(rows, claims):
+def find_unconfirmed_claims(rows, claims):
     """Yield the claims that this run does not confirm."""
     for ident, kinds in claims.items():
         row = rows.get(ident)
         if not row or row.verdict != SHOWN:
             yield f"{ident} is claimed as shown; no test that cites it has passed"
             continue
-        lost = [kind for kind in kinds if kind not in row.list_witnesses]
+        lost = [kind for kind in kinds if kind not in row.witnesses]
         if lost:
             yield f"{ident} is claimed as shown by: {', '.join(lost)}; none passed in this run"
 
 
 def count_new_claims(rows, claims):
     """Return the number of rows for which the run shows more than the table claims."""
-    return sum(row.verdict == SHOWN and not set(row.list_witnesses) <= set(claims.get(row.id, ()))
+    return sum(row.verdict == SHOWN and not set(row.witnesses) <= set(claims.get(row.id, ()))
                for row in rows.values())
 
 
@@ -455,12 +455,12 @@ def run_report(args):
     if not cases:
         print("report: no result in these logs cites a requirement")
         return 1
-    unknown = judge_all(rows, cases, read_reasons())
+    unknown = judge_all_rows(rows, cases, read_reasons())
     if args.out:
         args.out.write_text(format_report(rows), encoding="utf-8")
     print_findings(rows, unknown)
     silent = citations.find_tests_without_result(args.logs, TREE, cases)
-    lost = [] if args.update else list(find_unconfirmed(rows, read_claims()))
+    lost = [] if args.update else list(find_unconfirmed_claims(rows, read_claims()))
     for line in [*(f"did not run: {name}" for name in silent), *lost]:
         print(line)
     if args.update and not silent:
@@ -493,7 +493,7 @@ def main():
         print("\n".join(citations.list_citing_suites(TREE)))
         return 0
     if args.page:
-        write_page(judge_claims(read_claims()))
+        write_page(judge_rows_by_claims(read_claims()))
         return 0
     if not args.logs:
         parser.error("missing argument: directories with logs")

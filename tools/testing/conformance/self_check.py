@@ -82,7 +82,7 @@ def make_row(ident, level="MUST", who="N", needs="-", rfc="5041"):
     return report.Row([ident, rfc, "1", level, who, needs, "something"])
 
 
-def make_judged_row(line, results=(), reason=None):
+def judge_row_with_results(line, results=(), reason=None):
     line.cases = [Case("s", str(n), [], r) for n, r in enumerate(results)]
     report.judge_row(line, reason)
     return line
@@ -90,10 +90,10 @@ def make_judged_row(line, results=(), reason=None):
 
 class Citations(unittest.TestCase):
     def test_ranges_are_expanded(self):
-        self.assertEqual(citations.find_rows("DDP-9 to DDP-11, MPA2-4, MPA-1 to 2"),
+        self.assertEqual(citations.find_requirement_ids("DDP-9 to DDP-11, MPA2-4, MPA-1 to 2"),
                          ["DDP-9", "DDP-10", "DDP-11", "MPA2-4", "MPA-1",
                           "MPA-2"])
-        self.assertEqual(citations.find_rows("N-8, SCTPDDP-1 to MPA-3"),
+        self.assertEqual(citations.find_requirement_ids("N-8, SCTPDDP-1 to MPA-3"),
                          ["SCTPDDP-1", "MPA-3"])
 
     def test_ktap_cases_are_read(self):
@@ -215,11 +215,11 @@ class NotRun(unittest.TestCase):
 class Claims(unittest.TestCase):
     def test_unconfirmed_claims_are_found(self):
         rows = {name: make_row(name) for name in ("DDP-1", "DDP-2", "DDP-3")}
-        report.judge_all(rows, [Case("verbs.sh", "x", ["DDP-1", "DDP-2"], PASSED),
-                                Case("wire_x.py", "y", ["DDP-3"], SKIPPED)], {})
+        report.judge_all_rows(rows, [Case("verbs.sh", "x", ["DDP-1", "DDP-2"], PASSED),
+                                     Case("wire_x.py", "y", ["DDP-3"], SKIPPED)], {})
         claims = {"DDP-1": ["own program"], "DDP-2": ["raw peer", "own program"],
                   "DDP-3": ["raw peer"], "DDP-4": ["unit"]}
-        self.assertEqual([line.split()[0] for line in report.find_unconfirmed(rows, claims)],
+        self.assertEqual([line.split()[0] for line in report.find_unconfirmed_claims(rows, claims)],
                          ["DDP-2", "DDP-3", "DDP-4"])
         self.assertEqual(report.count_new_claims(rows, {"DDP-2": ["own program"]}), 1)
 
@@ -239,8 +239,8 @@ class Claims(unittest.TestCase):
 
     def test_written_claims_are_read_back(self):
         rows = {name: make_row(name) for name in ("DDP-1", "DDP-2")}
-        report.judge_all(rows, [Case("wire_x.py", "x", ["DDP-1"], PASSED),
-                                Case("unit test", "y", ["DDP-1"], PASSED)], {})
+        report.judge_all_rows(rows, [Case("wire_x.py", "x", ["DDP-1"], PASSED),
+                                     Case("unit test", "y", ["DDP-1"], PASSED)], {})
         with tempfile.TemporaryDirectory() as name:
             path = Path(name) / "shown.tsv"
             report.write_claims(rows, path)
@@ -248,8 +248,8 @@ class Claims(unittest.TestCase):
 
     def test_page(self):
         rows = {"DDP-1": make_row("DDP-1")}
-        report.judge_all(rows, [], {})
-        good = f"a\n{report.BEGIN}\n{report.format_numbers(rows)}\n{report.END}\nb"
+        report.judge_all_rows(rows, [], {})
+        good = f"a\n{report.BEGIN}\n{report.format_page_part(rows)}\n{report.END}\nb"
         self.assertEqual(list(report.check_page(good, rows)), [])
         wrong = good.replace("DDP | 1 |", "DDP | 2 |")
         self.assertNotEqual(wrong, good)
@@ -261,26 +261,26 @@ class Verdicts(unittest.TestCase):
         self.assertEqual((line.verdict, line.is_bad), (verdict, bad))
 
     def test_results_determine_verdict(self):
-        self.assert_verdict(make_judged_row(make_row("A"), [PASSED, SKIPPED]), report.SHOWN, False)
-        self.assert_verdict(make_judged_row(make_row("A"), [PASSED, FAILED]), report.FAILING, True)
-        self.assert_verdict(make_judged_row(make_row("A"), [SKIPPED]), report.OPEN, True)
+        self.assert_verdict(judge_row_with_results(make_row("A"), [PASSED, SKIPPED]), report.SHOWN, False)
+        self.assert_verdict(judge_row_with_results(make_row("A"), [PASSED, FAILED]), report.FAILING, True)
+        self.assert_verdict(judge_row_with_results(make_row("A"), [SKIPPED]), report.OPEN, True)
 
     def test_row_without_test_is_open(self):
-        self.assert_verdict(make_judged_row(make_row("A", "MUST NOT", "P")), report.OPEN, True)
-        self.assert_verdict(make_judged_row(make_row("A", "MUST", "H")), report.OPEN, False)
-        self.assert_verdict(make_judged_row(make_row("A", "SHOULD")), report.OPEN, False)
-        self.assert_verdict(make_judged_row(make_row("A", "DEF")), report.UNASKED, False)
-        self.assert_verdict(make_judged_row(make_row("A", needs="pigeon")), report.ABSENT, False)
+        self.assert_verdict(judge_row_with_results(make_row("A", "MUST NOT", "P")), report.OPEN, True)
+        self.assert_verdict(judge_row_with_results(make_row("A", "MUST", "H")), report.OPEN, False)
+        self.assert_verdict(judge_row_with_results(make_row("A", "SHOULD")), report.OPEN, False)
+        self.assert_verdict(judge_row_with_results(make_row("A", "DEF")), report.UNASKED, False)
+        self.assert_verdict(judge_row_with_results(make_row("A", needs="pigeon")), report.ABSENT, False)
 
     def test_reasons_determine_verdict(self):
         design = [report.DESIGN, "because"]
-        self.assert_verdict(make_judged_row(make_row("A"), reason=design), report.DESIGN, False)
-        self.assert_verdict(make_judged_row(make_row("A"), [FAILED], design), report.FAILING, True)
-        self.assert_verdict(make_judged_row(make_row("A"), [PASSED], [report.DEPARTED, "because"]),
+        self.assert_verdict(judge_row_with_results(make_row("A"), reason=design), report.DESIGN, False)
+        self.assert_verdict(judge_row_with_results(make_row("A"), [FAILED], design), report.FAILING, True)
+        self.assert_verdict(judge_row_with_results(make_row("A"), [PASSED], [report.DEPARTED, "because"]),
                             report.DEPARTED, False)
-        self.assert_verdict(make_judged_row(make_row("A"), [PASSED], [report.BROKEN, "because"]),
+        self.assert_verdict(judge_row_with_results(make_row("A"), [PASSED], [report.BROKEN, "because"]),
                             report.BROKEN, False)
-        self.assert_verdict(make_judged_row(make_row("A"), [FAILED], [report.BROKEN, "because"]),
+        self.assert_verdict(judge_row_with_results(make_row("A"), [FAILED], [report.BROKEN, "because"]),
                             report.FAILING, True)
 
     def test_wrong_departures_are_found(self):
@@ -302,27 +302,27 @@ class Verdicts(unittest.TestCase):
         rows = {name: make_row(name) for name in ("DDP-1", "DDP-2", "DDP-3")}
         rows["X"] = make_row("X", needs="pigeon", rfc="5043")
         cases = [Case("s", "n", ["DDP-1", "DDP-9"], PASSED)]
-        unknown = report.judge_all(
+        unknown = report.judge_all_rows(
             rows, cases, {"DDP-2": [report.ABSENT, "because"]})
         self.assertEqual(unknown, {"DDP-9"})
         text = report.format_summary(rows)
         self.assertIn("| 5041, DDP | 3 | 1 | 2 | 1 | 0 | 0 | 0 | 0 | 0 | 1 |", text)
         self.assertNotIn("5043", text)
-        self.assertIn("RFC 5043", report.format_left_out(rows))
+        self.assertIn("RFC 5043", report.format_omitted_rfcs(rows))
 
     def test_scripts_determine_witnesses(self):
         one = make_row("A")
         one.cases = [Case(script, "x", [], result) for script, result in (
             ("wire_x.py", PASSED), ("sctp_pyverbs.sh", PASSED), ("verbs.sh", SKIPPED),
             ("sctp.sh", PASSED), ("proof", PASSED))]
-        self.assertEqual(one.list_witnesses, ["proof", "raw peer", "other programs"])
+        self.assertEqual(one.witnesses, ["proof", "raw peer", "other programs"])
         report.judge_row(one, None)
         self.assertIn("1 have a witness that is independent of this project; 0 "
                       "are", report.format_evidence({"A": one}))
         for script, kind in (("sctp_verbs.sh", "own program"), ("capture.sh", "tshark"),
                              ("unit test", "unit"), ("stress.sh", "own program"),
                              ("interop.sh", "siw"), ("sctp_paths.sh", "other programs")):
-            self.assertEqual(report.get_witness(Case(script, "x", [], PASSED)), kind, script)
+            self.assertEqual(report.get_witness_kind(Case(script, "x", [], PASSED)), kind, script)
         for script, name, kind in (
                 ("capture.sh", "MTU 1500: no markers", "tshark"),
                 ("capture.sh", "MTU 1500, IPv4: markers are in the right places",
@@ -331,7 +331,7 @@ class Verdicts(unittest.TestCase):
                 ("interop.sh", "PAD sent to siw is zero", "pcap reader"),
                 ("interop.sh", "Terminate sent to siw", "siw"),
                 (report.CLAIM, "siw", "siw")):
-            self.assertEqual(report.get_witness(Case(script, name, [], PASSED)), kind, name)
+            self.assertEqual(report.get_witness_kind(Case(script, name, [], PASSED)), kind, name)
 
     def test_page(self):
         text = f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n"

@@ -37,7 +37,7 @@ def environment():
     return {**os.environ, "PYTHONPATH": f"{BUILT}/python", "RDMAV_DRIVERS": drivers}
 
 
-def count_results(dev, gid, out):
+def run_tests_and_count_results(dev, gid, out):
     """Return the numbers of tests that pass, fail, and are skipped; None if nothing was run."""
     directory = f"{out}/pyverbs"
     if not unpack_tests(directory):

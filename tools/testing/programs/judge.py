@@ -38,7 +38,7 @@ def join_logs(run):
     return "\n".join(run[side]["log"] for side in ("client", "server") if side in run)
 
 
-def has_ended(row, run):
+def has_exited_successfully(row, run):
     """Check whether all processes that have to exit have exited with status 0."""
     sides = ["client"] if row.stays or "server" not in run else ["client", "server"]
     return all(run[side]["status"] == 0 for side in sides)
@@ -48,16 +48,17 @@ def has_proof(row, run):
     return all(re.search(proof, run["client"]["log"], re.M) for proof in row.proofs)
 
 
-def is_quiet(row, run):
+def has_no_hidden_error(row, run):
     """Check whether the client reports no error that its exit status hides."""
     return not (row.quiet and re.search(row.quiet, run["client"]["log"]))
 
 
-def is_good(row, run):
-    return has_ended(row, run) and has_proof(row, run) and is_quiet(row, run) and not run["kernel"]
+def has_succeeded(row, run):
+    return (has_exited_successfully(row, run) and has_proof(row, run) and
+            has_no_hidden_error(row, run) and not run["kernel"])
 
 
-def is_noise(run):
+def has_clock_fault(run):
     return bool(NOISE.search(join_logs(run)))
 
 
@@ -68,7 +69,7 @@ def quote_line(line):
     return f"``{line[:90].rstrip()}``"
 
 
-def find_class(text):
+def find_failure_class(text):
     """Return the words for the first class that matches, and the line of output."""
     lines = [line[:LONGEST] for line in text.splitlines()]
     for pattern, words in CLASSES:
@@ -95,7 +96,7 @@ def describe_failure(row, run):
     for pattern, words in [row.partial] if row.partial else []:
         if has_proof(row, run) and re.search(pattern, join_logs(run)):
             return f"{words}: {quote_line(pattern)}"
-    known = find_class(join_logs(run))
+    known = find_failure_class(join_logs(run))
     if known:
         late = any(run[side]["status"] is None for side in ("client", "server")
                    if side in run and not (side == "server" and row.stays))
@@ -107,7 +108,7 @@ def describe_failure(row, run):
 
 def is_partial(row, run):
     """Check whether a run has passed its data, and then failed by a known fault of the program."""
-    return bool(row.partial and has_proof(row, run) and is_quiet(row, run) and not run["kernel"] and
+    return bool(row.partial and has_proof(row, run) and has_no_hidden_error(row, run) and not run["kernel"] and
                 re.search(row.partial[0], join_logs(run)))
 
 
@@ -115,8 +116,8 @@ def judge_runs(row, runs):
     """Return the cell of the table for the runs of a row, and the reason for a footnote or ""."""
     if not runs:
         return "not run", ""
-    good = [run for run in runs if is_good(row, run)]
-    bad = [run for run in runs if not is_good(row, run)]
+    good = [run for run in runs if has_succeeded(row, run)]
+    bad = [run for run in runs if not has_succeeded(row, run)]
     if good:
         return "yes", f"only in {len(good)} of {len(runs)} runs; in the other one, {describe_failure(row, bad[0])}" if bad else ""
     return ("partly" if is_partial(row, runs[-1]) else "no"), describe_failure(row, runs[-1])

@@ -43,7 +43,7 @@ class Lab:
         run_command("ip", "addr", "add", f"{ADDRESS}/24", "dev", NET)
         run_command("ip", "link", "set", NET, "up")
         run_command("rdma", "link", "add", self.dev, "type", self.driver, "netdev", NET)
-        self.gid = find_gid(self.dev)
+        self.gid = find_gid_index(self.dev)
         self.faults = len(read_kernel_faults())
         return self
 
@@ -65,15 +65,15 @@ def run_command(*command):
     subprocess.run(command, check=True)
 
 
-def read_output(*command):
+def run_and_capture(*command):
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 def read_kernel_faults():
-    return [line for line in read_output("dmesg").splitlines() if FAULT.search(line)]
+    return [line for line in run_and_capture("dmesg").splitlines() if FAULT.search(line)]
 
 
-def find_gid(dev):
+def find_gid_index(dev):
     """Return the index of the GID that is made of the IPv4 address, or 0 if the device has none."""
     place = f"/sys/class/infiniband/{dev}/ports/1/gids"
     wanted = ipaddress.ip_address(f"::ffff:{ADDRESS}")
@@ -117,9 +117,10 @@ def wait_or_kill(process, limit):
 
 def is_listening(port):
     """Check whether a program listens on a port, by a socket or by rdma_cm."""
-    if read_output("ss", "-Htln", f"sport = :{port}").strip():
+    if run_and_capture("ss", "-Htln", f"sport = :{port}").strip():
         return True
-    return re.search(rf"state LISTEN.*:{port}\b", read_output("rdma", "resource", "show", "cm_id")) is not None
+    shown = run_and_capture("rdma", "resource", "show", "cm_id")
+    return re.search(rf"state LISTEN.*:{port}\b", shown) is not None
 
 
 def wait_listening(process, port):
@@ -159,8 +160,8 @@ def run_row(lab, row):
     while len(runs) < TRIES and tries < NOISY_TRIES:
         tries += 1
         found = run_once(lab, row, f"{directory}/{tries}")
-        good = judge.is_good(row, found)
-        if good or not judge.is_noise(found) or tries == NOISY_TRIES:
+        good = judge.has_succeeded(row, found)
+        if good or not judge.has_clock_fault(found) or tries == NOISY_TRIES:
             runs.append(found)
         if good:
             break
@@ -195,7 +196,8 @@ def main():
                 print(f"{driver}: {row.name}: {': '.join(filter(None, judge.judge_runs(row, runs)))}", flush=True)
                 save_results(options.out, results)
             if options.only in core_tests.NAME:
-                cells[core_tests.NAME] = core_tests.count_results(lab.dev, lab.gid, f"{options.out}/{driver}")
+                cells[core_tests.NAME] = core_tests.run_tests_and_count_results(
+                    lab.dev, lab.gid, f"{options.out}/{driver}")
                 print(f"{driver}: {core_tests.NAME}: {cells[core_tests.NAME]}", flush=True)
                 save_results(options.out, results)
     return 0

@@ -49,7 +49,7 @@ class Verdict(unittest.TestCase):
         self.assert_verdict([make_run(GOOD + "Failed to deallocate PD - busy", statuses=(1, 1))], "partly", "the data passes")
         self.assert_verdict([make_run("Failed to deallocate PD", statuses=(1, 1))], "no", "the program reports an error")
 
-    def test_class_comes_before_limit(self):
+    def test_known_error_precedes_time_limit(self):
         self.assert_verdict([make_run("x\nnumbers Failed to modify QP to RTR\n",
                                       statuses=(1, None))], "no",
                             "refuses to connect",
@@ -58,8 +58,8 @@ class Verdict(unittest.TestCase):
     def test_missing_run_is_reported(self):
         self.assert_verdict([], "not run")
 
-    def test_long_lines_are_searched_fast(self):
-        judge.find_class("x" * 200000 + " error")
+    def test_long_line_search_ends(self):
+        judge.find_failure_class("x" * 200000 + " error")
 
 
 class Rows(unittest.TestCase):

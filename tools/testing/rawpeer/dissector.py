@@ -144,12 +144,12 @@ def list_terminate_fields(payload):
     if message.length is not None:
         yield RDMA + "term_ddp_seg_len", struct.pack(">H", message.length)
     if message.ddp is not None:
-        yield RDMA + "term_ddp_h", message.ddp[:get_ddp_length_of_tshark(message)]
-    if message.rdma is not None and not get_ddp_length_of_tshark(message):
+        yield RDMA + "term_ddp_h", message.ddp[:get_ddp_length_tshark_expects(message)]
+    if message.rdma is not None and not get_ddp_length_tshark_expects(message):
         yield RDMA + "term_rdma_h", message.rdma
 
 
-def get_ddp_length_of_tshark(message):
+def get_ddp_length_tshark_expects(message):
     """Return the length of the DDP header that tshark expects in this Terminate.
 
     A Terminate for an RDMAP protection error quotes a Read Request. tshark takes

@@ -22,7 +22,7 @@ INTERVAL = 512
 MARKER = 4
 
 
-def pack_word(ird, ord_, flags=0):
+def pack_enhanced_word(ird, ord_, flags=0):
     """Return the enhanced word: IRD, ORD, and any of the flags A, B, CC, D."""
     return struct.pack(">I", ird << 16 | ord_ | flags)
 

@@ -85,7 +85,7 @@ def read_connections(path):
     for number, ip, tcp in read_segments(path):
         ends = (ip.src, tcp.sport), (ip.dst, tcp.dport)
         if tcp.flags & (TH_SYN | TH_ACK) == TH_SYN and \
-                not is_repeated(live.get(ends), tcp):
+                not is_repeated_syn(live.get(ends), tcp):
             pair = Direction(*ends), Direction(*ends[::-1])
             live[ends], live[ends[::-1]] = pair
             found.append(pair)
@@ -97,7 +97,7 @@ def read_connections(path):
     return found
 
 
-def is_repeated(direction, syn):
+def is_repeated_syn(direction, syn):
     return direction is not None and direction.first == (syn.seq + 1) % WRAP
 
 

@@ -39,7 +39,7 @@ class Stack:
         if self.rev < 2:
             return mpa.make_request(flags=flags, pd=self.data)
         return mpa.make_request(rev=2, flags=flags | mpa.S,
-                                pd=mpa.pack_word(ird, ord_, self.offers) + self.data)
+                                pd=mpa.pack_enhanced_word(ird, ord_, self.offers) + self.data)
 
     def choose_first_message(self, reply):
         """Return the type of the first message that this persona sends after the Reply: 0 if it
@@ -91,7 +91,7 @@ class Stack:
             return None
         rtr = types and mpa.A | types | self.adds
         return mpa.make_reply(rev=2, flags=flags | mpa.S,
-                              pd=mpa.pack_word(request.ord, request.ird, rtr))
+                              pd=mpa.pack_enhanced_word(request.ord, request.ird, rtr))
 
     def make_reject(self, request, data):
         """Return the Reply with which the stack's program rejects the Request, or None if the stack

@@ -107,7 +107,7 @@ class Stream(Talk):
         self.early = {}         # out-of-order chunks by DDP-SSN
         self.came = deque()     # chunks in order, not yet consumed
 
-    def process_chunk(self, chunk):
+    def check_and_order_chunk(self, chunk):
         """Check a received chunk, and put it in order by DDP-SSN (SCTPDDP-23,
         SCTPDDP-65)."""
         self.arrived.append(chunk)
@@ -122,14 +122,14 @@ class Stream(Talk):
 
     # sending --------------------------------------------------------------
 
-    def next_ssn(self):
+    def take_next_ssn(self):
         ssn = self.ssn
         self.ssn = (ssn + 1) % SSNS
         return ssn
 
     def send_chunk(self, body, ppid=CONTROL, ssn=None, **wrong):
         """Send a chunk: a DDP-SSN and any body. ssn: the DDP-SSN, None: the next one."""
-        ssn = self.next_ssn() if ssn is None else ssn
+        ssn = self.take_next_ssn() if ssn is None else ssn
         self.assoc.send_message(self.sid, struct.pack(">H", ssn) + body, ppid, **wrong)
 
     def send_control(self, code, pd=b"", **wrong):
@@ -344,13 +344,13 @@ class Association(Carrier):
             self.ended = self.ended or "abort"
             return
         if flags & MSG_NOTIFICATION:
-            self._process_notification(octets)
+            self._record_notification(octets)
         elif not octets and not extra:
             self.ended = self.ended or "shutdown"
         else:
-            self._receive_data(octets, extra, flags)
+            self._deliver_message(octets, extra, flags)
 
-    def _receive_data(self, octets, extra, flags):
+    def _deliver_message(self, octets, extra, flags):
         if not flags & socket.MSG_EOR:
             raise Malformed("a message is longer than allowed")
         info = [data for level, kind, data in extra
@@ -358,19 +358,19 @@ class Association(Carrier):
         sid, _, how = struct.unpack("=HHH", info[0][:6])
         ppid, = struct.unpack(">I", info[0][8:12])
         tsn, = struct.unpack("=I", info[0][12:16])
-        self.stream(sid).process_chunk(Chunk(sid, ppid, bool(how & UNORDERED), octets,
-                                             tsn))
+        self.stream(sid).check_and_order_chunk(Chunk(sid, ppid, bool(how & UNORDERED), octets,
+                                                     tsn))
 
-    def _process_notification(self, octets):
+    def _record_notification(self, octets):
         kind, = struct.unpack("=H", octets[:2])
         if kind == NOTE_ADAPTATION:
             self.adaptation, = struct.unpack("=I", octets[8:12])
         elif kind == NOTE_SHUTDOWN:
             self.ended = "shutdown"
         elif kind == NOTE_ASSOC:
-            self._process_association_change(*struct.unpack("=HHHH", octets[8:16]))
+            self._record_association_change(*struct.unpack("=HHHH", octets[8:16]))
 
-    def _process_association_change(self, state, _, outbound, inbound):
+    def _record_association_change(self, state, _, outbound, inbound):
         if state == COMM_UP:
             self.ready = True
             self.outbound, self.inbound = outbound, inbound

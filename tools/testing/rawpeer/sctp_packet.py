@@ -300,7 +300,7 @@ class Association(sctp.Carrier):
             return
         octets = b"".join(each.body[12:] for each in self.fragments)
         self.fragments.clear()
-        self.stream(sid).process_chunk(sctp.Chunk(
+        self.stream(sid).check_and_order_chunk(sctp.Chunk(
             sid, ppid, bool(chunk.flags & UNORDERED), octets, tsn))
 
     def send_sack(self):
@@ -345,7 +345,7 @@ class Association(sctp.Carrier):
         ports may still retransmit. An INIT has no tag, and an ABORT may contain the peer's."""
         return packet.tag == self.tag or packet.get_chunks(INIT) or packet.get_chunks(ABORT)
 
-    def _is_own_packet(self, packet):
+    def _match_packet_and_learn_port(self, packet):
         """Check whether the packet belongs to this association, by its ports and its tag. A
         listener takes the peer's port from the first INIT."""
         if packet.target[1] != self.ports[0]:
@@ -356,7 +356,7 @@ class Association(sctp.Carrier):
 
     def receive_input(self, timeout):
         packet = self.place.receive_packet(timeout)
-        if not self._is_own_packet(packet):
+        if not self._match_packet_and_learn_port(packet):
             return
         self.packets.append(packet)
         for chunk in packet.chunks:

@@ -57,14 +57,14 @@ class Talk:
     def receive_segment(self, timeout=PATIENCE):
         return ddp.parse(self.receive_segment_bytes(timeout))
 
-    def next_msn(self, queue):
+    def take_next_msn(self, queue):
         msn = self.msn[queue]
         self.msn[queue] = msn + 1 & 0xFFFFFFFF
         return msn
 
     def send(self, payload=b"", opcode=rdmap.SEND, **fields):
         """Send a complete Send message in one segment."""
-        self.send_segments(rdmap.make_send(self.next_msn(0), payload, opcode,
+        self.send_segments(rdmap.make_send(self.take_next_msn(0), payload, opcode,
                                            **fields))
 
     def write(self, stag, to, payload=b"", **fields):
@@ -72,10 +72,10 @@ class Talk:
         self.send_segments(rdmap.make_write(stag, to, payload, **fields))
 
     def read(self, request, **fields):
-        self.send_segments(request.segment(self.next_msn(1), **fields))
+        self.send_segments(request.segment(self.take_next_msn(1), **fields))
 
     def atomic(self, request, **fields):
-        self.send_segments(request.segment(self.next_msn(1), **fields))
+        self.send_segments(request.segment(self.take_next_msn(1), **fields))
 
     def receive_message(self, timeout=PATIENCE):
         """Return all segments of the next message."""

@@ -33,7 +33,7 @@ MESSAGES = (
     *(Control(code, pd) for code in (sctp.INITIATE, sctp.ACCEPT, sctp.REJECT)
       for pd in (b"", b"x", bytes(range(256)) * 2)),
     Control(sctp.TERMINATE),
-    *(Control(code, mpa.pack_word(ird, ord_, flags) + pd)
+    *(Control(code, mpa.pack_enhanced_word(ird, ord_, flags) + pd)
       for code in (sctp.E_INITIATE, sctp.E_ACCEPT, sctp.E_REJECT)
       for ird, ord_, flags, pd in (
           (4, 5, mpa.A, b""), (mpa.NOT_NEGOTIATED, 0, mpa.B, b"hello"),
@@ -263,7 +263,7 @@ class Dissector(unittest.TestCase):
 
     def test_info_column_names_message(self):
         wire = Wire()
-        wire.add_message(Control(sctp.E_INITIATE, mpa.pack_word(1, 1)), 4)
+        wire.add_message(Control(sctp.E_INITIATE, mpa.pack_enhanced_word(1, 1)), 4)
         wire.add_packet(wire.make_chunk(rdmap.make_write(1, 2, b"x"), 1),
                         wire.make_chunk(rdmap.make_immediate(1), 2))
         self.assertEqual(self.read_info_column(wire), [

@@ -13,14 +13,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 from rawpeer import ddp, mpa, rdmap, sctp, sctp_packet     # noqa: E402
 
 
-def check_figure_5():
+def check_fpdu_of_rfc5044_figure_5():
     """Build the FPDU of RFC 5044 figure 5 (MPA-33, MPA-48)."""
     out = mpa.Writer(markers=True).build_fpdu(rdmap.make_send(1, bytes(24)).pack())
     assert out[:8] == bytes.fromhex("00000000002a4143"), out.hex()
     assert out[-4:] == bytes.fromhex("52239983"), out.hex()
 
 
-def check_figure_6():
+def check_fpdu_of_rfc5044_figure_6():
     """Build the FPDU of RFC 5044 figure 6 (MPA-49)."""
     writer = mpa.Writer(markers=True)
     first = writer.build_fpdu(rdmap.make_send(1, bytes(492 - 4 - 6 - 18)).pack())
@@ -43,7 +43,7 @@ def check_reader_reads_written_fpdus():
             assert writer.pos == reader.pos
 
 
-def check_terminates():
+def check_terminate_encoding():
     rreq = rdmap.ReadRequest(1, 2, 3, 4, 5)
     term = rdmap.Terminate(0, 1, 4, 46, rreq.segment(1).header(), rreq.pack())
     assert rdmap.Terminate.parse(term.pack()) == term
@@ -75,7 +75,7 @@ def check_atomic_headers():
         "414b" "00000000" "00000003" "00000007" "00000000")
 
 
-def check_immediates():
+def check_immediate_encoding():
     """Build the messages of RFC 7306 figures 1, 2 and 7."""
     segment = rdmap.make_immediate(3, b"immediat")
     assert segment.pack() == bytes.fromhex(
@@ -104,7 +104,7 @@ class Loop(sctp.Carrier):
 
     def send_message(self, sid, octets, ppid, unordered=True, more=False):
         self.last = octets
-        self.stream(sid).process_chunk(sctp.Chunk(sid, ppid, unordered, octets))
+        self.stream(sid).check_and_order_chunk(sctp.Chunk(sid, ppid, unordered, octets))
 
 
 def check_sctp_chunks():
@@ -118,7 +118,7 @@ def check_sctp_chunks():
     assert loop.last == bytes.fromhex(
         "0001" "c140" "00000007" "0000000000000009") + b"data"
     assert stream.receive_segment() == rdmap.make_write(7, 9, b"data")
-    word = mpa.pack_word(3, 0x1234, mpa.A | mpa.CC)
+    word = mpa.pack_enhanced_word(3, 0x1234, mpa.A | mpa.CC)
     stream.send_control(sctp.E_ACCEPT, word + b"pd")
     assert loop.last == bytes.fromhex("0002" "0006" "80039234") + b"pd"
     got = stream.receive_control()
@@ -150,8 +150,9 @@ def check_sctp_packets():
         (packet.source, packet.target, 9, [init, data])
 
 
-for test in (check_figure_5, check_figure_6, check_reader_reads_written_fpdus, check_terminates,
+for test in (check_fpdu_of_rfc5044_figure_5, check_fpdu_of_rfc5044_figure_6,
+             check_reader_reads_written_fpdus, check_terminate_encoding,
              check_atomic_headers,
-             check_immediates, check_atomic_arithmetic, check_sctp_chunks, check_sctp_packets):
+             check_immediate_encoding, check_atomic_arithmetic, check_sctp_chunks, check_sctp_packets):
     test()
     print("ok", test.__name__)

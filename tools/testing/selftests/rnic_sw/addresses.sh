@@ -21,7 +21,7 @@ ROUNDS=2 SIZE=50000	# rounds and message size of rping
 # bytes in one direction which show that rping's data has passed: rping transfers ROUNDS * SIZE
 ENOUGH=75000
 
-add_addresses_and_set_up() {
+add_addresses_and_set_link_up() {
 	ip -n "$1" addr add "$3/24" dev "$2"
 	ip -n "$1" addr add "$4/64" dev "$2" nodad
 	ip -n "$1" link set "$2" up
@@ -30,9 +30,9 @@ add_addresses_and_set_up() {
 # create_hosts: create both hosts, joined by va and vb without addresses
 create_hosts() {
 	NS_A=rnic-a NS_B=rnic-b B_DEV=iwb A_IF=va VRF=''
-	t_use_own_namespaces
-	t_new_netns $NS_A
-	t_new_netns $NS_B
+	t_set_topology_netns_mode
+	t_create_temporary_netns $NS_A
+	t_create_temporary_netns $NS_B
 	ip link add va netns $NS_A type veth peer name vb netns $NS_B
 	ip -n $NS_A link set lo up
 	ip -n $NS_B link set lo up
@@ -40,16 +40,16 @@ create_hosts() {
 	ip -n $NS_B link set vb up
 }
 
-# create_upper MODULE NAME ARGS...: create interface NAME, the one under test, on b with the
-# arguments ARGS of `ip link add`; skip the case if the kernel lacks MODULE
-create_upper() {
+# create_upper_interface MODULE NAME ARGS...: create interface NAME, the one under test, on b with
+# the arguments ARGS of `ip link add`; skip the case if the kernel lacks MODULE
+create_upper_interface() {
 	B_IF=$2
 	modprobe -q "$1" || true
 	ip -n "$NS_B" link add "$2" "${@:3}" || t_skip "this kernel has no $1"
 }
 
-# create_vrf NAME: create a VRF on b
-create_vrf() {
+# create_vrf_with_interface NAME: create a VRF on b
+create_vrf_with_interface() {
 	VRF=$1
 	modprobe -q vrf || true
 	ip -n "$NS_B" link add "$VRF" type vrf table 97 ||
@@ -58,39 +58,39 @@ create_vrf() {
 	ip -n "$NS_B" link set "$B_IF" master "$VRF"
 }
 
-create_bond() { create_upper bonding bond7 type bond mode active-backup; enslave_vb; }
-create_bridge() { create_upper bridge br7 type bridge; enslave_vb; }
+create_bond() { create_upper_interface bonding bond7 type bond mode active-backup; enslave_vb; }
+create_bridge() { create_upper_interface bridge br7 type bridge; enslave_vb; }
 enslave_vb() {
 	ip -n "$NS_B" link set vb down
 	ip -n "$NS_B" link set vb master "$B_IF"
 	ip -n "$NS_B" link set vb up
 }
-create_macvlan() { create_upper macvlan mv7 link vb type macvlan mode bridge; }
-create_ipvlan() { create_upper ipvlan ipv7 link vb type ipvlan mode l2; }
+create_macvlan() { create_upper_interface macvlan mv7 link vb type macvlan mode bridge; }
+create_ipvlan() { create_upper_interface ipvlan ipv7 link vb type ipvlan mode l2; }
 create_vlan() {
-	create_upper 8021q vb.7 link vb type vlan id 7
+	create_upper_interface 8021q vb.7 link vb type vlan id 7
 	A_IF=va.7
 	ip -n "$NS_A" link add va.7 link va type vlan id 7
-	add_addresses_and_set_up "$NS_A" va $LOW_A4 $LOW_A6
-	add_addresses_and_set_up "$NS_B" vb $LOW_B4 $LOW_B6
-	t_new_device iwalow va "$NS_A"
+	add_addresses_and_set_link_up "$NS_A" va $LOW_A4 $LOW_A6
+	add_addresses_and_set_link_up "$NS_B" vb $LOW_B4 $LOW_B6
+	t_create_temporary_device iwalow va "$NS_A"
 	# iwalow is the first device on the host, so rdma_cm gives it the addresses of the VLAN,
 	# too; it must therefore listen on SCTP as well
-	t_set_listen iwalow both "$NS_A" || true
+	t_set_listen_llp iwalow both "$NS_A" || true
 }
-create_vlan_in_vrf() { create_vlan; create_vrf v97; }
+create_vlan_in_vrf() { create_vlan; create_vrf_with_interface v97; }
 
 # create_hosts_with KIND: create the hosts, the interface under test, and the device on a
 create_hosts_with() {
 	create_hosts
 	"create_$1"
-	add_addresses_and_set_up "$NS_A" "$A_IF" $A4 $A6
-	add_addresses_and_set_up "$NS_B" "$B_IF" $B4 $B6
+	add_addresses_and_set_link_up "$NS_A" "$A_IF" $A4 $A6
+	add_addresses_and_set_link_up "$NS_B" "$B_IF" $B4 $B6
 	ip -n "$NS_B" link add d9 type dummy
 	[ -z "$VRF" ] || ip -n "$NS_B" link set d9 master "$VRF"
-	add_addresses_and_set_up "$NS_B" d9 $ALIEN fd00:9:9::2
+	add_addresses_and_set_link_up "$NS_B" d9 $ALIEN fd00:9:9::2
 	ip -n "$NS_A" route add $ALIEN via $B4
-	t_new_device iwa "$A_IF" "$NS_A"
+	t_create_temporary_device iwa "$A_IF" "$NS_A"
 	resolve_neighbours $B4 $B6 $LOW_B4 $LOW_B6
 }
 
@@ -103,11 +103,11 @@ resolve_neighbours() {
 
 # add_device DEV INTERFACE: create a device on b which listens over all lower layers; sets LLPS
 add_device() {
-	t_new_device "$1" "$2" "$NS_B"
+	t_create_temporary_device "$1" "$2" "$NS_B"
 	LLPS=tcp
 	if [ -n "$VRF" ] && ! printf '6.2\n%s\n' "$(uname -r)" | sort -CV; then
 		echo "SCTP of this kernel does not support VRFs"
-	elif t_set_listen "$1" both "$NS_B"; then
+	elif t_set_listen_llp "$1" both "$NS_B"; then
 		LLPS='tcp sctp'
 	else
 		echo "SCTP is not available in this kernel"
@@ -242,15 +242,15 @@ test_first_of_two_devices_serves_both() {
 	start_server_or_skip $B4
 	add_device iwb vb.7
 	start_server ::
-	for llp in $LLPS; do B_DEV=iwblow check_each_address "$llp"; done
-	t_drop_device iwblow "$NS_B"
+	for llp in $LLPS; do B_DEV=iwblow check_each_address_is_served "$llp"; done
+	t_delete_device iwblow "$NS_B"
 	for llp in $LLPS; do
 		t_wait_until 10 can_connect_over "$llp" ||
 			t_fail "no device serves the VLAN's address over $llp"
-		check_each_address "$llp"
+		check_each_address_is_served "$llp"
 	done
 }
-check_each_address() {
+check_each_address_is_served() {
 	check_address_is_served "$1" vb.7 $B4
 	check_address_is_served "$1" vb.7 $B6
 	check_address_is_served "$1" vb $LOW_B4
@@ -261,7 +261,7 @@ can_connect_over() { RNIC_SW_LLP=$1 on a timeout 10 rping -c -a $B4 -p "$PORT" -
 # of two devices ("both"). rdma_cm gives that device the VLAN's address. Programs that specify this
 # address connect and listen in the VRF. A wildcard listener of the device must stay outside the
 # VRF.
-test_device_outside_vrf_serves_no_vrf_address() {
+test_wildcard_listener_stays_outside_vrf() {
 	local llp
 	create_hosts_with vlan_in_vrf
 	add_device iwblow vb
@@ -292,6 +292,6 @@ done
 t_case "a device below a VLAN" "" test_lower_device_serves_vlan_address
 t_case "a device on a VLAN, and the address below" "" test_vlan_device_serves_lower_address
 t_case "devices on a VLAN and below" "" test_first_of_two_devices_serves_both
-t_case "a device below a VLAN in a VRF" "" test_device_outside_vrf_serves_no_vrf_address alone
-t_case "devices on a VLAN in a VRF and below" "" test_device_outside_vrf_serves_no_vrf_address both
-t_print_summary
+t_case "a device below a VLAN in a VRF" "" test_wildcard_listener_stays_outside_vrf alone
+t_case "devices on a VLAN in a VRF and below" "" test_wildcard_listener_stays_outside_vrf both
+t_print_summary_and_exit

@@ -24,7 +24,7 @@ test_device_on_netdev() {
 	[ -n "${2:-}" ] || ip addr add "$address/24" dev "$netdev"
 	ip link set "$netdev" up
 	rdma link add iw7 type rnic_sw netdev "$netdev"
-	t_defer t_drop_device iw7 ''
+	t_defer t_delete_device iw7 ''
 	rdma link show iw7/1 | tee "$T_CASE/link"
 	grep -q "netdev $netdev" "$T_CASE/link"
 	ibv_devinfo -d iw7 | grep -q 'transport:.*iWARP'
@@ -67,12 +67,12 @@ device_works_on_bridge() {
 	test_device_on_netdev d7
 }
 # Skip the case before 6.6, where rdma_cm looks up devices by the netdev's hardware address
-need_rdma_cm_without_mac() {
+skip_if_rdma_cm_needs_mac() {
 	printf '6.6\n%s\n' "$(uname -r)" | sort -CV ||
 		t_skip "in this kernel rdma_cm does not support netdevs without a hardware address"
 }
 device_works_on_tun() {
-	need_rdma_cm_without_mac
+	skip_if_rdma_cm_needs_mac
 	modprobe -q tun || test -e /dev/net/tun || t_skip "this kernel has no tun"
 	[ -e /dev/net/tun ] || { mkdir -p /dev/net; mknod /dev/net/tun c 10 200; }
 	ip tuntap add d7 mode tun
@@ -89,7 +89,7 @@ device_works_on_tap() {
 
 # An address is added to lo, because rdma_cm finds no device for 127.0.0.1.
 device_works_on_lo() {
-	need_rdma_cm_without_mac
+	skip_if_rdma_cm_needs_mac
 	ip addr add 10.9.7.1/32 dev lo
 	t_defer ip addr del 10.9.7.1/32 dev lo
 	test_device_on_netdev lo 10.9.7.1
@@ -113,7 +113,7 @@ missing_netdev_is_refused() {
 	is_device_gone iw7
 }
 
-many_devices_work() {
+many_devices_can_be_added_and_deleted() {
 	local i
 	for i in $(seq 32); do
 		ip link add "m$i" type dummy
@@ -165,7 +165,7 @@ ibv_devinfo_shows_right_values() {
 
 is_port_in_state() { grep -q "$1" /sys/class/infiniband/iw0/ports/1/state; }
 
-port_follows_link() {
+port_state_follows_link() {
 	ip link set t0 down
 	t_check "the port is down" t_wait_until 20 is_port_in_state DOWN
 	ip link set t0 up
@@ -205,11 +205,11 @@ netdev_move_removes_device_under_traffic() {
 	create_one_device
 	start_endless_ping
 	ip netns add rnic-c
-	t_defer t_drop_netns rnic-c
+	t_defer t_delete_netns rnic-c
 	ip link set t0 netns rnic-c
 	t_check "the device is removed" t_wait_until 20 is_device_gone iw0
 	wait_both_ended
-	t_new_device iw8 t0 rnic-c
+	t_create_temporary_device iw8 t0 rnic-c
 }
 
 device_deletion_ends_traffic() {
@@ -220,7 +220,7 @@ device_deletion_ends_traffic() {
 	wait_both_ended
 }
 
-device_deletion_ends_idle_server() {
+device_with_listener_can_be_deleted() {
 	create_one_device
 	t_choose_port
 	t_start server b rping -s -a "$B4" -p "$PORT"
@@ -230,7 +230,7 @@ device_deletion_ends_idle_server() {
 	t_kill server
 }
 
-killed_client_ends_server() {
+program_exits_if_peer_is_killed() {
 	local i
 	create_one_device
 	for i in 1 2 3; do
@@ -250,7 +250,7 @@ has_no_objects() {
 	rdma resource show "$1" >"$T_CASE/left" && ! grep "$B_DEV.* comm " "$T_CASE/left"
 }
 
-module_unload_removes_device() {
+unload_removes_device_or_is_refused() {
 	create_one_device
 	if modprobe -r rnic_sw; then
 		t_check "the device is removed with the module" is_device_gone iw0
@@ -261,7 +261,7 @@ module_unload_removes_device() {
 	fi
 }
 
-module_unload_ends_programs() {
+unload_ends_programs_or_is_refused() {
 	create_one_device
 	start_endless_ping
 	if timeout 60 modprobe -r rnic_sw; then
@@ -317,10 +317,10 @@ two_devices_share_listener_port() {
 	local llp llps=tcp
 	create_netdev dummy d7 type dummy
 	ip addr add "$3" dev d7 nodad; ip link set d7 up
-	t_new_device iw7 d7
-	if t_set_listen iw7 both && t_set_listen "$B_DEV" both; then
+	t_create_temporary_device iw7 d7
+	if t_set_listen_llp iw7 both && t_set_listen_llp "$B_DEV" both; then
 		llps='tcp sctp'
-		t_defer t_set_listen "$B_DEV" tcp
+		t_defer t_set_listen_llp "$B_DEV" tcp
 	fi
 	t_choose_port
 	t_start server b rping -s -P -a "$1" -p "$PORT"
@@ -339,7 +339,7 @@ two_devices_share_listener_port() {
 
 # is_port_open HOST: check whether any TCP listener uses $PORT on HOST
 is_port_open() { on "$1" ss -Hltn "sport = :$PORT" | grep -q .; }
-is_port_closed() { t_check_fails is_port_open "$1"; }
+check_port_is_closed() { t_check_fails is_port_open "$1"; }
 
 # rdma_cm passes a wildcard listener to all devices, also to those of other network namespaces and
 # those added later. Only devices in the namespace of the listening program may listen.
@@ -348,16 +348,16 @@ listener_of_other_netns_gets_no_socket() {
 	t_choose_port
 	t_start server a rping -s -P -a 0.0.0.0 -p "$PORT"
 	t_wait_listener a "$PORT"
-	is_port_closed b
+	check_port_is_closed b
 	ip -n "$NS_B" link add d7 type dummy
 	ip -n "$NS_B" addr add 10.9.7.1/24 dev d7
 	ip -n "$NS_B" link set d7 up
-	t_new_device iw7 d7 "$NS_B"
-	is_port_closed b
+	t_create_temporary_device iw7 d7 "$NS_B"
+	check_port_is_closed b
 	ip -n "$NS_A" link add d8 type dummy
 	ip -n "$NS_A" addr add 10.9.8.1/24 dev d8
 	ip -n "$NS_A" link set d8 up
-	t_new_device iw8 d8 "$NS_A"
+	t_create_temporary_device iw8 d8 "$NS_A"
 	# the other namespace can use the same port
 	t_start other b rping -s -P -a 0.0.0.0 -p "$PORT"
 	t_wait_listener b "$PORT"
@@ -374,7 +374,7 @@ create_container() {
 	local words
 	read -ra words < <(ip -o link show t0 | sed 's/^\([0-9]*\):.* link.ether \([0-9a-f:]*\).*/index \1 address \2/')
 	ip netns add rnic-c
-	t_defer t_drop_netns rnic-c
+	t_defer t_delete_netns rnic-c
 	ip -n rnic-c link set lo up
 	ip -n rnic-c link add t0 "${words[@]}" type dummy
 	ip -n rnic-c addr add "$A4/24" dev t0
@@ -390,7 +390,7 @@ add_container_device() {
 	ip -n rnic-c link add t1 type dummy
 	ip -n rnic-c addr add 10.9.8.1/24 dev t1
 	ip -n rnic-c link set t1 up
-	t_new_device iw8 t1 rnic-c
+	t_create_temporary_device iw8 t1 rnic-c
 }
 
 # Check that a wildcard listener in the container gets no socket on the host's device
@@ -411,9 +411,9 @@ check_wildcard_ignores_host() {
 # connection through the host's device at any address. Here a is the host, and b is the container.
 container_uses_no_host_device() {
 	local connects
-	t_use_netns_mode "$1"
+	t_set_temporary_netns_mode "$1"
 	create_one_device
-	t_set_listen iw0 both || echo "SCTP is not available"
+	t_set_listen_llp iw0 both || echo "SCTP is not available"
 	create_container
 	NS_B=rnic-c B_DEV=iw8
 	[ "$1" = shared ] || add_container_device
@@ -444,7 +444,7 @@ print_qp_counter() {
 		awk -v name="$1" '{ for (i = 1; i < NF; i++) if ($i == name) print $(i + 1) }'
 }
 has_retransmitted() { [ "$(print_qp_counter tx_retransmits)" -gt 0 ]; }
-has_connected_qp() {
+find_connected_qp() {
 	lqpn=$(on a rdma resource show qp link "$A_DEV/1" |
 		sed -n 's/.*lqpn \([0-9]*\).*state RTS.*comm rping.*/\1/p')
 	[ -n "$lqpn" ]
@@ -455,7 +455,7 @@ has_queued_bytes() {
 		grep -qE 'un(acked|sent) [1-9]'
 }
 # Check both hosts, because the link can fail when b is sending.
-has_either_queued_bytes() { has_queued_bytes a "$A_DEV" || has_queued_bytes b "$B_DEV"; }
+has_either_host_queued_bytes() { has_queued_bytes a "$A_DEV" || has_queued_bytes b "$B_DEV"; }
 
 # Statistics must show retransmissions while the link is slow, and unacknowledged bytes while it is
 # down.
@@ -465,13 +465,13 @@ statistics_show_retransmissions() {
 	t_start server b rping -s -a "$B4" -p "$PORT"
 	t_wait_listener b "$PORT"
 	t_start client a rping -c -a "$B4" -p "$PORT"
-	t_wait_until 20 has_connected_qp || t_fail "no connection within 20 s"
+	t_wait_until 20 find_connected_qp || t_fail "no connection within 20 s"
 	on a rdma statistic qp bind link "$A_DEV/1" lqpn "$lqpn"
 	t_apply_netem a "$A_IF" loss 40%
 	t_check "retransmissions are counted" t_wait_until 30 has_retransmitted
 	on a rdma statistic qp show link "$A_DEV/1"
 	on a ip link set "$A_IF" down
-	t_check "bytes wait for an acknowledgement" t_wait_until 30 has_either_queued_bytes
+	t_check "bytes wait for an acknowledgement" t_wait_until 30 has_either_host_queued_bytes
 	cat "$T_CASE/qp"
 	grep -q 'llp tcp' "$T_CASE/qp"
 	t_check "the device's counter has the retransmissions as well" [ "$(t_print_counter "$A_DEV" tx_retransmits)" -gt 0 ]
@@ -524,13 +524,13 @@ device_works_after_netdev_rename() {
 }
 
 # The network namespace of b is destroyed after its last program has exited.
-namespace_deletion_ends_client() {
+namespace_is_destroyed_after_last_exit() {
 	create_two_hosts
 	start_endless_ping
 	ip netns del "$NS_B"
 	t_kill server KILL
 	t_check "the client exits" t_wait_until 20 t_has_ended client
-	t_check "the namespace is destroyed" t_wait_until 60 is_peer_gone
+	t_check "the namespace is destroyed" t_wait_until 60 is_peer_netns_destroyed
 }
 
 # A program keeps its namespace until it exits, and its listener must not keep it longer. The kernel
@@ -550,13 +550,13 @@ listener_does_not_keep_namespace() {
 	ip netns del rnic-later
 	t_wait_until 60 eval '! ip -n "$NS_A" link show later0 2>/dev/null' ||
 		t_fail "the later namespace has not been destroyed within 60 s"
-	t_check "the namespace exists while its programs run" t_check_fails is_peer_gone
+	t_check "the namespace exists while its programs run" t_check_fails is_peer_netns_destroyed
 	for i in 1 2 3; do t_kill server-$i KILL; done
-	t_check "the namespace is destroyed" t_wait_until 60 is_peer_gone
+	t_check "the namespace is destroyed" t_wait_until 60 is_peer_netns_destroyed
 }
 
 # Check that the namespace of b is destroyed. The kernel then deletes the veth pair, and va with it.
-is_peer_gone() { ! ip -n "$NS_A" link show va >/dev/null 2>&1; }
+is_peer_netns_destroyed() { ! ip -n "$NS_A" link show va >/dev/null 2>&1; }
 
 t_case "device on dummy" "" device_works_on_dummy
 t_case "device on veth" "" device_works_on_veth
@@ -571,25 +571,25 @@ t_case "device added and deleted repeatedly" "" device_can_be_added_and_deleted_
 t_case "netdev deleted under traffic" "" netdev_deletion_removes_device_under_traffic
 t_case "netdev moved to another namespace under traffic" "" netdev_move_removes_device_under_traffic
 t_case "rdma link del under traffic" "" device_deletion_ends_traffic
-t_case "rdma link del with a listener" "" device_deletion_ends_idle_server
-t_case "programs killed under traffic" "" killed_client_ends_server
-t_case "namespace deleted under traffic" "" namespace_deletion_ends_client
+t_case "rdma link del with a listener" "" device_with_listener_can_be_deleted
+t_case "programs killed under traffic" "" program_exits_if_peer_is_killed
+t_case "namespace deleted under traffic" "" namespace_is_destroyed_after_last_exit
 t_case "namespace of a listener deleted" "" listener_does_not_keep_namespace
 t_case "a listener of another network namespace" "" listener_of_other_netns_gets_no_socket
 t_case "a container cannot use the host's device, netns shared" "" container_uses_no_host_device shared
 t_case "a container cannot use the host's device, netns exclusive" "" container_uses_no_host_device exclusive
 t_case "diagnosis of a slow and of a stuck queue pair" "" statistics_show_retransmissions
-t_case "module unloaded while a device exists" "" module_unload_removes_device
-t_case "module unloaded while a program runs" "" module_unload_ends_programs
+t_case "module unloaded while a device exists" "" unload_removes_device_or_is_refused
+t_case "module unloaded while a program runs" "" unload_ends_programs_or_is_refused
 t_case "modules unloaded, and loaded by rdma link add" "" modules_are_loaded_on_request
 
 create_one_device
 t_case "second device on a netdev refused" "" second_device_is_refused
 t_case "device of the same name refused" "" same_name_is_refused
 t_case "device without netdev refused" "" missing_netdev_is_refused
-t_case "33 devices" "" many_devices_work
+t_case "33 devices" "" many_devices_can_be_added_and_deleted
 t_case "ibv_devinfo" "" ibv_devinfo_shows_right_values
-t_case "port state follows the link" "" port_follows_link
+t_case "port state follows the link" "" port_state_follows_link
 t_case "rdma statistic" "" counters_increase
 t_case "devices share a wildcard port" "" two_devices_share_listener_port 0.0.0.0 "$B4" 10.9.7.1/24
 t_case "devices share a wildcard port, IPv6" "" two_devices_share_listener_port :: "$B6" fd00:9:7::1/64
@@ -597,4 +597,4 @@ t_case "rdma resource" "" rdma_resource_shows_objects
 t_case "the device's sockets have lock classes of their own" "" sockets_have_own_lock_classes
 t_case "device renamed" "" device_works_after_rename
 t_case "netdev renamed" "" device_works_after_netdev_rename
-t_print_summary
+t_print_summary_and_exit

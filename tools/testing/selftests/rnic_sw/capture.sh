@@ -85,7 +85,7 @@ run_programs_ipv6() {
 
 # Run programs that connect by ibv_modify_qp(), one connection each. Both ends use GID 0 (options
 # -g 0 and -x 0), which contains the device's MAC address.
-run_without_cm() {
+run_programs_without_cm() {
 	local prog
 	command -v ibv_rc_pingpong >/dev/null ||
 		t_skip "program ibv_rc_pingpong not found (package ibverbs-utils)"
@@ -148,24 +148,24 @@ change_setting() {
 
 # Checks ----------------------------------------------------------------------
 
-is_recorded() { check_fact connections -ge 5 && check_fact other_connections -eq 0; }
+has_only_iwarp_connections() { check_fact connections -ge 5 && check_fact other_connections -eq 0; }
 
 # Check that tshark decodes all FPDUs and start-up frames without errors, and that all opcodes are
 # RDMAP's.
-is_decoded() { check_fact fpdus -gt 50 && [ ! -s "$tmp/$recording.faults" ] && has_known_opcodes; }
+is_decoded() { check_fact fpdus -gt 50 && [ ! -s "$tmp/$recording.faults" ] && has_only_known_opcodes; }
 
 # is_decoded_with_connections N: like is_decoded; also check that the capture has at least N iWARP
 # connections, refused ones included
 is_decoded_with_connections() { is_decoded && check_fact connections -ge "$1"; }
 
 # Check that no frame has an opcode that RDMAP does not define
-has_known_opcodes() {
+has_only_known_opcodes() {
 	check_fact opcode_12 -eq 0 && check_fact opcode_13 -eq 0 && check_fact opcode_14 -eq 0 &&
 		check_fact opcode_15 -eq 0
 }
 
 # Check that there are many Writes, Read Requests, Read Responses and Sends
-has_all_kinds() {
+has_all_message_kinds() {
 	check_fact opcode_0 -ge 40 && check_fact opcode_1 -ge 40 && check_fact opcode_2 -ge 40 &&
 		check_fact opcode_3 -ge 40
 }
@@ -174,7 +174,7 @@ has_only_good_crcs() {
 	check_fact tshark_good_crcs -eq "$(print_fact fpdus)" &&
 		check_fact tshark_unused_crcs -eq 0 && check_fact tshark_bad_crcs -eq 0
 }
-has_unused_crcs() {
+has_only_unused_crcs() {
 	check_fact tshark_unused_crcs -eq "$(print_fact fpdus)" && check_fact tshark_good_crcs -eq 0
 }
 
@@ -183,7 +183,7 @@ is_revision_1() { check_fact tshark_revision_2_warnings -eq 0; }
 is_revision_2() { check_fact tshark_revision_2_warnings -gt 0; }
 
 # Check that all packets with data have the bit that forbids IP to fragment them
-has_whole_packets() {
+has_only_unfragmentable_packets() {
 	local name=$tmp/$recording.pcap
 	tshark -n -r "$name" -Y 'ip && tcp.len > 0 && ip.flags.df == 1' 2>/dev/null >"$T_CASE/whole"
 	tshark -n -r "$name" -Y 'ip && tcp.len > 0 && ip.flags.df == 0' 2>/dev/null >"$T_CASE/cut"
@@ -219,7 +219,7 @@ has_rejected_connections() {
 	check_fact rejected -gt 0 && check_fact tshark_rejected -eq "$(print_fact rejected)"
 }
 
-connect_without_listener() {
+connect_without_listener_is_reset() {
 	t_choose_port
 	t_start_capture b "$tmp/nobody.pcap"
 	t_check_fails_with "rdma_connect: Connection refused" \
@@ -246,7 +246,7 @@ add_vlan() {
 		t_run_or_bail_out ip -n "$1" addr add "10.9.5.$2/24" dev "$netdev"
 		t_run_or_bail_out ip -n "$1" addr add "fd00:9:5::$2/64" dev "$netdev" nodad
 		t_run_or_bail_out ip -n "$1" link set "$netdev" up
-		t_new_device "iw$3" "$netdev" "$1"
+		t_create_temporary_device "iw$3" "$netdev" "$1"
 	done
 }
 
@@ -302,17 +302,17 @@ damaged_capture_is_detected() {
 # WORDS begin the names of the cases. CRC is "CRC" if the FPDUs have one. ROW is a requirement that
 # the case of the longest FPDU shows.
 define_common_cases() {
-	t_case "$1: recorded" "" check_capture is_recorded
+	t_case "$1: recorded" "" check_capture has_only_iwarp_connections
 	t_case "$1: tshark decodes every frame" \
 		"MPA-3 MPA-15 MPA-16 MPA-19 MPA-74 MPA-77 DDP-26 DDP-35 RDMAP-1 RDMAP-138" \
 		check_capture is_decoded
-	t_case "$1: Writes, Reads and Sends" "RDMAP-17 RDMAP-20" check_capture has_all_kinds
+	t_case "$1: Writes, Reads and Sends" "RDMAP-17 RDMAP-20" check_capture has_all_message_kinds
 	if [ "$2" = CRC ]; then
 		t_case "$1: every FPDU has a good CRC" "MPA-2 MPA-39 MPA-48 MPA-49 MPA-52" \
 			check_capture has_only_good_crcs
 	else
 		t_case "$1: the CRC field is present and unused" "MPA-20 MPA-42 MPA-47" \
-			check_capture has_unused_crcs
+			check_capture has_only_unused_crcs
 	fi
 	t_case "$1: the longest FPDU fills a segment" "$4 MPA-62" \
 		check_capture has_longest_fpdu "$3"
@@ -340,7 +340,7 @@ traffic=(run_programs "1 4096 65536" -t 1)
 define_common_cases "$words" CRC 1448 MPA-56
 define_no_markers_case "$words"
 t_case "$words: MPA revision 2" "MPA2-4 MPA2-6" check_capture is_revision_2
-t_case "$words: IP must not fragment packets" "MPA-149" check_capture has_whole_packets
+t_case "$words: IP must not fragment packets" "MPA-149" check_capture has_only_unfragmentable_packets
 t_case "$words: one message at a time: each segment begins with an FPDU" "MPA-64" \
 	check_capture is_aligned
 t_case "$words: pcap-check detects a changed byte" "" check_capture damaged_capture_is_detected
@@ -359,7 +359,7 @@ change_setting crc 1
 change_setting revision auto
 
 words="without rdma_cm" recording=modify
-traffic=(run_without_cm)
+traffic=(run_programs_without_cm)
 t_case "$words: tshark decodes every frame of 4 connections" "" check_capture \
 	is_decoded_with_connections 4
 t_case "$words: every FPDU has a good CRC" "MPA-39 MPA-52" check_capture has_only_good_crcs
@@ -382,9 +382,9 @@ change_setting markers 0
 if modprobe -q iw_sctp_ddp; then
 	words="SCTP, IPv4 and IPv6" recording=sctp checker=$sctp_check
 	traffic=(run_programs_sctp)
-	t_set_listen "$B_DEV" both "$NS_B"
+	t_set_listen_llp "$B_DEV" both "$NS_B"
 	t_case "$words: the dissector decodes every chunk" "" check_capture is_decoded_sctp
-	t_case "$words: Writes, Reads and Sends" "RDMAP-17 RDMAP-20" check_capture has_all_kinds
+	t_case "$words: Writes, Reads and Sends" "RDMAP-17 RDMAP-20" check_capture has_all_message_kinds
 	t_case "$words: sessions begin and end" "" check_capture has_control_messages 8
 	checker=$pcap_check
 fi
@@ -414,7 +414,7 @@ unset NS_A NS_B
 create_one_device
 words="errors, over lo" recording=ends
 traffic=(run_verbs)
-t_case "$words: recorded" "" check_capture is_recorded
+t_case "$words: recorded" "" check_capture has_only_iwarp_connections
 t_case "$words: tshark decodes every frame" "MPA-15 MPA-19" check_capture is_decoded
 t_case "$words: every FPDU has a good CRC" "MPA-39 MPA-52" check_capture has_only_good_crcs
 t_case "$words: as many Terminates as the counter shows" "RDMAP-20" check_capture has_all_terminates
@@ -426,7 +426,7 @@ t_case "$words: rejecting Replies" "MPA-89 MPA-104" check_capture has_rejected_c
 if modprobe -q iw_sctp_ddp; then
 	words="errors, over lo and SCTP" recording=ends_sctp checker=$sctp_check
 	traffic=(run_verbs_sctp)
-	t_set_listen "$B_DEV" both
+	t_set_listen_llp "$B_DEV" both
 	t_case "$words: the dissector decodes every chunk" "" check_capture is_decoded_sctp
 	t_case "$words: as many Terminates as the counter shows" "RDMAP-20" \
 		check_capture has_all_terminates
@@ -435,5 +435,5 @@ if modprobe -q iw_sctp_ddp; then
 	t_case "$words: Atomic Requests and Responses" "EXT-5" check_capture has_atomics
 	t_case "$words: sessions rejected" "" check_capture check_fact function_7 -gt 0
 fi
-t_case "no listener: TCP sends a reset and no MPA frame is sent" "MPA-132" connect_without_listener
-t_print_summary
+t_case "no listener: TCP sends a reset and no MPA frame is sent" "MPA-132" connect_without_listener_is_reset
+t_print_summary_and_exit

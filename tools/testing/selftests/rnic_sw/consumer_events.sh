@@ -8,8 +8,8 @@
 SEEN=/sys/module/rnic_sw_consumer/parameters
 SECOND=/sys/devices/system/cpu/cpu1/online
 
-# load_consumer: create a device and load rnic_sw_consumer
-load_consumer() {
+# create_device_and_load_consumer: create a device and load rnic_sw_consumer
+create_device_and_load_consumer() {
 	create_one_device
 	t_defer t_unload_modules rnic_sw_consumer
 	modprobe rnic_sw_consumer
@@ -25,7 +25,7 @@ print_expected_cpus() {
 }
 
 handler_runs_on_its_cpu() {
-	load_consumer
+	create_device_and_load_consumer
 	t_check "each vector's handler is called on its CPU (they were called on $(print_seen_value heard))" \
 		test "$(print_seen_value heard)" = "$(print_expected_cpus)"
 }
@@ -34,20 +34,20 @@ handler_runs_without_its_cpu() {
 	[ -w $SECOND ] || t_skip "there is no second CPU that can be set offline"
 	t_defer eval "echo 1 >$SECOND"
 	echo 0 >$SECOND
-	load_consumer
+	create_device_and_load_consumer
 	t_check "handlers are called, and none on CPU 1 (they were called on $(print_seen_value heard))" \
 		awk -F, '$1 != 0 || $2 < 0 || $2 == 1 { exit 1 }' "$SEEN/heard"
 }
 
 handler_calls_do_not_overlap() {
-	load_consumer
+	create_device_and_load_consumer
 	t_check "no handler is called while it runs ($(print_seen_value doubled) calls)" \
 		test "$(print_seen_value doubled)" -eq 0
 }
 
 # A QP that is destroyed gets a last-WQE event only if it has failed before
 only_failed_qp_reports_last_wqe() {
-	load_consumer
+	create_device_and_load_consumer
 	t_check "only the failed QP gets an event (destroyed, failed: $(print_seen_value ended))" \
 		test "$(print_seen_value ended)" = 0,1
 }
@@ -57,7 +57,7 @@ is_device_gone() { [ ! -e /sys/class/infiniband/iw0 ]; }
 # Removing the interface must flush all requests first. The QP has the maximum of posted sends and
 # receives, so that flushing takes a while.
 requests_are_flushed_before_removal() {
-	load_consumer
+	create_device_and_load_consumer
 	ip link del t0
 	t_check "the device is removed" t_wait_until "$T_TIME" is_device_gone
 	t_check "all requests are flushed before the device is removed ($(print_seen_value unflushed) were not)" \
@@ -72,4 +72,4 @@ t_case "one handler of a completion queue at a time" "" handler_calls_do_not_ove
 t_case "SRQ: a failed queue pair gets a last-WQE event" "" only_failed_qp_reports_last_wqe
 t_case "interface removed: all requests are flushed before the device is removed" "" \
 	requests_are_flushed_before_removal
-t_print_summary
+t_print_summary_and_exit

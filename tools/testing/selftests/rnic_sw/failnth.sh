@@ -31,7 +31,7 @@ set_failure_option() {
 
 # Make only allocations fail that have a function of the driver on the stack, except those of
 # kmemleak
-filter_driver_allocations() {
+restrict_failures_to_driver() {
 	local range
 	range=$(awk -v ours=" $OURS " '
 		NF == 4 && index(ours, " " substr($4, 2, length($4) - 2) " ") && $2 ~ /^[tT]$/ {
@@ -68,9 +68,9 @@ disable_failures() {
 	set_failure_option reject-end 0
 }
 
-# check_number_of_failures N: check that the scene has at least N allocations. Only one in $EVERY of
-# them fails and is counted, so the number of allocations is estimated.
-check_number_of_failures() {
+# check_number_of_allocations N: check that the scene has at least N allocations. Only one in $EVERY
+# of them fails and is counted, so the number of allocations is estimated.
+check_number_of_allocations() {
 	local n
 	n=$(sed -n 's/^injected //p' "$T_CASE/log")
 	t_check "there are at least $1 allocations ($n have failed, one in $EVERY)" \
@@ -81,10 +81,10 @@ check_number_of_failures() {
 # has at least LEAST allocations
 run_failnth_scene() {
 	export RNIC_SW_LLP=$3
-	t_set_listen iw0 "$3"
+	t_set_listen_llp iw0 "$3"
 	timeout -k 20 1500 "$FAILNTH" -a "$B4" -e "$EVERY" -f "$FIRST" -w "${T_WAYS:-$4}" "$2" ||
 		t_fail "failnth reports errors"
-	[ -n "${T_WAYS:-}" ] || check_number_of_failures "$1"
+	[ -n "${T_WAYS:-}" ] || check_number_of_allocations "$1"
 }
 
 # define_case NAME LEAST SCENE [LLP [WAYS]]: define a case, and print which allocations failed in it
@@ -95,7 +95,7 @@ define_case() {
 }
 
 rping_still_works() {
-	t_set_listen iw0 tcp
+	t_set_listen_llp iw0 tcp
 	t_run_rping_pair "$B4" -C 10
 }
 
@@ -108,7 +108,7 @@ t_run_or_bail_out ip link add t1 type dummy
 t_defer ip link del t1
 t_run_or_bail_out ip addr add 10.9.9.1/24 dev t1
 t_run_or_bail_out ip link set t1 up
-filter_driver_allocations
+restrict_failures_to_driver
 t_defer disable_failures
 disable_other_filters
 define_case "verbs objects" 90 verbs
@@ -126,4 +126,4 @@ if [ -d /sys/module/iw_sctp_ddp ]; then
 	define_case "queue pairs connected by ibv_modify_qp(), over sctp" 200 modify sctp
 fi
 t_case "the device still works" "" rping_still_works
-t_print_summary
+t_print_summary_and_exit

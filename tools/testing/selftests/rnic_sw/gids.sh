@@ -27,8 +27,8 @@ print_ipv6_gid() {
 	echo "${gid%:}"
 }
 
-# print_link_local: print the link-local address of host a
-print_link_local() {
+# print_link_local_address: print the link-local address of host a
+print_link_local_address() {
 	ip -n "$NS_A" -6 -o addr show dev va scope link | awk '{ sub("/.*", "", $4); print $4 }'
 }
 
@@ -71,12 +71,12 @@ table_has_gids_of_each_kind() {
 		test "${gid0:0:20}" = "$(on a sed 's/\(..\):\(..\):\(..\):\(..\):\(..\):\(..\)/\1\2:\3\4:\5\6:0000:/' /sys/class/net/va/address)"
 	wait_until_gid_is_present "$(print_ipv4_gid "$A4")"
 	wait_until_gid_is_present "$(print_ipv6_gid "$A6")"
-	wait_until_gid_is_present "$(print_ipv6_gid "$(print_link_local)")"
+	wait_until_gid_is_present "$(print_ipv6_gid "$(print_link_local_address)")"
 	t_check "no other entry is in use" \
 		test "$(print_gid_table | grep -cvx $EMPTY)" -eq $((FIRST + 3))
 	on a ibv_devinfo -v -d iwa | tee "$T_CASE/devinfo"
 	for gid in "$gid0" "$(print_ipv4_gid "$A4")" "$(print_ipv6_gid "$A6")" \
-		"$(print_ipv6_gid "$(print_link_local)")"; do
+		"$(print_ipv6_gid "$(print_link_local_address)")"; do
 		t_check "ibv_devinfo shows $gid" grep -q "GID\[.*$gid" "$T_CASE/devinfo"
 	done
 	t_check "the interface of a GID is va" on a grep -qx va \
@@ -87,12 +87,12 @@ table_has_gids_of_each_kind() {
 new_device_has_gids_of_addresses() {
 	on a rdma link del iwa
 	add_address 10.9.4.1/24
-	t_wait_until 20 has_addresses 10.9.4.1
+	t_wait_until 20 has_address 10.9.4.1
 	on a rdma link add iwa type rnic_sw netdev va
 	t_check "a new device has the addresses" has_gid "$(print_ipv4_gid 10.9.4.1)"
 	delete_address 10.9.4.1/24
 }
-has_addresses() { ip -n "$NS_A" addr show dev va | grep -qF "$1"; }
+has_address() { ip -n "$NS_A" addr show dev va | grep -qF "$1"; }
 
 table_follows_added_and_deleted_addresses() {
 	local before index gid0
@@ -121,7 +121,7 @@ table_follows_added_and_deleted_addresses() {
 # An interface that goes down loses its IPv6 addresses
 link_down_removes_ipv6_gids() {
 	local gid local6
-	local6=$(print_link_local)
+	local6=$(print_link_local_address)
 	gid=$(print_ipv6_gid "$A6")
 	wait_until_gid_is_present "$gid"
 	ip -n "$NS_A" link set va down
@@ -136,7 +136,7 @@ link_down_removes_ipv6_gids() {
 is_tentative() { ip -n "$NS_A" -6 addr show dev va tentative | grep -qF "$1"; }
 is_duplicate() { ip -n "$NS_A" -6 addr show dev va dadfailed | grep -qF "$1"; }
 
-tentative_address_has_no_gid() {
+tentative_or_duplicate_addr_has_no_gid() {
 	local words
 	for words in accept_dad=1 dad_transmits=4; do
 		on a sysctl -qw "net.ipv6.conf.va.$words"
@@ -176,8 +176,8 @@ full_table_ignores_further_addresses() {
 	wait_until_gid_is_absent "$(print_ipv4_gid 10.9.5.3)"
 }
 
-# change_addresses PAUSE: change addresses of host a until the case ends
-change_addresses() {
+# start_changing_addresses PAUSE: change addresses of host a until the case ends
+start_changing_addresses() {
 	T_TIME=600 t_start changes a bash -c "while :; do
 		ip addr add 10.9.4.1/24 dev va; ip addr add fd00:9:4::1/64 dev va nodad; sleep $1
 		ip addr del 10.9.4.1/24 dev va; ip addr del fd00:9:4::1/64 dev va; sleep $1
@@ -188,7 +188,7 @@ rdma_cm_works_while_addresses_change() {
 	local binds seconds=${T_SECONDS:-$((T_SLOW ? 20 : 10))}
 	binds=$(t_find_program binds)
 	t_run_rping_pair "$B4" -C 3
-	change_addresses 0.07	# longer than the delay after which the driver updates the table
+	start_changing_addresses 0.07	# longer than the delay after which the driver updates the table
 	T_TIME=600 t_start binds a "$binds" "$A4" 0 "$seconds"
 	t_run_rping_pair "$B4" -C 20
 	t_run_rping_pair "$B4" -C 20
@@ -202,7 +202,7 @@ rdma_cm_works_while_addresses_change() {
 # The work item that updates the table must end when the device is removed
 device_removal_ends_table_updates() {
 	local i
-	change_addresses 0
+	start_changing_addresses 0
 	for i in $(seq 20); do
 		on a rdma link del iwa
 		on a rdma link add iwa type rnic_sw netdev va
@@ -221,5 +221,5 @@ t_case "GIDs while the link is down" "" link_down_removes_ipv6_gids
 t_case "rdma_cm while addresses change" "" rdma_cm_works_while_addresses_change
 t_case "device removed while addresses change" "" device_removal_ends_table_updates
 t_case "more addresses than entries" "" full_table_ignores_further_addresses
-t_case "tentative and duplicate addresses" "" tentative_address_has_no_gid
-t_print_summary
+t_case "tentative and duplicate addresses" "" tentative_or_duplicate_addr_has_no_gid
+t_print_summary_and_exit

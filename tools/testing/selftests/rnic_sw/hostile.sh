@@ -44,7 +44,7 @@ enable_page_moves() {
 }
 
 # Drop the caches and print the memory that the kernel uses, in KiB
-print_kernel_memory() {
+drop_caches_and_print_kernel_memory() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
 	awk '/^(SUnreclaim|VmallocUsed|Percpu|KernelStack|PageTables):/ { n += $2 } END { print n }' /proc/meminfo
@@ -55,7 +55,7 @@ has_no_objects() {
 		awk '{ for (i = 1; i < NF; i++) if ($i ~ /^(qp|mr|cm_id|ctx)$/) n += $(i + 1) } END { exit n != 0 }'
 }
 
-is_kernel_memory_freed() { [ "$(print_kernel_memory)" -lt $(($1 + SLACK)) ]; }
+is_kernel_memory_freed() { [ "$(drop_caches_and_print_kernel_memory)" -lt $(($1 + SLACK)) ]; }
 
 honest_sends=0
 has_honest_traffic() { [ "$(t_print_counter iw0 tx_sends)" -gt $((honest_sends + 10)) ]; }
@@ -64,7 +64,7 @@ hostile_program_does_not_stop_others() {
 	local before
 	enable_watchdogs
 	enable_page_moves
-	before=$(print_kernel_memory)
+	before=$(drop_caches_and_print_kernel_memory)
 	t_choose_port
 	t_start server b rping -s -a "$B4" -p "$PORT" -V -S 4000
 	t_wait_listener b "$PORT"
@@ -78,9 +78,9 @@ hostile_program_does_not_stop_others() {
 	t_kill client
 	t_kill server
 	t_wait_until "$T_TIME" has_no_objects || { rdma resource show; t_fail "objects are left"; }
-	echo "$before KiB before, $(print_kernel_memory) KiB after"
+	echo "$before KiB before, $(drop_caches_and_print_kernel_memory) KiB after"
 	t_wait_until 30 is_kernel_memory_freed "$before" ||
-		t_fail "the kernel's memory has grown: $before KiB before, $(print_kernel_memory) now"
+		t_fail "the kernel's memory has grown: $before KiB before, $(drop_caches_and_print_kernel_memory) now"
 }
 
 rping_still_works() { t_run_rping_pair "$B4" -C 10; }
@@ -89,4 +89,4 @@ create_one_device
 t_case "a hostile program beside an honest one" "SEC-4 SEC-6 DDP-130" \
 	hostile_program_does_not_stop_others
 t_case "the device still works" "" rping_still_works
-t_print_summary
+t_print_summary_and_exit

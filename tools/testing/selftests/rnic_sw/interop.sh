@@ -19,7 +19,7 @@ readonly pcap_check=$T_DIR/../../rawpeer/pcap-check
 
 # lockdep reports a lock of siw that is taken in softirq and with softirqs enabled, and switches
 # itself off after its first report. Therefore switch lock proving off while siw runs.
-enable_lock_proving() {
+set_lock_proving() {
 	[ ! -w /proc/sys/kernel/prove_locking ] || echo "$1" >/proc/sys/kernel/prove_locking
 }
 
@@ -30,17 +30,17 @@ create_hosts() {
 		sed -n 's/.*netns \([a-z]*\).*/\1/p')"
 	t_run_or_bail_out t_wait_until 60 rdma system set netns "$1"
 	t_run_or_bail_out ip netns attach rnic-s $$
-	t_defer t_drop_netns rnic-s
-	t_run_or_bail_out t_new_netns rnic-i
+	t_defer t_delete_netns rnic-s
+	t_run_or_bail_out t_create_temporary_netns rnic-i
 	t_run_or_bail_out ip link add vi netns rnic-i type veth peer name vs
 	t_defer ip link del vs
-	t_run_or_bail_out t_set_host_up rnic-i vi 10.9.1.1 fd00:9:1::1 iwi
+	t_run_or_bail_out t_set_up_host rnic-i vi 10.9.1.1 fd00:9:1::1 iwi
 	t_run_or_bail_out sysctl -qw net.ipv6.conf.vs.accept_dad=0
 	t_run_or_bail_out ip addr add 10.9.1.2/24 dev vs
 	t_run_or_bail_out ip addr add fd00:9:1::2/64 dev vs nodad
 	t_run_or_bail_out ip link set vs up
 	t_run_or_bail_out rdma link add siws type siw netdev vs
-	t_defer t_drop_device siws rnic-s
+	t_defer t_delete_device siws rnic-s
 	t_hosts=(a b)
 }
 
@@ -149,8 +149,8 @@ readonly data="send_sizes send_around_segments read_offsets reads_many reads_bot
 	fence write_then_read sends_in_order wrap_around ping_pong
 	stream_send stream_rw"
 
-# define_programs WORDS: define the cases that are the same for either initiator
-define_programs() {
+# define_program_cases WORDS: define the cases that are the same for either initiator
+define_program_cases() {
 	local words=$1
 	change_setting crc 1
 	t_case "$words, CRC: negotiated" "MPA-42 MPA-53 MPA-86" check_crc_use 1
@@ -165,10 +165,11 @@ define_programs() {
 	change_setting crc 1
 }
 
-# define_perftests WORDS: define cases with perftest. Its server listens on all addresses, and the
-# RDMA core starts that listener on all devices. A server for rnic_sw would therefore also listen on
-# siw, so siw is the responder in all these cases. In cases with both directions siw also sends.
-define_perftests() {
+# define_perftest_cases WORDS: define cases with perftest. Its server listens on all addresses, and
+# the RDMA core starts that listener on all devices. A server for rnic_sw would therefore also
+# listen on siw, so siw is the responder in all these cases. In cases with both directions siw also
+# sends.
+define_perftest_cases() {
 	local words=$1 n
 	n=$(t_scale_rounds 500)
 	t_case "$words: ib_send_bw, 4 KiB" "" t_run_perftest ib_send_bw -s 4096 -n "$n" -r 512
@@ -183,7 +184,7 @@ define_perftests() {
 	t_case "$words: ib_read_bw, both directions" "" t_run_perftest ib_read_bw -b -s 4096 -n "$n"
 }
 
-measure_latencies() {
+define_latency_cases() {
 	local n
 	n=$(t_scale_rounds 500)
 	t_case "$1: ib_send_lat" "" t_run_perftest ib_send_lat -s 64 -n "$n"
@@ -201,7 +202,7 @@ define_verbs_cases() {
 }
 
 # If its peer uses revision 1, siw reports to programs that it supports no Reads.
-siw_connects_to_revision_1_without_reads() {
+siw_accepts_revision_1_connection() {
 	change_setting revision 1
 	run_captured t_run_perftest ib_write_bw -s 4096 -n 50
 	check_count connections -gt 0
@@ -227,14 +228,14 @@ check_rtr() {
 }
 
 # Run ucmatose so that its server sends first, and its client sends nothing.
-run_server_first() {
+run_ucmatose_sending_from_server() {
 	run_ucmatose -c 1 -C 10 -S 1000
 }
 
 # A responder must not send before the initiator has sent an FPDU, but siw does.
 siw_responder_sends_before_fpdu() {
 	change_setting rtr none
-	run_captured run_server_first
+	run_captured run_ucmatose_sending_from_server
 	check_equal "the sender of the first FPDU" "$(print_field iwarp_mpa.fpdu ip.src)" "$B4"
 }
 
@@ -275,7 +276,7 @@ siw_closes_if_reply_has_markers() {
 # the program expects, so the program's status is ignored.
 run_missing_receive() { run_verbs remote_others_live || true; }
 
-check_missing_receive() {
+check_missing_receive_terminate() {
 	run_captured run_missing_receive
 	check_equal "the Terminate" "$(print_terminate)" "$1"
 }
@@ -295,26 +296,26 @@ siw_answers_empty_read_wrongly() {
 
 modprobe -q siw || t_skip_all "siw is not available in this kernel (CONFIG_RDMA_SIW)"
 VERBS=$(t_find_program verbs) || t_skip_all "program verbs is not built (make)"
-enable_lock_proving 0
+set_lock_proving 0
 
 create_hosts exclusive
 set_siw_role b
-define_programs "rnic_sw to siw"
-define_perftests "rnic_sw to siw, CRC"
-measure_latencies "rnic_sw to siw, CRC"
+define_program_cases "rnic_sw to siw"
+define_perftest_cases "rnic_sw to siw, CRC"
+define_latency_cases "rnic_sw to siw, CRC"
 change_setting crc 0
-define_perftests "rnic_sw to siw, no CRC"
+define_perftest_cases "rnic_sw to siw, no CRC"
 change_setting crc 1
-t_case "rnic_sw to siw, revision 1" "MPA2-7" siw_connects_to_revision_1_without_reads
+t_case "rnic_sw to siw, revision 1" "MPA2-7" siw_accepts_revision_1_connection
 t_case "rnic_sw to siw, ready-to-receive: write" "MPA2-49" check_rtr write 0x00
 t_case "rnic_sw to siw, ready-to-receive: read" "MPA2-49" check_rtr read 0x01
 t_case "rnic_sw to siw, ready-to-receive: none" "" check_rtr none 0x03
-t_case "rnic_sw to siw, the server sends first" "" run_server_first
+t_case "rnic_sw to siw, the server sends first" "" run_ucmatose_sending_from_server
 t_case "siw as a responder sends first, against RFC 5044 7.1.2 (4)" "" \
 	siw_responder_sends_before_fpdu
 t_case "siw rejects a Request with markers, against RFC 5044 4.3" "" siw_refuses_markers
 set_siw_role a
-define_programs "siw to rnic_sw"
+define_program_cases "siw to rnic_sw"
 t_case "siw to rnic_sw of revision 1: rnic_sw closes" "MPA2-66" siw_does_not_retry_with_revision_1
 t_case "siw to rnic_sw: siw offers no ready-to-receive, so the server must wait" "MPA-113" \
 	responder_sends_nothing_before_fpdu
@@ -328,7 +329,7 @@ set_siw_role b
 define_verbs_cases "rnic_sw to siw" $data zero_length
 t_case "PAD sent to siw is zero" "MPA-17" check_pad -eq 0
 t_case "siw's Terminate has misplaced layer, type and bits M, D, R, against RFC 5040 4.8" "" \
-	check_missing_receive 21020300
+	check_missing_receive_terminate 21020300
 t_case "siw answers an empty Read with data, against RFC 5040 5.2.1" "" \
 	siw_answers_empty_read_wrongly
 set_siw_role a
@@ -336,8 +337,8 @@ set_siw_role a
 # shellcheck disable=SC2086	# to be split into words
 define_verbs_cases "siw to rnic_sw" $data write_offsets
 t_case "siw's PAD is not zero, against RFC 5044 4.1" "" check_pad -gt 0
-t_case "Terminate sent to siw" "RDMAP-36 RDMAP-37" check_missing_receive 1202c000
+t_case "Terminate sent to siw" "RDMAP-36 RDMAP-37" check_missing_receive_terminate 1202c000
 t_run_deferred
 modprobe -qr siw
-enable_lock_proving 1
-t_print_summary
+set_lock_proving 1
+t_print_summary_and_exit

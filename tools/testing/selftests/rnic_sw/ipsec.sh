@@ -49,14 +49,14 @@ add_policy() {
 		tmpl src "$3" dst "$4" proto esp reqid 1 mode "$5"
 }
 
-# is_esp_missing FILE: check whether FILE has the messages of a kernel without ESP or without the
-# algorithm
-is_esp_missing() {
+# has_esp_unsupported_error FILE: check whether FILE has the messages of a kernel without ESP or
+# without the algorithm
+has_esp_unsupported_error() {
 	grep -qE 'answers: .*(not supported|not implemented|No such file)|lgorithm not found' "$1"
 }
 
-# print_dropped NS NAME: print the sum of a drop counter over the namespace's associations
-print_dropped() {
+# print_drop_counter NS NAME: print the sum of a drop counter over the namespace's associations
+print_drop_counter() {
 	ip -n "$1" -s xfrm state | awk -v name="$2" '{
 		for (i = 1; i < NF; i++) if ($i == name) n += $(i + 1)
 	} END { print n + 0 }'
@@ -88,7 +88,7 @@ send_replayed_and_forged_packets() {
 require_esp() {
 	if ! add_security_associations "$1" 0x1001 "${@:2}" 2>"$T_CASE/keys.err"; then
 		cat "$T_CASE/keys.err"
-		is_esp_missing "$T_CASE/keys.err" ||
+		has_esp_unsupported_error "$T_CASE/keys.err" ||
 			t_fail "cannot add security associations, see the message above"
 		t_skip "this kernel lacks ESP or the algorithm"
 	fi
@@ -104,9 +104,9 @@ require_esp() {
 # count_packets FILE FILTER: print the number of matching packets
 count_packets() { tcpdump -n -r "$1" "$2" 2>/dev/null | wc -l; }
 
-# check_only_esp HOST ADDRESS: check that all packets sent by HOST are ESP. This reads the capture
-# of the sender, because that of the receiver has decapsulated packets as well.
-check_only_esp() {
+# check_sends_only_esp HOST ADDRESS: check that all packets sent by HOST are ESP. This reads the
+# capture of the sender, because that of the receiver has decapsulated packets as well.
+check_sends_only_esp() {
 	local file=$T_CASE/sent-by-$1.pcap n
 	n=$(count_packets "$file" "esp and src $2")
 	echo "$1 sent $n packets of ESP"
@@ -132,8 +132,8 @@ traffic_is_protected() {
 	run_traffic
 	t_end_capture a
 	t_end_capture b
-	check_only_esp a "$A4"
-	check_only_esp b "$B4"
+	check_sends_only_esp a "$A4"
+	check_sends_only_esp b "$B4"
 }
 
 # count_wrapped_sas NS: print the number of associations whose sequence number exceeds 32 bits
@@ -154,38 +154,39 @@ extended_sequence_numbers_wrap() {
 # has_dropped_all REPLAYED FAILED: check that b has dropped at least that many replayed packets and
 # packets that failed the integrity check
 has_dropped_all() {
-	[ "$(print_dropped "$NS_B" replay)" -ge "$1" ] &&
-		[ "$(print_dropped "$NS_B" failed)" -ge "$2" ]
+	[ "$(print_drop_counter "$NS_B" replay)" -ge "$1" ] &&
+		[ "$(print_drop_counter "$NS_B" failed)" -ge "$2" ]
 }
 
 # Replayed and modified packets must be dropped
-replayed_packets_are_dropped() {
+replayed_and_forged_packets_are_dropped() {
 	local window failed
 	require_esp "$@"
 	t_start_capture a "$T_CASE/sent-by-a.pcap"
 	t_run_rping_pair "$B4" -C 10 -S 1000 -V
 	t_end_capture a
-	window=$(print_dropped "$NS_B" replay) failed=$(print_dropped "$NS_B" failed)
+	window=$(print_drop_counter "$NS_B" replay) failed=$(print_drop_counter "$NS_B" failed)
 	send_replayed_and_forged_packets "$T_CASE/sent-by-a.pcap"
 	t_wait_until 20 has_dropped_all $((window + 20)) $((failed + 1)) ||
 		echo "not all packets were dropped"
 	ip -n "$NS_B" -s xfrm state
 	t_check "all replayed packets are dropped" \
-		[ "$(print_dropped "$NS_B" replay)" -ge $((window + 20)) ]
+		[ "$(print_drop_counter "$NS_B" replay)" -ge $((window + 20)) ]
 	t_check "the modified packet is dropped" \
-		[ "$(print_dropped "$NS_B" failed)" -eq $((failed + 1)) ]
+		[ "$(print_drop_counter "$NS_B" failed)" -eq $((failed + 1)) ]
 	t_run_rping_pair "$B4" -C 5 -V
 }
 
 print_rounds() { t_print_counter "$A_DEV" rx_sends; }
 has_more_rounds() { [ "$(print_rounds)" -gt "$1" ]; }
 
-# signal_if_idle HOW SIGNAL: if HOW is idle, stop or continue the client while the keys change
-signal_if_idle() { [ "$1" = busy ] || t_signal client "$2"; }
+# signal_client_if_idle HOW SIGNAL: if HOW is idle, stop or continue the client while the keys
+# change
+signal_client_if_idle() { [ "$1" = busy ] || t_signal client "$2"; }
 
-# replace_keys_twice idle|busy MODE ALGORITHM...: delete all security associations of IPsec and add
-# new ones, twice, while the client is stopped (idle) or transfers data (busy)
-replace_keys_twice() {
+# check_traffic_across_key_changes idle|busy MODE ALGORITHM...: delete all security associations of
+# IPsec and add new ones, twice, while the client is stopped (idle) or transfers data (busy)
+check_traffic_across_key_changes() {
 	local how=$1 before spi
 	shift
 	require_esp "$@"
@@ -196,7 +197,7 @@ replace_keys_twice() {
 	before=$(print_rounds)
 	t_wait_until 40 has_more_rounds $((before + 20))
 	for spi in 0x2001 0x3001; do
-		signal_if_idle "$how" STOP
+		signal_client_if_idle "$how" STOP
 		[ "$how" = busy ] || sleep 1
 		flush_security_associations
 		sleep 1
@@ -205,7 +206,7 @@ replace_keys_twice() {
 		t_check "no traffic without keys" [ "$(print_rounds)" -eq "$before" ]
 		t_check "the client still runs" t_is_alive client
 		add_security_associations "$1" $spi "${@:2}"
-		signal_if_idle "$how" CONT
+		signal_client_if_idle "$how" CONT
 		t_check "traffic continues with new keys" \
 			t_wait_until 40 has_more_rounds $((before + 20))
 	done
@@ -215,7 +216,7 @@ replace_keys_twice() {
 
 connection_survives_rekey() {
 	CONNECTS=$(($(t_print_counter "$A_DEV" connects) + 1))
-	replace_keys_twice "$@"
+	check_traffic_across_key_changes "$@"
 }
 
 create_two_hosts
@@ -230,9 +231,9 @@ t_case "ESP in tunnel mode, AES-CBC with HMAC" "$SERVICE DDP-140 RDMAP-193" \
 t_case "sequence numbers go beyond 32 bits" "SEC-47" extended_sequence_numbers_wrap transport \
 	"${GCM[@]}"
 t_case "replayed and modified packets are dropped" "DDP-136 DDP-139 RDMAP-192 SEC-46" \
-	replayed_packets_are_dropped tunnel "${GCM[@]}"
+	replayed_and_forged_packets_are_dropped tunnel "${GCM[@]}"
 t_case "associations deleted and replaced under traffic" "$DELETED" \
 	connection_survives_rekey busy transport "${GCM[@]}"
 t_case "associations deleted and replaced while idle" "$DELETED MPA-146" \
 	connection_survives_rekey idle tunnel "${GCM[@]}"
-t_print_summary
+t_print_summary_and_exit

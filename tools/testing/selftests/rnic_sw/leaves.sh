@@ -39,7 +39,7 @@ check_command_ends_soon() {
 	local pid
 	"$@" &
 	pid=$!
-	t_check "$* ends within 15 s" t_wait_until 15 t_has_exited "$pid"
+	t_check "$* ends within 15 s" t_wait_until 15 t_has_process_exited "$pid"
 	wait "$pid"
 }
 
@@ -49,7 +49,7 @@ device_deletion_ends_pending_connect() {
 	t_check "the connecting program exits" t_wait_until 20 t_has_ended caller
 }
 
-device_deletion_ends_silent_peer() {
+silent_peer_does_not_delay_deletion() {
 	start_silent_peer "$1"
 	check_command_ends_soon rdma link del iw0
 	# The driver gives a peer 10 s for its Request, counted from $called. The removal must not
@@ -83,7 +83,7 @@ bond_deletion_is_not_delayed() {
 	ip link set d8 master d7
 	ip addr add 10.9.7.1/24 dev d7
 	ip link set d7 up
-	t_new_device iw7 d7
+	t_create_temporary_device iw7 d7
 	t_choose_port
 	t_start server b rping -s -a 10.9.7.1 -p "$PORT"
 	t_wait_listener b "$PORT"
@@ -95,14 +95,14 @@ bond_deletion_is_not_delayed() {
 	t_check "the server exits" t_wait_until 20 t_has_ended server
 }
 
-device_without_address_can_be_deleted() {
+interface_without_address_can_be_deleted() {
 	ip link add d7 type dummy
 	t_defer ip link del d7
 	ip link set d7 addrgenmode none
 	ip link set d7 up
 	t_check "the interface has no address" \
 		test -z "$(ip -br addr show dev d7 | awk '{ print $3 }')"
-	t_new_device iw7 d7
+	t_create_temporary_device iw7 d7
 	ibv_devinfo -d iw7 | tee "$T_CASE/devinfo"
 	grep -q 'state:.*PORT_ACTIVE' "$T_CASE/devinfo"
 	rdma link del iw7
@@ -110,12 +110,12 @@ device_without_address_can_be_deleted() {
 }
 
 t_case "rdma link del during a pending connect" "" device_deletion_ends_pending_connect
-t_case "rdma link del with a silent connection" "" device_deletion_ends_silent_peer ''
-t_case "rdma link del during an incomplete MPA Request" "" device_deletion_ends_silent_peer \
+t_case "rdma link del with a silent connection" "" silent_peer_does_not_delay_deletion ''
+t_case "rdma link del during an incomplete MPA Request" "" silent_peer_does_not_delay_deletion \
 	'MPA ID Req Fra'
 t_case "rdma link del after an MPA Request" "" \
-	device_deletion_ends_silent_peer 'MPA ID Req Frame\x00\x01\x00\x00'
+	silent_peer_does_not_delay_deletion 'MPA ID Req Frame\x00\x01\x00\x00'
 t_case "the module cannot be unloaded during a pending connect" "" unload_is_refused_during_connect
 t_case "bond deleted under traffic" "" bond_deletion_is_not_delayed
-t_case "interface without addresses deleted" "" device_without_address_can_be_deleted
-t_print_summary
+t_case "interface without addresses deleted" "" interface_without_address_can_be_deleted
+t_print_summary_and_exit

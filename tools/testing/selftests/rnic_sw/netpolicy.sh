@@ -80,8 +80,8 @@ run_over_llp() {
 	T_PROTOCOL=$1
 	export RNIC_SW_LLP=$1
 	if [ "$1" = sctp ]; then
-		t_set_listen "$B_DEV" both "$NS_B" || t_skip "SCTP is not available in this kernel"
-		t_defer t_set_listen "$B_DEV" tcp "$NS_B"
+		t_set_listen_llp "$B_DEV" both "$NS_B" || t_skip "SCTP is not available in this kernel"
+		t_defer t_set_listen_llp "$B_DEV" tcp "$NS_B"
 	fi
 	"${@:2}"
 }
@@ -197,8 +197,8 @@ listener_keeps_user() {
 	t_choose_port
 	t_start server b setpriv "${AS_SERVER[@]}" rping -s -P -a 0.0.0.0 -p "$PORT"
 	t_wait_listener b "$PORT"
-	t_set_listen "$B_DEV" both "$NS_B" || t_skip "SCTP is not available in this kernel"
-	t_defer t_set_listen "$B_DEV" tcp "$NS_B"
+	t_set_listen_llp "$B_DEV" both "$NS_B" || t_skip "SCTP is not available in this kernel"
+	t_defer t_set_listen_llp "$B_DEV" tcp "$NS_B"
 	on b ip addr add 10.9.1.77/24 dev "$B_IF"
 	t_defer on b ip addr del 10.9.1.77/24 dev "$B_IF"
 	load_packet_counters b "sctp sport $PORT" "own meta skuid $SERVER"
@@ -225,25 +225,25 @@ run_pingpong() {
 		-n 500 "$B4"
 }
 
-# count_rendezvous RULE_A RULE_B: on a and on b, count the packets of the protocol that are sent to
-# the other host, and those of them that match RULE_A or RULE_B
-count_rendezvous() {
+# load_rendezvous_counters RULE_A RULE_B: on a and on b, count the packets of the protocol that are
+# sent to the other host, and those of them that match RULE_A or RULE_B
+load_rendezvous_counters() {
 	command -v ibv_rc_pingpong >/dev/null ||
 		t_skip "ibv_rc_pingpong not found (package ibverbs-utils)"
 	load_packet_counters a "ip daddr $B4 meta l4proto $T_PROTOCOL" "own $1"
 	load_packet_counters b "ip daddr $A4 meta l4proto $T_PROTOCOL" "own $2"
 }
 
-rendezvous_matches_user() {
-	count_rendezvous "meta skuid $CLIENT" "meta skuid $SERVER"
+rules_can_match_user_without_cm() {
+	load_rendezvous_counters "meta skuid $CLIENT" "meta skuid $SERVER"
 	run_pingpong setpriv "${AS_SERVER[@]}" -- setpriv "${AS_CLIENT[@]}"
 	check_all_packets_counted a own $UNCLAIMED
 	check_all_packets_counted b own $UNCLAIMED
 }
 
-rendezvous_matches_group() {
+rules_can_match_group_without_cm() {
 	create_group_dir
-	count_rendezvous 'socket cgroupv2 level 1 "rnic"' 'socket cgroupv2 level 1 "rnic"'
+	load_rendezvous_counters 'socket cgroupv2 level 1 "rnic"' 'socket cgroupv2 level 1 "rnic"'
 	run_pingpong "${IN_GROUP[@]}" -- "${IN_GROUP[@]}"
 	check_all_packets_counted a own $UNCLAIMED
 	check_all_packets_counted b own $UNCLAIMED
@@ -258,8 +258,8 @@ has_connected_qps() {
 users_share_no_association() {
 	local n=0 user words
 	export RNIC_SW_LLP=sctp
-	t_set_listen "$B_DEV" both "$NS_B" || t_skip "SCTP is not available in this kernel"
-	t_defer t_set_listen "$B_DEV" tcp "$NS_B"
+	t_set_listen_llp "$B_DEV" both "$NS_B" || t_skip "SCTP is not available in this kernel"
+	t_defer t_set_listen_llp "$B_DEV" tcp "$NS_B"
 	t_choose_port
 	t_start server b rping -s -P -a "$B4" -p "$PORT"
 	t_wait_listener b "$PORT"
@@ -281,11 +281,11 @@ for llp in tcp sctp; do
 	t_case "rules by control group, over $llp" "" run_over_llp $llp rules_can_match_group
 	t_case "rules by mark, over $llp" "" run_over_llp $llp mark_reaches_later_chain
 	t_case "rules by user, without rdma_cm, over $llp" "" \
-		run_over_llp $llp rendezvous_matches_user
+		run_over_llp $llp rules_can_match_user_without_cm
 	t_case "rules by control group, without rdma_cm, over $llp" "" \
-		run_over_llp $llp rendezvous_matches_group
+		run_over_llp $llp rules_can_match_group_without_cm
 done
 t_case "rules by user, after the fallback to revision 1" "" rules_match_after_fallback
 t_case "rules by user, for a listener that another task changes" "" listener_keeps_user
 t_case "programs of two users do not share an association" "" users_share_no_association
-t_print_summary
+t_print_summary_and_exit

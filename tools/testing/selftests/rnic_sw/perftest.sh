@@ -31,13 +31,13 @@ define_cases_of_programs() {
 	done
 }
 
-run_ipv6() {
+run_perftest_ipv6() {
 	"$1" --help 2>&1 | grep -q -e --ipv6-addr ||
 		t_skip "this perftest has no --ipv6-addr"
 	T_TO=$B6 t_run_perftest "$@"
 }
 
-run_with_imm() {
+run_perftest_with_imm() {
 	"$1" --help 2>&1 | grep -q write_with_imm || t_skip "this perftest has no --write_with_imm"
 	t_run_perftest "$@" --write_with_imm
 }
@@ -80,7 +80,7 @@ for op in FETCH_AND_ADD CMP_AND_SWAP; do
 	define_cases_of_programs "$op, 1 outstanding" ib_atomic_bw -A $op -o 1 -n 200
 	define_cases_of_programs "$op, events" "$atomics" -A $op -e -n 200
 done
-t_case "ib_write_bw, with immediate" "" run_with_imm ib_write_bw -s 4096 -n "$n"
+t_case "ib_write_bw, with immediate" "" run_perftest_with_imm ib_write_bw -s 4096 -n "$n"
 t_run_deferred
 
 create_two_hosts
@@ -89,10 +89,10 @@ define_cases_of_programs "veth, 64 bytes" "$latency" -s 64 -n "$turns"
 define_cases_of_programs "veth" "$atomics" -A FETCH_AND_ADD -n "$(t_scale_rounds 500)"
 define_cases_of_programs "veth, 1 MiB, bidirectional" "$dear" -b -s 1048576 -n 20
 for prog in $bandwidth; do
-	t_case "$prog, veth, IPv6" "" run_ipv6 "$prog" --ipv6-addr -s 65536 -n 100
+	t_case "$prog, veth, IPv6" "" run_perftest_ipv6 "$prog" --ipv6-addr -s 65536 -n 100
 done
 t_run_deferred
 
 create_two_hosts mtu 9000
 define_cases_of_programs "veth, MTU 9000" "$bandwidth" -s 65536 -n "$(t_scale_rounds 500)"
-t_print_summary
+t_print_summary_and_exit

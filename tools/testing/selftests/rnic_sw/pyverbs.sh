@@ -132,7 +132,7 @@ print_documented_number() {
 		$1 == what && col > 1 { print $col }' "$page"
 }
 
-results_match_page() {
+results_match_documentation() {
 	local number what all wrong=0
 	[ -e "$page" ] || t_skip "tools/testing/pyverbs.rst not found"
 	all=$(wc -l <"$T_LOG/pyverbs.out")
@@ -192,13 +192,13 @@ run_tests_without_changes() {
 		wrong=1
 	done < <(sed -n 's/^\(ERROR\|FAIL\): \([^ ]*\) .*/\2/p' "$T_CASE/stderr")
 	t_check "only tests that expect InfiniBand fail" test $wrong = 0
-	check_unchanged_passes "$ran" $early
+	check_number_of_passed_tests "$ran" $early
 }
 
-# check_unchanged_passes RAN EARLY: check how many of RAN tests have passed. The last line of the
-# runner's output has the numbers of failed and skipped tests. EARLY tests have failed only because
-# they compared the peer's memory too early; they count as passed.
-check_unchanged_passes() {
+# check_number_of_passed_tests RAN EARLY: check how many of RAN tests have passed. The last line of
+# the runner's output has the numbers of failed and skipped tests. EARLY tests have failed only
+# because they compared the peer's memory too early; they count as passed.
+check_number_of_passed_tests() {
 	local others want
 	others=$(tail -n 1 "$T_CASE/stderr" | tr -c '0-9\n' ' ')
 	# shellcheck disable=SC2086 # a list of numbers
@@ -216,10 +216,10 @@ if [ -e "$T_LOG/pyverbs.out" ]; then
 	t_case "rdma-core's tests: no test fails" "" no_test_fails
 	t_case "rdma-core's tests: each skipped test has a known reason" "" skips_have_known_reasons
 	t_case "rdma-core's tests: the numbers in tools/testing/pyverbs.rst are right" "" \
-		results_match_page
+		results_match_documentation
 	sed 's/^/#/' "$T_LOG/pyverbs.reasons"
 fi
 t_case "rdma-core's tests with huge pages" "" huge_pages
 t_case "rdma-core's tests by their own runner" "" run_tests_without_changes
 t_case "the tests for rdma-core's tree pass" "" tests_for_rdma_core_pass
-t_print_summary
+t_print_summary_and_exit

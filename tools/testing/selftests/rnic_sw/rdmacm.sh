@@ -31,7 +31,7 @@ many_clients_ping_persistent_server() {
 		t_start "client$i" a rping -c -a "$B4" -p "$PORT" -C "$(t_scale_rounds 200)"
 		# wait, because rping's server loses a request if the next one arrives immediately
 		# after it
-		t_wait_until "$T_TIME" t_has_accepted $((before + i)) ||
+		t_wait_until "$T_TIME" t_has_accepted_connections $((before + i)) ||
 			t_fail "client $i is not connected"
 	done
 	for i in $(seq 8); do
@@ -88,17 +88,17 @@ run_stream() {
 # transferred all data.
 run_stream_async() {
 	local try
-	run_stream_ends "" "$*" "$* -T a"
+	run_rstream_pair "" "$*" "$* -T a"
 	for try in 1 2 3; do
-		run_stream_ends "-$try" "$* -T a" "$* -T a" && return 0
+		run_rstream_pair "-$try" "$* -T a" "$* -T a" && return 0
 		grep -q "^client-$try ended with status 16" "$T_CASE/log" || return 1
 		echo "retrying"
 	done
 	t_check "the server has transferred all data" grep -q '^custom ' "$T_CASE/server-$try.log"
 }
 
-# run_stream_ends TAG CLIENT-ARGS SERVER-ARGS: run rstream with different arguments at both ends
-run_stream_ends() {
+# run_rstream_pair TAG CLIENT-ARGS SERVER-ARGS: run rstream with different arguments at both ends
+run_rstream_pair() {
 	t_choose_port
 	# shellcheck disable=SC2086	# to be split into words
 	t_run_pair_with_tag "$1" "$PORT" rstream -b "$B4" -p "$PORT" $3 -- \
@@ -210,4 +210,4 @@ t_case "rcopy, 5 MB" "" copy_file_with_rcopy
 		device_can_be_added_if_port_is_in_use
 t_case "udaddy refused" "" datagrams_are_refused
 t_case "mckey refused" "" multicast_is_refused
-t_print_summary
+t_print_summary_and_exit

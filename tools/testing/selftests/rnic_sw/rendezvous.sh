@@ -42,19 +42,19 @@ pingpong_works_between_hosts() {
 
 pingpong_works_over_sctp() {
 	local before
-	set_sctp_or_skip
+	listen_on_sctp_or_skip
 	before=$(t_print_counter "$A_DEV" connects_sctp)
 	RNIC_SW_LLP=sctp run_pingpong ibv_rc_pingpong 0 0
 	t_check "the connection is over SCTP" \
 		[ "$(t_print_counter "$A_DEV" connects_sctp)" -gt "$before" ]
 }
 
-reset_over_sctp() {
-	set_sctp_or_skip
+reset_works_over_sctp() {
+	listen_on_sctp_or_skip
 	RNIC_SW_LLP=sctp run_pyverbs_case reset
 }
 
-set_sctp_or_skip() { t_set_listen "$A_DEV" both || t_skip "SCTP is not available in this kernel"; }
+listen_on_sctp_or_skip() { t_set_listen_llp "$A_DEV" both || t_skip "SCTP is not available in this kernel"; }
 
 # run_perftest PROGRAM ADDRESS_A ADDRESS_B ARGS...: without -R perftest connects with
 # ibv_modify_qp()
@@ -108,9 +108,9 @@ restore_address() {
 	ip addr add "$A6/64" dev "$A_IF" nodad
 }
 
-# perftest_chooses_gid PROGRAM ARGS...: run PROGRAM with neither a device nor a GID on the command
-# line, and check which GID it chooses
-perftest_chooses_gid() {
+# perftest_chooses_ipv4_gid PROGRAM ARGS...: run PROGRAM with neither a device nor a GID on the
+# command line, and check which GID it chooses
+perftest_chooses_ipv4_gid() {
 	local prog=$1
 	shift
 	command -v "$prog" >/dev/null || t_skip "program $prog not found (package perftest)"
@@ -143,16 +143,17 @@ run_pyverbs_case() {
 
 # In the mode "shared" a program sees the devices of all network namespaces
 other_netns_is_refused() {
-	t_use_netns_mode shared
+	t_set_temporary_netns_mode shared
 	run_pyverbs_case other_netns_is_refused unshare --net
 }
 
-print_link_local() {
+print_link_local_address() {
 	on "$1" ip -o -6 addr show dev "$2" scope link | sed -n 's/.* inet6 \([^/]*\).*/\1/p'
 }
 
 pingpong_works_between_link_locals() {
-	pingpong_works_between_hosts "$(print_link_local a "$A_IF")" "$(print_link_local b "$B_IF")"
+	pingpong_works_between_hosts "$(print_link_local_address a "$A_IF")" \
+		"$(print_link_local_address b "$B_IF")"
 }
 
 # The neighbour table of a contains three addresses with b's MAC address
@@ -180,7 +181,8 @@ t_case "ibv_rc_pingpong with events" "" run_pingpong_and_check_port ibv_rc_pingp
 t_case "ibv_rc_pingpong over SCTP" "" pingpong_works_over_sctp
 t_case "a message waits for a receive" "" run_pyverbs_case message_waits_for_receive
 t_case "a message waits for a receive of an SRQ" "" run_pyverbs_case message_waits_for_srq_receive
-t_case "a post to an SRQ wakes the message that waits longest" "" run_pyverbs_case srq_wakeup
+t_case "a post to an SRQ wakes the message that waits longest" "" \
+	run_pyverbs_case srq_receive_delivers_waiting_message
 t_case "a message without a receive fails after the RNR retries" "" run_pyverbs_case \
 	missing_receive_fails_sender
 t_case "a request without a peer fails after the retries" "" run_pyverbs_case \
@@ -200,9 +202,10 @@ t_case "a GID that stands for no address is refused" "" run_pyverbs_case unusabl
 t_case "a program in another network namespace is refused" "" other_netns_is_refused
 t_case "attributes change in RTS" "" run_pyverbs_case attributes_can_change_in_rts
 t_case "a queue pair is reset and connected again" "" run_pyverbs_case reset
-t_case "doorbells during a reset" "" run_pyverbs_case doorbells_during_reset
-t_case "a queue pair with an SRQ is reset and connected again" "" run_pyverbs_case shared_reset
-t_case "queue pairs are reset and connected again over SCTP" "" reset_over_sctp
+t_case "doorbells during a reset" "" run_pyverbs_case doorbells_do_not_disturb_reset
+t_case "a queue pair with an SRQ is reset and connected again" "" \
+	run_pyverbs_case reset_with_srq_discards_requests
+t_case "queue pairs are reset and connected again over SCTP" "" reset_works_over_sctp
 t_case "a side names its peer by LID, the other one by LID or GID" "" run_pyverbs_case \
 	lid_names_peer
 t_case "the setting forbids it, and changes the port" "" rendezvous_0_forbids_modify_qp_connections
@@ -219,5 +222,5 @@ t_case "ibv_rc_pingpong between hosts, link-local IPv6" "" pingpong_works_betwee
 for prog in ib_write_bw ib_read_bw ib_atomic_bw ib_send_lat ib_write_lat; do
 	t_case "$prog without rdma_cm" "" run_perftest $prog "$A4" "$B4" -n 50
 done
-t_case "ib_write_bw without rdma_cm chooses the GID" "" perftest_chooses_gid ib_write_bw -n 50
-t_print_summary
+t_case "ib_write_bw without rdma_cm chooses the GID" "" perftest_chooses_ipv4_gid ib_write_bw -n 50
+t_print_summary_and_exit

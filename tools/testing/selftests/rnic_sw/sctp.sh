@@ -13,7 +13,7 @@ count_associations() { on a ss -HnS | grep -c "^ESTAB.*:$1 *\$" || true; }
 # existing associations would be too high, because a closed association stays for seconds after its
 # program has exited.
 count_associations_made() { on a awk '$1 == "SctpActiveEstabs" { print $2 }' /proc/net/sctp/snmp; }
-count_qps() { on "$1" rdma resource show qp | grep -c 'state RTS' || true; }
+count_connected_qps() { on "$1" rdma resource show qp | grep -c 'state RTS' || true; }
 count_tcp_connects() {
 	echo $(($(t_print_counter "$A_DEV" connects) - $(t_print_counter "$A_DEV" connects_sctp)))
 }
@@ -92,15 +92,15 @@ start_clients() {
 		t_start "c$i" a rping -c -a "$B4" -p "$PORT"
 		# wait, because rping's server loses a request if the next one arrives immediately
 		# after it
-		t_wait_until "$T_TIME" has_qps "$i" || t_fail "client $i is not connected"
+		t_wait_until "$T_TIME" has_connected_qps "$i" || t_fail "client $i is not connected"
 	done
 	on a ss -nS
 }
 
-print_sends() { t_print_counter "$B_DEV" rx_sends; }
-has_received_five_more_sends() { [ "$(print_sends)" -gt $(($1 + 5)) ]; }
-check_traffic() { t_wait_until "$T_TIME" has_received_five_more_sends "$(print_sends)" || t_fail "no traffic"; }
-has_qps() { [ "$(count_qps a)" -ge "$1" ]; }
+print_rx_sends() { t_print_counter "$B_DEV" rx_sends; }
+has_received_five_more_sends() { [ "$(print_rx_sends)" -gt $(($1 + 5)) ]; }
+check_traffic() { t_wait_until "$T_TIME" has_received_five_more_sends "$(print_rx_sends)" || t_fail "no traffic"; }
+has_connected_qps() { [ "$(count_connected_qps a)" -ge "$1" ]; }
 # check_ends_soon NAME [SECONDS]: check that a program exits by itself after the other end has
 # ended.
 check_ends_soon() { t_wait_until "${2:-30}" t_has_ended "$1" || t_fail "$1 still runs"; }
@@ -133,7 +133,7 @@ peer_can_limit_streams() {
 	t_check "5 QPs were on 3 associations" test $(($(count_associations_made) - before)) = 3
 }
 
-killed_end_ends_other() {
+program_exits_if_peer_is_killed() {
 	local round
 	for round in 1 2 3 4; do
 		start_traffic "$round"
@@ -209,9 +209,9 @@ unreachable_peer_is_detected() {
 	check_ends_soon s1 100
 }
 
-# apply_netem WORDS...: apply netem in both directions, and set EARLY to the number of segments that
-# a has placed out of order so far
-apply_netem() {
+# apply_netem_to_both_hosts WORDS...: apply netem in both directions, and set EARLY to the number of
+# segments that a has placed out of order so far
+apply_netem_to_both_hosts() {
 	t_apply_netem a "$A_IF" "$@"
 	t_apply_netem b "$B_IF" "$@"
 	EARLY=$(t_print_counter "$A_DEV" rx_placed_early)
@@ -225,38 +225,38 @@ check_some_segments_were_early() {
 }
 
 # Print the number of packets that netem has dropped on both hosts
-count_lost() {
+count_lost_packets() {
 	{ on a tc -s qdisc show dev "$A_IF" && on b tc -s qdisc show dev "$B_IF"; } |
 		sed -n 's/.*(dropped \([0-9]*\),.*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
 }
 
-check_some_packets_were_lost() { t_check "packets are lost" test "$(count_lost)" -gt 0; }
+check_some_packets_were_lost() { t_check "packets are lost" test "$(count_lost_packets)" -gt 0; }
 
 # rping_works_with_reordering WORDS...: run rping over a network that reorders packets, and loses
 # some if WORDS say so
 rping_works_with_reordering() {
 	# extend the time limit, because the case takes two minutes in QEMU without KVM
 	T_TIME=$((T_TIME * 3))
-	apply_netem "$@"
+	apply_netem_to_both_hosts "$@"
 	t_run_rping_pair "$B4" -C "$(t_scale_rounds 200)" -S 65535 -V
 	check_some_segments_were_early
 	[[ " $* " != *" loss "* ]] || check_some_packets_were_lost
 }
 
 # A late segment of one QP must not delay other QPs.
-late_segment_delays_one_qp() {
+reordering_works_on_shared_association() {
 	local i n reads before
 	T_TIME=$((T_TIME * 3))
 	n=$(t_scale_rounds 400)
 	before=$(t_print_counter "$B_DEV" accepts)
 	reads=$(t_print_counter "$A_DEV" rx_read_requests)
-	apply_netem delay 5ms 3ms 25% reorder 50% loss 1%
+	apply_netem_to_both_hosts delay 5ms 3ms 25% reorder 50% loss 1%
 	t_choose_port
 	t_start server b rping -s -P -a "$B4" -p "$PORT" -S 30000 -V
 	t_wait_listener b "$PORT"
 	for i in 1 2 3 4; do
 		t_start "c$i" a rping -c -a "$B4" -p "$PORT" -S 30000 -C "$n" -V
-		t_wait_until "$T_TIME" t_has_accepted $((before + i)) ||
+		t_wait_until "$T_TIME" t_has_accepted_connections $((before + i)) ||
 			t_fail "client $i is not connected"
 	done
 	t_check "all QPs are on one association" test "$(count_associations "$PORT")" = 1
@@ -331,7 +331,7 @@ tcp_works_if_sctp_is_forbidden() {
 }
 
 # If sctp is blacklisted, only root may load it, as is the case for socket(2).
-only_root_loads_blacklisted_sctp() {
+blacklisted_sctp_is_not_loaded() {
 	[ ! -d /sys/module/sctp ] || t_skip "module sctp is loaded and cannot be unloaded"
 	mkdir -p /run/modprobe.d
 	echo "blacklist sctp" >/run/modprobe.d/rnic_sw.conf
@@ -387,7 +387,7 @@ check_accepts_only_by() {
 
 # The RDMA core starts a wildcard listener on a new device before the device's listen setting can be
 # changed. When the setting is changed later, it must apply to this listener, too.
-listen_applies_to_wildcard() {
+listen_setting_applies_to_wildcard() {
 	local everywhere one
 	T_TIME=$((3 * T_TIME))
 	t_defer change_setting b listen both
@@ -395,7 +395,7 @@ listen_applies_to_wildcard() {
 	everywhere=$PORT
 	t_start everywhere b rping -s -P -a 0.0.0.0 -p "$everywhere"
 	t_wait_listener b "$everywhere"
-	t_drop_device "$B_DEV" "$NS_B"
+	t_delete_device "$B_DEV" "$NS_B"
 	RNIC_SW_LLP=tcp t_create_device "$B_DEV" "$B_IF" "$NS_B"
 	t_wait_listener b "$everywhere"
 	t_choose_port
@@ -413,7 +413,7 @@ listen_applies_to_wildcard() {
 
 # If another program uses the SCTP port of one of two listeners, setting "listen" to sctp fails, and
 # neither listener changes
-refused_listen_changes_no_listener() {
+refused_setting_changes_no_listener() {
 	local first second
 	T_TIME=$((3 * T_TIME))
 	change_setting b listen tcp
@@ -446,7 +446,7 @@ refused_listen_changes_no_listener() {
 
 modprobe rnic_sw
 t_case "loading of sctp forbidden in modprobe.d" "" tcp_works_if_sctp_is_forbidden
-t_case "sctp blacklisted in modprobe.d" "" only_root_loads_blacklisted_sctp
+t_case "sctp blacklisted in modprobe.d" "" blacklisted_sctp_is_not_loaded
 t_case "SCTP only where it is requested" "" sctp_is_loaded_on_request
 modprobe iw_sctp_ddp || t_skip_all "cannot load module iw_sctp_ddp"
 modprobe sctp_diag
@@ -458,18 +458,18 @@ t_case "rping, no listener" "" connect_without_listener_is_rejected
 t_case "queue pairs share an association" "" qps_share_association
 t_case "all streams of an association in use" "SCTPDDP-56" used_up_streams_need_new_association
 t_case "streams used up at once, limited by the peer" "SCTPDDP-56 SCTPDDP-57" peer_can_limit_streams
-t_case "programs killed under traffic" "" killed_end_ends_other
+t_case "programs killed under traffic" "" program_exits_if_peer_is_killed
 t_case "one of two programs on an association killed" "SCTPDDP-83" killed_program_does_not_end_other
 t_case "placement out of order" "SCTPDDP-65 SCTPDDP-66" rping_works_with_reordering delay 5ms 4ms
 t_case "placement out of order, with loss" "SCTPDDP-65 SCTPDDP-66" \
 	rping_works_with_reordering delay 2ms reorder 30% loss 1%
 t_case "placement out of order, queue pairs that share an association" "SCTPDDP-65 SCTPDDP-66" \
-	late_segment_delays_one_qp
+	reordering_works_on_shared_association
 t_case "device deleted under traffic" "SCTPDDP-81" device_deletion_ends_traffic
 t_case "the peer is unreachable" "SCTPDDP-81" unreachable_peer_is_detected
 t_case "the device's connect and listen settings" "" settings_choose_llp
-t_case "existing listeners follow the setting" "" listen_applies_to_wildcard
-t_case "the listen setting changes all listeners or none" "" refused_listen_changes_no_listener
+t_case "existing listeners follow the setting" "" listen_setting_applies_to_wildcard
+t_case "the listen setting changes all listeners or none" "" refused_setting_changes_no_listener
 t_case "the program's choice of LLP, by a direct verb" "" direct_verb_overrides_environment
 t_case "modules unload" "" modules_can_be_reloaded
-t_print_summary
+t_print_summary_and_exit

@@ -17,11 +17,11 @@ A4_2=10.9.3.1 B4_2=10.9.3.2 A6_2=fd00:9:3::1 B6_2=fd00:9:3::2
 
 create_second_link() {
 	t_run_or_bail_out ip link add va2 netns "$NS_A" type veth peer name vb2 netns "$NS_B"
-	t_run_or_bail_out add_link_addresses "$NS_A" va2 $A4_2 $A6_2
-	t_run_or_bail_out add_link_addresses "$NS_B" vb2 $B4_2 $B6_2
+	t_run_or_bail_out add_addresses_and_set_link_up "$NS_A" va2 $A4_2 $A6_2
+	t_run_or_bail_out add_addresses_and_set_link_up "$NS_B" vb2 $B4_2 $B6_2
 }
 
-add_link_addresses() {
+add_addresses_and_set_link_up() {
 	ip -n "$1" addr add "$3/24" dev "$2" &&
 	ip -n "$1" addr add "$4/64" dev "$2" nodad &&
 	ip -n "$1" link set "$2" up
@@ -42,7 +42,7 @@ set_two_paths() {
 
 # Print the addresses of host a's associations with $PORT: those of a, and those of b. In /proc the
 # primary address has a *, and IPv6 addresses have leading zeros.
-print_addresses() {
+print_association_addresses() {
 	on a cat /proc/net/sctp/assocs | tr -d '*' | awk -v port="$PORT" '
 		$13 == port {
 			for (i = 14; $i != "<->"; i++) print "a", $i
@@ -53,9 +53,9 @@ print_addresses() {
 # Shorten IPv6 addresses on stdin
 shorten_ipv6() { sed -E '/:/ s/\b0+([0-9a-f])/\1/g; s/(:0)+:/::/g'; }
 
-check_addresses() {
+check_association_addresses() {
 	local got
-	got=$(print_addresses)
+	got=$(print_association_addresses)
 	echo "addresses: $got"
 	t_check "the addresses are $*" test "$got" = "$*"
 }
@@ -70,14 +70,14 @@ start_traffic() {
 	check_traffic
 }
 
-print_sends() { t_print_counter "$B_DEV" rx_sends; }
-has_received_five_more_sends() { [ "$(print_sends)" -gt $(($1 + 5)) ]; }
+print_rx_sends() { t_print_counter "$B_DEV" rx_sends; }
+has_received_five_more_sends() { [ "$(print_rx_sends)" -gt $(($1 + 5)) ]; }
 
 # check_traffic [SECONDS]: check that data moves within SECONDS and that both programs, which exit
 # on errors, still run
 check_traffic() {
 	local start=${EPOCHREALTIME/./}
-	t_wait_until "${1:-20}" has_received_five_more_sends "$(print_sends)" || t_fail "no traffic"
+	t_wait_until "${1:-20}" has_received_five_more_sends "$(print_rx_sends)" || t_fail "no traffic"
 	echo "traffic after $(((${EPOCHREALTIME/./} - start) / 1000)) ms"
 	t_check "the client still runs" t_is_alive client
 	t_check "the server still runs" t_is_alive server
@@ -100,18 +100,19 @@ wait_both_paths_active() {
 	wait_path_active b "$4"
 }
 
-set_link() { on "$1" ip link set "$2" "$3"; }
+set_link_state() { on "$1" ip link set "$2" "$3"; }
 
-# set_link_down HOST INTERFACE: set one end of a link down, so that the other end loses its carrier
-set_link_down() {
-	set_link "$1" "$2" down
+# set_link_down_and_check_traffic HOST INTERFACE: set one end of a link down, so that the other end
+# loses its carrier
+set_link_down_and_check_traffic() {
+	set_link_state "$1" "$2" down
 	check_traffic 60
 	check_traffic
 }
 
 association_has_one_address_each() {
 	start_traffic "$1"
-	check_addresses a "$2" b "$1"
+	check_association_addresses a "$2" b "$1"
 }
 
 # start_server ADDRESS: start a persistent server on b that listens on ADDRESS
@@ -132,7 +133,7 @@ start_client() {
 	before=$(count_connected_qps)
 	t_start "$1" a rping -c -a "$2" -p "$PORT"
 	t_wait_until "$T_TIME" has_more_connected_qps "$before" || t_fail "$1 is not connected"
-	t_check "an association has address $2" eval "print_addresses | grep -qF 'b ${2%%%*}'"
+	t_check "an association has address $2" eval "print_association_addresses | grep -qF 'b ${2%%%*}'"
 }
 
 run_client() { t_run_rping_client "$1" -C 2; }
@@ -144,9 +145,9 @@ wildcard_association_has_called_address() {
 	t_defer on b ip addr del 10.9.1.77/24 dev vb
 	start_server 0.0.0.0
 	start_client first "$B4"
-	check_addresses a "$A4" b "$B4"
+	check_association_addresses a "$A4" b "$B4"
 	start_client second 10.9.1.77
-	check_addresses a "$A4" b "$B4" b 10.9.1.77
+	check_association_addresses a "$A4" b "$B4" b 10.9.1.77
 	t_check "there are two associations" \
 		test "$(on a ss -HnS | grep -c "^ESTAB.*:$PORT *$")" = 2
 }
@@ -159,10 +160,10 @@ link_local_address_is_no_path() {
 	at=$(on b ip -6 -o addr show dev vb scope link | awk '{ sub("/.*", "", $4); print $4 }')%va
 	start_server ::
 	start_client first "$at"
-	print_addresses
-	t_check "one address on each side" test "$(print_addresses | wc -w)" = 4
+	print_association_addresses
+	t_check "one address on each side" test "$(print_association_addresses | wc -w)" = 4
 	start_client second "$B6"
-	print_addresses | grep -F "b $B6_2"
+	print_association_addresses | grep -F "b $B6_2"
 }
 
 # A listener must follow changes of its device's addresses, also if IPv6 first probes a new address.
@@ -184,8 +185,8 @@ listener_follows_addresses() {
 		t_fail "no connection to $3 after it was added again"
 }
 
-# set_failslab NAME VALUE...: set options of failslab
-set_failslab() {
+# set_failslab_options NAME VALUE...: set options of failslab
+set_failslab_options() {
 	while [ $# -gt 0 ]; do
 		echo "$2" >"$SLAB/$1"
 		shift 2
@@ -193,7 +194,7 @@ set_failslab() {
 }
 
 stop_failslab() {
-	set_failslab probability 0 require-start 0 require-end 18446744073709551615 times 1
+	set_failslab_options probability 0 require-start 0 require-end 18446744073709551615 times 1
 }
 
 # has_failures_left N: check that N allocations are still to fail
@@ -213,7 +214,7 @@ worker_retries_without_memory() {
 	[ -n "$range" ] ||
 		t_fail "sddp_laddrs_update_work() not found in kallsyms; if it was renamed, update this test"
 	t_defer stop_failslab
-	set_failslab require-start "${range% *}" require-end "${range#* }" stacktrace-depth 32 \
+	set_failslab_options require-start "${range% *}" require-end "${range#* }" stacktrace-depth 32 \
 		task-filter N cache-filter N ignore-gfp-wait N verbose 0 space 0 interval 1 \
 		times 3 probability 100
 	on b ip addr add "$1" dev vb
@@ -232,8 +233,8 @@ is_addr_in_use() {
 # A wildcard listen must fail if another program uses the port on the device's address: no other
 # device has a path with this address, so no device could serve it.
 listen_fails_if_port_in_use() {
-	t_defer t_set_listen "$B_DEV" both "$NS_B"
-	t_set_listen "$B_DEV" sctp "$NS_B"
+	t_defer t_set_listen_llp "$B_DEV" both "$NS_B"
+	t_set_listen_llp "$B_DEV" sctp "$NS_B"
 	t_choose_port
 	t_start other b python3 -c "import socket, time; s = socket.socket(2, 1, 132); \
 s.bind(('$B4', $PORT)); s.listen(); time.sleep(1000)"
@@ -244,11 +245,11 @@ s.bind(('$B4', $PORT)); s.listen(); time.sleep(1000)"
 }
 
 # Print the number of addresses of b with an SCTP listener
-count_sockets() { on b awk -v port="$PORT" '$4 == 10 && $6 == port' /proc/net/sctp/eps | wc -l; }
+count_sctp_listeners() { on b awk -v port="$PORT" '$4 == 10 && $6 == port' /proc/net/sctp/eps | wc -l; }
 
 # Add 600 addresses per family. A listener is limited to 1024 sockets, and IPv6 addresses get
 # sockets first.
-many_addresses_are_limited() {
+listener_sockets_are_limited() {
 	local i
 	for ((i = 1; i <= 600; i++)); do
 		echo "addr add 10.78.$((i >> 8)).$((i & 255))/32 dev vb"
@@ -257,8 +258,8 @@ many_addresses_are_limited() {
 	t_defer on b ip addr flush dev vb to 10.78.0.0/16
 	t_defer on b ip addr flush dev vb to fd78::/16
 	start_server ::
-	t_wait_until 20 eval '[ "$(count_sockets)" = 1024 ]' ||
-		t_fail "$(count_sockets) listening sockets, not 1024"
+	t_wait_until 20 eval '[ "$(count_sctp_listeners)" = 1024 ]' ||
+		t_fail "$(count_sctp_listeners) listening sockets, not 1024"
 	run_client "$B4"
 	run_client "$B6"
 }
@@ -266,25 +267,25 @@ many_addresses_are_limited() {
 # Each of two devices has the interface of the other one as an additional path, and a program
 # listens on both.
 devices_use_each_others_paths() {
-	t_new_device iwb2 vb2 "$NS_B"
+	t_create_temporary_device iwb2 vb2 "$NS_B"
 	set_paths a va2
 	set_paths b vb2
 	t_change_setting iwb2 paths vb "$NS_B"
-	t_set_listen iwb2 sctp "$NS_B"
-	t_set_listen "$B_DEV" sctp "$NS_B"
-	t_defer t_set_listen "$B_DEV" both "$NS_B"
+	t_set_listen_llp iwb2 sctp "$NS_B"
+	t_set_listen_llp "$B_DEV" sctp "$NS_B"
+	t_defer t_set_listen_llp "$B_DEV" both "$NS_B"
 	t_choose_port
 	t_start server b rping -s -P -a 0.0.0.0 -p "$PORT"
 	t_wait_until 20 is_addr_in_use "$B4" || t_fail "the server does not listen"
 	run_client "$B4"
-	check_addresses a "$A4" a "$A4_2" b "$B4" b "$B4_2"
+	check_association_addresses a "$A4" a "$A4_2" b "$B4" b "$B4_2"
 	t_check "the server still runs" t_is_alive server
 }
 
 association_has_two_addresses_each() {
 	set_two_paths
 	start_traffic "$1"
-	check_addresses a "$2" a "$3" b "$1" b "$4"
+	check_association_addresses a "$2" a "$3" b "$1" b "$4"
 }
 
 # Print the number of packets sent through an interface of host a.
@@ -319,17 +320,17 @@ traffic_fails_over_to_other_path() {
 	set_two_paths
 	start_traffic "$@"
 	wait_both_paths_active "$B4" $B4_2 "$A4" $A4_2
-	t_defer set_link a va up
-	set_link_down a va
-	set_link a va up
+	t_defer set_link_state a va up
+	set_link_down_and_check_traffic a va
+	set_link_state a va up
 	wait_both_paths_active "$B4" $B4_2 "$A4" $A4_2
 	check_traffic
-	t_defer set_link b vb2 up
-	set_link_down b vb2
-	set_link b vb2 up
+	t_defer set_link_state b vb2 up
+	set_link_down_and_check_traffic b vb2
+	set_link_state b vb2 up
 	wait_both_paths_active "$B4" $B4_2 "$A4" $A4_2
-	t_defer set_link b vb up
-	set_link_down b vb
+	t_defer set_link_state b vb up
+	set_link_down_and_check_traffic b vb
 	on a cat /proc/net/sctp/remaddr
 }
 
@@ -350,22 +351,22 @@ traffic_avoids_path_that_drops_all() {
 #	va3  10.9.4.1  iwa3  ----  ra  10.9.4.254
 #				   rb  10.9.5.254  ----  vb3  10.9.5.1  iwb3
 create_router() {
-	t_run_or_bail_out t_new_netns rnic-r
+	t_run_or_bail_out t_create_temporary_netns rnic-r
 	t_run_or_bail_out ip link add va3 mtu 9000 netns "$NS_A" type veth peer name ra mtu 9000 \
 		netns rnic-r
 	t_run_or_bail_out ip link add vb3 mtu 1400 netns "$NS_B" type veth peer name rb mtu 1400 \
 		netns rnic-r
-	t_run_or_bail_out add_link_addresses "$NS_A" va3 10.9.4.1 fd00:9:4::1
-	t_run_or_bail_out add_link_addresses rnic-r ra 10.9.4.254 fd00:9:4::fe
-	t_run_or_bail_out add_link_addresses rnic-r rb 10.9.5.254 fd00:9:5::fe
-	t_run_or_bail_out add_link_addresses "$NS_B" vb3 10.9.5.1 fd00:9:5::1
+	t_run_or_bail_out add_addresses_and_set_link_up "$NS_A" va3 10.9.4.1 fd00:9:4::1
+	t_run_or_bail_out add_addresses_and_set_link_up rnic-r ra 10.9.4.254 fd00:9:4::fe
+	t_run_or_bail_out add_addresses_and_set_link_up rnic-r rb 10.9.5.254 fd00:9:5::fe
+	t_run_or_bail_out add_addresses_and_set_link_up "$NS_B" vb3 10.9.5.1 fd00:9:5::1
 	ip netns exec rnic-r sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 	ip -n "$NS_A" route add 10.9.5.0/24 via 10.9.4.254
 	ip -n "$NS_B" route add 10.9.4.0/24 via 10.9.5.254
 	ip -n "$NS_A" route add fd00:9:5::/64 via fd00:9:4::fe
 	ip -n "$NS_B" route add fd00:9:4::/64 via fd00:9:5::fe
-	t_run_or_bail_out t_new_device iwa3 va3 "$NS_A"
-	t_run_or_bail_out t_new_device iwb3 vb3 "$NS_B"
+	t_run_or_bail_out t_create_temporary_device iwa3 va3 "$NS_A"
+	t_run_or_bail_out t_create_temporary_device iwb3 vb3 "$NS_B"
 }
 
 # The router reports packets that exceed the MTU, and SCTP must react immediately. If the packets
@@ -377,15 +378,15 @@ reported_mtu_is_used_quickly() {
 	local try
 	create_router
 	for try in 1 2 3; do
-		! is_path_mtu_learned_quickly "$1" || return 0
+		! check_path_mtu_is_learned_quickly "$1" || return 0
 		flush_path_mtus
 	done
 	t_fail "SCTP was slow to react to the router in $try tries"
 }
 
-is_path_mtu_learned_quickly() {
+check_path_mtu_is_learned_quickly() {
 	local start cut late
-	cut=$(count_fragmented) late=$(count_timeouts)
+	cut=$(count_fragmented_messages) late=$(count_timeouts)
 	t_choose_port
 	t_start server b rping -s -a "$1" -p "$PORT" -S 60000 -C 20 -V
 	t_wait_listener b "$PORT"
@@ -393,7 +394,7 @@ is_path_mtu_learned_quickly() {
 	on a timeout "$T_TIME" rping -c -a "$1" -p "$PORT" -S 60000 -C 20 -V >"$T_CASE/client.log" 2>&1 ||
 		t_has_event_channel_error "$T_CASE/client.log" || t_fail "rping failed"
 	t_check "all rounds are done" t_check_rping_complete "$T_CASE/client.log"
-	start=$((SECONDS - start)) late=$(($(count_timeouts) - late)) cut=$(($(count_fragmented) - cut))
+	start=$((SECONDS - start)) late=$(($(count_timeouts) - late)) cut=$(($(count_fragmented_messages) - cut))
 	on a ip route get "$1" | tee "$T_CASE/way"
 	t_check "the route's path MTU is 1400" grep -q "mtu 1400" "$T_CASE/way"
 	t_check "SCTP fragments fewer than 20 messages ($cut)" test $cut -lt 20
@@ -405,7 +406,7 @@ is_path_mtu_learned_quickly() {
 flush_path_mtus() { on a sh -c 'ip route flush cache; ip -6 route flush cache'; }
 
 count_timeouts() { on a awk '$1 == "SctpT3RtxExpireds" { print $2 }' /proc/net/sctp/snmp; }
-count_fragmented() { on a awk '$1 == "SctpFragUsrMsgs" { print $2 }' /proc/net/sctp/snmp; }
+count_fragmented_messages() { on a awk '$1 == "SctpFragUsrMsgs" { print $2 }' /proc/net/sctp/snmp; }
 
 # set_mtus A B: set the MTUs of both ends of the first link; an end drops packets that are too long
 set_mtus() {
@@ -459,20 +460,20 @@ has_moved_bytes() { [ "$(count_bytes "$1")" -gt "$2" ]; }
 # machine transfers less than 2 MB in a second.
 set_link_down_under_traffic() {
 	t_wait_until 100 has_moved_bytes va $(($(count_bytes va) + ENOUGH)) || t_fail "no traffic"
-	set_link a va down
+	set_link_state a va down
 	echo "the link is down"
 }
 
 # Before each try of perftest: set the link up again and restart set_link_down_under_traffic()
-prepare_next_try() {
-	stop_link_down
-	set_link a va up
+restart_link_failure() {
+	cancel_link_failure
+	set_link_state a va up
 	set_link_down_under_traffic &
 	link_down_pid=$!
 }
 
 # Stop set_link_down_under_traffic() if it still waits
-stop_link_down() {
+cancel_link_failure() {
 	[ -n "$link_down_pid" ] || return 0
 	pkill -P "$link_down_pid" || true
 	kill "$link_down_pid" 2>/dev/null || true
@@ -484,10 +485,10 @@ perftest_survives_link_failure() {
 	local second
 	link_down_pid=''
 	set_two_paths
-	t_defer set_link a va up
-	t_defer stop_link_down
+	t_defer set_link_state a va up
+	t_defer cancel_link_failure
 	second=$(count_bytes va2)
-	T_EACH=prepare_next_try t_run_perftest "$1" -D 15 -s 16384
+	T_EACH=restart_link_failure t_run_perftest "$1" -D 15 -s 16384
 	wait "$link_down_pid" || t_fail "the first link was not set down"
 	second=$(($(count_bytes va2) - second))
 	echo "$second bytes went over the second path"
@@ -503,10 +504,10 @@ paths_apply_to_next_association() {
 	t_start client a rping -c -a "$B4" -p "$PORT"
 	check_traffic
 	set_two_paths
-	check_addresses a "$A4" b "$B4"
+	check_association_addresses a "$A4" b "$B4"
 	t_start second a rping -c -a "$B4" -p "$PORT"
 	t_wait_until 20 eval '[ "$(on a ss -HnS | grep -c "^ESTAB.*:$PORT *$")" = 2 ]'
-	check_addresses a "$A4" a "$A4_2" b "$B4"
+	check_association_addresses a "$A4" a "$A4_2" b "$B4"
 }
 
 print_paths() { t_print_setting "$A_DEV" paths "$NS_A"; }
@@ -531,7 +532,7 @@ paths_setting_checks_values() {
 	ip -n "$NS_A" link del d9
 	print_paths | grep -x va2
 	start_traffic "$B4"
-	check_addresses a "$A4" a "$A4_2" b "$B4"
+	check_association_addresses a "$A4" a "$A4_2" b "$B4"
 }
 
 modprobe rnic_sw
@@ -547,7 +548,7 @@ t_case "addresses added and removed" "" listener_follows_addresses 0.0.0.0 "$B4"
 t_case "addresses added and removed, IPv6" "" listener_follows_addresses :: "$B6" fd00:9:1::78/64
 t_case "an address added while memory is short" "" worker_retries_without_memory 10.9.1.79/24
 t_case "an address in use by another program" "" listen_fails_if_port_in_use
-t_case "more addresses than a listener may have sockets" "" many_addresses_are_limited
+t_case "more addresses than a listener may have sockets" "" listener_sockets_are_limited
 t_case "one link-local address" "SCTPDDP-52" link_local_address_is_no_path
 t_case "two paths" "SCTPDDP-51" association_has_two_addresses_each "$B4" "$A4" $A4_2 $B4_2
 t_case "two paths, IPv6" "SCTPDDP-51" association_has_two_addresses_each "$B6" "$A6" $A6_2 $B6_2
@@ -572,4 +573,4 @@ for t_op in send write read; do
 	t_case "link failure under ib_${t_op}_bw" "SCTPDDP-55" \
 		perftest_survives_link_failure "ib_${t_op}_bw"
 done
-t_print_summary
+t_print_summary_and_exit

@@ -16,26 +16,26 @@ rtr write,read send
 rendezvous 291 5791
 rnr_wait 0 300'
 
-# set_and_check NAME VALUE: set a setting and read it back
-set_and_check() {
+# set_and_check_setting NAME VALUE: set a setting and read it back
+set_and_check_setting() {
 	t_change_setting iw0 "$1" "${2/,/ }"
 	t_check "$1 is $2" test "$(t_print_setting iw0 "$1")" = "${2/,/ }"
 }
 
-each_value_can_be_set() {
+each_setting_can_be_changed() {
 	local name before value
 	modprobe -q iw_sctp_ddp || SETTINGS=$(grep -v ' tcp ' <<<"$SETTINGS")
 	while read -r name before value; do
 		t_check "$name is initially $before" \
 			test "$(t_print_setting iw0 "$name")" = "${before/,/ }"
-		set_and_check "$name" "$value"
-		set_and_check "$name" "$before"
+		set_and_check_setting "$name" "$value"
+		set_and_check_setting "$name" "$before"
 	done <<<"$SETTINGS"
-	set_and_check streams 65535
+	set_and_check_setting streams 65535
 	t_change_setting iw0 streams 010
 	t_check "streams is 10 after 010 was set" test "$(t_print_setting iw0 streams)" = 10
-	set_and_check streams 0
-	set_and_check rtr none
+	set_and_check_setting streams 0
+	set_and_check_setting rtr none
 	t_change_setting iw0 rtr " read,  write "
 	t_check "words may be separated by blanks and commas" \
 		test "$(t_print_setting iw0 rtr)" = "write read"
@@ -74,11 +74,11 @@ invalid_values_are_refused() {
 }
 
 paths_reads_elsewhere_in_other_netns() {
-	t_use_netns_mode shared
+	t_set_temporary_netns_mode shared
 	t_defer t_change_setting iw0 paths none
 	t_change_setting iw0 paths lo
 	ip netns add rnic-c
-	t_defer t_drop_netns rnic-c
+	t_defer t_delete_netns rnic-c
 	t_check "paths reads 'elsewhere' in another network namespace" \
 		test "$(t_print_setting iw0 paths rnic-c)" = elsewhere
 	t_change_setting iw0 paths none
@@ -128,10 +128,10 @@ netlink_reports_errors() {
 	t_check "streams and crc are set" \
 		test "$("$T_DIR/lib/setting.py" iw0 | paste -sd' ' | cut -d' ' -f5,6,11,12)" = \
 			"streams 0 crc 0"
-	set_and_check crc 1
-	check_needs_admin setpriv --inh-caps -net_admin --bounding-set -net_admin
+	set_and_check_setting crc 1
+	check_can_only_read_settings setpriv --inh-caps -net_admin --bounding-set -net_admin
 	# root of another user namespace must not have permission either
-	! unshare --user --map-root-user true || check_needs_admin unshare --user --map-root-user
+	! unshare --user --map-root-user true || check_can_only_read_settings unshare --user --map-root-user
 }
 
 # If one send() contains several netlink messages, each message gets a reply
@@ -215,9 +215,9 @@ rdma_sets_values() {
 	run_rdma dev set iw0 param crc 1 rtr "write read" streams 0 markers 0
 }
 
-# check_needs_admin COMMAND...: check that a program under COMMAND can read settings, but not change
-# them
-check_needs_admin() {
+# check_can_only_read_settings COMMAND...: check that a program under COMMAND can read settings, but
+# not change them
+check_can_only_read_settings() {
 	t_check "settings can be read without CAP_NET_ADMIN" \
 		test "$("$@" "$T_DIR/lib/setting.py" iw0 crc)" = 1
 	t_check_fails "$@" "$T_DIR/lib/setting.py" iw0 crc 0 2>"$T_CASE/said"
@@ -226,10 +226,10 @@ check_needs_admin() {
 }
 
 create_one_device
-t_case "each setting is set and read back" "" each_value_can_be_set
+t_case "each setting is set and read back" "" each_setting_can_be_changed
 t_case "invalid values change nothing" "" invalid_values_are_refused
 t_case "paths shows interface names only in their namespace" "" paths_reads_elsewhere_in_other_netns
 t_case "by netlink: words and error numbers of refused settings" "" netlink_reports_errors
 t_case "by netlink: each message gets a reply" "" each_message_gets_reply
 t_case "by iproute2's rdma" "" rdma_sets_values
-t_print_summary
+t_print_summary_and_exit

@@ -89,7 +89,7 @@ create_vrf_with_interface() {
 
 device_works_in_vrf() {
 	create_vrf_with_interface 1
-	t_new_device iw7 t71
+	t_create_temporary_device iw7 t71
 	ping_in_vrf 10.9.7.1 0.0.0.0
 	ping_in_vrf fd00:9:7::1 ::0
 	T_AT=0.0.0.0 t_run_rping_pair "$B4" -C 3
@@ -98,7 +98,7 @@ device_works_in_vrf() {
 
 # Test SCTP as well, if the kernel's SCTP supports VRFs, which it does since 6.2.
 test_vrf_over_sctp_if_supported() {
-	if printf '6.2\n%s\n' "$(uname -r)" | sort -CV && t_set_listen iw7 both; then
+	if printf '6.2\n%s\n' "$(uname -r)" | sort -CV && t_set_listen_llp iw7 both; then
 		t_change_setting iw7 connect sctp
 		ping_in_vrf 10.9.7.1 0.0.0.0
 		ping_in_vrf fd00:9:7::1 ::0
@@ -127,10 +127,10 @@ connect_from_vrf() {
 
 # With tcp_l3mdev_accept one socket accepts connections from all VRFs, but the device is in only one
 # of them. The RDMA core finds the interface that got the address last.
-one_socket_serves_vrfs() {
+connection_from_other_vrf_is_refused() {
 	create_vrf_with_interface 2
 	create_vrf_with_interface 1
-	t_new_device iw7 t71
+	t_create_temporary_device iw7 t71
 	sysctl -qw net.ipv4.tcp_l3mdev_accept=1
 	t_defer sysctl -qw net.ipv4.tcp_l3mdev_accept=0
 	t_choose_port
@@ -153,7 +153,7 @@ same_link_local_works_on_two_interfaces() {
 	for n in 8 7; do
 		ip link set "t$n" up
 		ip addr add fe80::1/64 dev "t$n" nodad
-		t_new_device "iw$n" "t$n"
+		t_create_temporary_device "iw$n" "t$n"
 	done
 	for n in 7 8; do T_AT=::0 t_run_rping_pair "fe80::1%t$n" -C 3; done
 }
@@ -161,12 +161,12 @@ same_link_local_works_on_two_interfaces() {
 # In shared mode a device of a container must be visible in the first namespace, where udev and
 # settings use it
 container_device_is_visible() {
-	t_use_netns_mode shared
+	t_set_temporary_netns_mode shared
 	ip netns add rnic-c
-	t_defer t_drop_netns rnic-c
+	t_defer t_delete_netns rnic-c
 	ip -n rnic-c link add t1 type dummy
 	ip -n rnic-c link set t1 up
-	t_new_device iw8 t1 rnic-c
+	t_create_temporary_device iw8 t1 rnic-c
 	t_check "the device is visible in the first namespace" \
 		test -e /sys/class/infiniband/iw8/ports/1/state
 	t_check "its counters are visible in the first namespace" \
@@ -178,7 +178,7 @@ vlan_has_own_guid() {
 	ip link add link t0 name t0.7 type vlan id 7 ||
 		t_skip "VLANs are not available in this kernel"
 	t_defer ip link del t0.7
-	t_new_device iw7 t0.7
+	t_create_temporary_device iw7 t0.7
 	t_check "the GUIDs differ" \
 		[ "$(cat /sys/class/infiniband/iw[07]/node_guid | sort -u | wc -l)" = 2 ]
 }
@@ -192,11 +192,11 @@ bond_ports_have_own_guids() {
 		ip link add "d$n" type dummy
 		t_defer ip link del "d$n"
 		ip link set "d$n" master d6
-		t_new_device "iw$n" "d$n"
+		t_create_temporary_device "iw$n" "d$n"
 	done
 	t_check "the MAC addresses are equal" \
 		cmp /sys/class/net/d7/address /sys/class/net/d8/address
-	t_new_device iw6 d6
+	t_create_temporary_device iw6 d6
 	t_check "the GUIDs differ" \
 		[ "$(cat /sys/class/infiniband/iw[678]/node_guid | sort -u | wc -l)" = 3 ]
 }
@@ -212,24 +212,24 @@ lower_device_serves_vlan_address() {
 	t_wait_until "$T_TIME" t_is_listening_or_ended bound "$PORT"
 	t_is_alive bound || t_skip "in this kernel rdma_cm uses only the device of the VLAN itself"
 	T_AT=0.0.0.0 t_run_rping_pair 10.9.17.1 -C 3
-	! t_set_listen "$B_DEV" both || {
-		t_defer t_set_listen "$B_DEV" tcp
+	! t_set_listen_llp "$B_DEV" both || {
+		t_defer t_set_listen_llp "$B_DEV" tcp
 		RNIC_SW_LLP=sctp T_AT=0.0.0.0 t_run_rping_pair 10.9.17.1 -C 3
 	}
 }
 
 # rdma_cm starts a listener on a loopback address on each device.
-loopback_listener_starts_on_each_device() {
+loopback_listen_works_with_two_devices() {
 	ip link add d7 type dummy
 	t_defer ip link del d7
-	t_new_device iw7 d7
+	t_create_temporary_device iw7 d7
 	t_choose_port
 	t_start server b rping -s -P -a "$1" -p "$PORT"
 	t_wait_listener b "$PORT" 10
 }
 
 modules_can_be_unloaded() {
-	t_drop_device iw0
+	t_delete_device iw0
 	t_unload_modules
 	t_check "all modules are unloaded" test ! -d "/sys/module/${T_MODULES[-1]}"
 	modprobe rnic_sw
@@ -246,14 +246,14 @@ t_case "ib_read_bw" "" t_run_perftest ib_read_bw -n 200 -s 65536
 t_case "ib_send_lat" "" t_run_perftest ib_send_lat -n 50 -s 64
 t_case "a port goes down and immediately up again" "" vrf_causes_port_events
 t_case "a device in a VRF" "" device_works_in_vrf
-t_case "a client in another VRF than the device" "" one_socket_serves_vrfs
+t_case "a client in another VRF than the device" "" connection_from_other_vrf_is_refused
 t_case "a link-local address on two interfaces" "" same_link_local_works_on_two_interfaces
 t_case "a device in a container" "" container_device_is_visible
 t_case "a device on a VLAN has a GUID of its own" "" vlan_has_own_guid
 t_case "devices on the ports of a bond have different GUIDs" "" bond_ports_have_own_guids
 t_case "a VLAN's address, and the device below" "" lower_device_serves_vlan_address
-t_case "a listener on 127.0.0.1, with two devices" "" loopback_listener_starts_on_each_device \
+t_case "a listener on 127.0.0.1, with two devices" "" loopback_listen_works_with_two_devices \
 	127.0.0.1
-t_case "a listener on ::1, with two devices" "" loopback_listener_starts_on_each_device ::1
+t_case "a listener on ::1, with two devices" "" loopback_listen_works_with_two_devices ::1
 t_case "modules unload" "" modules_can_be_unloaded
-t_print_summary
+t_print_summary_and_exit

@@ -39,19 +39,19 @@ export_block_device() {
 	ln -s $sub $port/subsystems/$NQN
 }
 
-print_controller() { grep -l $NQN /sys/class/nvme/nvme*/subsysnqn 2>/dev/null | head -n 1; }
+print_controller_nqn_file() { grep -l $NQN /sys/class/nvme/nvme*/subsysnqn 2>/dev/null | head -n 1; }
 
-has_no_controller() { [ -z "$(print_controller)" ]; }
+has_no_controller() { [ -z "$(print_controller_nqn_file)" ]; }
 
 disconnect_client() {
 	local c
-	c=$(print_controller)
+	c=$(print_controller_nqn_file)
 	[ -z "$c" ] || echo 1 >"$(dirname "$c")/delete_controller"
 }
 
 print_block_device() {
 	local c
-	c=$(basename "$(dirname "$(print_controller)")")
+	c=$(basename "$(dirname "$(print_controller_nqn_file)")")
 	# with multipath the name in sysfs includes the controller's number, but the name in /dev
 	# does not
 	ls -d /sys/class/nvme/"$c"/nvme*n1 2>/dev/null | head -n 1 | xargs -r basename |
@@ -111,7 +111,7 @@ nvme_keeps_written_data() {
 	t_wait_until "$T_TIME" has_no_controller
 }
 
-has_more_reads() { [ "$(t_print_counter iw0 rx_read_requests)" -gt $((reads_before + 20)) ]; }
+has_received_20_more_reads() { [ "$(t_print_counter iw0 rx_read_requests)" -gt $((reads_before + 20)) ]; }
 is_device_gone() { [ ! -e /sys/class/infiniband/iw0 ]; }
 
 # Check whether the kernel is 6.18 or newer. There NVMe may wait for SRCU on a reclaim workqueue
@@ -131,7 +131,7 @@ device_can_be_removed_under_writes() {
 	while copy_blocks /dev/zero "$DEV" 64k 1000 oflag=direct; do :; done &
 	t_defer wait $!
 	reads_before=$(t_print_counter iw0 rx_read_requests)
-	t_wait_until "$T_TIME" has_more_reads || t_fail "no traffic"
+	t_wait_until "$T_TIME" has_received_20_more_reads || t_fail "no traffic"
 	began=${EPOCHREALTIME/./}
 	"$@"
 	t_wait_until 60 is_device_gone || t_fail "the device has not been removed"
@@ -145,7 +145,7 @@ delete_interface() { ip link del t0; }
 
 move_interface() {
 	ip netns add rnic-c
-	t_defer t_drop_netns rnic-c
+	t_defer t_delete_netns rnic-c
 	ip link set t0 netns rnic-c
 }
 
@@ -174,4 +174,4 @@ t_case "NVMe over RDMA: the interface is deleted" "" device_can_be_removed_under
 	delete_interface
 t_case "NVMe over RDMA: the interface is moved" "" device_can_be_removed_under_writes move_interface
 t_case "NVMe over RDMA: the module is unloaded" "" device_can_be_removed_under_writes unload_module
-t_print_summary
+t_print_summary_and_exit

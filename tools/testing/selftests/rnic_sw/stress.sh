@@ -51,11 +51,11 @@ wait_for_traffic() {
 # at its time limit
 check_program_ends_soon() {
 	local pid=${t_pids[$1]}
-	t_wait_until $((T_TIME / 3)) t_has_exited "$pid" || t_fail "$1 has not noticed"
+	t_wait_until $((T_TIME / 3)) t_has_process_exited "$pid" || t_fail "$1 has not noticed"
 	unset "t_pids[$1]"
 }
 
-killed_end_ends_other() {
+program_exits_if_peer_is_killed() {
 	local round victim other
 	for ((round = 1; round <= ROUNDS; round++)); do
 		if ((RANDOM % 2)); then victim=s other=c; else victim=c other=s; fi
@@ -82,19 +82,19 @@ devices_can_be_deleted_under_traffic() {
 	for ((round = 1; round <= ROUNDS; round++)); do
 		start_traffic "$round"
 		wait_for_traffic
-		t_drop_device iw0
+		t_delete_device iw0
 		check_program_ends_soon "c$round"
 		check_program_ends_soon "s$round"
 		t_create_device iw0 t0
 	done
 }
 
-modules_can_be_reloaded_under_traffic() {
+modules_can_be_reloaded_after_traffic() {
 	local round
 	for ((round = 1; round <= (ROUNDS + 1) / 2; round++)); do
 		start_traffic "$round"
 		wait_for_traffic
-		t_drop_device iw0
+		t_delete_device iw0
 		check_program_ends_soon "c$round"
 		check_program_ends_soon "s$round"
 		t_unload_modules
@@ -116,7 +116,7 @@ interface_can_be_deleted_under_traffic() {
 	t_wait_until 20 test ! -e /sys/class/infiniband/iw0
 }
 
-create_interface() {
+recreate_interface_and_device() {
 	t_wait_until 20 test ! -e /sys/class/infiniband/iw0
 	# run in a subshell, so that this case does not delete the interface, which the next case
 	# uses
@@ -132,7 +132,7 @@ connect_during_removal_fails_with_enetdown() {
 	for ((round = 1; round <= ROUNDS; round++)); do
 		t_choose_port
 		"$going" "$B4" "$PORT" t0 >>"$T_CASE/errnos"
-		create_interface
+		recreate_interface_and_device
 	done
 	sort "$T_CASE/errnos" | uniq -c
 	t_check "only ENETDOWN, EINVAL and ENXIO are returned" \
@@ -150,24 +150,24 @@ check_no_send_arrives() {
 	[ "$(t_print_counter "$A_DEV" rx_sends)" -eq "$before" ]
 }
 
-print_sends() { t_print_counter "$A_DEV" rx_sends; }
+print_rx_sends() { t_print_counter "$A_DEV" rx_sends; }
 
-# interrupt_rping ROUNDS: start rping with this many rounds, and set the link down during these. In
-# each round the server sends two Sends, which are counted from $before.
-interrupt_rping() {
+# start_rping_and_set_link_down ROUNDS: start rping with this many rounds, and set the link down
+# during these. In each round the server sends two Sends, which are counted from $before.
+start_rping_and_set_link_down() {
 	t_choose_port
-	before=$(print_sends)
+	before=$(print_rx_sends)
 	t_start s b rping -s -a "$B4" -p "$PORT" -S 4000 -C "$1" -V
 	t_wait_listener b "$PORT"
 	t_start c a rping -c -a "$B4" -p "$PORT" -S 4000 -C "$1" -V
 	wait_for_traffic
 	ip -n "$NS_A" link set va down
 	t_check "no traffic without a link" t_wait_until 10 check_no_send_arrives
-	echo "$(($(print_sends) - before)) of $((2 * $1)) Sends have arrived"
-	[ "$(($(print_sends) - before))" -lt $((2 * $1)) ]
+	echo "$(($(print_rx_sends) - before)) of $((2 * $1)) Sends have arrived"
+	[ "$(($(print_rx_sends) - before))" -lt $((2 * $1)) ]
 }
 
-wait_both_ended() {
+set_link_up_and_wait_for_rping() {
 	ip -n "$NS_A" link set va up
 	t_wait_rping c
 	t_wait s || t_has_event_channel_error "$T_CASE/s.log"
@@ -180,13 +180,13 @@ no_data_lost_if_link_returns() {
 	# extend the time limit: over SCTP the case takes more than two minutes in QEMU with KASAN
 	T_TIME=$((T_TIME * 3))
 	for rounds in 300 1200 4800; do
-		! interrupt_rping $rounds || break
+		! start_rping_and_set_link_down $rounds || break
 		# if all rounds were done before the link went down, repeat with more rounds
-		wait_both_ended
+		set_link_up_and_wait_for_rping
 	done
 	t_check "the client still runs" t_is_alive c
-	wait_both_ended
-	t_check "all rounds are done" test $(($(print_sends) - before)) -ge $((2 * rounds))
+	set_link_up_and_wait_for_rping
+	t_check "all rounds are done" test $(($(print_rx_sends) - before)) -ge $((2 * rounds))
 }
 
 many_connections_leave_nothing() {
@@ -208,7 +208,7 @@ connect_races_leave_nothing() {
 		timeout $((2 * T_TIME)) "$race" "$how" "$B4" "$PORT" "$((ROUNDS * 50))"
 	done
 	check_nothing_left
-	t_drop_device iw0
+	t_delete_device iw0
 	t_unload_modules
 	modprobe rnic_sw
 	t_create_device iw0 t0
@@ -216,7 +216,7 @@ connect_races_leave_nothing() {
 
 # Queue pairs that ibv_modify_qp() connects are destroyed at random moments, by their program or
 # because it is killed
-modified_qps_leave_nothing() {
+modify_qp_races_leave_nothing() {
 	local modify round
 	modify=$(t_find_program modify)
 	timeout $((2 * T_TIME)) "$modify" iw0 "$((ROUNDS * 20))" ||
@@ -227,14 +227,14 @@ modified_qps_leave_nothing() {
 	done
 	check_nothing_left
 	! on a ss -tlnH "sport = :291" | grep -q . || t_fail "the rendezvous port is still open"
-	t_drop_device iw0
+	t_delete_device iw0
 	t_unload_modules
 	modprobe rnic_sw
 	t_create_device iw0 t0
 }
 
 # A process that is stopped during a call must not delay the calls of other processes
-preempted_call_delays_no_other() {
+stopped_process_delays_no_other() {
 	local stopped how
 	stopped=$(t_find_program stopped)
 	for how in connect listen unlisten count; do
@@ -246,7 +246,7 @@ preempted_call_delays_no_other() {
 }
 
 # The time to start a listener, and to look one up, must not depend on the number of listeners
-listen_cost_is_independent_of_ports() {
+listen_cost_is_independent_of_listeners() {
 	local ports
 	ports=$(t_find_program ports)
 	timeout $((2 * T_TIME)) "$ports" "$B4" 20000 6000
@@ -291,18 +291,18 @@ setting_can_change_while_listeners_start() {
 
 t_case "link down and up in the middle of traffic" "DDP-3" no_data_lost_if_link_returns
 create_one_device
-t_case "one end killed in the middle of traffic" "DDP-78" killed_end_ends_other
+t_case "one end killed in the middle of traffic" "DDP-78" program_exits_if_peer_is_killed
 t_case "four pairs killed at the same time" "" many_pairs_can_be_killed
 t_case "queue pairs destroyed while they connect" "" connect_races_leave_nothing connect accept
 t_case "queue pairs connected by ibv_modify_qp() destroyed while they connect" "" \
-	modified_qps_leave_nothing
-t_case "a process stopped during a call delays no other" "" preempted_call_delays_no_other
-t_case "listening takes no longer with many listeners" "" listen_cost_is_independent_of_ports
+	modify_qp_races_leave_nothing
+t_case "a process stopped during a call delays no other" "" stopped_process_delays_no_other
+t_case "listening takes no longer with many listeners" "" listen_cost_is_independent_of_listeners
 t_case "settings changed while listeners are started and closed" "" \
 	setting_can_change_while_listeners_start
 t_case "$CONNECTIONS connections at the same time" "" many_connections_leave_nothing
 t_case "device deleted under traffic" "" devices_can_be_deleted_under_traffic
-t_case "modules unloaded and loaded after traffic" "" modules_can_be_reloaded_under_traffic
+t_case "modules unloaded and loaded after traffic" "" modules_can_be_reloaded_after_traffic
 t_case "a connect while the interface is removed" "" connect_during_removal_fails_with_enetdown
 t_case "interface deleted under traffic" "" interface_can_be_deleted_under_traffic
-t_print_summary
+t_print_summary_and_exit

@@ -24,7 +24,7 @@ import time
 from lib import ktap
 from lib.wire import (ACCESS_ERR, CM, REM_ACCESS_ERR, REQ_ERR, SUCCESS, Async,
                       Link, RawServer, Region, add, find_program, set_provider,
-                      need_module, same, setting, shell)
+                      load_module_or_skip_all, same, setting, shell)
 
 ADDRESSES = {"near": ("10.9.3.1", "fd00:9:3::1"),
              "far": ("10.9.3.2", "fd00:9:3::2")}
@@ -43,7 +43,7 @@ SIZES = 0, 1, 999, 20000
 
 def set_up_interfaces(role):
     for module in "virtio_net", "rnic_sw", "rdma_ucm":
-        need_module(module)
+        load_module_or_skip_all(module)
     set_provider()
     for address, bits in zip(ADDRESSES[role], (24, 64)):
         nodad = "nodad" if ":" in address else ""
@@ -56,7 +56,7 @@ def set_up_interfaces(role):
 # Far machine -----------------------------------------------------------------
 
 
-def connect_to_near():
+def connect_to_near_machine():
     end = time.monotonic() + BOOT
     while True:
         try:
@@ -71,8 +71,8 @@ def connect_to_near():
             time.sleep(1)
 
 
-def serve_near_machine(llp):
-    with connect_to_near() as control:
+def start_server_for_near_machine(llp):
+    with connect_to_near_machine() as control:
         control.settimeout(None)
         return subprocess.Popen([find_program("raw_server"), DEVICE],
                                 stdin=control, stdout=control,
@@ -81,7 +81,7 @@ def serve_near_machine(llp):
 
 def run_far_machine():
     set_up_interfaces("far")
-    servers = [serve_near_machine(llp) for llp in PORTS]
+    servers = [start_server_for_near_machine(llp) for llp in PORTS]
     sys.exit(any([server.wait() for server in servers]))
 
 
@@ -185,13 +185,13 @@ def make_pattern(size, seed):
     return random.Random(seed).randbytes(size)
 
 
-def check_done(link, length=None):
+def check_request_completion(link, length=None):
     got = link.expect_wc(wr=7, status=SUCCESS)
     if length is not None:
         same("length", got.length, length)
 
 
-def check_received(link, wr, length, flags=0, imm=0):
+def check_receive_completion(link, wr, length, flags=0, imm=0):
     got = link.expect_wc(wr=wr, status=SUCCESS)
     same("length, flags, immediate", (got.length, got.flags, got.imm),
          (length, flags, imm))
@@ -204,8 +204,8 @@ def check_send(asks, asked, flags):
         inbox = asked.wire.register_region(size + 9)
         asked.post_recv(inbox, size + 8, wr)
         asks.post("send", source, size, 7, 0, 0, flags)
-        check_received(asked, wr, size)
-        check_done(asks)
+        check_receive_completion(asked, wr, size)
+        check_request_completion(asks)
         same("memory", inbox.read_bytes(0, size + 8), data + b"\x5A" * 8)
 
 
@@ -220,24 +220,24 @@ def check_send_invalidating(asks, asked, flags):
         asked.expect_wc(wr=BIND, status=SUCCESS)
         asked.post_recv(inbox, size + 8, wr)
         asks.post("sendinv", source, size, 7, 0, window, flags)
-        check_received(asked, wr, size, WC_WITH_INV)
-        check_done(asks)
+        check_receive_completion(asked, wr, size, WC_WITH_INV)
+        check_request_completion(asks)
         same("memory", inbox.read_bytes(0, size + 8), data + b"\x5A" * 8)
         region.deregister()      # this fails if a window is still bound to the region
 
 
-def check_write_there(asks, asked):
+def check_write(asks, asked):
     for seed, size in enumerate(SIZES):
         data = make_pattern(size, seed)
         source = asks.wire.register_region(size + 1, "l", data)
         target = asked.wire.register_region(size + 16, "lw")
         asks.post("write", source, size, 7, target.addr + 8, target.rkey)
-        check_done(asks)
+        check_request_completion(asks)
         # a Send follows the data: when it is delivered, the data is placed
         asked.post_recv(target, 0, seed)
         asks.post("send", source, 0, 7)
-        check_received(asked, seed, 0)
-        check_done(asks)
+        check_receive_completion(asked, seed, 0)
+        check_request_completion(asks)
         same("memory", target.read_bytes(0, size + 16),
              b"\x5A" * 8 + data + b"\x5A" * 8)
 
@@ -250,20 +250,20 @@ def check_write_immediate(asks, asked, flags):
         asked.post_recv(target, 0, wr)
         asks.post("writeimm", source, size, 7, target.addr + 8, target.rkey,
                   flags, IMM + wr)
-        check_received(asked, wr, size, WC_WITH_IMM, IMM + wr)
-        check_done(asks)
+        check_receive_completion(asked, wr, size, WC_WITH_IMM, IMM + wr)
+        check_request_completion(asks)
         same("memory", target.read_bytes(0, size + 16),
              b"\x5A" * 8 + data + b"\x5A" * 8)
 
 
-def check_read_there(asks, asked):
+def check_read(asks, asked):
     for seed, size in enumerate(SIZES):
         data = make_pattern(size + 8, seed)
         source = asked.wire.register_region(size + 8, "lr", data)
         inbox = asks.wire.register_region(size + 16, "lw")
         asks.post("read", inbox, size, 7, source.addr + 4, source.rkey,
                   offset=8)
-        check_done(asks)
+        check_request_completion(asks)
         same("memory", inbox.read_bytes(0, size + 16),
              b"\x5A" * 8 + data[4:4 + size] + b"\x5A" * 8)
 
@@ -274,7 +274,7 @@ def check_atomics(asks, asked, opcode, *steps):
     before = WORD
     for words, after in steps:
         asks.post(opcode, result, 8, 7, word.addr, word.rkey, "-", *words)
-        check_done(asks)
+        check_request_completion(asks)
         same("the value before", hex(asks.wire.read_number(result)), hex(before))
         same("the value after", hex(asked.wire.read_number(word)), hex(after))
         before = after
@@ -292,24 +292,24 @@ def check_compare_swap(asks, asked):
                   ((WORD, 0xA1B2C3D4E5F60718), 0xA1B2C3D4E5F60718))
 
 
-def check_terminated(asks, asked):
+def check_terminate_events(asks, asked):
     """Check that the responder ends the connection with a Terminate, and that both programs
     get the event for the reason."""
     asked.server.expect_event(Async, conn=asked.conn, event=ACCESS_ERR)
     asks.server.expect_event(Async, conn=asks.conn, event=REQ_ERR)
 
 
-def check_write_without_region(asks, asked):
+def check_write_to_invalid_stag(asks, asked):
     source, target = asks.wire.register_region(64, "l"), asked.wire.register_region(64, "lw")
     asks.post("write", source, 64, 7, target.addr, target.rkey ^ 0x100)
-    check_terminated(asks, asked)
+    check_terminate_events(asks, asked)
 
 
-def check_read_without_region(asks, asked):
+def check_read_from_invalid_stag(asks, asked):
     source, inbox = asked.wire.register_region(64, "lr"), asks.wire.register_region(64, "lw")
     asks.post("read", inbox, 64, 7, source.addr, source.rkey ^ 0x100)
     asks.expect_wc(wr=7, status=REM_ACCESS_ERR)
-    check_terminated(asks, asked)
+    check_terminate_events(asks, asked)
 
 
 KINDS = (("Sends", check_send, ("-",)),
@@ -317,15 +317,15 @@ KINDS = (("Sends", check_send, ("-",)),
          ("Sends with Invalidate", check_send_invalidating, ("-",)),
          ("Sends with Solicited Event and Invalidate", check_send_invalidating,
           ("s",)),
-         ("Writes", check_write_there, ()),
-         ("Reads", check_read_there, ()),
+         ("Writes", check_write, ()),
+         ("Reads", check_read, ()),
          ("Writes, Immediate Data", check_write_immediate, ("-",)),
          ("Writes, Immediate Data with Solicited Event", check_write_immediate,
           ("s",)),
          ("FetchAdd", check_fetch_add, ()),
          ("CmpSwap", check_compare_swap, ()),
-         ("a Write to an invalid STag, and a Terminate", check_write_without_region, ()),
-         ("a Read from an invalid STag, and a Terminate", check_read_without_region, ()))
+         ("a Write to an invalid STag, and a Terminate", check_write_to_invalid_stag, ()),
+         ("a Read from an invalid STag, and a Terminate", check_read_from_invalid_stag, ()))
 
 
 def run_case_between_machines(machines, llp, role, kind, words):

@@ -9,7 +9,7 @@
 
 # Use shared mode until the script ends, because both ends are in one process, which must see the
 # devices of both namespaces.
-t_use_own_namespaces() {
+t_set_topology_netns_mode() {
 	t_defer t_wait_until 60 rdma system set netns "$(rdma system show |
 		sed -n 's/.*netns \([a-z]*\).*/\1/p')"
 	t_wait_until 60 rdma system set netns shared
@@ -40,7 +40,7 @@ register_2_gib() {
 	run_case send_2g
 }
 
-define_all_cases() {
+define_program_cases() {
 	local name rows all
 	all=$("$VERBS" -l)
 	[ -n "$all" ] || t_case "the program's cases" "" false
@@ -51,26 +51,26 @@ define_all_cases() {
 
 # The limit of an rdma control group must apply only to the processes of the group.
 rdma_cgroup_limits_own_processes() {
-	create_group rdma
+	create_cgroup rdma
 	# choose a limit that the first end exceeds: if only the second end failed, the program
 	# would wait a minute until the first end's connect times out
 	echo "$B_DEV hca_object=3" >"$GROUP/rdma.max"
-	t_check_fails run_in_group "$VERBS" -a "$B4" send_sizes >"$T_CASE/refused"
+	t_check_fails run_in_cgroup "$VERBS" -a "$B4" send_sizes >"$T_CASE/refused"
 	cat "$T_CASE/refused"
 	t_check "creating an object fails with EAGAIN" \
 		grep -q 'create.*: Resource temporarily unavailable' "$T_CASE/refused"
 	"$VERBS" -a "$B4" send_sizes
 	echo "$B_DEV hca_object=max" >"$GROUP/rdma.max"
-	run_in_group "$VERBS" -a "$B4" send_sizes
-	T_GROUP=$GROUP run_in_group "$VERBS" -a "$B4" limit_objects
+	run_in_cgroup "$VERBS" -a "$B4" send_sizes
+	T_GROUP=$GROUP run_in_cgroup "$VERBS" -a "$B4" limit_objects
 }
 
 # Kernel memory that a program causes is charged to the program's control group.
 kernel_memory_is_charged() {
-	create_group memory
-	T_GROUP=$GROUP run_in_group "$VERBS" -a "$B4" charge_rings charge_windows charge_regions \
+	create_cgroup memory
+	T_GROUP=$GROUP run_in_cgroup "$VERBS" -a "$B4" charge_rings charge_windows charge_regions \
 		charge_connects
-	T_GROUP=$GROUP run_or_skip run_in_group "$VERBS" -a "$B4" charge_brought
+	T_GROUP=$GROUP run_or_skip run_in_cgroup "$VERBS" -a "$B4" charge_brought
 }
 
 # run_with_odp CASE...: run cases with ODP MRs, except where a case requires another kind
@@ -86,8 +86,8 @@ run_odp_swapped() {
 
 # Run a program whose registered memory is far larger than the control group's limit
 run_odp_beyond_memory_limit() {
-	limit_group_memory 12
-	run_or_skip run_in_group env T_GROUP_MIB=12 "$VERBS" -a "$B4" odp_squeezed
+	create_memory_limited_cgroup 12
+	run_or_skip run_in_cgroup env T_GROUP_MIB=12 "$VERBS" -a "$B4" odp_squeezed
 	t_check "the control group reached its limit, and no process was killed" \
 		has_reached_limit_without_oom
 }
@@ -143,7 +143,7 @@ cq_cost_is_independent_of_number() {
 	t_run_or_bail_out ip link add t1 type dummy
 	t_defer ip link del t1
 	ip link set t1 up
-	t_new_device iw1 t1
+	t_create_temporary_device iw1 t1
 	T_MANY=$B_DEV T_NONE=iw1 "$VERBS" -a "$B4" cost_cqs
 }
 
@@ -181,7 +181,7 @@ run_odp_between_hosts() {
 }
 
 # Print the number of packets that netem has dropped on both hosts
-count_lost() {
+count_lost_packets() {
 	{ on a tc -s qdisc show dev va && on b tc -s qdisc show dev vb; } |
 		sed -n 's/.*(dropped \([0-9]*\),.*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
 }
@@ -199,17 +199,17 @@ sum_receive_counters() {
 		$1 == "TcpExt:" { n += $(at[tcp]) }
 		END { print n + 0 }'
 }
-count_duplicates() { sum_receive_counters TCPDSACKOldSent SctpInDataChunkDiscards; }
-count_reordered() { echo $(($(sum_receive_counters TCPOFOQueue -) + $(count_placed_early))); }
+count_duplicate_packets() { sum_receive_counters TCPDSACKOldSent SctpInDataChunkDiscards; }
+count_reordered_packets() { echo $(($(sum_receive_counters TCPOFOQueue -) + $(count_segments_placed_early))); }
 
 # check_network_impairments WORDS...: check that netem has lost, duplicated and reordered packets as
 # WORDS say, and that the MTU has changed if WORDS say so
 check_network_impairments() {
-	[[ " $* " != *" loss "* || $(count_lost) -gt 0 ]] ||
+	[[ " $* " != *" loss "* || $(count_lost_packets) -gt 0 ]] ||
 		{ echo "no packet was lost"; return 1; }
-	[[ " $* " != *" duplicate "* || $(count_duplicates) -gt $DOUBLED ]] ||
+	[[ " $* " != *" duplicate "* || $(count_duplicate_packets) -gt $DOUBLED ]] ||
 		{ echo "no packet was duplicated"; return 1; }
-	[[ " $* " != *" reorder "* || $(count_reordered) -gt $OVERTAKEN ]] ||
+	[[ " $* " != *" reorder "* || $(count_reordered_packets) -gt $OVERTAKEN ]] ||
 		{ echo "no packet was reordered"; return 1; }
 	[ ! -e "$T_CASE/changes" ] || [ "$(wc -l <"$T_CASE/changes")" -gt 3 ] ||
 		{ echo "the MTU has changed fewer than 4 times"; return 1; }
@@ -221,7 +221,7 @@ run_with_netem() {
 	local words=() host try
 	while [ "$1" != -- ]; do words+=("$1"); shift; done
 	shift
-	DOUBLED=$(count_duplicates) OVERTAKEN=$(count_reordered)
+	DOUBLED=$(count_duplicate_packets) OVERTAKEN=$(count_reordered_packets)
 	t_apply_netem a va "${words[@]}"
 	t_apply_netem b vb "${words[@]}"
 	for try in 1 2 3 4; do
@@ -234,17 +234,18 @@ run_with_netem() {
 	t_fail "the network's faults had too little effect in $try tries"
 }
 
-count_placed_early() {
+count_segments_placed_early() {
 	echo $(($(t_print_counter "$A_DEV" rx_placed_early) + $(t_print_counter "$B_DEV" rx_placed_early)))
 }
 
-# run_out_of_order WORDS... -- CASE...: run cases; segments that arrive early must be placed early
-run_out_of_order() {
+# run_and_check_early_placement WORDS... -- CASE...: run cases; segments that arrive early must be
+# placed early
+run_and_check_early_placement() {
 	local before
-	before=$(count_placed_early)
+	before=$(count_segments_placed_early)
 	run_with_netem "$@"
-	echo "$(($(count_placed_early) - before)) segments were placed out of order"
-	t_check "segments are placed out of order" [ "$(count_placed_early)" -gt "$before" ]
+	echo "$(($(count_segments_placed_early) - before)) segments were placed out of order"
+	t_check "segments are placed out of order" [ "$(count_segments_placed_early)" -gt "$before" ]
 }
 
 # Print the number of packets that the hosts have dropped because of wrong checksums
@@ -266,7 +267,7 @@ run_with_corruption() {
 		t_defer on $host ethtool -K $dev tx-checksum-sctp on
 	done
 	before=$(count_checksum_errors)
-	run_out_of_order "$@"
+	run_and_check_early_placement "$@"
 	echo "$(($(count_checksum_errors) - before)) packets had a bad checksum"
 	t_check "packets with bad checksums are dropped" \
 		[ "$(count_checksum_errors)" -gt "$before" ]
@@ -314,7 +315,7 @@ run_with_mtu() {
 # define_reordering_case NAME [HOW] WORDS...: define a case that runs with half of the packets
 # reordered
 define_reordering_case() {
-	local name=$1 how=run_out_of_order
+	local name=$1 how=run_and_check_early_placement
 	shift
 	[ "$1" != run_with_corruption ] || { how=$1; shift; }
 	t_case "$name" "$EARLY" \
@@ -344,7 +345,7 @@ once_more=$([ -n "$T_SLOW" ] && [ -z "${T_LONG:-}" ] || echo yes)
 # load the module whose dma-bufs some cases use
 ! modprobe rnic_sw_exporter 2>/dev/null || t_defer t_unload_modules rnic_sw_exporter
 create_one_device
-define_all_cases
+define_program_cases
 t_case "send_2g" "" register_2_gib
 t_case "limits by control group" \
 	"DDP-121 DDP-131 DDP-134 RDMAP-185 RDMAP-189 SEC-5 SEC-24 SEC-30 SEC-40" \
@@ -382,4 +383,4 @@ t_case "MTU changes during traffic" "DDP-4" \
 t_case "MTU changes and loss" "DDP-3" \
 	run_with_changing_mtu loss 1% -- "${streams[@]}"
 [ -z "${T_LLP:-}" ] || define_lossy_network_cases
-t_print_summary
+t_print_summary_and_exit

@@ -11,7 +11,7 @@ import sys
 import time
 from dataclasses import replace
 
-from lib.wire import (ACCESS_ERR, PATIENCE, SUCCESS, WC, Async, connect_as, case,
+from lib.wire import (ACCESS_ERR, PATIENCE, SUCCESS, WC, Async, connect_with_device_as, case,
                       check, add_case_for_both_roles, rdmap, run, same)
 
 BIG = 1 << 20
@@ -33,7 +33,7 @@ def read_value(region, offset=0):
     return int.from_bytes(region.read_bytes(offset, 8), sys.byteorder)
 
 
-def send_empty_and_wait(link, wr=1):
+def send_empty_message_and_wait(link, wr=1):
     """Check that an empty Send completes the receive wr. All messages before the Send are then
     delivered, and have consumed no receive."""
     link.peer.send()
@@ -90,7 +90,7 @@ def test_atomic_response_has_right_bytes(w):
     with w.expect_counts(rx_atomic_requests=2, tx_atomic_responses=2):
         for msn, request in enumerate(requests, 1):
             request.rsvd = 0xFFFFFFF
-            seg = request.segment(link.peer.next_msn(1), ulp32=word.rkey,
+            seg = request.segment(link.peer.take_next_msn(1), ulp32=word.rkey,
                                   rsvd=0x3C)
             link.peer.send_segments(replace(seg, ulp=seg.ulp | 0x30))
             same("Response", link.peer.receive_segment_bytes().hex(),
@@ -99,11 +99,11 @@ def test_atomic_response_has_right_bytes(w):
     word.check_untouched()
     # the atomics must not have invalidated the STag in the DDP header
     link.peer.send_segments(rdmap.make_write(word.rkey, word.addr, b"alive"))
-    send_empty_and_wait(link)
+    send_empty_message_and_wait(link)
     same("memory", word.read_bytes(0, 5), b"alive")
 
 
-def check_each_request(w, word, requests):
+def check_results_of_atomics(w, word, requests):
     """Send the requests one after the other. Check that each request returns the previous value,
     and that memory then has the value that the RFC defines."""
     link = w.initiate()
@@ -123,20 +123,20 @@ TOPS = [0, rdmap.ALL, 1, 1 << 63, 0x8000000080000000, 0x8080808080808080,
 
 
 @case("FetchAdd in fields of any length", "EXT-19 EXT-20 EXT-21 EXT-22 EXT-36")
-def test_fetch_add_with_any_fields(w):
+def test_fetch_add_is_right_with_any_fields(w):
     word, rand = w.shared(64, "la"), random.Random(19)
     word.write_bytes(0, pack_in_memory_order(rdmap.ALL))
     # additions to the full word: the carry of one addition must not change the result of the next
     plain = [make_fetch_add(word, 1), make_fetch_add(word, 0xFFFFFFFF),
              make_fetch_add(word, 1), make_fetch_add(word, rdmap.ALL)]
-    check_each_request(w, word, plain + [
+    check_results_of_atomics(w, word, plain + [
         make_fetch_add(word, rand.getrandbits(64),
                        TOPS[i % len(TOPS)] if i & 1 else rand.getrandbits(64))
         for i in range(90)])
 
 
 @case("CmpSwap with any masks", "EXT-23 EXT-24 EXT-25 EXT-26 EXT-27 EXT-36")
-def test_cmp_swap_with_any_masks(w):
+def test_cmp_swap_is_right_with_any_masks(w):
     word, rand = w.shared(64, "la"), random.Random(23)
     word.write_bytes(0, pack_in_memory_order(rand.getrandbits(64)))
     value, requests, hits = read_value(word), [], 0
@@ -153,12 +153,12 @@ def test_cmp_swap_with_any_masks(w):
         value = request.compute_result(value)
         requests.append(request)
     check("some requests match and some do not", 10 < hits < 80)
-    check_each_request(w, word, requests)
+    check_results_of_atomics(w, word, requests)
 
 
 @case("atomics at every multiple of 8, at any base address of the region",
       "EXT-15 EXT-28 EXT-38")
-def test_every_aligned_word_is_accessible(w):
+def test_words_at_boundaries_are_accessible(w):
     region = w.register_region(8200, "la", iova=0x7FFFF0003)
     data = bytearray(make_pattern(region.size, 3))
     region.write_bytes(0, bytes(data))
@@ -188,7 +188,7 @@ def test_responses_follow_order_of_requests(w):
         asked = [make_read_request(memory, 8), make_fetch_add(memory, 3, ident=turn),
                  make_read_request(memory, 5000 if turn & 1 else 8),
                  make_fetch_add(memory, 4, ident=~turn & 0xFFFFFFFF)]
-        link.peer.send_segments(*(q.segment(link.peer.next_msn(1))
+        link.peer.send_segments(*(q.segment(link.peer.take_next_msn(1))
                                   for q in asked))
         same("before", receive_read_response(link)[:8], pack_in_memory_order(value))
         same("first", receive_atomic_response(link, 2 * turn + 1),
@@ -202,13 +202,13 @@ def test_responses_follow_order_of_requests(w):
 
 
 @case("a chain of CmpSwaps, all in flight at once", "EXT-47 EXT-66 EXT-82")
-def test_chain_of_cmp_swaps(w):
+def test_cmp_swaps_in_flight_run_in_order(w):
     word = w.shared(64, "la")
     word.write_bytes(0, bytes(8))
     link = w.initiate(accept=(4, 4, b""))
     steps = [(0, 1), (1, 2), (7, 8), (2, 3)]
     link.peer.send_segments(*(
-        make_cmp_swap(word, *step).segment(link.peer.next_msn(1))
+        make_cmp_swap(word, *step).segment(link.peer.take_next_msn(1))
         for step in steps))
     same("found", [receive_atomic_response(link, msn).old for msn in (1, 2, 3, 4)],
          [0, 1, 2, 2])
@@ -223,7 +223,7 @@ def test_atomic_sees_write_before_it(w):
         data = make_pattern(2000, turn)
         link.peer.send_segments(
             rdmap.make_write(memory.rkey, memory.addr, data),
-            make_fetch_add(memory, 1, 0, 1992).segment(link.peer.next_msn(1)))
+            make_fetch_add(memory, 1, 0, 1992).segment(link.peer.take_next_msn(1)))
         old = int.from_bytes(data[1992:], sys.byteorder)
         same("found", hex(receive_atomic_response(link, turn).old), hex(old))
     same("memory", read_value(memory, 1992), old + 1 & rdmap.ALL)
@@ -241,7 +241,7 @@ def test_incomplete_atomic_is_not_executed(w):
                                          last=start == cuts[1])
             for start, end in zip(cuts, cuts[1:]))
         link.peer.send_segments(replace(first, last=False))
-        send_empty_and_wait(link, msn)
+        send_empty_message_and_wait(link, msn)
         same("memory", read_value(word), 7 * (msn - 1))
         link.peer.send_segments(replace(second, last=True))
         same("found", receive_atomic_response(link, msn).old, 7 * (msn - 1))
@@ -277,7 +277,7 @@ def test_ird_limits_atomics_and_reads(w):
         memory.before = memory.read_hash()
         requests = [make_read_request(memory, BIG)] + [make_fetch_add(memory)] * depth
         with w.expect_counts(end_ddp_untagged_no_buffer=1):
-            segments = [q.segment(link.peer.next_msn(1)) for q in requests]
+            segments = [q.segment(link.peer.take_next_msn(1)) for q in requests]
             send_requests(w, link, segments, under_way)
             term = link.peer.receive_until_terminate()
             same("Terminate", term.what, (1, 2, 2))
@@ -287,7 +287,7 @@ def test_ird_limits_atomics_and_reads(w):
         memory.check_untouched()
 
 
-def check_lost_right(w, take, code, end):
+def check_lost_right_fails_waiting_atomic(w, take, code, end):
     """Call take(word, link), which withdraws the peer's right to the word, while an atomic waits
     for an earlier Read. Check that the atomic fails, although a later Send has been delivered."""
     source, word = w.shared(BIG, "r"), w.register_region(64, "la")
@@ -296,7 +296,7 @@ def check_lost_right(w, take, code, end):
     with w.expect_counts(**{end: 1}, tx_terminates=1):
         link.peer.read(make_read_request(source, BIG))
         link.peer.atomic(make_fetch_add(word))
-        send_empty_and_wait(link)
+        send_empty_message_and_wait(link)
         take(word, link)
         term = link.peer.receive_until_terminate()
         same("Terminate", term, rdmap.Terminate(0, 1, code))
@@ -308,14 +308,14 @@ def check_lost_right(w, take, code, end):
 @case("memory is deregistered while an atomic waits; a Send overtakes it",
       "EXT-62 EXT-64 EXT-85 EXT-92 RDMAP-115 RDMAP-123 RDMAP-129")
 def test_deregistration_fails_waiting_atomic(w):
-    check_lost_right(w, lambda word, link: word.deregister(), 0, "end_rdmap_stag")
+    check_lost_right_fails_waiting_atomic(w, lambda word, link: word.deregister(), 0, "end_rdmap_stag")
 
 
 @case("the queue pair loses the access right while an atomic "
       "waits", "EXT-92 RDMAP-176")
 def test_revoked_right_fails_waiting_atomic(w):
-    check_lost_right(w, lambda word, link: w.server.do("rights", link.conn, "rw"), 2,
-                     "end_rdmap_access")
+    check_lost_right_fails_waiting_atomic(w, lambda word, link: w.server.do("rights", link.conn, "rw"), 2,
+                                          "end_rdmap_access")
 
 
 @case("Immediate Data or a Send, then an atomic and a Read: delivery before the "
@@ -326,10 +326,10 @@ def test_delivery_precedes_responses(w):
     link = w.initiate(recvs=[(memory, 64)] * 20)
     for turn in range(10):
         link.peer.send_segments(
-            rdmap.make_immediate(link.peer.next_msn(0)),
-            make_fetch_add(memory, 0, 0, 128).segment(link.peer.next_msn(1)),
-            rdmap.make_send(link.peer.next_msn(0), pack_in_memory_order(turn)),
-            make_read_request(memory, 8).segment(link.peer.next_msn(1)))
+            rdmap.make_immediate(link.peer.take_next_msn(0)),
+            make_fetch_add(memory, 0, 0, 128).segment(link.peer.take_next_msn(1)),
+            rdmap.make_send(link.peer.take_next_msn(0), pack_in_memory_order(turn)),
+            make_read_request(memory, 8).segment(link.peer.take_next_msn(1)))
         receive_atomic_response(link, turn + 1)
         w.server.do("sync")
         link.expect_wc(wr=2 * turn + 1, status=SUCCESS, timeout=0)
@@ -350,7 +350,7 @@ def send_atomic_response(link, seg, msn, old):
 
 def test_atomic_request_has_right_bytes(w, role):
     sink = w.shared(64, "l")
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     kinds = [("fetchadd", [0x0102030405060708], WC_FETCH_ADD, 0,
               [0x0102030405060708, 0, 0, rdmap.ALL]),
              ("cmpswap", [0xC1C2C3C4C5C6C7C8, 0x5152535455565758],

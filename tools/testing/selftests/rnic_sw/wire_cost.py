@@ -41,9 +41,9 @@ class Plain:
         while True:
             with self.sock.accept()[0] as sock, \
                     contextlib.suppress(ConnectionResetError):
-                self._count_received(sock)
+                self._receive_and_count(sock)
 
-    def _count_received(self, sock):
+    def _receive_and_count(self, sock):
         while count := len(sock.recv(1 << 16)):
             with self.news:
                 self.taken += count
@@ -56,7 +56,7 @@ class Plain:
 
 
 @functools.cache
-def get_plain_server():
+def ensure_plain_server():
     return Plain()
 
 
@@ -66,9 +66,9 @@ def send_bytes_one_by_one(peer, octets):
         peer.send_bytes(octets[number:number + 1])
 
 
-def measure_unit(w):
+def measure_plain_segment_cost(w):
     """Return the seconds that a segment of one byte costs at both ends together."""
-    server = get_plain_server()
+    server = ensure_plain_server()
     with w.connect_tcp(PLAIN) as peer:
         before = server.taken
 
@@ -78,9 +78,9 @@ def measure_unit(w):
         return measure_cost(run_transfer) / SEGMENTS
 
 
-def compare_costs(name, most, measure_price, base):
-    """Check that measure_price() returns no more than `most` times as many seconds as base()."""
-    pairs = [(measure_price(), base()) for _ in range(ROUNDS)]
+def check_relative_cost(name, most, measure, base):
+    """Check that measure() returns no more than `most` times as many seconds as base()."""
+    pairs = [(measure(), base()) for _ in range(ROUNDS)]
     one, other = (sum(part) / ROUNDS for part in zip(*pairs))
     print(f"# {name}: {one / other:.2f} of {other * 1e6:.0f} us;",
           *(f"{a / b:.2f}" for a, b in pairs), flush=True)
@@ -93,7 +93,7 @@ def test_one_byte_segments_are_cheap(w):
     region = w.shared(1 << 16)
     link = w.initiate(peer=w.connect_tcp())
 
-    def measure_price():
+    def measure_segment_cost():
         fpdu = link.peer.build_fpdu(rdmap.make_write(region.rkey, region.addr,
                                                      bytes(SEGMENTS)))
 
@@ -101,7 +101,7 @@ def test_one_byte_segments_are_cheap(w):
             send_bytes_one_by_one(link.peer, fpdu)
             link.round_trip()
         return measure_cost(run_transfer) / len(fpdu)
-    compare_costs("a segment of one byte", 2, measure_price, lambda: measure_unit(w))
+    check_relative_cost("a segment of one byte", 2, measure_segment_cost, lambda: measure_plain_segment_cost(w))
 
 
 @case("FPDUs of minimum length")
@@ -116,8 +116,8 @@ def test_shortest_fpdus_are_cheap(w):
         def run_transfer(octets=octets):
             link.peer.send_bytes(octets)
             link.round_trip()
-        compare_costs(name, 1, lambda: measure_cost(run_transfer) / FPDUS,
-                      lambda: measure_unit(w))
+        check_relative_cost(name, 1, lambda: measure_cost(run_transfer) / FPDUS,
+                            lambda: measure_plain_segment_cost(w))
 
 
 @case("Reads of zero bytes")
@@ -129,28 +129,28 @@ def test_empty_reads_are_cheap(w):
     def run_transfer():
         for _ in range(READS // AT_ONCE):
             link.peer.send_bytes(b"".join(
-                link.peer.build_fpdu(nothing.segment(link.peer.next_msn(1)))
+                link.peer.build_fpdu(nothing.segment(link.peer.take_next_msn(1)))
                 for _ in range(AT_ONCE)))
             for _ in range(AT_ONCE):
                 link.peer.receive_segment()
-    compare_costs("a Read of zero bytes", 2, lambda: measure_cost(run_transfer) / READS,
-                  lambda: measure_unit(w))
+    check_relative_cost("a Read of zero bytes", 2, lambda: measure_cost(run_transfer) / READS,
+                        lambda: measure_plain_segment_cost(w))
 
 
 @case("invalid Requests")
 def test_invalid_requests_are_cheap(w):
     request = mpa.make_request(rev=9).pack()
 
-    def make_calls(port):
+    def send_invalid_requests(port):
         for _ in range(CALLS):
             with w.connect_tcp(port) as peer:
                 with contextlib.suppress(Closed, OSError):
                     peer.send_bytes(request)
                     peer.send_fin()
                     peer.wait_end()
-    get_plain_server()
-    compare_costs("a failed connection", 2, lambda: measure_cost(make_calls, PORT) / CALLS,
-                  lambda: measure_cost(make_calls, PLAIN) / CALLS)
+    ensure_plain_server()
+    check_relative_cost("a failed connection", 2, lambda: measure_cost(send_invalid_requests, PORT) / CALLS,
+                        lambda: measure_cost(send_invalid_requests, PLAIN) / CALLS)
 
 
 skip_all_without_instruction_clock()

@@ -11,7 +11,7 @@ import socket
 import termios
 import time
 
-from lib.tracing import TRACE, get_event_dir
+from lib.tracing import TRACE, find_event_dir_or_skip
 from lib.wire import (KIB, SERVER, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case,
                       check, mpa, add_netem, rdmap, read, run, same, shell, write)
 from lib.wire_kernel import fail_cache_allocations
@@ -38,7 +38,7 @@ def connect_silent_peers(w, number, end=math.inf):
     return peers
 
 
-def check_survivors(peers, most):
+def check_connected_peers_are_limited(peers, most):
     """Check that no more than `most` peers stay connected, and that the others are reset long
     before the time limit for a Request."""
     end = time.monotonic() + LATE
@@ -52,10 +52,10 @@ def test_silent_initiators_block_no_others(w):
     silent = connect_silent_peers(w, CALLERS + 8)
     try:
         w.initiate()
-        with w.add_second_address() as neighbour:
+        with w.add_second_peer_address() as neighbour:
             w.initiate(peer=w.connect_tcp(source=neighbour))
         check("more peers connect than the listener holds", len(silent) > CALLERS)
-        check_survivors(silent, CALLERS)
+        check_connected_peers_are_limited(silent, CALLERS)
     finally:
         for peer in silent:
             peer.reset()
@@ -64,7 +64,7 @@ def test_silent_initiators_block_no_others(w):
 @case("responder: silent initiators do not evict others")
 def test_silent_initiators_evict_no_others(w):
     silent = []
-    with w.add_second_address() as neighbour:
+    with w.add_second_peer_address() as neighbour:
         peer = w.connect_tcp(source=neighbour)
         request = mpa.make_request().pack()
         end = time.monotonic() + BEGUN
@@ -87,7 +87,7 @@ def test_silent_initiators_evict_no_others(w):
 
 @case("responder: accepted after a memory shortage")
 def test_peer_is_accepted_after_memory_shortage(w):
-    sock = w.create_socket()
+    sock = w.create_peer_socket()
     sock.settimeout(PATIENCE)
     with fail_cache_allocations("sock_inode_cache", 1) as failed:
         sock.connect((SERVER, PORT))
@@ -133,7 +133,7 @@ def enable_fast_open():
         write("/proc/sys/" + name, before)
 
 
-def count_syn_data_accepted():
+def count_connections_with_syn_data():
     names, numbers = (line.split() for line in
                       read("/proc/net/netstat").splitlines()
                       if line.startswith("TcpExt:"))
@@ -143,11 +143,11 @@ def count_syn_data_accepted():
 def connect_with_data_in_syn(w, port, begin):
     """Connect the raw peer with the first bytes of a Request in the SYN, so that they are
     received before the handshake completes. Return the link."""
-    link = w.add_link(Peer(w.create_socket()))
+    link = w.add_link(Peer(w.create_peer_socket()))
     frame = mpa.make_request(pd=b"early").pack()
-    before = count_syn_data_accepted()
+    before = count_connections_with_syn_data()
     link.peer.sock.sendto(frame[:begin], socket.MSG_FASTOPEN, (SERVER, port))
-    same("connections with data in the SYN", count_syn_data_accepted(), before + 1)
+    same("connections with data in the SYN", count_connections_with_syn_data(), before + 1)
     link.peer.send_bytes(frame[begin:])
     return link
 
@@ -170,7 +170,7 @@ def test_request_may_begin_in_syn(w):
 # Many connections with data to send ----------------------------------------------
 
 
-def delay_in_bursts(interval):
+def delay_packets_into_bursts(interval):
     """Context manager: let packets from the peers arrive in bursts, one burst per interval."""
     return add_netem_from_peers(f"slot {interval} {interval} limit 100000")
 
@@ -189,9 +189,9 @@ def add_netem_from_peers(how):
 def measure_tx_softirqs():
     """Context manager: measure the softirq runs of the transmit path. Yields a list that is
     filled at the end with the duration in seconds and the number of batches of each run."""
-    events = {get_event_dir("irq", "softirq_entry/"): "vec==6",     # TASKLET: BH workqueues
-              get_event_dir("irq", "softirq_exit/"): "vec==6",
-              get_event_dir("iw_mpa", "mpa_batch_sent/"): "taken>0"}
+    events = {find_event_dir_or_skip("irq", "softirq_entry/"): "vec==6",     # TASKLET: BH workqueues
+              find_event_dir_or_skip("irq", "softirq_exit/"): "vec==6",
+              find_event_dir_or_skip("iw_mpa", "mpa_batch_sent/"): "taken>0"}
     clock = re.search(r"\[(\w+)\]", read(TRACE + "trace_clock"))[1]
     runs = []
     try:
@@ -226,19 +226,19 @@ def parse_softirq_runs(lines):
             yield float(when) - began, batches
 
 
-def read_unread_bytes(peer):
+def count_unread_bytes(peer):
     """Return the number of unread bytes in the peer's socket."""
     number = array.array("i", [0])
     fcntl.ioctl(peer.sock, termios.FIONREAD, number)
     return number[0]
 
 
-def wait_least_unread(links, enough):
+def wait_for_unread_bytes_on_all(links, enough):
     """Wait until the smallest number of unread bytes of all links exceeds enough, or no more
     data arrives. Return that number."""
     most, end = 0, time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        came = [read_unread_bytes(link.peer) for link in links]
+        came = [count_unread_bytes(link.peer) for link in links]
         if min(came) > enough:
             break
         if sum(came) > most:
@@ -251,10 +251,10 @@ def wait_least_unread(links, enough):
 def test_many_senders_leave_cpu_time(w):
     memory = w.shared(1 << 20, "l")
     links = [w.initiate() for _ in range(WOKEN)]
-    with delay_in_bursts("300ms"), measure_tx_softirqs() as runs:
+    with delay_packets_into_bursts("300ms"), measure_tx_softirqs() as runs:
         for link in links:
             link.post("write", memory, 1 << 20, 1, 1, 2)
-        least = wait_least_unread(links, 40 << 10)
+        least = wait_for_unread_bytes_on_all(links, 40 << 10)
     runs.sort()
     print(f"# {len(runs)} runs; milliseconds and batches of the longest:",
           *(f"{1000 * took:.1f} {count}" for took, count in runs[-8:]),

@@ -7,7 +7,7 @@ import random
 import time
 
 from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, SERVER_IF, PATIENCE, QP_FATAL,
-                      QPS_ERR, REQ_ERR, SUCCESS, Async, Refused, connect_as, case,
+                      QPS_ERR, REQ_ERR, SUCCESS, Async, Refused, connect_with_device_as, case,
                       check, add_case_for_both_roles, rdmap, read, run, same, write)
 from lib.tracing import record_tracepoints
 from lib.wire_kernel import fail_cache_allocations
@@ -26,13 +26,13 @@ def make_pattern(length, seed):
 # Terminate ------------------------------------------------------------------
 
 
-def make_good_segment():
+def make_valid_send():
     return rdmap.make_send(1, b"quoted")
 
 
 TERMINATES = [
     ("with headers", (1, 2, 5), lambda: rdmap.Terminate(
-        1, 2, 5, 24, make_good_segment().header()).segment()),
+        1, 2, 5, 24, make_valid_send().header()).segment()),
     ("without headers", (0, 0, 0), lambda: rdmap.Terminate(0, 0, 0).segment()),
     ("with all reserved bits set", (2, 0, 2), lambda: rdmap.Terminate(
         2, 0, 2, rsvd=0x1FFF).segment()),
@@ -49,7 +49,7 @@ TERMINATES = [
 
 def test_received_terminate_ends_stream(w, role, make, what):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
-    link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
+    link = connect_with_device_as(w, role, recvs=[(inbox, 64)] * 2)
     with (w.expect_counts(end_peer_terminate=1, rx_terminates=1, tx_terminates=0),
           record_tracepoints("rnic_sw/rnic_peer_terminate") as events):
         link.peer.send_segments(
@@ -66,7 +66,7 @@ def test_received_terminate_ends_stream(w, role, make, what):
     w.server.expect_event(Async, conn=link.conn, event=REQ_ERR)
     w.server.expect_no_event(Async, conn=link.conn)
     same("state", w.server.do("state", link.conn)[0], str(QPS_ERR))
-    w.check_counts_again()
+    w.check_counter_rises_again()
     target.check_untouched()
     inbox.check_untouched()
 
@@ -78,8 +78,8 @@ for words, fields, maker in TERMINATES:
 
 
 def test_truncated_terminate_ends_stream(w, role, length):
-    link = connect_as(w, role)
-    full = rdmap.Terminate(1, 2, 5, 24, make_good_segment().header())
+    link = connect_with_device_as(w, role)
+    full = rdmap.Terminate(1, 2, 5, 24, make_valid_send().header())
     bad = full.segment(payload=full.pack()[:length])
     with w.expect_counts(end_rdmap_operation=1, rx_terminates=1, tx_terminates=1):
         link.peer.send_segments(bad)
@@ -98,7 +98,7 @@ for octets in (0, 1, 3, 4, 5, 6, 23):
 def test_terminate_flushes_full_queues(w, role):
     """The Terminate arrives when all queues are full and no work request has completed."""
     memory = w.shared(BIG, "l")
-    link = connect_as(w, role, recvs=[(memory, 64)] * 64)
+    link = connect_with_device_as(w, role, recvs=[(memory, 64)] * 64)
     for wr in range(100, 164):
         link.post("write", memory, BIG, wr, 1, 2)
     link.peer.send_segments(rdmap.Terminate(0, 2, 6).segment())
@@ -122,7 +122,7 @@ def test_terminate_flushes_requests_after_read(w, role):
     """The peer sends a Terminate without responding to the Read. The requests after the Read
     may not have been executed either, so they must not succeed."""
     memory = w.shared(4096, "l")
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     for wr, verb in enumerate(("read", "send", "read"), 1):
         link.post(verb, memory, 64, wr, 1, 2)
         link.peer.receive_message()
@@ -165,7 +165,7 @@ def test_terminate_does_not_wait_for_posted_work(w):
 
 
 def test_peer_close_is_reported(w, role):
-    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
+    link = connect_with_device_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
     link.peer.send(b"last")
     with w.expect_counts(end_peer_closed=1, tx_terminates=0):
         link.peer.send_fin()
@@ -175,7 +175,7 @@ def test_peer_close_is_reported(w, role):
         link.expect_wc(wr=2, status=FLUSHED)
     w.server.expect_no_event(CM, conn=link.conn)
     w.server.expect_no_event(Async, conn=link.conn)
-    w.check_counts_again()
+    w.check_counter_rises_again()
 
 
 add_case_for_both_roles("the peer closes gracefully",
@@ -183,7 +183,7 @@ add_case_for_both_roles("the peer closes gracefully",
 
 
 def test_peer_reset_is_reported(w, role):
-    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
+    link = connect_with_device_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
     with w.expect_counts(end_peer_reset=1, tx_terminates=0):
         link.peer.reset()
         link.expect_cm("DISCONNECTED")
@@ -191,7 +191,7 @@ def test_peer_reset_is_reported(w, role):
             link.expect_wc(wr=wr, status=FLUSHED)
     w.server.expect_no_event(CM, conn=link.conn)
     same("state", w.server.do("state", link.conn)[0], str(QPS_ERR))
-    w.check_counts_again()
+    w.check_counter_rises_again()
 
 
 add_case_for_both_roles("the peer resets", "DDP-78 MPA-132 MPA-140 DDP-82 DDP-85",
@@ -222,9 +222,9 @@ def limit_tcp_retransmissions(retries):
         write(name, before)
 
 
-def test_reset_flushes_full_queues(w, role):
+def test_reset_flushes_posted_work(w, role):
     memory = w.shared(BIG, "l")
-    link = connect_as(w, role, recvs=[(memory, 64)] * 3)
+    link = connect_with_device_as(w, role, recvs=[(memory, 64)] * 3)
     for wr in range(100, 120):
         link.post("write", memory, BIG, wr, 1, 2)
     link.post("read", memory, 64, 120, 1, 2)
@@ -241,12 +241,12 @@ def test_reset_flushes_full_queues(w, role):
 
 
 add_case_for_both_roles("the peer resets during work",
-                        "DDP-3 DDP-82 RDMAP-126", test_reset_flushes_full_queues)
+                        "DDP-3 DDP-82 RDMAP-126", test_reset_flushes_posted_work)
 
 
 def test_truncated_fpdu_ends_stream(w, role):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
-    link = connect_as(w, role, recvs=[(inbox, 64)])
+    link = connect_with_device_as(w, role, recvs=[(inbox, 64)])
     octets = link.peer.build_fpdu(rdmap.make_write(target.rkey, target.addr, b"half"))
     with w.expect_counts(end_mpa_lost=1, end_peer_closed=0, tx_terminates=0):
         link.peer.send_bytes(octets[:-3])
@@ -254,7 +254,7 @@ def test_truncated_fpdu_ends_stream(w, role):
         link.expect_cm("DISCONNECTED")
         link.expect_wc(wr=1, status=FLUSHED)
     target.check_untouched()
-    w.check_counts_again()
+    w.check_counter_rises_again()
 
 
 add_case_for_both_roles("FIN inside an FPDU", "MPA-132 MPA-73", test_truncated_fpdu_ends_stream)
@@ -265,7 +265,7 @@ def test_half_closed_peer_gets_posted_data(w, role):
     memory = w.shared(BIG, "l")
     data = make_pattern(BIG, 2)[:4096]
     memory.write_bytes(0, data)
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     for wr in range(8):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
     link.peer.send_fin()
@@ -282,11 +282,11 @@ add_case_for_both_roles("the peer closes its half: posted work is still sent",
                         "DDP-75 DDP-76 MPA-130 MPA-131", test_half_closed_peer_gets_posted_data)
 
 
-def test_end_with_unread_peer_times_out(w, role):
+def test_destroyed_qp_ends_connection(w, role):
     """The program destroys the queue pair while the peer does not read. The connection must
     end nevertheless."""
     memory = w.shared(BIG, "l")
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     for wr in range(8):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
     w.server.do("destroy", link.conn)
@@ -296,7 +296,7 @@ def test_end_with_unread_peer_times_out(w, role):
 
 
 add_case_for_both_roles("our program destroys the queue pair during work", "",
-                        test_end_with_unread_peer_times_out)
+                        test_destroyed_qp_ends_connection)
 
 
 # Local errors -----------------------------------------------------------------
@@ -306,7 +306,7 @@ def test_local_fault_sends_terminate(w, role, opcode):
     """A work request uses deregistered memory. The device does not send its message, but Terminate
     0/0/00."""
     memory = w.register_region(4096, "l")
-    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    link = connect_with_device_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     link.post("send", memory, 16, 7)
     link.peer.receive_message()
     link.expect_wc(wr=7, status=SUCCESS)
@@ -331,7 +331,7 @@ def test_fin_follows_terminate(w):
     the end of the stream. The FIN must not be sent before the Terminate."""
     for turn in range(20):
         memory = w.register_region(4096, "l")
-        link = connect_as(w, "initiator" if turn % 2 else "responder")
+        link = connect_with_device_as(w, "initiator" if turn % 2 else "responder")
         memory.deregister()
         # the sink of the Read is checked before the message is built
         link.post("read", memory, 16, 8, 1, 2)
@@ -346,7 +346,7 @@ def test_fin_follows_terminate(w):
 def test_disconnect_sends_posted_work_first(w, role):
     """The program disconnects: all work posted before is sent, and then a FIN."""
     memory = w.shared(BIG, "l")
-    link = connect_as(w, role, recvs=[(memory, 64)])
+    link = connect_with_device_as(w, role, recvs=[(memory, 64)])
     link.round_trip()
     for wr in range(2, 6):
         link.post("send", memory, 3000, wr)
@@ -382,7 +382,7 @@ def test_end_waits_for_responses(w, role):
     """Requests that wait for a free Read slot, or because of a fence, are sent before the
     FIN."""
     memory = w.shared(4096, "l")
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     link.round_trip()
     for wr in range(5):
         link.post("read", memory, 16, wr, 1, 2)
@@ -412,7 +412,7 @@ def test_end_waits_for_no_response_of_closed_peer(w, role, first):
     """The peer closes before its response, or has closed already. The device must not wait
     for the response."""
     memory = w.shared(4096, "l")
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     link.round_trip()
     link.post("read", memory, 16, 1, 1, 2)
     link.post("send", memory, 100, 2, 0, 0, "f")
@@ -433,11 +433,11 @@ add_case_for_both_roles("the peer closes without a response", "DDP-76 MPA-131",
                         test_end_waits_for_no_response_of_closed_peer, first=True)
 
 
-def test_post_after_disconnect_is_flushed(w, role):
+def test_post_after_disconnect_is_not_sent(w, role):
     """The program posts a request after the disconnect, while earlier requests cannot be sent yet.
     The device must refuse or flush this request."""
     memory = w.shared(BIG, "l")
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     link.round_trip()
     for wr in range(4):
         link.post("write", memory, BIG, wr, 1, 2)
@@ -472,7 +472,7 @@ def test_disconnect_waits_for_first_fpdu(w):
 
 
 @case("a disconnect, and the peer never sends anything")
-def test_disconnect_times_out_without_first_fpdu(w):
+def test_disconnect_ends_without_first_fpdu(w):
     link = w.initiate(opened=False)
     w.server.do("disconnect", link.conn)
     link.expect_end("fin")
@@ -486,9 +486,9 @@ def test_disconnect_times_out_without_first_fpdu(w):
         link.expect_end("fin")
 
 
-def test_fin_is_retried_without_memory(w, role, end):
+def test_fin_is_sent_after_memory_shortage(w, role, end):
     """An allocation fails when the FIN must be sent; the next one succeeds."""
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     link.round_trip()
     with fail_cache_allocations("skbuff_fclone_cache", 1, "iw_mpa") as over:
         end(w, link)
@@ -500,21 +500,21 @@ def test_fin_is_retried_without_memory(w, role, end):
 
 
 add_case_for_both_roles("a FIN is retried after a memory shortage", "MPA-130",
-                        test_fin_is_retried_without_memory,
+                        test_fin_is_sent_after_memory_shortage,
                         end=lambda w, link: w.server.do("disconnect", link.conn))
 add_case_for_both_roles("a FIN is retried after a memory shortage, the peer's FIN has "
                         "arrived", "DDP-76 MPA-131",
-                        test_fin_is_retried_without_memory, end=lambda w,
+                        test_fin_is_sent_after_memory_shortage, end=lambda w,
                         link: link.peer.send_fin())
 
 
 add_case_for_both_roles("no new work after a disconnect", "DDP-73",
-                        test_post_after_disconnect_is_flushed)
+                        test_post_after_disconnect_is_not_sent)
 
 
-def test_receive_after_end_is_flushed(w, role):
+def test_data_is_received_after_fin(w, role):
     inbox = w.shared(1024, "l")
-    link = connect_as(w, role, recvs=[(inbox, 64)])
+    link = connect_with_device_as(w, role, recvs=[(inbox, 64)])
     w.server.do("disconnect", link.conn)
     link.expect_end("fin")
     link.peer.send(b"heard")
@@ -524,13 +524,13 @@ def test_receive_after_end_is_flushed(w, role):
 
 
 add_case_for_both_roles("data is received after our FIN", "DDP-77 MPA-130",
-                        test_receive_after_end_is_flushed)
+                        test_data_is_received_after_fin)
 
 
 # Completed work must arrive, even if a pause exceeds the time in which the peer must send its FIN.
 
 
-def open_with_unsent_data(w):
+def open_link_with_unsent_data(w):
     """Return a link with a completed Write, most of whose data is still in the local socket."""
     link = w.initiate(peer=w.connect_with_small_rcvbuf())
     link.post("write", w.shared(BIG, "l"), STUFF, 1, 1, 2)
@@ -545,7 +545,7 @@ def check_all_data_arrives(link, timeout=PATIENCE):
 
 @case("an end is not timed out while data is unacknowledged", "DDP-3 DDP-72 DDP-76 RDMAP-152")
 def test_end_waits_for_slow_acks(w):
-    ours, broken, theirs = links = [open_with_unsent_data(w) for _ in range(3)]
+    ours, broken, theirs = links = [open_link_with_unsent_data(w) for _ in range(3)]
     with w.expect_counts(end_local_close=1, end_ddp_untagged_version=1,
                          end_peer_closed=1):
         w.server.do("disconnect", ours.conn)

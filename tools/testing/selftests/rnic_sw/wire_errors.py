@@ -9,7 +9,7 @@ an event and flush its work requests.
 """
 
 from lib.wire import LEN_ERR, rdmap, run
-from lib.wire_scene import BASE, RECV, SIZE, TOP, Row, add_rows, make_opcode
+from lib.wire_scene import BASE, RECV, SIZE, TOP, Row, add_error_cases, make_control_field
 
 # requirements that every case of this script shows; cited at the first case
 ALWAYS = "DDP-80 DDP-82 DDP-101 DDP-102 DDP-103 DDP-104 DDP-105 " \
@@ -24,7 +24,7 @@ TAGGED = [
     Row("STag with another key", "DDP-96", (1, 1, 0), "ddp_tagged_stag",
         lambda s: [s.make_write(s.target.rkey ^ 1)]),
     Row("STag that was deregistered", "DDP-96 DDP-117", (1, 1, 0),
-        "ddp_tagged_stag", lambda s: [s.make_write(s.deregister_new_region())]),
+        "ddp_tagged_stag", lambda s: [s.make_write(s.make_deregistered_stag())]),
     Row("STag 0", "DDP-96", (1, 1, 0), "ddp_tagged_stag",
         lambda s: [s.make_write(0)]),
     Row("region without the access right", "DDP-97 DDP-127", (1, 1, 0),
@@ -55,7 +55,7 @@ TAGGED = [
     # The device checks each segment against its region, whatever it has allowed for the previous
     # segment.
     *[Row(f"directly after a valid segment: {name}", rows, what, end,
-          lambda s, bad=bad: [s.make_valid_segment(), bad(s)])
+          lambda s, bad=bad: [s.make_valid_write_segment(), bad(s)])
       for name, rows, what, end, bad in (
           ("past the region's end", "DDP-99", (1, 1, 1), "ddp_tagged_bounds",
            lambda s: s.make_write(to=BASE + SIZE - 1, length=2)),
@@ -70,8 +70,8 @@ TAGGED = [
     # The device also checks a segment that continues the previous one and has the same length.
     *[Row(f"continuing a valid segment: {name}", rows, what, end,
           lambda s, at=at, fields=fields: [
-              s.make_valid_segment(to=BASE + at),
-              s.make_valid_segment(to=BASE + at + 16, **fields(s))])
+              s.make_valid_write_segment(to=BASE + at),
+              s.make_valid_write_segment(to=BASE + at + 16, **fields(s))])
       for name, rows, what, end, at, fields in (
           ("past the region's end", "DDP-99", (1, 1, 1), "ddp_tagged_bounds", SIZE - 24,
            lambda s: {}),
@@ -95,7 +95,7 @@ TAGGED = [
           ("DV 2", "DDP-25", (1, 1, 4), "ddp_tagged_version", 16, lambda s: {"dv": 2}))],
     Row("continuing two valid segments: past the region's end", "DDP-99",
         (1, 1, 1), "ddp_tagged_bounds",
-        lambda s: [s.make_valid_segment(to=BASE + SIZE - 40 + at) for at in (0, 16, 32)]),
+        lambda s: [s.make_valid_write_segment(to=BASE + SIZE - 40 + at) for at in (0, 16, 32)]),
 ]
 
 UNTAGGED = [
@@ -157,23 +157,23 @@ SHORT = [
 RDMAP = [
     *[Row(f"RV {rv >> 6} in a Send", "RDMAP-22 RDMAP-53 RDMAP-159 MPA-151",
           (0, 2, 5), "rdmap_version",
-          lambda s, rv=rv: [s.make_send(ulp=make_opcode(3, rv))])
+          lambda s, rv=rv: [s.make_send(ulp=make_control_field(3, rv))])
       for rv in (0x00, 0x80, 0xC0)],
     *[Row(f"RV {rv >> 6} in a Write", "RDMAP-22 RDMAP-159", (0, 2, 5),
-          "rdmap_version", lambda s, rv=rv: [s.make_write(ulp=make_opcode(0, rv))])
+          "rdmap_version", lambda s, rv=rv: [s.make_write(ulp=make_control_field(0, rv))])
       for rv in (0x00, 0x80, 0xC0)],
     *[Row(f"opcode {code}", "RDMAP-27 RDMAP-158", (0, 2, 6), "rdmap_opcode",
-          lambda s, code=code: [s.make_send(ulp=make_opcode(code))])
+          lambda s, code=code: [s.make_send(ulp=make_control_field(code))])
       for code in range(10, 16)],
     *[Row(f"opcode {code}, tagged", "RDMAP-27 RDMAP-158", (0, 2, 6),
-          "rdmap_opcode", lambda s, code=code: [s.make_write(ulp=make_opcode(code))])
+          "rdmap_opcode", lambda s, code=code: [s.make_write(ulp=make_control_field(code))])
       for code in (1, 3, 4, 7, 8, 15)],
     Row("Write, untagged", "RDMAP-158", (0, 2, 6), "rdmap_opcode",
-        lambda s: [s.make_send(ulp=make_opcode(0))]),
+        lambda s: [s.make_send(ulp=make_control_field(0))]),
     Row("Read Response, untagged", "RDMAP-158", (0, 2, 6), "rdmap_opcode",
-        lambda s: [s.make_send(ulp=make_opcode(2))]),
+        lambda s: [s.make_send(ulp=make_control_field(2))]),
     Row("Read Response without a Read Request", "RDMAP-84 RDMAP-158 DDP-28",
-        (0, 2, 6), "rdmap_opcode", lambda s: [s.make_write(ulp=make_opcode(2))]),
+        (0, 2, 6), "rdmap_opcode", lambda s: [s.make_write(ulp=make_control_field(2))]),
     Row("Read Request on QN 0", "RDMAP-158 RDMAP-70", (0, 2, 6),
         "rdmap_opcode", lambda s: [s.make_read(qn=0)]),
     Row("Send on QN 1", "RDMAP-163 RDMAP-97", (0, 2, 6), "rdmap_opcode",
@@ -210,7 +210,7 @@ READ = [
     Row("Read: STag with another key", "RDMAP-165", (0, 1, 0), "rdmap_stag",
         lambda s: [s.make_read(s.source.rkey ^ 1)]),
     Row("Read: STag that was deregistered", "RDMAP-165", (0, 1, 0), "rdmap_stag",
-        lambda s: [s.make_read(s.deregister_new_region())]),
+        lambda s: [s.make_read(s.make_deregistered_stag())]),
     Row("Read: TO one below the region", "RDMAP-167 DDP-116", (0, 1, 1),
         "rdmap_bounds", lambda s: [s.make_read(to=BASE - 1)]),
     Row("Read: TO at the region's end", "RDMAP-167", (0, 1, 1),
@@ -228,7 +228,7 @@ READ = [
     Row("Read: TO wraps", "RDMAP-169", (0, 1, 4), "rdmap_wrap",
         lambda s: [s.make_read(to=TOP - 1, size=2)]),
     *[Row(f"Read: RV {rv >> 6}", "RDMAP-164", (0, 2, 5), "rdmap_version",
-          lambda s, rv=rv: [s.make_read(ulp=make_opcode(1, rv))])
+          lambda s, rv=rv: [s.make_read(ulp=make_control_field(1, rv))])
       for rv in (0x00, 0x80, 0xC0)],
     Row("Read: QN 4", "RDMAP-162 DDP-86", (1, 2, 1), "ddp_untagged_qn",
         lambda s: [s.make_read(qn=4)]),
@@ -251,7 +251,7 @@ for each in READ:
     if each.what[:2] == (0, 1):
         each.rows += " RDMAP-155"
 
-add_rows(TAGGED + UNTAGGED + SHORT + RDMAP + READ)
+add_error_cases(TAGGED + UNTAGGED + SHORT + RDMAP + READ)
 
 if __name__ == "__main__":
     run()

@@ -12,8 +12,8 @@ from typing import Callable
 
 from lib.wire import (FLUSHED, LEN_ERR, LOC_PROT_ERR, LOC_QP_OP_ERR, QP_FATAL,
                       REM_ACCESS_ERR, REM_OP_ERR, REQ_ERR, SUCCESS, Async,
-                      connect_as, check, ddp, add_case_for_both_roles, rdmap, run, same)
-from lib.wire_scene import BASE, SIZE, TOP, Row, Scene, add_rows, make_opcode
+                      connect_with_device_as, check, ddp, add_case_for_both_roles, rdmap, run, same)
+from lib.wire_scene import BASE, SIZE, TOP, Row, Scene, add_error_cases, make_control_field
 
 WORD = BASE + 5             # first multiple of 8 in a region
 OVER = BASE + SIZE - 3      # first address whose 8 bytes are not all in the
@@ -54,7 +54,7 @@ class ExtendScene(Scene):
         return replace(rdmap.make_immediate(1, b"i" * length, opcode), **fields)
 
     def make_tagged(self, opcode):
-        return self.make_write(self.word.rkey, WORD, 8, ulp=make_opcode(opcode))
+        return self.make_write(self.word.rkey, WORD, 8, ulp=make_control_field(opcode))
 
 
 ATOMIC = [
@@ -76,7 +76,7 @@ ATOMIC = [
     Row("atomic: STag with another key", "EXT-92", (0, 1, 0), "rdmap_stag",
         lambda s: [s.make_atomic(s.word.rkey ^ 1)]),
     Row("atomic: STag that was deregistered", "EXT-92", (0, 1, 0), "rdmap_stag",
-        lambda s: [s.make_atomic(s.deregister_new_region("lrwa"))]),
+        lambda s: [s.make_atomic(s.make_deregistered_stag("lrwa"))]),
     Row("atomic: STag 0", "EXT-92", (0, 1, 0), "rdmap_stag",
         lambda s: [s.make_atomic(0)]),
     Row("atomic: partly below the region", "EXT-92", (0, 1, 1),
@@ -106,7 +106,7 @@ ATOMIC = [
     Row("atomic: header of 53 bytes", "EXT-87 EXT-34 EXT-8", *TOO_LONG,
         lambda s: [s.make_atomic(extra=b"x")]),
     *[Row(f"atomic: RV {rv >> 6}", "EXT-89", (0, 2, 5), "rdmap_version",
-          lambda s, rv=rv: [s.make_atomic(ulp=make_opcode(rdmap.ATOMIC_REQUEST, rv))])
+          lambda s, rv=rv: [s.make_atomic(ulp=make_control_field(rdmap.ATOMIC_REQUEST, rv))])
       for rv in (0x00, 0x80, 0xC0)],
     *[Row(f"atomic: DV {dv}", "EXT-87", (1, 2, 6), "ddp_untagged_version",
           lambda s, dv=dv: [s.make_atomic(dv=dv)]) for dv in (0, 2, 3)],
@@ -156,7 +156,7 @@ IMMEDIATE = [
           lambda s, qn=qn: [s.make_immediate(qn=qn)]) for qn in (1, 2, 3)],
     *[Row(f"Immediate Data: RV {rv >> 6}", "EXT-89", (0, 2, 5),
           "rdmap_version",
-          lambda s, rv=rv: [s.make_immediate(ulp=make_opcode(rdmap.IMMEDIATE, rv))])
+          lambda s, rv=rv: [s.make_immediate(ulp=make_control_field(rdmap.IMMEDIATE, rv))])
       for rv in (0x00, 0x80, 0xC0)],
     Row("Immediate Data: DV 3", "EXT-87", (1, 2, 6), "ddp_untagged_version",
         lambda s: [s.make_immediate(dv=3)]),
@@ -249,9 +249,9 @@ ANSWERS = [
     *[Answer(f"on QN {qn}", "EXT-88", *OPCODE,
              lambda q, qn=qn: [make_atomic_response(q, qn=qn)]) for qn in (0, 1, 2)],
     Answer("with RV 0", "EXT-89", (0, 2, 5), "rdmap_version", lambda q: [replace_ulp(
-        make_atomic_response(q), make_opcode(rdmap.ATOMIC_RESPONSE, 0))]),
+        make_atomic_response(q), make_control_field(rdmap.ATOMIC_RESPONSE, 0))]),
     Answer("with the T bit", "EXT-88", *OPCODE, lambda q: [ddp.Tagged(
-        make_opcode(rdmap.ATOMIC_RESPONSE), q.stag, q.to, bytes(12))]),
+        make_control_field(rdmap.ATOMIC_RESPONSE), q.stag, q.to, bytes(12))]),
     Answer("that is a Read Response", "EXT-81", *OPCODE,
            lambda q: [rdmap.make_read_response(q.stag, q.to, bytes(8))]),
     Answer("that is an empty Read Response", "EXT-81", *OPCODE,
@@ -273,7 +273,7 @@ def check_end_of_stream(w, link, row, bad):
 
 def test_wrong_atomic_response_ends_stream(w, role, row):
     sink = w.shared(SIZE, "l", 0, BASE)
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     with w.expect_counts(**{"end_" + row.end: 1, "tx_terminates": 1}):
         link.post("fetchadd", sink, 8, 1, WORD, 0x77665544, "-", 1, offset=5)
         asked = rdmap.AtomicRequest.parse(link.peer.receive_segment().payload)
@@ -281,7 +281,7 @@ def test_wrong_atomic_response_ends_stream(w, role, row):
         link.peer.send_segments(*segments, make_atomic_response(asked))
         check_end_of_stream(w, link, row, segments[-1])
         link.expect_wc(wr=1, status=SUCCESS if row.right else FLUSHED)
-    w.check_counts_again()
+    w.check_counter_rises_again()
     if not row.right:
         sink.check_untouched()
 
@@ -297,7 +297,7 @@ def test_early_atomic_response_ends_stream(w, role):
     """
     sink = w.shared(SIZE, "l", 0, BASE)
     row = Answer("out of order", "", *OPCODE, make_atomic_response)
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     with w.expect_counts(end_rdmap_opcode=1, tx_terminates=1):
         link.post("read", sink, 8, 1, WORD, 0x77665544)
         link.post("fetchadd", sink, 8, 2, WORD, 0x77665544, "-", 1)
@@ -325,7 +325,7 @@ def test_terminate_fails_only_its_request(w, role, what, status):
     """The requests before the failed one have got responses. Only the failed request
     completes with the error status."""
     sink = w.shared(SIZE, "l", 0, BASE)
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     for wr in 1, 2, 3:
         link.post("fetchadd", sink, 8, wr, WORD, 0x77665544, "-", 1)
     requests = [link.peer.receive_segment() for _ in range(3)]
@@ -338,7 +338,7 @@ def test_terminate_fails_only_its_request(w, role, what, status):
         for wr, want in (1, SUCCESS), (2, status), (3, FLUSHED):
             link.expect_wc(wr=wr, status=want)
     w.server.expect_event(Async, conn=link.conn, event=REQ_ERR)
-    w.check_counts_again()
+    w.check_counter_rises_again()
     check("the failed request leaves memory "
           "unchanged", sink.read_bytes(8, 8) == b"\x5A" * 8)
 
@@ -379,7 +379,7 @@ for name in "fetchadd", "cmpswap":
                             status=LOC_QP_OP_ERR)
 
 
-add_rows(ATOMIC + IMMEDIATE + CHANGES, ExtendScene)
+add_error_cases(ATOMIC + IMMEDIATE + CHANGES, ExtendScene)
 
 if __name__ == "__main__":
     run()

@@ -40,7 +40,7 @@ def accept_payload_of_new_connections(sock):
     sock.setsockopt(socket.SOL_SOCKET, SO_DETACH_FILTER, 0)
 
 
-def wait_unacked(port):
+def wait_for_unacked_data(port):
     """Wait until TCP has sent something to that port which the peer has not acknowledged."""
     end = time.monotonic() + PATIENCE
     while not any(int(line.split()[1]) for line in
@@ -66,7 +66,7 @@ def accept_without_reading(sock, port):
     """Context manager: accept a connection of a deaf listener, and wait until its Request was
     sent, which stays unacknowledged. Reset the connection at the end."""
     with Peer(sock.accept()[0]) as peer:
-        wait_unacked(port)
+        wait_for_unacked_data(port)
         yield
         peer.reset()
 
@@ -81,7 +81,7 @@ def expect_plain_connection(w, link, sock):
     same("payload of the Send", link.peer.receive_segment().payload, bytes([0x5A]) * 4)
 
 
-def check_falls_back(w, first):
+def check_initiator_falls_back(w, first):
     """Call first(peer) after the Request of revision 2: the initiator must then connect again,
     with revision 1. Return the trace event of the retry."""
     before = w.read_counters()["connects_plain"]
@@ -99,12 +99,12 @@ def check_falls_back(w, first):
 
 @case("falls back if the responder closes", "MPA2-67")
 def test_falls_back_on_close(w):
-    check_falls_back(w, Peer.close)
+    check_initiator_falls_back(w, Peer.close)
 
 
 @case("falls back if the responder resets", "MPA2-67")
 def test_falls_back_on_reset(w):
-    check("reason", "why=mpa-lost" in check_falls_back(w, Peer.reset))
+    check("reason", "why=mpa-lost" in check_initiator_falls_back(w, Peer.reset))
 
 
 @case("falls back on a plain Reply, and does not use its connection", "MPA2-67 MPA2-5")
@@ -113,7 +113,7 @@ def test_falls_back_on_plain_reply(w):
         peer.send_bytes(mpa.make_reply().pack())
         same("end, bytes before it", peer.wait_end(), ("rst", b""))
 
-    check("reason", "why=mpa-startup" in check_falls_back(w, send_plain_reply))
+    check("reason", "why=mpa-startup" in check_initiator_falls_back(w, send_plain_reply))
 
 
 @case("repeats a Request that was reset unacknowledged, with revision 2", "MPA2-67")
@@ -124,7 +124,7 @@ def test_unacked_request_is_repeated(w):
             accept_payload_of_new_connections(sock)
         link.peer = Peer(sock.accept()[0])
         request = link.peer.respond(lambda request: mpa.make_reply(
-            rev=2, flags=mpa.C | mpa.S, pd=mpa.pack_word(1, 1, request.rtr)))
+            rev=2, flags=mpa.C | mpa.S, pd=mpa.pack_enhanced_word(1, 1, request.rtr)))
         same("Rev, data", (request.rev, request.data), (2, b"once more"))
         link.expect_cm("ESTABLISHED", status=0)
     same("connections that fell back", w.read_counters()["connects_plain"], plain)
@@ -155,7 +155,7 @@ def test_request_is_repeated_once(w):
 def test_revision_2_policy_does_not_fall_back(w):
     with w.change_policy(revision=2), w.listening() as (sock, port):
         conn = int(w.server.do("open", PEER, port)[0])
-        w.add_link(Peer(w.create_socket()), conn)
+        w.add_link(Peer(w.create_peer_socket()), conn)
         w.server.do("connect", conn, 1, 1)
         with Peer(sock.accept()[0]) as peer:
             peer.receive_frame()

@@ -33,7 +33,7 @@ def make_pattern(length, seed):
     return random.Random(seed).randbytes(length)
 
 
-def send_empty_and_wait(link, wr=1):
+def send_empty_message_and_wait(link, wr=1):
     """Check that an empty Send arrives: all messages before it are then placed."""
     link.peer.send()
     link.expect_wc(wr=wr, status=0)
@@ -83,7 +83,7 @@ def test_rfc_figures_are_sent(w):
 # CRC ------------------------------------------------------------------------
 
 
-def make_bit_flip(place):
+def make_bit_flipper(place):
     def flip_bit(octets):
         out = bytearray(octets)
         out[place] ^= 0x10
@@ -98,21 +98,21 @@ def test_crc_error_ends_stream(w, role, place):
     good = link.peer.build_fpdu(rdmap.make_write(target.rkey, target.addr, b"A" * 25))
     following = link.peer.build_fpdu(rdmap.make_write(target.rkey, target.addr + 64, b"B"))
     with w.expect_counts(end_mpa_crc=1, tx_terminates=1):
-        link.peer.send_bytes(make_bit_flip(place)(good) + following +
+        link.peer.send_bytes(make_bit_flipper(place)(good) + following +
                              link.peer.build_fpdu(rdmap.make_send(1, b"C")))
         term = link.peer.receive_terminate()
         same("Terminate", term.pack().hex(), "20020000")
         link.expect_end("fin")
         link.expect_wc(wr=1, status=5)
     w.server.expect_event(Async, conn=link.conn, event=QP_FATAL)
-    w.check_counts_again()
+    w.check_counter_rises_again()
     target.check_untouched()
     inbox.check_untouched()
 
 
 @case("bit changed in one of many segments that arrive together",
       "MPA-54 MPA-69 MPA-71 MPA-142 DDP-7")
-def test_crc_error_ends_stream_at_its_segment(w):
+def test_segments_before_bad_crc_are_placed(w):
     """The segments before the corrupted one are placed. The corrupted one and those after it
     are not."""
     cut, many = 1000, 12
@@ -123,7 +123,7 @@ def test_crc_error_ends_stream_at_its_segment(w):
         fpdus = [link.peer.build_fpdu(rdmap.make_write(target.rkey, target.addr + at,
                                                        data[at:at + cut], last=False))
                  for at in range(0, len(data), cut)]
-        fpdus[wrong] = make_bit_flip(octet)(fpdus[wrong])
+        fpdus[wrong] = make_bit_flipper(octet)(fpdus[wrong])
         with w.expect_counts(end_mpa_crc=1, tx_terminates=1):
             link.peer.send_bytes(b"".join(fpdus))
             same("Terminate", link.peer.receive_terminate().pack().hex(), "20020000")
@@ -180,7 +180,7 @@ def check_crc_agreement(w, port, ours, theirs):
         else:
             link = w.respond(lambda request: mpa.make_reply(
                 rev=2, flags=flags | mpa.S,
-                pd=mpa.pack_word(1, 1, request.rtr)), recvs=[(memory, 64)])
+                pd=mpa.pack_enhanced_word(1, 1, request.rtr)), recvs=[(memory, 64)])
             same("C of the Request", bool(w.request.flags & mpa.C),
                  bool(ours))
         if ours or theirs:
@@ -219,7 +219,7 @@ def test_data_is_unchanged_without_crc(w):
             link.peer.send_segments(rdmap.make_write(memory.rkey, memory.addr + at,
                                                      data[at:at + 1400]),
                                     crc=b"\xFF" * 4)
-        send_empty_and_wait(link)
+        send_empty_message_and_wait(link)
         same("memory", memory.read_bytes(0, len(data)), data)
 
 
@@ -262,7 +262,7 @@ def test_fpdus_split_anywhere_are_received(w, markers=False, crc=True):
             octets = link.peer.build_fpdu(rdmap.make_write(
                 target.rkey, target.addr + at, bytes(want[at:at + 21])))
             link.peer.send_split(octets, min(place, len(octets)))
-        send_empty_and_wait(link)
+        send_empty_message_and_wait(link)
         same("memory", target.read_bytes(0, 4000), bytes(want[:4000]))
 
 
@@ -318,7 +318,7 @@ def test_many_fpdus_in_one_segment_are_received(w):
         for wr, _ in enumerate(sizes):
             link.post_recv(inbox, 512, wr, offset=512 * wr)
         octets = b"".join(
-            link.peer.build_fpdu(rdmap.make_send(link.peer.next_msn(0),
+            link.peer.build_fpdu(rdmap.make_send(link.peer.take_next_msn(0),
                                                  make_pattern(size, size)))
             for size in sizes)
         places = sorted(rand.sample(range(len(octets)), 12 * burst))
@@ -366,7 +366,7 @@ def send_straddling_fpdus(w, inbox):
     link = w.initiate()
 
     def build_next_fpdu():
-        return link.peer.build_fpdu(rdmap.make_send(link.peer.next_msn(0), bytes(size)))
+        return link.peer.build_fpdu(rdmap.make_send(link.peer.take_next_msn(0), bytes(size)))
 
     begun = build_next_fpdu()
     link.peer.send_bytes(begun[:at])
@@ -384,7 +384,7 @@ def send_straddling_fpdus(w, inbox):
 
 
 @case("FPDUs that begin in a segment where others end", "")
-def test_straddling_fpdus_fill_no_rcvbuf(w):
+def test_straddling_fpdus_are_received(w):
     """TCP counts the consumed part of an skb in the receive buffer as long as the rest of the skb
     is an incomplete FPDU. The device must nevertheless receive the remaining bytes of that FPDU."""
     with (set_mtu(65535, "ip", SERVER_IF), set_mtu(65535, f"ip -n {NS}", PEER_IF)):
@@ -408,7 +408,7 @@ def test_sent_markers_are_right(w, role):
     else:
         link = w.respond(lambda request: mpa.make_reply(
             rev=2, flags=mpa.C | mpa.S | mpa.M,
-            pd=mpa.pack_word(1, 1, request.rtr)))
+            pd=mpa.pack_enhanced_word(1, 1, request.rtr)))
     check("the device does not request markers", not link.peer.tx.markers)
     got, rand = [], random.Random(55)
     while len(compute_marker_phases(got)) < PHASES and len(got) < 3000:
@@ -465,7 +465,7 @@ def test_received_markers_are_removed(w, role):
             at += len(data)
         link.peer.send_segments(rdmap.make_write(target.rkey, target.addr + at,
                                                  make_pattern(1900, 4)))
-        send_empty_and_wait(link)
+        send_empty_message_and_wait(link)
         same("phases", len(seen), PHASES)
         check("one FPDU has a marker between PAD and CRC field", after_pad)
         same("memory", target.read_bytes(0, at + 1900), want + make_pattern(1900, 4))
@@ -482,7 +482,7 @@ for side in "responder", "initiator":
 
 @case("both directions with markers, from the first byte after the start-up frames",
       "MPA-53 MPA-74 MPA-75 MPA-77 MPA-84")
-def test_markers_in_both_directions(w):
+def test_markers_work_in_both_directions(w):
     memory = w.shared(BIG, "lrw")
     data = make_pattern(50000, 8)
     memory.write_bytes(0, data)
@@ -529,7 +529,7 @@ def test_wrong_marker_ends_stream(w):
 
 @case("responder: end of the Request, Reply and first FPDU lost at first",
       "MPA-128 MPA-129")
-def test_lost_startup_packets_reach_responder(w):
+def test_responder_survives_startup_loss(w):
     memory = w.shared(4096)
     octets = mpa.make_request(pd=b"lost").pack()
     link = w.add_link(w.connect_tcp())
@@ -553,14 +553,14 @@ def test_lost_startup_packets_reach_responder(w):
 
 
 @case("initiator: Reply and first FPDU lost at first", "MPA-128 MPA-129")
-def test_lost_startup_packets_reach_initiator(w):
+def test_initiator_survives_startup_loss(w):
     with w.listening() as (sock, port):
         conn = int(w.server.do("open", PEER, port)[0])
         link = w.add_link(None, conn)
         w.server.do("connect", conn, 1, 1)
         link.peer = Peer(sock.accept()[0])
     request = link.peer.receive_frame()
-    reply = mpa.make_reply(rev=2, flags=mpa.C | mpa.S, pd=mpa.pack_word(1, 1, request.rtr))
+    reply = mpa.make_reply(rev=2, flags=mpa.C | mpa.S, pd=mpa.pack_enhanced_word(1, 1, request.rtr))
     with w.drop_packets(SERVER_IF):
         with w.drop_packets(PEER_IF):
             link.peer.send_bytes(reply.pack())

@@ -54,7 +54,7 @@ class Crowd:
             if not self.active:
                 continue
             for session in self.wait_ready_sessions():
-                answer = session.get_resume_value()
+                answer = session.poll_resume_value()
                 session.fresh = False
                 if answer is not None:
                     self.resume_session(session, answer)
@@ -105,7 +105,7 @@ class Crowd:
         ready = {files[number] for number, _ in
                  poll.poll(max(0, late) * 1000)}
         return [s for s in self.active
-                if s in ready or s.fresh or s.check_deadline() is False]
+                if s in ready or s.fresh or s.get_timeout_resume_value() is False]
 
 
 def wait_listening(port):
@@ -233,7 +233,7 @@ def yield_session_numbers():
         first += 1
 
 
-def print_statistics(w, crowd, seconds, stat, before):
+def print_and_get_end_counts(w, crowd, seconds, stat, before):
     rises = {name: now - before[name] for name, now in w.read_counters().items()
              if name.startswith("end_") and now != before[name]}
     print(f"# {crowd.count} sessions in {seconds:.1f} s, {crowd.count / seconds:.1f} a "
@@ -258,7 +258,7 @@ def test_wrong_sessions_do_no_harm(w):
     seconds = time.monotonic() - began
     rping.stop()
     stat = w.expect_quiet()
-    rises = print_statistics(w, crowd, seconds, stat, before)
+    rises = print_and_get_end_counts(w, crowd, seconds, stat, before)
     same("failures", crowd.bad, [])
     same("rping", rping.bad, None)
     check("rping runs at least once", rping.runs)

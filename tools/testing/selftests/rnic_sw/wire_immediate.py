@@ -9,7 +9,7 @@ import random
 import struct
 from dataclasses import replace
 
-from lib.wire import SUCCESS, WC, connect_as, case, add_case_for_both_roles, rdmap, run, same
+from lib.wire import SUCCESS, WC, connect_with_device_as, case, add_case_for_both_roles, rdmap, run, same
 
 BIG = 1 << 20
 WC_WRITE, WC_RECV, WC_RECV_IMM = 1, 128, 129
@@ -27,7 +27,7 @@ def make_pattern(length, seed):
 
 
 def make_immediate(link, value=IMM, opcode=rdmap.IMMEDIATE, rest=b"\1\2\3\4"):
-    return rdmap.make_immediate(link.peer.next_msn(0),
+    return rdmap.make_immediate(link.peer.take_next_msn(0),
                                 struct.pack(">I", value) + rest, opcode)
 
 
@@ -39,7 +39,7 @@ def check_immediate_wc(link, wr, value=IMM, length=0):
 
 def test_immediate_consumes_receive(w, role):
     inbox = w.shared(1024, "l")
-    link = connect_as(w, role, recvs=[(inbox, 64), (inbox, 0), (inbox, 64)])
+    link = connect_with_device_as(w, role, recvs=[(inbox, 64), (inbox, 0), (inbox, 64)])
     with w.expect_counts(rx_immediates=3):
         for wr, rest in enumerate((b"\0" * 4, b"\xFF" * 4, b"\1\2\3\4"), 1):
             seg = make_immediate(link, IMM + wr, rest=rest)
@@ -57,7 +57,7 @@ add_case_for_both_roles("Immediate Data completes a receive",
 
 
 @case("Immediate Data in several segments", "EXT-70 EXT-77")
-def test_immediate_in_several_segments(w):
+def test_split_immediate_is_delivered(w):
     inbox = w.shared(1024, "l")
     cuts = [(0, 4, 8), (0, 0, 8), (0, 8, 8), (0, 1, 7, 8), tuple(range(9))]
     link = w.initiate(recvs=[(inbox, 64)] * len(cuts))
@@ -140,7 +140,7 @@ def test_immediate_follows_placed_write(w):
 def test_write_with_immediate_sends_two_messages(w, role):
     memory = w.shared(8192, "l")
     memory.write_bytes(0, make_pattern(8192, 7))
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     turns = [(0, "-"), (1, "s"), (5000, "-"), (5000, "s"), (0, "s")]
     for turn, (size, flags) in enumerate(turns):
         link.post("writeimm", memory, size, 1, THERE, KEY, flags, IMM + turn)
@@ -180,11 +180,11 @@ def test_writes_with_immediate_are_sent_in_order(w):
         link.expect_wc(wr=wr, status=SUCCESS)
 
 
-def test_end_sends_both_messages_or_none(w, role):
+def test_disconnect_sends_both_messages(w, role):
     """A Write with Immediate is one work request, so a graceful end sends both of its messages
     or none."""
     memory = w.shared(BIG, "l")
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     link.round_trip()
     with w.expect_counts(tx_immediates=3, tx_writes=3, end_local_close=1):
         for wr in range(3):
@@ -202,7 +202,7 @@ def test_end_sends_both_messages_or_none(w, role):
 
 
 add_case_for_both_roles("disconnect after Writes with Immediate: all are sent",
-                        "EXT-76 DDP-72", test_end_sends_both_messages_or_none)
+                        "EXT-76 DDP-72", test_disconnect_sends_both_messages)
 
 
 if __name__ == "__main__":

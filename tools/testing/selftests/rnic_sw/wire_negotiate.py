@@ -16,12 +16,12 @@ WORDS = {B: "send", C: "write", D: "read"}
 
 
 def make_request(ird, ord_, flags=0, data=b""):
-    return mpa.make_request(rev=2, flags=FLAGS, pd=mpa.pack_word(ird, ord_, flags) +
+    return mpa.make_request(rev=2, flags=FLAGS, pd=mpa.pack_enhanced_word(ird, ord_, flags) +
                             data)
 
 
 def make_reply(ird, ord_, flags=0):
-    return mpa.make_reply(rev=2, flags=FLAGS, pd=mpa.pack_word(ird, ord_, flags))
+    return mpa.make_reply(rev=2, flags=FLAGS, pd=mpa.pack_enhanced_word(ird, ord_, flags))
 
 
 # Responder ------------------------------------------------------------------
@@ -55,9 +55,9 @@ def query_depths(w, link):
     return ird, ord_
 
 
-def check_sent_depths(link, ird, ord_):
+def check_queried_peer_depths(link, ird, ord_):
     """Check that the program's direct verb returns the depths that the peer has sent."""
-    got = link.query_peer()
+    got = link.query_peer_startup_message()
     same("flags, IRD, ORD of the peer", (got.flags, got.ird, got.ord), (CRC | DEPTHS, ird, ord_))
 
 
@@ -83,7 +83,7 @@ def test_responder_answers_with_its_depths(w, asked, wants, answer):
     if asked[0] != NONE:
         ord_ = min(ord_, asked[0])
     same("IRD, ORD of the queue pair", query_depths(w, link), (ird, ord_))
-    check_sent_depths(link, *asked)
+    check_queried_peer_depths(link, *asked)
 
 
 for name, *row, ids in RESPONDER:
@@ -222,7 +222,7 @@ def test_empty_send_without_rtr_is_delivered(w):
 
 
 @case("responder: an IRD of 1 for a Read as first message", "MPA2-28 MPA2-59")
-def test_rtr_read_needs_ird_of_1(w):
+def test_reply_has_ird_for_rtr_read(w):
     with w.change_policy(rtr="read") as port:
         link = w.initiate(make_request(4, 0, A | D), accept=(4, 0, b""),
                           peer=w.connect_tcp(port), opened=False)
@@ -260,7 +260,7 @@ def test_initiator_adjusts_its_depths(w, wants, answer, has):
     event = link.expect_cm("ESTABLISHED", status=0)
     same("event", (event.ord, event.ird), compute_reported_limits(*answer))
     same("IRD, ORD of the queue pair", query_depths(w, link), has)
-    check_sent_depths(link, *answer)
+    check_queried_peer_depths(link, *answer)
 
 
 for name, *row, ids in INITIATOR:
@@ -375,7 +375,7 @@ for kinds, chosen in ((B, B), (C, C), (D, D), (B | C | D, C), (B | D, D),
 
 
 @case("initiator: a Read as first message requires an ORD of 1")
-def test_rtr_read_needs_ord_of_1(w):
+def test_rtr_read_is_sent_despite_ord_of_0(w):
     with w.change_policy(rtr="read"):
         link = w.respond(lambda req: make_reply(4, 4, A | D), connect=(0, 4, b""),
                          rtr=False)

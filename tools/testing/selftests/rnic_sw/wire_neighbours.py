@@ -12,7 +12,7 @@ import time
 
 from lib.wire import (SERVER, PATIENCE, PORT, SUCCESS, Skip, case, check, mpa,
                       rdmap, read, run, same, shell, write)
-from lib.wire_kernel import (read_cpu_time, fail_cache_allocations, compute_memory_growth,
+from lib.wire_kernel import (read_cpu_time, fail_cache_allocations, measure_memory_growth,
                              read_kernel_memory)
 
 MANY = 600              # hostile peers, of which the listener admits a limited
@@ -41,7 +41,7 @@ class Crowd:
 
     def open_connection(self, octets=b"", rcvbuf=0):
         """Open one more connection. If it is refused, that is ignored."""
-        sock = self.w.create_socket()
+        sock = self.w.create_peer_socket()
         self.socks.append(sock)
         if rcvbuf:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
@@ -67,7 +67,7 @@ class Crowd:
             count += not gone
         return count
 
-    def wait_at_most_open(self, most):
+    def wait_for_evictions(self, most):
         """Wait until at most this number of sockets are open, or until the last ones should
         have been evicted, well before their own timeout. Return the number of open sockets."""
         end = time.monotonic() + LATE
@@ -76,7 +76,7 @@ class Crowd:
         return count
 
 
-def check_honest_peer(w, source=None):
+def check_honest_peer_is_served(w, source=None):
     """Let an honest peer connect and exchange data, and check that this does not take too long."""
     start = time.monotonic()
     inbox = w.shared(1024, "l")
@@ -94,15 +94,15 @@ def check_honest_peer(w, source=None):
 @case("many peers that send nothing")
 def test_silent_peers_do_not_block_honest_one(w):
     before = read_kernel_memory()
-    with w.add_second_address() as other, Crowd(w) as crowd:
+    with w.add_second_peer_address() as other, Crowd(w) as crowd:
         for number in range(MANY):
             crowd.open_connection()
             last = time.monotonic()
             if number % AT_ONCE == AT_ONCE - 1:
-                check_honest_peer(w)
-                check_honest_peer(w, other)
-        alive = crowd.wait_at_most_open(WAITING)
-        grown, where = compute_memory_growth(before)
+                check_honest_peer_is_served(w)
+                check_honest_peer_is_served(w, other)
+        alive = crowd.wait_for_evictions(WAITING)
+        grown, where = measure_memory_growth(before)
         print(f"# {alive} of {MANY} wait; {grown} KiB more: {where}")
         check("no more connections wait than the limit", alive <= WAITING)
         check("some connections still "
@@ -114,17 +114,17 @@ def test_silent_peers_do_not_block_honest_one(w):
 @case("a stop at each byte of the Request")
 def test_request_stopped_anywhere_is_harmless(w):
     whole = mpa.make_request(rev=2, flags=mpa.C | mpa.S,
-                             pd=mpa.pack_word(4, 4) + bytes(20)).pack()
+                             pd=mpa.pack_enhanced_word(4, 4) + bytes(20)).pack()
     with Crowd(w) as crowd:
         for length in range(len(whole)):
             crowd.open_connection(whole[:length])
             if length % 16 == 15:
-                check_honest_peer(w)
+                check_honest_peer_is_served(w)
         for wrong in range(0, len(whole), 3):
             spoilt = bytearray(whole)
             spoilt[wrong] ^= 0xFF
             crowd.open_connection(bytes(spoilt[:wrong + 1]))
-        check_honest_peer(w)
+        check_honest_peer_is_served(w)
 
 
 def post_large_sends(link, memory):
@@ -148,7 +148,7 @@ def test_unread_data_does_not_block_honest_peer(w):
     for link in links:
         post_large_sends(link, memory)
     for _ in range(5):
-        check_honest_peer(w)
+        check_honest_peer_is_served(w)
     for link in links:
         destroy_qp(w, link)
 
@@ -156,13 +156,13 @@ def test_unread_data_does_not_block_honest_peer(w):
 @case("a hostile peer never acknowledges")
 def test_unacked_data_does_not_block_honest_peer(w):
     memory = w.shared(1 << 20, "l")
-    with w.add_second_address() as other:
+    with w.add_second_peer_address() as other:
         link = w.initiate(peer=w.connect_tcp(source=other, patience=SOON))
         link.round_trip()
     # from here on the peer's address does not exist, so nothing is acknowledged
     post_large_sends(link, memory)
     for _ in range(5):
-        check_honest_peer(w)
+        check_honest_peer_is_served(w)
     destroy_qp(w, link)
 
 

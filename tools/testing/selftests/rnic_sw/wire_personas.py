@@ -55,7 +55,7 @@ def test_stack_can_connect(w, stack):
     check_program_receives(link)
 
 
-def receive_first_message(link, request, reply):
+def receive_and_answer_rtr(link, request, reply):
     """Receive the device's ready-to-receive message, and respond to it if it is a Read."""
     got = link.peer.receive_segment()
     kind = OPCODES[got.ulp]
@@ -69,7 +69,7 @@ def receive_first_message(link, request, reply):
     link.peer.send_segments(rdmap.make_read_response(read.sink_stag, read.sink_to))
 
 
-def start_connect(w, stack, sock, port, answer=Stack.make_reply):
+def connect_until_request_is_accepted(w, stack, sock, port, answer=Stack.make_reply):
     """Let raw_server connect. The stack closes those connections whose Request it does not accept.
     Return the link with the accepted connection, its Request, the Reply to send and the number of
     attempts."""
@@ -92,14 +92,14 @@ def start_connect(w, stack, sock, port, answer=Stack.make_reply):
 def test_stack_can_accept(w, stack, rev, attempts, **words):
     """Check that the stack accepts a connection, in this attempt and with this revision."""
     with w.change_settings(**words), w.listening() as (sock, port):
-        link, request, reply, attempt = start_connect(w, stack, sock, port)
+        link, request, reply, attempt = connect_until_request_is_accepted(w, stack, sock, port)
         same("Rev, attempts", (reply.rev, attempt), (rev, attempts))
         same("Private Data", request.data, b"hello")
         link.peer.send_bytes(reply.pack())
         link.peer.enter_full_operation(reply, request)
         link.expect_cm("ESTABLISHED", status=0)
     if reply.enhanced and reply.rtr & mpa.A:
-        receive_first_message(link, request, reply)
+        receive_and_answer_rtr(link, request, reply)
     check_program_sends(w, link)
     check_program_receives(link)
 
@@ -107,8 +107,8 @@ def test_stack_can_accept(w, stack, rev, attempts, **words):
 def test_stack_can_reject(w, stack):
     """The program of the stack rejects, and the stack closes in the same TCP segment."""
     with w.listening() as (sock, port):
-        link, _, reply, _ = start_connect(w, stack, sock, port,
-                                          lambda who, request: who.make_reject(request, b"no"))
+        link, _, reply, _ = connect_until_request_is_accepted(w, stack, sock, port,
+                                                              lambda who, request: who.make_reject(request, b"no"))
         link.peer.send_with_fin(reply.pack())
         event = w.server.expect_event(CM, conn=link.conn)
     same("event, Private Data", (event.event, event.pd), ("REJECTED", b"no"))
@@ -140,7 +140,7 @@ for who in personas.CXGB4, personas.CXGB3, personas.IRDMA, personas.NES, persona
 @case("softiwarp rejects flag C")
 def test_softiwarp_refuses_crc(w):
     with w.listening() as (sock, port):
-        link, _, reply, _ = start_connect(w, personas.SOFTIWARP, sock, port)
+        link, _, reply, _ = connect_until_request_is_accepted(w, personas.SOFTIWARP, sock, port)
         link.peer.send_bytes(reply.pack())
         event = w.server.expect_event(CM, conn=link.conn)
         same("event", event.event, "REJECTED")
@@ -149,7 +149,7 @@ def test_softiwarp_refuses_crc(w):
 @case("cxgb4 names Read although only Write was offered")
 def test_cxgb4_rtr_read_is_refused(w):
     with w.change_settings(rtr="write"), w.listening() as (sock, port):
-        link, request, reply, _ = start_connect(w, personas.CXGB4, sock, port)
+        link, request, reply, _ = connect_until_request_is_accepted(w, personas.CXGB4, sock, port)
         link.peer.send_bytes(reply.pack())
         link.peer.enter_full_operation(reply, request)
         said = link.peer.receive_terminate()

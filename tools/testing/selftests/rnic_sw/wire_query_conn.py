@@ -12,23 +12,23 @@ from lib.wire import (CM, CRC, DEPTHS, LLP_TCP, PEER, REJECTED, RX_MARKERS, TX_M
 
 ENHANCED = mpa.C | mpa.S
 MOST = mpa.PD_MAX
-WORD = mpa.pack_word(0x1234, 0x3FFE)         # IRD and ORD that need more than 8 bits
+WORD = mpa.pack_enhanced_word(0x1234, 0x3FFE)         # IRD and ORD that need more than 8 bits
 
 
-def make_bytes(size):
+def make_private_data(size):
     return bytes(i * 7 & 0xFF for i in range(size))
 
 
 def check_query_result(link, flags, revision, depths, data):
     """Check that the query returns these fields of the peer's start-up message."""
-    same("message of the peer", link.query_peer(),
+    same("message of the peer", link.query_peer_startup_message(),
          PeerSent(flags, LLP_TCP, revision, *depths, data))
 
 
 def check_query_finds_nothing(link):
     """Check that the query fails with ENOTCONN."""
     try:
-        got = link.query_peer()
+        got = link.query_peer_startup_message()
     except Refused as why:
         same("errno", str(why).split(": ")[1].split()[0], str(errno.ENOTCONN))
     else:
@@ -50,13 +50,13 @@ def start_connect(w, sock, port):
       "MPA-95 MPA-121 MPA-122 MPA-123 MPA2-18 MPA2-26")
 def test_query_returns_request(w):
     for request, *sent in (
-            (mpa.make_request(pd=make_bytes(MOST)), CRC, 1, (0, 0), make_bytes(MOST)),
+            (mpa.make_request(pd=make_private_data(MOST)), CRC, 1, (0, 0), make_private_data(MOST)),
             (mpa.make_request(), CRC, 1, (0, 0), b""),
-            (mpa.make_request(rev=2, pd=make_bytes(MOST)), CRC, 2, (0, 0), make_bytes(MOST)),
-            (mpa.make_request(rev=2, flags=ENHANCED, pd=WORD + make_bytes(MOST - 4)),
-             CRC | DEPTHS, 2, (0x1234, 0x3FFE), make_bytes(MOST - 4)),
-            (mpa.make_request(rev=2, flags=ENHANCED, pd=WORD + make_bytes(256)),
-             CRC | DEPTHS, 2, (0x1234, 0x3FFE), make_bytes(256))):
+            (mpa.make_request(rev=2, pd=make_private_data(MOST)), CRC, 2, (0, 0), make_private_data(MOST)),
+            (mpa.make_request(rev=2, flags=ENHANCED, pd=WORD + make_private_data(MOST - 4)),
+             CRC | DEPTHS, 2, (0x1234, 0x3FFE), make_private_data(MOST - 4)),
+            (mpa.make_request(rev=2, flags=ENHANCED, pd=WORD + make_private_data(256)),
+             CRC | DEPTHS, 2, (0x1234, 0x3FFE), make_private_data(256))):
         link = w.add_link(w.connect_tcp())
         link.peer.send_bytes(request.pack())
         link.conn = w.expect_request().conn
@@ -75,14 +75,14 @@ def test_query_returns_request(w):
 def test_query_returns_reply(w):
     for size in 0, 255, 256, MOST - 4:
         link = w.respond(lambda request, size=size: mpa.make_reply(
-            rev=2, flags=ENHANCED, pd=mpa.pack_word(0x3FFE, 128, request.rtr) + make_bytes(size)))
-        check_query_result(link, CRC | DEPTHS, 2, (0x3FFE, 128), make_bytes(size))
+            rev=2, flags=ENHANCED, pd=mpa.pack_enhanced_word(0x3FFE, 128, request.rtr) + make_private_data(size)))
+        check_query_result(link, CRC | DEPTHS, 2, (0x3FFE, 128), make_private_data(size))
         link.peer.close()
         link.expect_cm("DISCONNECTED")
-        check_query_result(link, CRC | DEPTHS, 2, (0x3FFE, 128), make_bytes(size))
+        check_query_result(link, CRC | DEPTHS, 2, (0x3FFE, 128), make_private_data(size))
     with w.change_policy(revision=1):
-        link = w.respond(lambda _: mpa.make_reply(pd=make_bytes(MOST)))
-        check_query_result(link, CRC, 1, (0, 0), make_bytes(MOST))
+        link = w.respond(lambda _: mpa.make_reply(pd=make_private_data(MOST)))
+        check_query_result(link, CRC, 1, (0, 0), make_private_data(MOST))
 
 
 @case("both: CRC and markers in each direction", "MPA-83 MPA-84 MPA-86")
@@ -103,10 +103,10 @@ def test_query_returns_crc_and_markers(w):
       "MPA-95 MPA-121 MPA-122 MPA-123 MPA2-18 MPA2-35")
 def test_query_returns_reject(w):
     for reply, *sent in (
-            (mpa.make_reply(rev=2, flags=ENHANCED | mpa.R, pd=WORD + make_bytes(MOST - 4)),
-             DEPTHS | REJECTED, 2, (0x1234, 0x3FFE), make_bytes(MOST - 4)),
-            (mpa.make_reply(rev=2, flags=mpa.C | mpa.R, pd=make_bytes(MOST)),
-             REJECTED, 2, (0, 0), make_bytes(MOST))):
+            (mpa.make_reply(rev=2, flags=ENHANCED | mpa.R, pd=WORD + make_private_data(MOST - 4)),
+             DEPTHS | REJECTED, 2, (0x1234, 0x3FFE), make_private_data(MOST - 4)),
+            (mpa.make_reply(rev=2, flags=mpa.C | mpa.R, pd=make_private_data(MOST)),
+             REJECTED, 2, (0, 0), make_private_data(MOST))):
         with w.listening() as (sock, port):
             link = start_connect(w, sock, port)
             link.peer.send_bytes(reply.pack())
@@ -121,9 +121,9 @@ def test_query_returns_reply_of_revision_1(w):
         link.peer.close()
         link.peer = Peer(sock.accept()[0])
         same("revision of the second Request", link.peer.receive_frame().rev, 1)
-        link.peer.send_bytes(mpa.make_reply(pd=make_bytes(300)).pack())
+        link.peer.send_bytes(mpa.make_reply(pd=make_private_data(300)).pack())
     link.expect_cm("ESTABLISHED", status=0)
-    check_query_result(link, CRC, 1, (0, 0), make_bytes(300))
+    check_query_result(link, CRC, 1, (0, 0), make_private_data(300))
 
 
 @case("initiator: no message if the peer has sent no Reply")

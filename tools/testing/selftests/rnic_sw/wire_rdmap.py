@@ -19,7 +19,7 @@ def make_pattern(length, seed):
     return random.Random(seed).randbytes(length)
 
 
-def send_empty_and_wait(link, wr=1):
+def send_empty_message_and_wait(link, wr=1):
     """Send an empty Send and check that it completes the receive wr. All messages before the Send
     have then been placed, and have consumed no receive."""
     link.peer.send()
@@ -31,7 +31,7 @@ def make_read_request(region, size, offset=0, stag=0x1234, to=0x5678):
                              region.addr + offset)
 
 
-def check_tagged_payload(segments, stag, to):
+def check_headers_and_get_payload(segments, stag, to):
     """Check the headers of a tagged message and return its payload."""
     out = b""
     for seg in segments:
@@ -53,7 +53,7 @@ def test_reserved_bits_are_ignored(w):
     link = w.initiate(recvs=[(inbox, 64)] * 2)
     link.peer.send_segments(
         rdmap.make_write(target.rkey, target.addr, b"written", rsvd=0x3C))
-    seg = rdmap.make_send(link.peer.next_msn(0), b"sent", rsvd=0x3C)
+    seg = rdmap.make_send(link.peer.take_next_msn(0), b"sent", rsvd=0x3C)
     seg.ulp |= 0x30
     link.peer.send_segments(seg)
     same("length", link.expect_wc(wr=1, status=SUCCESS).length, 4)
@@ -61,7 +61,7 @@ def test_reserved_bits_are_ignored(w):
     seg = rdmap.make_write(target.rkey, target.addr, b"again")
     seg.ulp |= 0x30
     link.peer.send_segments(seg)
-    send_empty_and_wait(link, 2)
+    send_empty_message_and_wait(link, 2)
     same("memory", target.read_bytes(0, 7), b"againen")
 
 
@@ -82,9 +82,9 @@ def test_invalidate_stag_is_ignored_elsewhere(w):
     same("length, flags", (done.length, done.flags), (9, 0))
     for ulp32 in target.rkey, 0x55AA55AA:
         link.peer.read(make_read_request(target, 8), ulp32=ulp32)
-        same("read", check_tagged_payload(link.peer.receive_message(), 0x1234, 0x5678), b"\x5A" * 8)
+        same("read", check_headers_and_get_payload(link.peer.receive_message(), 0x1234, 0x5678), b"\x5A" * 8)
     link.peer.send_segments(rdmap.make_write(target.rkey, target.addr, b"alive"))
-    send_empty_and_wait(link, 3)
+    send_empty_message_and_wait(link, 3)
     same("memory", target.read_bytes(0, 5), b"alive")
 
 
@@ -93,7 +93,7 @@ def test_empty_write_needs_no_valid_stag(w):
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
     for stag, to in (0, 0), (0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF), (1, 1 << 63):
         link.peer.send_segments(rdmap.make_write(stag, to))
-    send_empty_and_wait(link)
+    send_empty_message_and_wait(link)
 
 
 @case("an empty Send consumes a receive", "RDMAP-99 RDMAP-100 RDMAP-90 RDMAP-92")
@@ -116,7 +116,7 @@ def test_writes_to_odd_addresses_are_placed(w):
         want[at:at + size] = data = make_pattern(size, at)
         link.peer.send_segments(rdmap.make_write(target.rkey, target.addr + at,
                                                  data))
-    send_empty_and_wait(link)
+    send_empty_message_and_wait(link)
     same("memory", target.read_bytes(0, target.size), want)
     same("guards", target.read_bytes(-16, 16) + target.read_bytes(target.size, 16),
          b"\x5A" * 32)
@@ -200,14 +200,14 @@ def test_read_responses_are_as_requested(w):
     for start in range(0, len(asked), 3):
         link.peer.send_segments(*(
             make_read_request(source, size, at, stag=at ^ 0xDEADBEEF,
-                              to=(1 << 64) - 70000 + at).segment(link.peer.next_msn(1))
+                              to=(1 << 64) - 70000 + at).segment(link.peer.take_next_msn(1))
             for at, size in asked[start:start + 3]))
         for at, size in asked[start:start + 3]:
             got = link.peer.receive_message()
             check("all segments are Read Responses", all(s.ulp == 0x42 for s in got))
-            same("data", check_tagged_payload(got, at ^ 0xDEADBEEF,
-                                              (1 << 64) - 70000 + at), data[at:at + size])
-    send_empty_and_wait(link)
+            same("data", check_headers_and_get_payload(got, at ^ 0xDEADBEEF,
+                                                       (1 << 64) - 70000 + at), data[at:at + size])
+    send_empty_message_and_wait(link)
 
 
 @case("an empty Read Request: STag and TO are ignored",
@@ -228,8 +228,8 @@ def test_read_sees_write_before_it(w):
         data = make_pattern(100, turn)
         link.peer.send_segments(
             rdmap.make_write(memory.rkey, memory.addr, data),
-            make_read_request(memory, 100).segment(link.peer.next_msn(1)))
-        same("data", check_tagged_payload(link.peer.receive_message(), 0x1234, 0x5678), data)
+            make_read_request(memory, 100).segment(link.peer.take_next_msn(1)))
+        same("data", check_headers_and_get_payload(link.peer.receive_message(), 0x1234, 0x5678), data)
 
 
 @case("a Read Request in two segments is executed once it is complete",
@@ -238,7 +238,7 @@ def test_incomplete_read_request_is_not_executed(w):
     memory = w.shared(4096, "lrw")
     link = w.initiate()
     for turn in range(6):
-        whole = make_read_request(memory, turn % 2 * 100).segment(link.peer.next_msn(1))
+        whole = make_read_request(memory, turn % 2 * 100).segment(link.peer.take_next_msn(1))
         cut = turn * 28 // 5
         # the segment is cut in the header or after it; in the last turn it is complete, and only
         # the L flag is missing
@@ -247,7 +247,7 @@ def test_incomplete_read_request_is_not_executed(w):
         link.peer.send_segments(
             rdmap.make_write(memory.rkey, memory.addr, bytes([turn]) * 100),
             replace(whole, payload=whole.payload[cut:], mo=cut))
-        same("data", check_tagged_payload(link.peer.receive_message(), 0x1234, 0x5678),
+        same("data", check_headers_and_get_payload(link.peer.receive_message(), 0x1234, 0x5678),
              bytes([turn]) * (turn % 2 * 100))
 
 
@@ -263,10 +263,10 @@ def test_ird_limits_read_requests(w):
         for _ in range(depth):
             link.peer.read(make_read_request(source, BIG // 4))
         for _ in range(depth):
-            same("bytes", len(check_tagged_payload(link.peer.receive_message(), 0x1234,
-                                                   0x5678)), BIG // 4)
+            same("bytes", len(check_headers_and_get_payload(link.peer.receive_message(), 0x1234,
+                                                            0x5678)), BIG // 4)
         with w.expect_counts(end_ddp_untagged_no_buffer=1):
-            requests = [make_read_request(source, BIG).segment(link.peer.next_msn(1))
+            requests = [make_read_request(source, BIG).segment(link.peer.take_next_msn(1))
                         for _ in range(depth + 1)]
             link.peer.send_segments(*requests)
             term = link.peer.receive_until_terminate()
@@ -285,15 +285,15 @@ def test_excess_read_requests_end_one_stream(w):
     # send as many requests as were negotiated; the peers do not read the responses
     greedy.peer.read(make_read_request(source, BIG))
     modest.peer.read(make_read_request(source, BIG))
-    same("bytes", len(check_tagged_payload(modest.peer.receive_message(), 0x1234, 0x5678)),
+    same("bytes", len(check_headers_and_get_payload(modest.peer.receive_message(), 0x1234, 0x5678)),
          BIG)
-    second = make_read_request(source, BIG).segment(greedy.peer.next_msn(1))
+    second = make_read_request(source, BIG).segment(greedy.peer.take_next_msn(1))
     greedy.peer.send_segments(second)
     term = greedy.peer.receive_until_terminate()
     same("Terminate", term.what, (1, 2, 2))
     same("header", term.ddp, second.header())
     modest.peer.read(make_read_request(source, 16))
-    same("bytes", len(check_tagged_payload(modest.peer.receive_message(), 0x1234, 0x5678)), 16)
+    same("bytes", len(check_headers_and_get_payload(modest.peer.receive_message(), 0x1234, 0x5678)), 16)
 
 
 def check_read_stops(w, take, what):
@@ -305,7 +305,7 @@ def check_read_stops(w, take, what):
     link.peer.read(request)
     link.peer.read(request)
     # so that no request arrives after take(), which would be refused at once
-    send_empty_and_wait(link)
+    send_empty_message_and_wait(link)
     done = len(link.peer.receive_segment().payload)
     take(source, link)
     while (seg := link.peer.receive_segment()).ulp & 15 == rdmap.READ_RESPONSE:
@@ -382,7 +382,7 @@ def test_empty_messages_have_one_segment(w):
 ORDER = ("write", "write", "send", "send", "read", "read", "write", "read", "send") * 2
 
 
-def check_message_of_kind(message, wr):
+def check_message_of_request(message, wr):
     """Check the message of work request number wr, of the kind that ORDER gives."""
     first = message[0]
     if ORDER[wr] == "write":
@@ -410,10 +410,10 @@ def test_work_is_sent_in_order(w):
         where = () if verb == "send" else (0x1000 + wr, 0xABCDEF01)
         link.post(verb, memory, size, wr, *where)
     for wr in range(len(ORDER)):
-        check_message_of_kind(link.peer.receive_message(), wr)
+        check_message_of_request(link.peer.receive_message(), wr)
 
 
-def post_read(link, memory, size, wr=1, offset=0):
+def post_read_and_receive_request(link, memory, size, wr=1, offset=0):
     """Post a Read of the device. Return the Read Request that arrives."""
     link.post("read", memory, size, wr, 0x77665544332211, 0xABCDEF01,
               offset=offset)
@@ -427,7 +427,7 @@ def test_read_requests_have_right_fields(w):
     memory = w.shared(8192, "l")
     link = w.initiate(accept=(2, 2, b""))
     for msn in 1, 2, 3:
-        seg = post_read(link, memory, 100 * msn, msn, offset=1000 * msn)
+        seg = post_read_and_receive_request(link, memory, 100 * msn, msn, offset=1000 * msn)
         same("header", seg.header().hex(),
              struct.pack(">BBIIII", 0x41, 0x41, 0, 1, msn, 0).hex())
         got = rdmap.ReadRequest.parse(seg.payload)
@@ -451,7 +451,7 @@ def test_ord_limits_read_requests(w):
     memory = w.shared(8192, "l")
     request = w.make_request(2, 1)
     links = [w.initiate(request, accept=(9, 1, b"")),
-             w.respond(w.make_reply(2, 1), connect=(9, 1, b""))]
+             w.respond(w.make_reply_builder(2, 1), connect=(9, 1, b""))]
     for link in links:
         for wr in range(8):
             link.post("read", memory, 8, wr, 0x10, 0x20)
@@ -471,7 +471,7 @@ def test_ord_limits_read_requests(w):
 def test_completions_follow_order_of_posts(w):
     memory = w.shared(8192, "l")
     link = w.initiate()
-    got = rdmap.ReadRequest.parse(post_read(link, memory, 64).payload)
+    got = rdmap.ReadRequest.parse(post_read_and_receive_request(link, memory, 64).payload)
     link.post("send", memory, 16, 2)
     link.peer.receive_segment()
     w.server.expect_no_event(WC, conn=link.conn)
@@ -507,7 +507,7 @@ RESPONSES = [
 def test_wrong_read_response_ends_stream(w, what, end, event, make, head):
     memory, other = w.shared(8192, "l"), w.shared(8192, "lw")
     link = w.initiate()
-    asked = rdmap.ReadRequest.parse(post_read(link, memory, 64).payload)
+    asked = rdmap.ReadRequest.parse(post_read_and_receive_request(link, memory, 64).payload)
     stag, to, size, last = make(asked, 64)
     if stag is None:
         stag, to = other.rkey, other.addr
@@ -524,7 +524,7 @@ def test_wrong_read_response_ends_stream(w, what, end, event, make, head):
         link.expect_end()
     check("the Read fails", link.expect_wc(wr=1).status != SUCCESS)
     w.server.expect_event(Async, conn=link.conn, event=event)
-    w.check_counts_again()
+    w.check_counter_rises_again()
     memory.check_untouched()
     other.check_untouched()
 
@@ -533,7 +533,7 @@ def test_wrong_read_response_ends_stream(w, what, end, event, make, head):
 def test_write_during_response_needs_right(w):
     memory = w.shared(8192, "l")
     link = w.initiate()
-    asked = rdmap.ReadRequest.parse(post_read(link, memory, 64).payload)
+    asked = rdmap.ReadRequest.parse(post_read_and_receive_request(link, memory, 64).payload)
     bad = rdmap.make_write(asked.sink_stag, asked.sink_to, b"w" * 64)
     with w.expect_counts(end_ddp_tagged_stag=1):
         link.peer.send_segments(
@@ -567,7 +567,7 @@ def test_tracepoints_report_segments_and_messages(w):
     with record_tracepoints("iw_ddp/ddp_segment_received", "iw_ddp/ddp_segment_pulled",
                             "iw_ddp/ddp_stream_failed", "rnic_sw/rnic_message") as take_events:
         link.peer.send_segments(*parts)
-        send_empty_and_wait(link)
+        send_empty_message_and_wait(link)
         heard = [(name, text.split(" ", 1)[1]) for name, text in take_events()]
         at = target.addr
         same("events of the received segments", heard, [
@@ -579,7 +579,7 @@ def test_tracepoints_report_segments_and_messages(w):
             ("ddp_segment_received", "qn=0x0 msn=1 mo=0x0 payload=0 rsvdulp=0x43 last"),
             ("rnic_message", "delivers send")])
         link.peer.read(make_read_request(source, 5))
-        same("answer", check_tagged_payload(link.peer.receive_message(), 0x1234, 0x5678),
+        same("answer", check_headers_and_get_payload(link.peer.receive_message(), 0x1234, 0x5678),
              source.read_bytes(0, 5))
         heard = [name for name, _ in take_events()]
         same("events of a Read", heard, [

@@ -5,7 +5,7 @@
 import contextlib
 
 from lib import ktap
-from lib.rdv_peer import RDV_PORT, Program, check_data, check_first_message
+from lib.rdv_peer import RDV_PORT, Program, check_data_transfer, check_first_message_is_write
 from lib.wire import Peer, Wire, case, mpa, same
 from lib import wire_rdv        # noqa: F401    # pylint: disable=unused-import
 
@@ -28,7 +28,7 @@ class TcpWire(Wire):
 
     def send_request(self, peer, data):
         self._send_request_frame(peer,
-                                 mpa.make_request(rev=2, flags=ENHANCED, pd=mpa.pack_word(4, 4) +
+                                 mpa.make_request(rev=2, flags=ENHANCED, pd=mpa.pack_enhanced_word(4, 4) +
                                                   data))
 
     def send_plain_request(self, peer, data):
@@ -59,7 +59,7 @@ class TcpWire(Wire):
 
     @staticmethod
     def _send_reply_frame(peer, request, flags, data, rtr):
-        reply = mpa.make_reply(rev=2, flags=flags, pd=mpa.pack_word(request.ord, request.ird, rtr) +
+        reply = mpa.make_reply(rev=2, flags=flags, pd=mpa.pack_enhanced_word(request.ord, request.ird, rtr) +
                                data)
         peer.send_bytes(reply.pack())
         peer.enter_full_operation(reply, request)
@@ -72,7 +72,7 @@ class TcpWire(Wire):
         peer.wait_end()
 
     @staticmethod
-    def drop_peer(peer):
+    def abort_peer_connection(peer):
         peer.reset()
 
 
@@ -82,7 +82,7 @@ def test_request_has_right_bytes(w):
     with w.listening_on_rdv_port() as sock:
         program.enter_rtr()
         request, peer = w.accept_request(sock)
-        w.drop_peer(peer)
+        w.abort_peer_connection(peer)
     same("Request", request.pack().hex(), mpa.make_request(
         rev=2, flags=ENHANCED, pd=request.pd[:4] + b"iWQP\x01\0\0\0" +
         program.qpn.to_bytes(4, "big") + program.peer_qpn.to_bytes(4, "big") +
@@ -102,10 +102,10 @@ def test_revision_1_sends_plain_request(w):
         peer.send_bytes(reply.pack())
         peer.enter_full_operation(reply, request)
         program.link.peer = peer
-        check_first_message(peer)
-        check_data(w, program)
+        check_first_message_is_write(peer)
+        check_data_transfer(w, program)
         program.enter_rts()
-        check_data(w, program)
+        check_data_transfer(w, program)
 
 
 @case("a malformed Request is refused in the same way", "MPA-103 MPA-114")
@@ -117,7 +117,7 @@ def test_malformed_request_is_refused(w):
             peer.send_bytes(octets)
             same("bytes before the end", peer.wait_end()[1], b"")
     wire_rdv.connect(w, program)
-    check_data(w, program)
+    check_data_transfer(w, program)
 
 
 if __name__ == "__main__":

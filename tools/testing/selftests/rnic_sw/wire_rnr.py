@@ -13,7 +13,7 @@ SHORT = 500
 NO_BUFFER = 1, 2, 2
 
 
-def wait_for_late_recv(w, initiate):
+def check_messages_wait_for_receive(w, initiate):
     """A message, and all that follow it, wait until the program posts a receive. Over SCTP the
     Write may be placed early."""
     inbox, target = w.shared(4096, "l"), w.shared(4096, "lw")
@@ -41,12 +41,12 @@ def wait_for_late_recv(w, initiate):
 
 @case("a message waits for a receive")
 def test_message_waits_for_receive(w):
-    wait_for_late_recv(w, Wire.initiate).round_trip()
+    check_messages_wait_for_receive(w, Wire.initiate).round_trip()
 
 
 @case("a message waits for a receive over SCTP")
 def test_message_waits_for_receive_over_sctp(w):
-    wait_for_late_recv(w, SctpWire.initiate)
+    check_messages_wait_for_receive(w, SctpWire.initiate)
 
 
 @case("a message whose wait has ended is an error", "DDP-87 DDP-88")
@@ -65,7 +65,7 @@ def test_message_without_receive_times_out(w):
 
 
 @case("a program ends while a message waits")
-def test_program_may_end_during_wait(w):
+def test_connection_may_end_during_wait(w):
     inbox = w.shared(4096, "l")
     with w.change_settings(rnr_wait=LONG):
         link = Wire.initiate(w)

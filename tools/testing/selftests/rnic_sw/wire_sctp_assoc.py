@@ -116,7 +116,7 @@ case("the peer shuts down: every session is notified once",
      "SCTPDDP-81", how="shutdown")(test_association_end_ends_sessions)
 
 
-def accept_first_session(w, assoc, link):
+def accept_requested_session(w, assoc, link):
     """Let the peer accept the first session on assoc, and return the link."""
     request, link.peer = w.wait_first_initiate(assoc)
     link.accept(request)
@@ -138,14 +138,14 @@ def test_connections_have_own_source_ports(w):
     second association needs another port."""
     memory, mine = w.shared(4096, "lrw"), next(w.ports)
     with w.listening() as (sock, port):
-        first = w.start_connect(port, source=(SERVER, mine, 0))
+        first = w.start_server_connect(port, source=(SERVER, mine, 0))
         assoc = w.accept_association(sock)
         same("source port of the first association", assoc.sock.getpeername()[1], mine)
-        accept_first_session(w, assoc, first)
-        stays = accept_first_session(w, assoc, w.start_connect(port))
+        accept_requested_session(w, assoc, first)
+        stays = accept_requested_session(w, assoc, w.start_server_connect(port))
         destroy_connection(w, first)
-        other = w.start_connect(port, source=(SERVER, mine, 0x20))
-        accept_first_session(w, w.accept_association(sock), other)
+        other = w.start_server_connect(port, source=(SERVER, mine, 0x20))
+        accept_requested_session(w, w.accept_association(sock), other)
     for link in stays, other:
         check_data_transfer(link, memory)
     check("the second association has another "
@@ -160,7 +160,7 @@ def test_connections_have_own_source_ports(w):
 
 
 @case("an abort before the Initiates are accepted", "SCTPDDP-81")
-def test_abort_cancels_requests(w):
+def test_abort_before_accept_is_reported(w):
     assoc = w.associate()
     links = [w.request_session(peer=assoc.stream(sid)) for sid in range(3)]
     for link in links:
@@ -176,7 +176,7 @@ def test_abort_cancels_requests(w):
 # Association setup -----------------------------------------------------------------
 
 
-def find_own_chunks(packets, *kinds):
+def find_chunks_of_device(packets, *kinds):
     """Return the chunks of these kinds that the device's host has sent."""
     return [chunk for packet in packets if packet.source[0] == SERVER
             for kind in kinds for chunk in packet.get_chunks(kind)]
@@ -199,7 +199,7 @@ def test_indication_is_in_init_and_init_ack(w):
             link.close()
             packets = sniffer.pop_packets()
         # the chunk may have been retransmitted
-        init, *_ = find_own_chunks(packets, kind)
+        init, *_ = find_chunks_of_device(packets, kind)
         same("indications", init.adaptations, ["00000001"])
         rest = [c.body for p in packets for c in p.chunks
                 if c.kind not in (sctp_packet.INIT, sctp_packet.INIT_ACK,
@@ -211,7 +211,7 @@ def test_indication_is_in_init_and_init_ack(w):
 
 def check_stream_counts(sniffer, assoc, kind, count):
     """Check the stream counts that a chunk of that kind requests, and those agreed upon."""
-    init, *_ = find_own_chunks(sniffer.pop_packets(), kind)
+    init, *_ = find_chunks_of_device(sniffer.pop_packets(), kind)
     same("streams out, in", init.init[2:4], (count, count))
     same("agreed streams out, in", (assoc.outbound, assoc.inbound), (count, count))
 
@@ -253,28 +253,28 @@ def test_wrong_indication_is_refused(w, value):
             assoc.wait_end()
         packets = filter_first_association(sniffer.pop_packets())
     check("the device ends the association",
-          find_own_chunks(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
+          find_chunks_of_device(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
     w.expect_nothing(CM, event="CONNECT_REQUEST")
-    same("DATA chunks from the device", find_own_chunks(packets, sctp_packet.DATA), [])
+    same("DATA chunks from the device", find_chunks_of_device(packets, sctp_packet.DATA), [])
 
 
 def test_wrong_indication_fails_connect(w, value):
     """Active side: check that the program gets an error and that no session is started."""
     with w.capture_packets() as sniffer, w.listening(adaptation=value) as (sock, port):
         with w.expect_counts(end_sctp_adaptation=1):
-            link = w.start_connect(port)
+            link = w.start_server_connect(port)
             event = w.server.expect_event(CM, conn=link.conn)
         # The program may be notified before the device ends the association. Wait for this end:
         # if the peer ended the association first, the device would only reply.
         packets = filter_first_association(sniffer.pop_packets(until=lambda p: (
-            p.target[1] == port and find_own_chunks([p], sctp_packet.ABORT, sctp_packet.SHUTDOWN))))
+            p.target[1] == port and find_chunks_of_device([p], sctp_packet.ABORT, sctp_packet.SHUTDOWN))))
         sock.accept()[0].close()
     check("the device ends the association",
-          find_own_chunks(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
+          find_chunks_of_device(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
     check(f"{event} reports an error", event.event in ("REJECTED", "CONNECT_ERROR",
                                                 "UNREACHABLE"))
     w.expect_nothing(CM, conn=link.conn)
-    same("DATA chunks from the device", find_own_chunks(packets, sctp_packet.DATA), [])
+    same("DATA chunks from the device", find_chunks_of_device(packets, sctp_packet.DATA), [])
 
 
 for number in OTHERS:
@@ -376,7 +376,7 @@ def test_early_chunk_is_acked_while_it_waits(w):
 @case("no Terminate that could overtake the Initiate",
       "SCTPDDP-43 SCTPDDP-45")
 def test_terminate_waits_for_initiate_ack(w):
-    ghost, link = w.connect_to_ghost()
+    ghost, link = w.let_server_connect_to_ghost()
     ghost.sacking = False
     request, link.peer = w.wait_first_initiate(ghost)
     w.server.do("destroy", link.conn)
@@ -391,16 +391,16 @@ def test_terminate_waits_for_initiate_ack(w):
 @case("a session is not begun on a stream with unacknowledged chunks",
       "SCTPDDP-46")
 def test_stream_with_unacked_chunks_is_not_reused(w):
-    ghost, link = w.connect_to_ghost()
+    ghost, link = w.let_server_connect_to_ghost()
     request, link.peer = w.wait_first_initiate(ghost)
     link.accept(request)
     ghost.sacking = False
     w.server.do("disconnect", link.conn)
     same("end of the session", link.peer.wait_end()[0], "terminate")
     link.peer.terminate()
-    again = w.start_connect(ghost.ports[0], host=GHOST)
+    again = w.start_server_connect(ghost.ports[0], host=GHOST)
     # wait long enough for an Initiate to arrive if the device sent one at once
-    w.wait_quiet()
+    w.wait_until_data_processed()
     ghost.process_input_until_quiet(0.3)
     others = [s for s in ghost.streams.values() if s.came]
     check("the next session uses another stream", link.peer not in others)
@@ -494,7 +494,7 @@ def post_until_sctp_is_full(w, link, memory, most):
 def test_unacked_chunks_are_limited(w):
     """The number of chunks in flight is limited, whatever the peer's receive window is. Further
     chunks wait for acknowledgements."""
-    ghost, link = w.connect_to_ghost(window=1 << 28)
+    ghost, link = w.let_server_connect_to_ghost(window=1 << 28)
     request, link.peer = w.wait_first_initiate(ghost)
     link.accept(request)
     ghost.sacking = False
@@ -512,7 +512,7 @@ def test_unacked_chunks_are_limited(w):
     raise AssertionError(f"after the acknowledgement {left} requests should complete")
 
 
-def check_restart(w, ghost, link):
+def check_restart_ends_session(w, ghost, link):
     """Check that a restart of the association ends the session, and that nothing of the session
     is sent on the new association."""
     again = w.create_ghost(port=ghost.ports[0])
@@ -530,7 +530,7 @@ def check_restart(w, ghost, link):
       "SCTPDDP-80 SCTPDDP-81")
 def test_restart_ends_sessions(w):
     ghost, link = connect_from_ghost(w, recvs=[(w.shared(1024, "l"), 64)])
-    check_restart(w, ghost, link)
+    check_restart_ends_session(w, ghost, link)
     link.expect_wc(wr=1, status=FLUSHED)
     check_data_transfer(w.initiate(), w.shared(4096, "lrw"))
 
@@ -542,10 +542,10 @@ def test_restart_ends_sessions_with_full_sndbuf(w):
     ghost, link = connect_from_ghost(w)
     ghost.sacking = False
     post_until_sctp_is_full(w, link, w.shared(4096, "l"), MOST)
-    check_restart(w, ghost, link)
+    check_restart_ends_session(w, ghost, link)
 
 
-def restart_with_bundled_data(w, *last):
+def check_bundled_data_is_dropped(w, *last):
     """The peer restarts, and bundles a segment that is valid for the previous session with its
     COOKIE-ECHO. last: chunks that follow in the same packet."""
     ghost, link = connect_from_ghost(w)
@@ -556,7 +556,7 @@ def restart_with_bundled_data(w, *last):
     segment = rdmap.make_write(memory.rkey, memory.addr, b"not mine")
     octets = link.peer.ssn.to_bytes(2, "big") + segment.pack()
     again.bundled = lambda: [again.make_next_data_chunk(0, octets, sctp.SEGMENT), *last]
-    again.start_connect()
+    again.start_server_connect()
     link.expect_cm("DISCONNECTED")
     ghost.ended = "restart"
     memory.check_untouched()
@@ -565,13 +565,13 @@ def restart_with_bundled_data(w, *last):
 @case("data after a restart is not delivered to the previous session",
       "SCTPDDP-81")
 def test_data_after_restart_is_not_delivered(w):
-    restart_with_bundled_data(w)
+    check_bundled_data_is_dropped(w)
 
 
 @case("data after a restart is dropped, even if the new association ends "
       "immediately", "SCTPDDP-81")
 def test_data_of_aborted_restart_is_dropped(w):
-    restart_with_bundled_data(w, sctp_packet.Chunk(sctp_packet.ABORT))
+    check_bundled_data_is_dropped(w, sctp_packet.Chunk(sctp_packet.ABORT))
 
 
 @case("data, the end of the session and that of the association arrive together", "DDP-12")

@@ -37,13 +37,13 @@ def add_peer_addresses(places):
 
 
 
-def connect_many(w, sock, port, count):
+def connect_many_sessions(w, sock, port, count):
     """Let raw_server connect count times. Return the associations and the accepted
     sessions."""
     assocs, links = [], []
     sock.setblocking(False)
     for _ in range(count):
-        link = w.start_connect(port)
+        link = w.start_server_connect(port)
         stream, request = wait_next_initiate(w, sock, assocs)
         link.peer = stream
         link.accept(request)
@@ -74,7 +74,7 @@ def wait_next_initiate(w, sock, assocs):
 def test_sessions_share_association(w):
     memory = w.shared(4096, "lrw")
     with w.listening() as (sock, port):
-        assocs, links = connect_many(w, sock, port, 5)
+        assocs, links = connect_many_sessions(w, sock, port, 5)
         same("associations", len(assocs), 1)
         same("distinct streams", len({l.peer.sid for l in links}), 5)
         for link in links:
@@ -89,7 +89,7 @@ def test_sessions_share_association(w):
 def test_full_association_needs_second_one(w):
     memory = w.shared(4096, "lrw")
     with w.listening(streams=2) as (sock, port):
-        assocs, links = connect_many(w, sock, port, 5)
+        assocs, links = connect_many_sessions(w, sock, port, 5)
         same("associations", len(assocs), 3)
         for link in links:
             check(f"stream {link.peer.sid} is within the limit", link.peer.sid < 2)
@@ -116,10 +116,10 @@ def test_many_associations_are_found(w):
             # listen at this address only, because an association matches all addresses that the
             # peer lists
             sock, port = stack.enter_context(w.listening_at(place, port))
-            w.start_connect(port, host=place)
+            w.start_server_connect(port, host=place)
             assocs.append(w.accept_association(sock))
         for at in 0, MANY // 2, MANY - 1:
-            w.start_connect(port, host=places[at])
+            w.start_server_connect(port, host=places[at])
             check(f"a session uses association {at}", does_second_initiate_arrive(assocs[at]))
         # end the associations before their addresses are removed
         for assoc in assocs:
@@ -130,7 +130,7 @@ def test_many_associations_are_found(w):
       "SCTPDDP-56")
 def test_full_association_is_not_kept_alive(w):
     with set_requested_streams(1):
-        ghost, link = w.connect_to_ghost()
+        ghost, link = w.let_server_connect_to_ghost()
     request, link.peer = w.wait_first_initiate(ghost)
     link.accept(request)
     w.server.do("destroy", link.conn)
@@ -140,7 +140,7 @@ def test_full_association_is_not_kept_alive(w):
     # the stream is not free, because the peer has not sent its Terminate
     for _ in range(3):
         with set_requested_streams(1):
-            w.start_connect(ghost.ports[0], host=GHOST)
+            w.start_server_connect(ghost.ports[0], host=GHOST)
         ghost.process_input_until_quiet(IDLE - 1)
         if ghost.ended:
             break
@@ -151,7 +151,7 @@ def test_full_association_is_not_kept_alive(w):
       "SCTPDDP-56 SCTPDDP-57")
 def test_concurrent_connects_get_streams(w):
     with w.listening(streams=2) as (sock, port):
-        links, assocs = [w.start_connect(port) for _ in range(5)], []
+        links, assocs = [w.start_server_connect(port) for _ in range(5)], []
         sock.setblocking(False)
         for _ in links:
             stream, request = wait_next_initiate(w, sock, assocs)
@@ -167,7 +167,7 @@ def list_initiated_streams(w, ghost):
     """Return the streams on which Initiates have arrived."""
     ghost.wait_until(lambda: any(s.came for s in ghost.streams.values()))
     # after this call all Initiates have been sent
-    w.wait_quiet()
+    w.wait_until_data_processed()
     ghost.process_input_until_quiet(0.1)
     return [s for s in ghost.streams.values() if s.came]
 
@@ -178,7 +178,7 @@ def list_initiated_streams(w, ghost):
 def test_waiting_connects_move_to_other_association(w):
     port = next(w.ports)
     ghosts = [w.create_ghost(port=port, peer_port=0, streams=2)]
-    links, counts = [w.start_connect(port, host=GHOST) for _ in range(5)], []
+    links, counts = [w.start_server_connect(port, host=GHOST) for _ in range(5)], []
     for _ in range(3):
         ghost = ghosts[-1].accept()
         w.closing.callback(ghost.close)
@@ -204,7 +204,7 @@ def test_waiting_connects_move_to_other_association(w):
 def test_freed_streams_are_used_again(w):
     port = next(w.ports)
     ghost = w.create_ghost(port=port, peer_port=0, streams=2)
-    links = [w.start_connect(port, host=GHOST) for _ in range(5)]
+    links = [w.start_server_connect(port, host=GHOST) for _ in range(5)]
     for link in links[0], links[3], links[4]:
         w.server.do("destroy", link.conn)
         w.server.drop_events(link.conn)

@@ -8,7 +8,7 @@ from lib.wire import (SERVER, SERVER_IF, NS, PEER, PEER_IF, SUCCESS, case, check
                       rdmap, same, shell)
 from rawpeer import sctp_packet
 from rawpeer.sctp import E_INITIATE, INITIATE, Control
-from lib.wire_sctp import make_accept, make_enhanced, run_sctp_cases, filter_by_association
+from lib.wire_sctp import make_accept, make_enhanced_control, run_sctp_cases, filter_by_association
 
 BIG = 1 << 20
 WHOLE = sctp_packet.BEGIN | sctp_packet.END
@@ -35,7 +35,7 @@ def filter_packets_of_device(packets):
     return packets, [c for p in packets for c in p.get_chunks(sctp_packet.DATA)]
 
 
-def send_many_lengths(w, connect):
+def send_messages_of_many_lengths(w, connect):
     """Make a connection and send messages of many lengths over it."""
     memory = w.shared(BIG, "l")
     link = connect()
@@ -50,10 +50,10 @@ def send_many_lengths(w, connect):
     return link
 
 
-def test_chunk_flags_are_right(w, size):
+def test_chunks_are_whole_and_fill_mtu(w, size):
     for connect in w.initiate, w.respond:
         with set_mtu(size), w.capture_packets() as sniffer:
-            send_many_lengths(w, connect)
+            send_messages_of_many_lengths(w, connect)
             packets, data = filter_packets_of_device(sniffer.pop_packets())
             w.clean_up_after_case()
         same("flags: all unordered and not "
@@ -76,7 +76,7 @@ for octets in 1500, 9000, 1280:
     case(f"MTU {octets}: each chunk whole, unordered, as long as fits",
          "SCTPDDP-3 SCTPDDP-6 SCTPDDP-7 SCTPDDP-8 SCTPDDP-9 SCTPDDP-10 "
          "SCTPDDP-23 SCTPDDP-58 SCTPDDP-59 SCTPDDP-60 SCTPDDP-61 SCTPDDP-64",
-         size=octets)(test_chunk_flags_are_right)
+         size=octets)(test_chunks_are_whole_and_fill_mtu)
 
 
 @case("MTU 576: 512 bytes of Private Data, and segments of 516",
@@ -99,7 +99,7 @@ def test_mtu_576_allows_512_bytes_of_private_data(w):
       "SCTPDDP-60 SCTPDDP-61")
 def test_sctp_fragments_below_least_mtu(w):
     with set_mtu(552), w.capture_packets() as sniffer:
-        link = w.initiate(make_enhanced(E_INITIATE, bytes(508)))
+        link = w.initiate(make_enhanced_control(E_INITIATE, bytes(508)))
         memory = w.shared(4096, "l")
         link.post("send", memory, 4000, 1)
         segments = link.peer.receive_message()
@@ -221,7 +221,7 @@ def test_wildcard_listener_uses_called_address(w):
 @case("only the primary path")
 def test_only_primary_path_is_used(w):
     with w.capture_packets() as sniffer:
-        send_many_lengths(w, w.initiate)
+        send_messages_of_many_lengths(w, w.initiate)
         packets = sniffer.pop_packets()
     first, *_ = [p for p in packets if p.get_chunks(sctp_packet.INIT)]
     same("paths", {frozenset((p.source, p.target))

@@ -15,7 +15,7 @@ WARM = 2                # number of parts at the beginning that are not counted
 DEARER = 1.3
 
 
-def send_early(link, empty, last):
+def measure_sending_early_chunks(link, empty, last):
     """Send a part of the out-of-order chunks, the last one first. Return how much CPU time that
     took."""
     began = read_busy_time()
@@ -25,7 +25,7 @@ def send_early(link, empty, last):
     return read_busy_time() - began
 
 
-def send_missing(link, empty, ssn, following):
+def send_missing_chunk(link, empty, ssn, following):
     """Send the missing chunk, and wait until the device has delivered the following chunks."""
     link.peer.send_segments(empty, ssn=ssn)
     link.peer.ssn = ssn + following + 1
@@ -37,15 +37,15 @@ def send_missing(link, empty, ssn, following):
 def test_early_chunk_cost_is_independent_of_queue(w):
     target = w.shared(4096, "lw")
     link, other = w.initiate(), w.initiate()
-    first = link.peer.next_ssn()
+    first = link.peer.take_next_ssn()
     empty = rdmap.make_write(target.rkey, target.addr, b"").pack()
     took = []
     for last in range(first + EARLY, first, -PART):
-        turn = other.peer.next_ssn()
-        few = send_early(other, empty, turn + PART)
-        send_missing(other, empty, turn, PART)
-        took.append((send_early(link, empty, last), few))
-    send_missing(link, empty, first, EARLY)
+        turn = other.peer.take_next_ssn()
+        few = measure_sending_early_chunks(other, empty, turn + PART)
+        send_missing_chunk(other, empty, turn, PART)
+        took.append((measure_sending_early_chunks(link, empty, last), few))
+    send_missing_chunk(link, empty, first, EARLY)
     many, few = (sum(part) for part in zip(*took[WARM:]))
     print(f"# with many queued {many:.2f} s, with few {few:.2f} s; parts of {PART}:",
           *(f"{m:.2f}/{f:.2f}" for m, f in took), flush=True)

@@ -25,7 +25,7 @@ from rawpeer import ddp, mpa, sctp
 from rawpeer.sctp import (ACCEPT, CONTROL, E_ACCEPT, E_INITIATE, INITIATE,
                           TERMINATE, Control)
 from lib.wire import SERVER, PEER, setting
-from lib.wire_sctp import make_accept, make_enhanced
+from lib.wire_sctp import make_accept, make_enhanced_control
 
 STREAMS = 8
 
@@ -71,10 +71,10 @@ class Stream(sctp.Stream):
         self.strays = self.terminated = False
         return strays
 
-    def process_chunk(self, chunk):
+    def check_and_order_chunk(self, chunk):
         if chunk.ssn == 0:
             self.due = 0
-        super().process_chunk(chunk)
+        super().check_and_order_chunk(chunk)
 
     def has_chunk_of_ended_session(self):
         """Check whether the first received chunk belongs to a session that has already
@@ -136,12 +136,12 @@ class SctpSession(Session):
 
     # sending --------------------------------------------------------------
 
-    def is_mine(self):
+    def is_stream_owner(self):
         """Check whether the stream still belongs to this session, and not to the next one."""
         return self.stream.owner is self
 
     def call_if_owner(self, call, *arguments, **fields):
-        if not self.is_mine():
+        if not self.is_stream_owner():
             raise Ended
         try:
             call(*arguments, **fields)
@@ -183,7 +183,7 @@ class SctpSession(Session):
         self.send_body(flip_random_bits(self.rand, body), sctp.SEGMENT, ssn=ssn)
 
     def send_after_gap(self, body):
-        self.stream.next_ssn()
+        self.stream.take_next_ssn()
         self.send_body(body, sctp.SEGMENT)
 
     def send_with_other_ppid(self, body):
@@ -225,7 +225,7 @@ class SctpSession(Session):
 
     # start-up -------------------------------------------------------------
 
-    def spoil_body(self, control):
+    def pack_control_maybe_invalid(self, control):
         body, rand = control.pack(), self.rand
         if self.right or rand.random() < 0.8:
             return body
@@ -240,14 +240,14 @@ class SctpSession(Session):
 
     def initiate(self):
         rand = self.rand
-        assoc = self.party.get_association()
+        assoc = self.party.choose_or_open_association()
         self.stream = assoc.stream(assoc.unused.pop())
         self.stream.assign_to_session(self)
         pd = bytes([self.choose_actions()]) + rand.randbytes(rand.randrange(9))
         request = rand.choice((
-            Control(INITIATE, pd), make_enhanced(E_INITIATE, pd),
-            make_enhanced(E_INITIATE, pd, 4, 4, mpa.A | mpa.CC)))
-        self.send_body(self.spoil_body(request))
+            Control(INITIATE, pd), make_enhanced_control(E_INITIATE, pd),
+            make_enhanced_control(E_INITIATE, pd, 4, 4, mpa.A | mpa.CC)))
+        self.send_body(self.pack_control_maybe_invalid(request))
         reply = (yield from self.receive_chunk(
             10 * PAUSE if self.spoilt else PATIENCE)).contents
         if self.right and reply.code not in (ACCEPT, E_ACCEPT):
@@ -265,7 +265,7 @@ class SctpSession(Session):
             raise Bad("an Initiate should arrive") if self.right else Ended
         if self.request.code != E_INITIATE:
             raise Bad(f"Initiate should be enhanced: {self.request}")
-        self.send_body(self.spoil_body(make_accept(self.request)))
+        self.send_body(self.pack_control_maybe_invalid(make_accept(self.request)))
 
     def is_requested_initiate(self, chunk):
         """Check whether the chunk is the Initiate that this session has requested: its Private Data
@@ -287,9 +287,9 @@ class SctpSession(Session):
 
     # messages -------------------------------------------------------------
 
-    def parse_received(self):
+    def parse_received_segments(self):
         while self.stream.came and not self.over:
-            if not self.is_mine() or is_initiate(self.stream.came[0]):
+            if not self.is_stream_owner() or is_initiate(self.stream.came[0]):
                 # the chunk belongs to the next session, so this one has ended
                 self.over = True
                 return
@@ -303,14 +303,14 @@ class SctpSession(Session):
 
     def process_segment_bytes(self, octets):
         try:
-            self.check_received_segment(ddp.parse(octets))
+            self.check_and_record_segment(ddp.parse(octets))
         except (ValueError, struct.error, IndexError) as why:
             raise Bad(f"kernel sent malformed data: {why}") from why
 
     def respond_to_all(self, chance):
-        self.parse_received()
+        self.parse_received_segments()
         while self.todo:
-            self.send_segments_maybe_invalid(self.reply_to(self.todo.popleft()), chance)
+            self.send_segments_maybe_invalid(self.make_response_segments(self.todo.popleft()), chance)
 
     def send_segments_maybe_invalid(self, segments, chance):
         if self.rand.random() >= chance:
@@ -322,9 +322,9 @@ class SctpSession(Session):
     def exchange_messages(self):
         rand = self.rand
         for _ in range(rand.randrange(6)):
-            batch = self.messages.make_any()
+            batch = self.messages.make_random_message()
             if rand.random() < 0.3:
-                batch += self.messages.make_any()
+                batch += self.messages.make_random_message()
             self.send_segments_maybe_invalid(batch, 0)
             self.respond_to_all(0)
             yield from self.wait_until(lambda: True, 0)
@@ -332,7 +332,7 @@ class SctpSession(Session):
             yield from self.end_gracefully()
             return
         for _ in range(rand.randint(1, 4)):
-            self.send_segments_maybe_invalid(self.messages.make_any(), 0.8)
+            self.send_segments_maybe_invalid(self.messages.make_random_message(), 0.8)
             yield from self.wait_until(lambda: self.stream.came,
                                        rand.choice((0, PAUSE)))
             self.respond_to_all(0.3)
@@ -363,7 +363,7 @@ class SctpSession(Session):
             if not self.stream.came:
                 self.raise_failure("no Terminate in reply to ours, association "
                                    f"{self.stream.assoc.ended}")
-            self.parse_received()
+            self.parse_received_segments()
         if self.terminated:
             self.raise_failure("a Terminate in a valid session")
 
@@ -373,7 +373,7 @@ class SctpSession(Session):
             yield from self.exchange_messages()
             yield from self.wait_until(lambda: self.over,
                                        self.rand.choice((0, PAUSE)))
-            self.parse_received()
+            self.parse_received_segments()
         except Ended:
             if self.right and not self.disturbed:
                 raise Bad("ended in the middle, Terminate "
@@ -401,7 +401,7 @@ class Party:
             socket.AF_INET, socket.SOCK_STREAM, sctp.PROTOCOL),
             streams=STREAMS)
 
-    def get_association(self):
+    def choose_or_open_association(self):
         """Return an association with a free stream. With a certain probability use an existing
         one."""
         for assoc in self.own:
@@ -494,7 +494,7 @@ class SctpFuzzWire(wire_fuzz.FuzzWire):
     crowd = Parties
 
     def _set_up(self):
-        wire_sctp.skip_all_without_sctp_modules()
+        wire_sctp.load_sctp_modules_or_skip_all()
         super()._set_up()
         setting("connect", "sctp")
 

@@ -46,7 +46,7 @@ def drop_request(w, call, peer):
 
 
 @case("requests are dropped")
-def test_dropped_requests_are_reported(w):
+def test_dropped_requests_cause_no_event(w):
     """Over each lower layer, iw_cm drops the requests of two peers: one peer stays connected, the
     other one leaves."""
     w.kept = w.connect_tcp(), w.connect_tcp()

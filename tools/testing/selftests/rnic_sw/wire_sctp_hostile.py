@@ -11,7 +11,7 @@ import time
 
 from lib.wire import (CM, KIB, SERVER, PATIENCE, SUCCESS, Refused, Skip, case,
                       check, rdmap, same, write)
-from lib.wire_kernel import read_cpu_time, compute_memory_growth, read_kernel_memory
+from lib.wire_kernel import read_cpu_time, measure_memory_growth, read_kernel_memory
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import INITIATE, TERMINATE, Control
 from lib.wire_sctp import GHOST, SERVER_IF, NS, PEER_IF, PORT, run_sctp_cases, read_hardware_addr
@@ -55,7 +55,7 @@ def count_associations():
 # Hostile peers -----------------------------------------------------------------
 
 
-def associate_many(w, count):
+def yield_connected_ghosts(w, count):
     """Set up count associations with raw packets, so that they use no memory of this kernel's
     SCTP at the peer's end."""
     frame = read_hardware_addr("", SERVER_IF) + read_hardware_addr(NS, PEER_IF)
@@ -67,7 +67,7 @@ def associate_many(w, count):
         yield ghost.connect()
 
 
-def send_bundled(ghost, chunks):
+def send_bundled_chunks(ghost, chunks):
     chunks = list(chunks)
     for at in range(0, len(chunks), BUNDLE):
         ghost.send(*chunks[at:at + BUNDLE])
@@ -79,7 +79,7 @@ def make_orphan_segment(ghost, sid):
 
 
 def send_orphan_segments(ghost):
-    send_bundled(ghost, (make_orphan_segment(ghost, sid) for sid in range(STREAMS)))
+    send_bundled_chunks(ghost, (make_orphan_segment(ghost, sid) for sid in range(STREAMS)))
 
 
 def send_early_orphan_segments(ghost, last=1):
@@ -87,7 +87,7 @@ def send_early_orphan_segments(ghost, last=1):
         ghost.send(ghost.make_next_data_chunk(0, bytes([0, n]) + bytes(1300), sctp.SEGMENT))
 
 
-def send_before_accept(ghost):
+def send_chunks_before_accept(ghost):
     """Send an Initiate, and then chunks that may not follow before the Accept, out of order.
     The device must not queue them, and must end the session."""
     ghost.send_message(0, b"\0\0" + Control(INITIATE).pack(), sctp.CONTROL)
@@ -102,7 +102,7 @@ def send_refused_initiates(ghost):
                            sctp.CONTROL)
 
 
-def send_fragments(ghost):
+def send_first_fragments(ghost):
     """Send first fragments of messages that are never completed."""
     for sid in range(200):
         ghost.send(ghost.make_next_data_chunk(sid, bytes(1400), sctp.SEGMENT,
@@ -132,7 +132,7 @@ class Peak:
 
     def record_peak(self, memory=True):
         self.most = max(self.most, self._count_new_associations())
-        grown, where = compute_memory_growth(self.before) if memory else (0, "")
+        grown, where = measure_memory_growth(self.before) if memory else (0, "")
         if grown > self.grown:
             self.grown, self.where = grown, where
 
@@ -147,7 +147,7 @@ def test_attack_by_many_is_bounded(w, attack, each=EACH, stay=False):
     """
     check_honest_peer_is_served(w)
     peak = Peak()
-    for number, ghost in enumerate(associate_many(w, MANY), 1):
+    for number, ghost in enumerate(yield_connected_ghosts(w, MANY), 1):
         attack(ghost)
         # read the replies, because otherwise the peer's own socket would be full
         ghost.process_input_until_quiet(0.01)
@@ -181,15 +181,15 @@ for what, words, rows, more in (
         (send_nothing, "send nothing", "", {"stay": True}),
         (send_orphan_segments, "a stray chunk on each stream", "", {}),
         (send_early_orphan_segments, "out-of-order chunks, the last ones first", "", {}),
-        (send_before_accept, "more chunks after an Initiate", "SCTPDDP-28",
+        (send_chunks_before_accept, "more chunks after an Initiate", "SCTPDDP-28",
          {"each": EACH_ASKED}),
         (send_refused_initiates, "Initiates that are refused", "", {"stay": True}),
-        (send_fragments, "fragments of messages", "", {"each": EACH_HELD, "stay": True})):
+        (send_first_fragments, "fragments of messages", "", {"each": EACH_HELD, "stay": True})):
     case(f"unaccepted peers: {words}", rows, attack=what, **more)(test_attack_by_many_is_bounded)
 
 
-def test_violation_ends_unaccepted_peer(w, sids):
-    for ghost in associate_many(w, 1):
+def test_repeated_violations_evict_peer(w, sids):
+    for ghost in yield_connected_ghosts(w, 1):
         for sid in sids:
             ghost.send(make_orphan_segment(ghost, sid))
             ghost.process_input_until_quiet(0.001)
@@ -202,14 +202,14 @@ def test_violation_ends_unaccepted_peer(w, sids):
 
 
 case("unaccepted peers: one that keeps violating the protocol is evicted",
-     "SCTPDDP-28", sids=range(STREAMS))(test_violation_ends_unaccepted_peer)
+     "SCTPDDP-28", sids=range(STREAMS))(test_repeated_violations_evict_peer)
 case("unaccepted peers: one that violates it on a single stream is evicted, too",
-     "SCTPDDP-28", sids=[0] * STREAMS)(test_violation_ends_unaccepted_peer)
+     "SCTPDDP-28", sids=[0] * STREAMS)(test_repeated_violations_evict_peer)
 
 
 @case("unaccepted peers: refused Initiates do not extend the time limit")
 def test_refused_initiates_extend_no_limit(w):
-    for ghost in associate_many(w, 1):
+    for ghost in yield_connected_ghosts(w, 1):
         for sid in range(12):
             ghost.send_message(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
                                sctp.CONTROL)
@@ -229,15 +229,15 @@ def violate_protocol(ghost, sid=0):
 
 
 @case("unaccepted peers: those with a connection request add a limited number")
-def test_reported_requests_are_limited(w):
+def test_peers_with_requests_are_limited(w):
     check_honest_peer_is_served(w)
     there = count_associations()
     asking = []
-    for ghost in associate_many(w, FROM_ONE_ADDRESS - 4):
+    for ghost in yield_connected_ghosts(w, FROM_ONE_ADDRESS - 4):
         send_initiate(ghost)
         w.expect_request()
         asking.append(ghost)
-    for _ in associate_many(w, FROM_ONE_ADDRESS):
+    for _ in yield_connected_ghosts(w, FROM_ONE_ADDRESS):
         pass
     most = count_associations() - there
     for ghost in asking:
@@ -257,7 +257,7 @@ def test_reported_requests_are_limited(w):
 
 @case("unaccepted peers: one that violates the protocol after an Initiate is evicted")
 def test_violator_after_initiate_is_evicted(w):
-    for ghost in associate_many(w, 1):
+    for ghost in yield_connected_ghosts(w, 1):
         for sid in range(STRAYS + 8):
             send_initiate(ghost, sid)
             violate_protocol(ghost, sid)
@@ -272,7 +272,7 @@ def test_violator_after_initiate_is_evicted(w):
 @case("connects to peers that do not reply delay no others")
 def test_unanswered_connects_delay_no_others(w):
     for number in range(CALLS):
-        w.start_connect(PORT + number, host=GHOST)
+        w.start_server_connect(PORT + number, host=GHOST)
     began = time.monotonic()
     w.respond()
     check_honest_peer_is_served(w)
@@ -290,7 +290,7 @@ def get_last_window(ghost):
     return int.from_bytes(sack.body[4:8], "big")
 
 
-def accept_and_check_window(w, ghost):
+def check_accepted_peer_gets_large_window(w, ghost):
     """Accept a session, and check that the peer gets the window of an accepted peer."""
     link = w.initiate(peer=ghost.stream(0),
                       recvs=[(w.shared(1024, "l"), 64)] * 8)
@@ -304,13 +304,13 @@ def accept_and_check_window(w, ghost):
 
 @case("an unaccepted peer gets a small window, an accepted one a large one")
 def test_unaccepted_peer_gets_small_window(w):
-    for ghost in associate_many(w, 1):
+    for ghost in yield_connected_ghosts(w, 1):
         announced = ghost.init.init[1]
         check(f"window of an unaccepted peer: {announced} bytes", announced <= WINDOW)
-        accept_and_check_window(w, ghost)
+        check_accepted_peer_gets_large_window(w, ghost)
 
 
-def accept_and_end(w, ghost):
+def accept_and_end_session(w, ghost):
     """Let a program accept and end a session that the peer has requested."""
     link = w.initiate(peer=ghost.stream(0))
     w.server.do("destroy", link.conn)
@@ -322,20 +322,20 @@ def accept_and_end(w, ghost):
 
 @case("unaccepted peers: a peer whose session has ended counts as unaccepted, and can "
       "start the next session")
-def test_peer_is_unaccepted_after_session(w):
-    for ghost in associate_many(w, 1):
-        accept_and_end(w, ghost)
+def test_session_may_follow_ended_one(w):
+    for ghost in yield_connected_ghosts(w, 1):
+        accept_and_end_session(w, ghost)
         ghost.process_input_until_quiet(STAYS_ACCEPTED + 1)
         ghost.stream(0).start_session()
-        accept_and_check_window(w, ghost)
+        check_accepted_peer_gets_large_window(w, ghost)
 
 
 @case("unaccepted peers: a peer whose session has ended has the same limit of "
       "violations",
       "SCTPDDP-28")
 def test_violation_limit_applies_after_session(w):
-    for ghost in associate_many(w, 1):
-        accept_and_end(w, ghost)
+    for ghost in yield_connected_ghosts(w, 1):
+        accept_and_end_session(w, ghost)
         ghost.process_input_until_quiet(STAYS_ACCEPTED + 1)
         ghost.send(make_orphan_segment(ghost, 9))
         ghost.wait_until(lambda: ghost.acked == ghost.tsn - 1)
@@ -350,8 +350,8 @@ def test_violation_limit_applies_after_session(w):
 @case("unaccepted peers: after a session refused Initiates do not extend the time "
       "limit")
 def test_refused_initiates_after_session_extend_no_limit(w):
-    for ghost in associate_many(w, 1):
-        accept_and_end(w, ghost)
+    for ghost in yield_connected_ghosts(w, 1):
+        accept_and_end_session(w, ghost)
         for sid in range(1, IDLE // 2 + 5):
             ghost.send_message(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
                                sctp.CONTROL)
@@ -405,7 +405,7 @@ def test_peer_with_too_many_addresses_is_refused(w):
 @case("addresses: a peer with too many is refused by the initiator, too")
 def test_initiator_refuses_too_many_addresses(w):
     with w.expect_counts(end_sctp_addresses=1):
-        ghost, link = w.connect_to_ghost(parameters=make_address_parameters(ADDRESSES))
+        ghost, link = w.let_server_connect_to_ghost(parameters=make_address_parameters(ADDRESSES))
         same("end of the association", ghost.wait_end(), "abort")
         link.expect_cm("CONNECT_ERROR", status=-errno.EPROTO)
 
@@ -417,7 +417,7 @@ def test_adding_addresses_is_not_announced(w):
         before = file.read().strip()
     write(name, "1")
     try:
-        ghost, _ = w.connect_to_ghost()
+        ghost, _ = w.let_server_connect_to_ghost()
     finally:
         write(name, before)
     extensions = dict(ghost.init.parameters).get(SUPPORTED_EXTENSIONS, b"")
@@ -517,7 +517,7 @@ def limit_sctp_memory():
 
 @case("SCTP gets no memory for a while, and nothing is in flight")
 def test_sending_recovers_from_memory_shortage(w):
-    ghost, = associate_many(w, 1)
+    ghost, = yield_connected_ghosts(w, 1)
     memory = w.shared(BIG, "l")
     link = w.initiate(peer=ghost.stream(0))
     ghost.process_input_until_quiet(0.3)

@@ -10,7 +10,7 @@ import threading
 import time
 from concurrent import futures
 
-from lib.tracing import wait_for_tracepoint
+from lib.tracing import watch_tracepoint
 from lib.wire import Skip, case, check, read, same, shell, write
 from rawpeer.sctp import ACCEPT, TERMINATE
 from lib.wire_sctp import GHOST, make_accept, run_sctp_cases
@@ -79,7 +79,7 @@ def start_cpu_spinners():
 
 
 @contextlib.contextmanager
-def run_after_timeout(began, seconds):
+def block_workers_past_timeout(began, seconds):
     """Context manager: run the body after a timer of this number of seconds, started at the time
     began, has expired, but before a worker has run."""
     with start_cpu_spinners() as block_workers:
@@ -92,22 +92,22 @@ def run_after_timeout(began, seconds):
 
 
 @case("the peer's Terminate has arrived when the timeout expires")
-def test_terminate_before_timeout_counts(w):
+def test_terminate_may_precede_late_worker(w):
     link = w.initiate()
     with w.expect_counts(end_local_close=1, end_timeout=0):
         w.server.do("disconnect", link.conn)
         same("code", link.peer.receive_control().code, TERMINATE)
-        with run_after_timeout(time.monotonic(), CLOSE):
+        with block_workers_past_timeout(time.monotonic(), CLOSE):
             link.peer.terminate()
         link.expect_cm("DISCONNECTED")
 
 
 @case("the association has been set up when the timeout expires")
-def test_association_before_timeout_counts(w):
+def test_association_may_precede_late_worker(w):
     ghost = w.create_ghost(port=7000, peer_port=0)
     w.closing.callback(ghost.close)
-    link = w.start_connect(7000, host=GHOST)
-    with run_after_timeout(time.monotonic(), CONNECT):
+    link = w.start_server_connect(7000, host=GHOST)
+    with block_workers_past_timeout(time.monotonic(), CONNECT):
         ghost.accept()
     request, link.peer = w.wait_first_initiate(ghost)
     link.send_reply(make_accept(request))
@@ -128,7 +128,7 @@ def test_ack_may_precede_worker(w):
     w.closing.callback(ghost.close)
     link = w.request_session(peer=ghost.stream(0))
     link.conn = w.expect_request().conn
-    with wait_for_tracepoint("iw_sctp_ddp", "sddp_acked") as has_event_within, \
+    with watch_tracepoint("iw_sctp_ddp", "sddp_acked") as has_event_within, \
             futures.ThreadPoolExecutor(1) as pool:
         # on one CPU the peer's reply arrives immediately after the device has sent the Accept
         reply = pool.submit(call_with_realtime_priority, ready, link.peer.receive_control)

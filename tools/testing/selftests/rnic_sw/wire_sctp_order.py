@@ -6,7 +6,7 @@ import itertools
 import os
 import random
 
-from lib.wire import (ACCESS_ERR, FLUSHED, SUCCESS, Skip, WC, Async, connect_as,
+from lib.wire import (ACCESS_ERR, FLUSHED, SUCCESS, Skip, WC, Async, connect_with_device_as,
                       case, check, add_case_for_both_roles, rdmap, same)
 from lib.wire_kernel import fail_allocations_of
 from rawpeer import sctp
@@ -30,12 +30,12 @@ def make_segments(data, make, last=True):
             for at in ends]
 
 
-def make_write(region, data, offset=0):
+def make_write_segments(region, data, offset=0):
     return make_segments(data, lambda at, octets, last: rdmap.make_write(
         region.rkey, region.addr + offset + at, octets, last=last))
 
 
-def make_send(msn, data):
+def make_send_segments(msn, data):
     return make_segments(data, lambda at, octets, last: rdmap.make_send(
         msn, octets, mo=at, last=last))
 
@@ -48,7 +48,7 @@ def make_shuffled_order(count, seed):
 
 def test_segments_in_any_order_are_delivered(w, role):
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     for turn, order in enumerate(itertools.permutations(range(4))):
         data = make_pattern(64, turn)
         msn = link.peer.msn[0]
@@ -76,9 +76,9 @@ add_case_for_both_roles("four segments in all 24 orders",
 def test_early_write_is_placed_immediately(w, role):
     """A Write that arrives early is placed immediately; its message is delivered in order."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
-    link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
+    link = connect_with_device_as(w, role, recvs=[(inbox, 64)] * 2)
     data = make_pattern(1000, 1)
-    first = link.peer.next_ssn()
+    first = link.peer.take_next_ssn()
     link.peer.send_segments(rdmap.make_write(target.rkey, target.addr, data))
     link.peer.send_segments(rdmap.make_send(2, b"behind"))
     # the data must be placed before the preceding chunk has arrived
@@ -97,9 +97,9 @@ add_case_for_both_roles("an early Write is placed, an early Send waits",
 def test_send_waits_for_missing_write(w, role):
     """A Send and Immediate Data have arrived, but the Write before them is missing."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
-    link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
+    link = connect_with_device_as(w, role, recvs=[(inbox, 64)] * 2)
     data = make_pattern(1000, 2)
-    first = link.peer.next_ssn()
+    first = link.peer.take_next_ssn()
     link.peer.send_segments(rdmap.make_send(1, b"behind"))
     link.peer.send_segments(rdmap.make_immediate(2))
     w.expect_nothing(WC, conn=link.conn)
@@ -120,8 +120,8 @@ def test_shuffled_long_messages_are_delivered(w):
     for turn in range(5):
         link = w.initiate(recvs=[(inbox, 1 << 17)] * 2)
         written, sent = make_pattern(100_000, turn), make_pattern(60_000, turn + 100)
-        segments = (make_write(target, written) + make_send(1, sent) +
-                    make_send(2, b"end"))
+        segments = (make_write_segments(target, written) + make_send_segments(1, sent) +
+                    make_send_segments(2, b"end"))
         link.peer.send_reordered(make_shuffled_order(len(segments), turn), *segments)
         same("length", link.expect_wc(wr=1, status=SUCCESS).length, len(sent))
         link.expect_wc(wr=2, status=SUCCESS)
@@ -151,7 +151,7 @@ def test_early_read_request_waits(w):
     link = w.initiate()
     for turn, size in enumerate((16, 0, 4096, 0)):
         data = make_pattern(size, turn)
-        first = link.peer.next_ssn()
+        first = link.peer.take_next_ssn()
         link.peer.read(rdmap.ReadRequest(0x1000, turn, size, memory.rkey,
                                          memory.addr))
         w.expect_quiet(link.peer)
@@ -186,7 +186,7 @@ def test_read_response_in_any_order_is_placed(w):
         same("data", memory.read_bytes(0, len(data)) == data, True)
 
 
-def check_continues(link, memory):
+def check_session_continues(link, memory):
     """Check that the session still transfers data."""
     link.peer.send_segments(rdmap.make_write(memory.rkey, memory.addr, b"on"))
     link.round_trip()
@@ -196,7 +196,7 @@ def check_continues(link, memory):
 def test_duplicate_ssn_ends_session(w, role, ahead):
     """SCTP delivers each chunk once, so a DDP-SSN that arrives twice violates the protocol."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
-    link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
+    link = connect_with_device_as(w, role, recvs=[(inbox, 64)] * 2)
     ssn = link.peer.ssn + ahead
     link.peer.send_segments(
         rdmap.make_write(target.rkey, target.addr, b"first"), ssn=ssn)
@@ -230,7 +230,7 @@ case("an impossible DDP-SSN ends the session",
      "SCTPDDP-69 SCTPDDP-71", ahead=32767)(test_ssn_too_far_ahead_ends_session)
 
 
-def send_early_chunk_without_memory(w, ahead, **end):
+def check_early_chunk_without_memory(w, ahead, **end):
     """Send a chunk that is ahead while allocations for received chunks fail."""
     link = w.initiate()
     with fail_allocations_of("sddp_rx_process_chunk", "iw_sctp_ddp"), w.expect_counts(**end):
@@ -246,8 +246,8 @@ def test_impossible_ssn_allocates_nothing(w):
     """If there is no memory for a chunk that arrives early, the session ends for that reason only
     if the DDP-SSN is possible. An impossible DDP-SSN ends the session before any memory is
     allocated."""
-    send_early_chunk_without_memory(w, 32766, end_no_memory=1)
-    send_early_chunk_without_memory(w, 32767, end_sctp_ssn=1)
+    check_early_chunk_without_memory(w, 32766, end_no_memory=1)
+    check_early_chunk_without_memory(w, 32767, end_sctp_ssn=1)
 
 
 @case("a limited number of chunks is queued after a gap", "SCTPDDP-22")
@@ -262,7 +262,7 @@ def test_chunks_after_gap_are_limited(w):
             link.peer.send_segments(segment, ssn=first + n)
     link.expect_end()
     link.expect_cm("DISCONNECTED")
-    check_other_session(w)
+    check_new_session_works(w)
     # Send the missing chunk and the Terminate, which frees the stream for the next
     # session.
     link.peer.send_segments(segment, ssn=first)
@@ -307,15 +307,15 @@ def check_send_arrives(link):
     link.expect_wc(wr=1, status=SUCCESS)
 
 
-def check_other_session(w):
+def check_new_session_works(w):
     check_send_arrives(w.initiate(recvs=[(w.shared(1024, "l"), 64)]))
 
 
 def test_early_error_waits_for_earlier_messages(w, role):
     """An early segment is invalid. The messages before it must still be delivered."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
-    link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
-    first = link.peer.next_ssn()
+    link = connect_with_device_as(w, role, recvs=[(inbox, 64)] * 2)
+    first = link.peer.take_next_ssn()
     bad = rdmap.make_write(target.rkey ^ 0x5A5A5A00, target.addr, b"bad")
     link.peer.send_segments(bad)
     link.peer.send_segments(rdmap.make_send(2, b"behind it"))
@@ -352,7 +352,7 @@ def test_received_ssns_wrap(w):
     link.peer.ssn = (first + 10) % sctp.SSNS
     link.peer.send(b"end")
     link.expect_wc(wr=1, status=SUCCESS, timeout=60)
-    check_continues(link, target)
+    check_session_continues(link, target)
 
 
 @case("DDP-SSNs wrap around: sent chunks", "SCTPDDP-9 SCTPDDP-23")

@@ -18,7 +18,7 @@ class Bare(SctpWire):
     """The network of the wire tests, with a plain listener instead of raw_server."""
 
     def _set_up(self):
-        wire_sctp.skip_all_without_sctp()
+        wire_sctp.load_sctp_or_skip_all()
         self._create_veth_pair()
         self.open_listener(adaptation=sctp.ADAPTATION)
 
@@ -161,7 +161,7 @@ def test_association_ends_are_reported(w):
 
 
 @case("packets on the wire")
-def test_packets_have_right_bytes(w):
+def test_packets_have_right_chunks(w):
     with w.capture_packets() as sniffer:
         here, there = w.connect_pair()
         here.stream(4).send_control(sctp.INITIATE)

@@ -5,7 +5,7 @@
 from lib.wire import PEER, PORT, case
 from lib.wire_sctp import SctpWire
 from rawpeer.sctp import INITIATE
-from lib.wire_refusal import (ERROR, REJECTED, start_connect, add_last_cases, expect_event,
+from lib.wire_refusal import (ERROR, REJECTED, start_server_connect, add_last_cases, expect_only_event,
                               prepare_connect_without_route)
 
 from lib import ktap
@@ -28,8 +28,8 @@ class Calls(SctpWire):
 @case("the peer uses SCTP without DDP")
 def test_other_protocol_fails_connect(w):
     with w.listening(adaptation=0) as (sock, port):
-        conn = start_connect(w, PEER, port)
-        expect_event(w, conn, ERROR, "EPROTO")
+        conn = start_server_connect(w, PEER, port)
+        expect_only_event(w, conn, ERROR, "EPROTO")
         sock.accept()[0].close()
 
 
@@ -37,18 +37,18 @@ def test_other_protocol_fails_connect(w):
 def test_end_without_reply_fails_connect(w):
     for how in "abort", "shutdown":
         with w.listening() as (sock, port):
-            conn = start_connect(w, PEER, port)
+            conn = start_server_connect(w, PEER, port)
             assoc = w.accept_association(sock)
             w.wait_first_initiate(assoc)
             getattr(assoc, how)()
-            expect_event(w, conn, REJECTED, "ECONNRESET")
+            expect_only_event(w, conn, REJECTED, "ECONNRESET")
 
 
 @case("the route is removed before connecting")
 def test_removed_route_fails_connect(w):
     conn = prepare_connect_without_route(w)
     w.server.do("connect", conn, 4, 4)
-    expect_event(w, conn, ERROR, "EHOSTUNREACH")
+    expect_only_event(w, conn, ERROR, "EHOSTUNREACH")
 
 
 add_last_cases()

@@ -7,7 +7,7 @@ import contextlib
 from lib import ktap
 from lib.rdv_peer import RDV_PORT
 from lib.wire import PEER, SERVER, Closed, mpa
-from lib.wire_sctp import SctpWire, make_enhanced
+from lib.wire_sctp import SctpWire, make_enhanced_control
 from lib import wire_rdv        # noqa: F401    # pylint: disable=unused-import
 from rawpeer import sctp
 from rawpeer.sctp import ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE
@@ -29,7 +29,7 @@ class Rendezvous(SctpWire):
 
     @staticmethod
     def send_request(peer, data):
-        peer.send_control(E_INITIATE, mpa.pack_word(4, 4) + data)
+        peer.send_control(E_INITIATE, mpa.pack_enhanced_word(4, 4) + data)
 
     @staticmethod
     def send_plain_request(peer, data):
@@ -57,16 +57,16 @@ class Rendezvous(SctpWire):
 
     @staticmethod
     def send_accept(peer, request, data, rtr=0):
-        control = make_enhanced(E_ACCEPT, data, request.ord, request.ird, rtr)
+        control = make_enhanced_control(E_ACCEPT, data, request.ord, request.ird, rtr)
         peer.send_control(control.code, control.pd)
 
     def send_reject(self, peer, request, data):
-        control = make_enhanced(E_REJECT, data, request.ord, request.ird, request.rtr)
+        control = make_enhanced_control(E_REJECT, data, request.ord, request.ird, request.rtr)
         peer.send_control(control.code, control.pd)
-        self.drop_peer(peer)
+        self.abort_peer_connection(peer)
 
     @staticmethod
-    def drop_peer(peer):
+    def abort_peer_connection(peer):
         peer.assoc.abort()
 
 

@@ -4,11 +4,11 @@
 (RFC 5043 section 6)."""
 
 from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, QPS_ERR, SUCCESS, Async, add,
-                      connect_as, case, check, add_case_for_both_roles, rdmap, same)
+                      connect_with_device_as, case, check, add_case_for_both_roles, rdmap, same)
 from rawpeer import ddp, sctp
 from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
                           REJECT, TERMINATE, Control)
-from lib.wire_sctp import make_enhanced, run_sctp_cases
+from lib.wire_sctp import make_enhanced_control, run_sctp_cases
 
 BIG = 1 << 20
 
@@ -28,9 +28,9 @@ ILLEGAL = [
     ("a second Initiate", "SCTPDDP-27", Control(INITIATE)),
     ("a second Accept", "SCTPDDP-27", Control(ACCEPT)),
     ("a Reject", "SCTPDDP-27", Control(REJECT, b"no")),
-    ("an enhanced Initiate", "MPA2-21", make_enhanced(E_INITIATE)),
-    ("an enhanced Accept", "MPA2-21", make_enhanced(E_ACCEPT)),
-    ("an enhanced Reject", "MPA2-21", make_enhanced(E_REJECT)),
+    ("an enhanced Initiate", "MPA2-21", make_enhanced_control(E_INITIATE)),
+    ("an enhanced Accept", "MPA2-21", make_enhanced_control(E_ACCEPT)),
+    ("an enhanced Reject", "MPA2-21", make_enhanced_control(E_REJECT)),
     ("function code 0", "SCTPDDP-13", Control(0)),
     ("function code 9", "SCTPDDP-13", Control(9, b"x")),
     ("function code 65535", "SCTPDDP-13", Control(0xFFFF)),
@@ -40,7 +40,7 @@ ILLEGAL = [
 
 def test_illegal_message_ends_session(w, role, control):
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
-    link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
+    link = connect_with_device_as(w, role, recvs=[(inbox, 64)] * 2)
     link.send_reply(control)
     link.peer.send_segments(rdmap.make_write(target.rkey, target.addr, b"behind"))
     link.peer.send(b"behind")
@@ -59,8 +59,8 @@ def test_early_violation_waits_for_earlier_messages(w, role):
     """A message that violates the protocol ends the session only when all messages with lower
     DDP-SSNs have been delivered."""
     target = w.shared(4096, "lw")
-    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
-    first = link.peer.next_ssn()
+    link = connect_with_device_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    first = link.peer.take_next_ssn()
     link.send_reply(Control(INITIATE))
     w.expect_quiet(link.peer)
     link.peer.send_segments(rdmap.make_write(target.rkey, target.addr, b"before"),
@@ -76,7 +76,7 @@ add_case_for_both_roles("a violation takes effect in DDP-SSN order", "SCTPDDP-27
 
 def test_chunk_after_terminate_ends_session(w, role):
     target = w.shared(4096, "lw")
-    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    link = connect_with_device_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     link.peer.terminate()
     link.peer.send_segments(rdmap.make_write(target.rkey, target.addr, b"late"))
     link.expect_end()
@@ -92,7 +92,7 @@ def test_violation_drops_unsent_data(w, role):
     """Like test_chunk_after_terminate_ends_session(), but the device has much data to send. The end
     is not graceful, so data that has not been sent is dropped."""
     memory, target = w.shared(BIG, "l"), w.shared(4096, "lw")
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     for wr in range(4):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
     link.peer.receive_segment()
@@ -114,8 +114,8 @@ def test_late_segment_precedes_terminate(w, role):
     """The Terminate arrives before a segment with a lower DDP-SSN. The device must process the
     segment first."""
     inbox = w.shared(4096, "l")
-    link = connect_as(w, role, recvs=[(inbox, 64)])
-    first = link.peer.next_ssn()
+    link = connect_with_device_as(w, role, recvs=[(inbox, 64)])
+    first = link.peer.take_next_ssn()
     link.peer.terminate()
     w.expect_nothing(CM, conn=link.conn)
     link.peer.send_segments(rdmap.make_send(1, b"last word"), ssn=first)
@@ -128,7 +128,7 @@ add_case_for_both_roles("a Terminate is processed in DDP-SSN order", "SCTPDDP-27
 
 
 def test_terminate_with_data_ends_session(w, role):
-    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    link = connect_with_device_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     link.send_reply(Control(TERMINATE, b"why not"))
     check_session_has_ended(w, link, 1)
 
@@ -141,7 +141,7 @@ add_case_for_both_roles("a Terminate with Private Data ends the session, too", "
 
 
 def test_peer_terminate_is_reported(w, role, **call):
-    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2, **call)
+    link = connect_with_device_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2, **call)
     link.peer.send(b"last")
     with w.expect_counts(end_peer_closed=1, tx_terminates=0):
         link.peer.terminate()
@@ -154,23 +154,23 @@ def test_peer_terminate_is_reported(w, role, **call):
     same("association", link.assoc.ended, None)
 
 
-def add_case_for_all_kinds(name, rows, function):
+def add_cases_for_plain_and_enhanced(name, rows, function):
     """Add cases for plain and enhanced sessions. As initiator the device always uses enhanced
     sessions, as responder only if the peer requests them."""
     add_case_for_both_roles(name, rows, function)
     add(f"responder, enhanced: {name}", "MPA2-20", function, role="responder",
-        request=make_enhanced(E_INITIATE))
+        request=make_enhanced_control(E_INITIATE))
 
 
-add_case_for_all_kinds("the peer ends the session, the association stays",
-                       "SCTPDDP-30 SCTPDDP-31 SCTPDDP-83 DDP-11 DDP-82",
-                       test_peer_terminate_is_reported)
+add_cases_for_plain_and_enhanced("the peer ends the session, the association stays",
+                                 "SCTPDDP-30 SCTPDDP-31 SCTPDDP-83 DDP-11 DDP-82",
+                                 test_peer_terminate_is_reported)
 
 
 def test_peer_gets_posted_data_after_terminate(w, role):
     """The peer sends a Terminate, but must still receive all posted data."""
     memory = w.shared(BIG, "l")
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     for wr in range(4):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
     with w.expect_counts(end_peer_closed=1):
@@ -191,7 +191,7 @@ add_case_for_both_roles("the peer ends the session: posted work is still sent",
 def test_disconnect_sends_posted_work_first(w, role, **call):
     """The program disconnects: all work posted before is sent, and then the Terminate."""
     memory = w.shared(BIG, "l")
-    link = connect_as(w, role, recvs=[(memory, 64)], **call)
+    link = connect_with_device_as(w, role, recvs=[(memory, 64)], **call)
     for wr in range(2, 6):
         link.post("send", memory, 3000, wr)
     w.server.do("disconnect", link.conn)
@@ -210,14 +210,14 @@ def test_disconnect_sends_posted_work_first(w, role, **call):
     same("association", link.assoc.ended, None)
 
 
-add_case_for_all_kinds("we end the session: all is sent, then the Terminate",
-                       "SCTPDDP-17 SCTPDDP-31 SCTPDDP-83 MPA2-16 DDP-72",
-                       test_disconnect_sends_posted_work_first)
+add_cases_for_plain_and_enhanced("we end the session: all is sent, then the Terminate",
+                                 "SCTPDDP-17 SCTPDDP-31 SCTPDDP-83 MPA2-16 DDP-72",
+                                 test_disconnect_sends_posted_work_first)
 
 
-def test_receive_after_end_is_flushed(w, role):
+def test_data_is_received_after_terminate(w, role):
     inbox = w.shared(1024, "l")
-    link = connect_as(w, role, recvs=[(inbox, 64)])
+    link = connect_with_device_as(w, role, recvs=[(inbox, 64)])
     w.server.do("disconnect", link.conn)
     link.expect_end()
     link.peer.send(b"heard")
@@ -227,12 +227,12 @@ def test_receive_after_end_is_flushed(w, role):
 
 
 add_case_for_both_roles("after our Terminate data is received", "SCTPDDP-30 DDP-77",
-                        test_receive_after_end_is_flushed)
+                        test_data_is_received_after_terminate)
 
 
-def test_one_terminate_ends_session(w, role):
+def test_disconnect_ends_with_association(w, role):
     """The Terminate of one side is sufficient to end a session."""
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     w.server.do("disconnect", link.conn)
     link.expect_end()
     link.assoc.shutdown()
@@ -240,12 +240,12 @@ def test_one_terminate_ends_session(w, role):
 
 
 add_case_for_both_roles("we end the session, the peer ends the association", "SCTPDDP-31",
-                        test_one_terminate_ends_session)
+                        test_disconnect_ends_with_association)
 
 
 def test_destroyed_qp_ends_session(w, role):
     memory = w.shared(BIG, "l")
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     for wr in range(8):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
     w.server.do("destroy", link.conn)
@@ -264,7 +264,7 @@ add_case_for_both_roles("our program destroys the queue pair during work", "SCTP
 
 def test_received_rdmap_terminate_ends_session(w, role):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
-    link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
+    link = connect_with_device_as(w, role, recvs=[(inbox, 64)] * 2)
     with w.expect_counts(end_peer_terminate=1, rx_terminates=1, tx_terminates=0):
         link.peer.send_segments(
             rdmap.Terminate(0, 2, 6).segment(),
@@ -286,7 +286,7 @@ add_case_for_both_roles("the peer's RDMAP Terminate",
 def test_local_fault_sends_both_terminates(w, role):
     """The device sends RDMAP's Terminate, and then that of the session, with the next DDP-SSN."""
     memory = w.register_region(4096, "l")
-    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    link = connect_with_device_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     memory.deregister()
     with w.expect_counts(end_local_protection=1, tx_terminates=1):
         link.post("send", memory, 16, 8)
@@ -309,7 +309,7 @@ add_case_for_both_roles("our RDMAP Terminate, then the session's",
 def test_short_segment_ends_session(w, role, length):
     """The peer sends a segment that is empty or shorter than its DDP header."""
     target = w.shared(4096, "lw")
-    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    link = connect_with_device_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     whole = rdmap.make_write(target.rkey, target.addr, b"").pack()
     link.peer.send_segments(whole[:length])
     term = link.peer.receive_terminate()
@@ -326,7 +326,7 @@ for size in 0, 1, 13:
 
 def test_sent_chunks_have_right_layout(w, role):
     memory = w.shared(BIG, "l")
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     # messages that have arrived: one, or two if the device has sent a ready-to-receive message
     before = len(link.peer.arrived)
     link.post("send", memory, 5, 1)

@@ -10,15 +10,15 @@ from lib.wire import (CM, DEPTHS, FLUSHED, LLP_SCTP, PATIENCE, REJECTED, PeerSen
 from rawpeer import rdmap, sctp
 from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
                           REJECT, TERMINATE, Control)
-from lib.wire_sctp import make_accept, make_enhanced, run_sctp_cases
+from lib.wire_sctp import make_accept, make_enhanced_control, run_sctp_cases
 
 HANDED_UP = 255             # bytes of Private Data that iw_cm passes to a program
 BACKLOG = 64                # backlog of raw_server
 LIMIT = 128                 # largest IRD and ORD of the device
-BOTH_KINDS = Control(INITIATE), make_enhanced(E_INITIATE)
+BOTH_KINDS = Control(INITIATE), make_enhanced_control(E_INITIATE)
 
 
-def make_bytes(size):
+def make_private_data(size):
     return bytes(i & 0xFF for i in range(size))
 
 
@@ -26,7 +26,7 @@ def expect_no_request(w):
     w.expect_nothing(CM, event="CONNECT_REQUEST")
 
 
-def check_initiate_is_refused(w, assoc, sid, body, **how):
+def check_first_chunk_is_refused(w, assoc, sid, body, **how):
     """Check that a responder replies with a Terminate and reports no event."""
     stream = assoc.stream(sid)
     stream.send_chunk(body, **how)
@@ -55,7 +55,7 @@ def test_plain_initiate_gets_plain_accept(w):
 @case("responder: enhanced in, enhanced out",
       "MPA2-11 MPA2-13 MPA2-14 MPA2-60 MPA2-64")
 def test_enhanced_initiate_gets_enhanced_accept(w):
-    link = w.request_session(make_enhanced(E_INITIATE, b"hi", 3, 2))
+    link = w.request_session(make_enhanced_control(E_INITIATE, b"hi", 3, 2))
     event = w.expect_request()
     same("data, IRD, ORD", (event.pd, event.ord, event.ird), (b"hi", 3, 2))
     link.conn = event.conn
@@ -72,9 +72,9 @@ def test_private_data_of_initiate_is_delivered(w):
     assoc = w.associate(streams=32)
     for sid, size in enumerate((0, 1, 4, 200, 255)):
         for code, way in (INITIATE, 0), (E_INITIATE, 16):
-            data = make_bytes(size)
+            data = make_private_data(size)
             request = Control(code, data) if code == INITIATE \
-                else make_enhanced(code, data)
+                else make_enhanced_control(code, data)
             link = w.request_session(request, assoc.stream(sid + way))
             event = w.expect_request()
             link.conn = event.conn
@@ -85,7 +85,7 @@ def test_private_data_of_initiate_is_delivered(w):
       "SCTPDDP-14 SCTPDDP-15 MPA2-13 MPA2-14")
 def test_private_data_of_accept_is_sent(w):
     for request in BOTH_KINDS:
-        for data in b"", b"1", make_bytes(255):
+        for data in b"", b"1", make_private_data(255):
             w.initiate(request, accept=(1, 1, data))
             same("Private Data", w.reply.data, data)
 
@@ -94,19 +94,19 @@ def test_private_data_of_accept_is_sent(w):
       "SCTPDDP-16 MPA2-15")
 def test_512_bytes_of_private_data_are_accepted(w):
     assoc = w.associate(streams=8)
-    for sid, request in enumerate((Control(INITIATE, make_bytes(512)),
-                                   make_enhanced(E_INITIATE, make_bytes(508)))):
+    for sid, request in enumerate((Control(INITIATE, make_private_data(512)),
+                                   make_enhanced_control(E_INITIATE, make_private_data(508)))):
         link = w.request_session(request, assoc.stream(sid))
         event = w.expect_request()
         link.conn = event.conn
         same("Private Data, as much as iw_cm can "
-             "carry", event.pd, make_bytes(HANDED_UP))
+             "carry", event.pd, make_private_data(HANDED_UP))
 
 
 def check_query_result(link, control, flags=0):
     """Check what the program's direct verb returns of the peer's control message."""
     depths = control.enhanced
-    same("message of the peer", link.query_peer(), PeerSent(
+    same("message of the peer", link.query_peer_startup_message(), PeerSent(
         flags | DEPTHS * depths, LLP_SCTP, 0, control.ird if depths else 0,
         control.ord if depths else 0, control.data if depths else control.pd))
 
@@ -115,8 +115,8 @@ def check_query_result(link, control, flags=0):
       "SCTPDDP-19 MPA2-18 MPA2-26")
 def test_query_returns_initiate(w):
     assoc = w.associate(streams=8)
-    for sid, request in enumerate((Control(INITIATE, make_bytes(512)), Control(INITIATE),
-                                   make_enhanced(E_INITIATE, make_bytes(508), 0x1234, 0x3FFE))):
+    for sid, request in enumerate((Control(INITIATE, make_private_data(512)), Control(INITIATE),
+                                   make_enhanced_control(E_INITIATE, make_private_data(508), 0x1234, 0x3FFE))):
         link = w.initiate(request, peer=assoc.stream(sid))
         check_query_result(link, request)
         link.peer.terminate()
@@ -128,11 +128,11 @@ def test_query_returns_initiate(w):
       "refused", "SCTPDDP-16 SCTPDDP-28 MPA2-15")
 def test_513_bytes_of_private_data_are_refused(w):
     assoc = w.associate()
-    for sid, request in enumerate((Control(INITIATE, make_bytes(513)),
-                                   make_enhanced(E_INITIATE, make_bytes(509)),
-                                   Control(INITIATE, make_bytes(1300)),
-                                   Control(INITIATE, make_bytes(20000)))):
-        check_initiate_is_refused(w, assoc, sid, request.pack())
+    for sid, request in enumerate((Control(INITIATE, make_private_data(513)),
+                                   make_enhanced_control(E_INITIATE, make_private_data(509)),
+                                   Control(INITIATE, make_private_data(1300)),
+                                   Control(INITIATE, make_private_data(20000)))):
+        check_first_chunk_is_refused(w, assoc, sid, request.pack())
 
 
 @case("responder: an enhanced Initiate without the enhanced word is refused",
@@ -140,7 +140,7 @@ def test_513_bytes_of_private_data_are_refused(w):
 def test_enhanced_initiate_without_word_is_refused(w):
     assoc = w.associate()
     for size in range(4):
-        check_initiate_is_refused(w, assoc, size, Control(E_INITIATE, make_bytes(size)).pack())
+        check_first_chunk_is_refused(w, assoc, size, Control(E_INITIATE, make_private_data(size)).pack())
 
 
 @case("responder: invalid and unexpected function codes",
@@ -149,8 +149,8 @@ def test_wrong_function_codes_are_refused(w):
     assoc = w.associate(streams=32)
     for sid, code in enumerate((0, 8, 9, 0x0100, 0xFFFF, ACCEPT, REJECT,
                                 E_ACCEPT, E_REJECT)):
-        body = Control(code, make_bytes(20)).pack()
-        check_initiate_is_refused(w, assoc, sid, body)
+        body = Control(code, make_private_data(20)).pack()
+        check_first_chunk_is_refused(w, assoc, sid, body)
 
 
 @case("invalid function codes in a session", "SCTPDDP-13")
@@ -176,16 +176,16 @@ def test_terminate_outside_session_gets_no_reply(w):
 def test_short_control_message_is_refused(w):
     assoc = w.associate()
     for sid, body in enumerate((b"", b"\0")):
-        check_initiate_is_refused(w, assoc, sid, body)
+        check_first_chunk_is_refused(w, assoc, sid, body)
 
 
 @case("responder: a segment before any Initiate",
       "SCTPDDP-1 SCTPDDP-27 SCTPDDP-28")
 def test_segment_before_initiate_is_refused(w):
     target = w.shared(4096, "lw")
-    check_initiate_is_refused(w, w.associate(), 3,
-                              rdmap.make_write(target.rkey, target.addr, b"early").pack(),
-                              ppid=sctp.SEGMENT)
+    check_first_chunk_is_refused(w, w.associate(), 3,
+                                 rdmap.make_write(target.rkey, target.addr, b"early").pack(),
+                                 ppid=sctp.SEGMENT)
     target.check_untouched()
 
 
@@ -194,12 +194,12 @@ def test_other_ppid_is_refused(w):
     assoc = w.associate()
     body = Control(INITIATE).pack()
     for sid, ppid in enumerate((0, 15, 18, 0x11000000, 0xFFFFFFFF)):
-        check_initiate_is_refused(w, assoc, sid, body, ppid=ppid)
+        check_first_chunk_is_refused(w, assoc, sid, body, ppid=ppid)
 
 
 @case("responder: an ordered chunk", "SCTPDDP-58 SCTPDDP-28")
 def test_ordered_chunk_is_refused(w):
-    check_initiate_is_refused(w, w.associate(), 2, Control(INITIATE).pack(), unordered=False)
+    check_first_chunk_is_refused(w, w.associate(), 2, Control(INITIATE).pack(), unordered=False)
 
 
 @case("responder: other payload in a session ends only that session",
@@ -219,7 +219,7 @@ def test_other_ppid_ends_one_session(w):
 @case("responder: no reply before the program has decided",
       "SCTPDDP-36 SCTPDDP-33")
 def test_no_reply_before_decision(w):
-    for request in Control(INITIATE, b"why"), make_enhanced(E_INITIATE, b"why", 3, 2):
+    for request in Control(INITIATE, b"why"), make_enhanced_control(E_INITIATE, b"why", 3, 2):
         link = w.request_session(request)
         event = w.expect_request()
         link.conn = event.conn
@@ -238,7 +238,7 @@ def test_no_reply_before_decision(w):
 @case("responder: a reject", "SCTPDDP-34 SCTPDDP-14 SCTPDDP-35")
 def test_reject_is_sent(w):
     assoc = w.associate()
-    for sid, data in enumerate((b"", b"no", make_bytes(255))):
+    for sid, data in enumerate((b"", b"no", make_private_data(255))):
         link = w.request_session(peer=assoc.stream(sid))
         link.conn = w.expect_request().conn
         w.server.do("reject", link.conn, data)
@@ -249,7 +249,7 @@ def test_reject_is_sent(w):
 @case("responder: a reject of an enhanced Initiate is enhanced",
       "MPA2-12 MPA2-13 MPA2-64 MPA2-11")
 def test_enhanced_initiate_gets_enhanced_reject(w):
-    link = w.request_session(make_enhanced(E_INITIATE, b"", 5, 6))
+    link = w.request_session(make_enhanced_control(E_INITIATE, b"", 5, 6))
     link.conn = w.expect_request().conn
     w.server.do("reject", link.conn, b"sorry")
     got = link.peer.receive_control()
@@ -311,7 +311,7 @@ def test_end_before_accept_is_reported(w):
     link.post_recv(w.shared(64, "l"), 64, 1)
     link.peer.terminate()
     # by now the Terminate has arrived
-    w.wait_quiet()
+    w.wait_until_data_processed()
     w.server.do("accept", link.conn, 1, 1)
     w.expect_quiet(link.peer)
     link.expect_cm("ESTABLISHED", status=0)
@@ -349,7 +349,7 @@ def test_segment_before_accept_ends_session(w):
 @case("initiator: the Initiate",
       "MPA2-11 MPA2-13 MPA2-14 SCTPDDP-14 SCTPDDP-26 SCTPDDP-10")
 def test_initiate_has_right_fields(w):
-    for data in b"", b"1", make_bytes(200):
+    for data in b"", b"1", make_private_data(200):
         link = w.respond(connect=(3, 5, data))
         got = w.request
         same("code, data", (got.code, got.data), (E_INITIATE, data))
@@ -362,10 +362,10 @@ def test_initiate_has_right_fields(w):
       "SCTPDDP-18 MPA2-17 MPA2-15 MPA2-26 MPA2-35")
 def test_private_data_of_accept_is_delivered(w):
     for size in 0, 1, 100, 508:
-        link = w.respond(lambda r, size=size: make_enhanced(
-            E_ACCEPT, make_bytes(size), 3, 2, r.rtr), status=None)
+        link = w.respond(lambda r, size=size: make_enhanced_control(
+            E_ACCEPT, make_private_data(size), 3, 2, r.rtr), status=None)
         event = link.expect_cm("ESTABLISHED", status=0)
-        same("Private Data", event.pd, make_bytes(size)[:HANDED_UP])
+        same("Private Data", event.pd, make_private_data(size)[:HANDED_UP])
         same("ORD, IRD", (event.ord, event.ird), (3, 2))
 
 
@@ -374,18 +374,18 @@ def test_private_data_of_accept_is_delivered(w):
 def test_query_returns_accept(w):
     for size in 0, 256, 508:
         accepts = []
-        link = w.respond(lambda r, size=size, accepts=accepts: accepts.append(make_enhanced(
-            E_ACCEPT, make_bytes(size), 0x3FFE, 128, r.rtr)) or accepts[0])
+        link = w.respond(lambda r, size=size, accepts=accepts: accepts.append(make_enhanced_control(
+            E_ACCEPT, make_private_data(size), 0x3FFE, 128, r.rtr)) or accepts[0])
         check_query_result(link, accepts[0])
     with w.change_policy(revision=1):
-        accept = Control(ACCEPT, make_bytes(512))
+        accept = Control(ACCEPT, make_private_data(512))
         check_query_result(w.respond(lambda _: accept), accept)
 
 
 def start_connect(w, **options):
     """Let raw_server connect. Return the link, with the Initiate received."""
     with w.listening(**options) as (sock, port):
-        link = w.start_connect(port)
+        link = w.start_server_connect(port)
         assoc = w.accept_association(sock)
     w.request, link.peer = w.wait_first_initiate(assoc)
     return link
@@ -406,17 +406,17 @@ def test_reject_delivers_private_data(w):
     for size in 0, 5, 508:
         link = start_connect(w)
         with w.expect_counts(end_peer_reject=1):
-            link.send_reply(make_enhanced(E_REJECT, make_bytes(size), 1, 1))
+            link.send_reply(make_enhanced_control(E_REJECT, make_private_data(size), 1, 1))
             event = expect_failure_event(w, link, event="REJECTED")
-        same("Private Data", event.pd, make_bytes(size)[:HANDED_UP])
+        same("Private Data", event.pd, make_private_data(size)[:HANDED_UP])
         w.expect_quiet(link.peer)
 
 
 @case("initiator: a direct verb returns all that a reject contains",
       "SCTPDDP-19 MPA2-18 MPA2-35")
 def test_query_returns_reject(w):
-    for control in make_enhanced(E_REJECT, make_bytes(508), 0x2345, 300), Control(REJECT,
-                                                                                  make_bytes(512)):
+    for control in (make_enhanced_control(E_REJECT, make_private_data(508), 0x2345, 300),
+                    Control(REJECT, make_private_data(512))):
         link = start_connect(w)
         link.send_reply(control)
         link.expect_cm("REJECTED")
@@ -426,7 +426,7 @@ def test_query_returns_reject(w):
 @case("initiator: a reject without the enhanced word, and a plain "
       "one", "SCTPDDP-18")
 def test_plain_reject_is_reported(w):
-    for control in (*(Control(E_REJECT, make_bytes(size)) for size in range(4)),
+    for control in (*(Control(E_REJECT, make_private_data(size)) for size in range(4)),
                     Control(REJECT, b"plain")):
         link = start_connect(w)
         link.send_reply(control)
@@ -455,7 +455,7 @@ WRONG_ANSWERS = [
     ("a plain Accept", "SCTPDDP-27 MPA2-21", Control(ACCEPT)),
     ("an Accept without the enhanced word", "MPA2-13", Control(E_ACCEPT, b"123")),
     ("an Accept that is too long", "SCTPDDP-16 MPA2-15",
-     make_enhanced(E_ACCEPT, make_bytes(509))),
+     make_enhanced_control(E_ACCEPT, make_private_data(509))),
     ("function code 0", "SCTPDDP-13", Control(0)),
     ("function code 9", "SCTPDDP-13", Control(9)),
 ]
@@ -478,7 +478,7 @@ def check_accept_is_refused(w, code, end, ord_=4, flags=0):
     Terminate."""
     link = start_connect(w)
     with w.expect_counts(**{end: 1}):
-        link.send_reply(make_enhanced(E_ACCEPT, b"", 4, ord_, flags or w.request.rtr))
+        link.send_reply(make_enhanced_control(E_ACCEPT, b"", 4, ord_, flags or w.request.rtr))
         same("Terminate", link.peer.receive_terminate().pack().hex(),
              f"20{code:02x}0000")
         link.expect_end()
@@ -511,13 +511,13 @@ def test_segment_as_reply_fails_connect(w):
 def test_segment_may_overtake_accept(w):
     inbox = w.shared(4096, "l")
     with w.listening() as (sock, port):
-        link = w.start_connect(port, recvs=[(inbox, 64)])
+        link = w.start_server_connect(port, recvs=[(inbox, 64)])
         assoc = w.accept_association(sock)
     w.request, link.peer = w.wait_first_initiate(assoc)
     link.peer.send_segments(rdmap.make_send(1, b"first"), ssn=1)
     w.expect_nothing(CM, conn=link.conn)
     link.send_reply(make_accept(w.request))
-    link.peer.next_ssn()
+    link.peer.take_next_ssn()
     link.expect_cm("ESTABLISHED", status=0)
     same("length", link.expect_wc(wr=1, status=0).length, 5)
 
@@ -528,7 +528,7 @@ def test_many_segments_may_overtake_accept(w):
     """The peer sends segments after its Accept, but the Accept is lost."""
     inbox = w.shared(1 << 16, "l")
     with w.listening() as (sock, port):
-        link = w.start_connect(port, recvs=[(inbox, 1 << 16)])
+        link = w.start_server_connect(port, recvs=[(inbox, 1 << 16)])
         assoc = w.accept_association(sock)
     w.request, link.peer = w.wait_first_initiate(assoc)
     for n in range(20):
@@ -556,7 +556,7 @@ def test_missing_listener_fails_connect(w):
     with w.listening() as (_, port):
         pass
     try:
-        link = w.start_connect(port)
+        link = w.start_server_connect(port)
     except Refused:
         return                      # the connect was refused before the call returned
     expect_failure_event(w, link)
@@ -577,7 +577,7 @@ def test_responder_may_send_first(w):
       "MPA2-53 MPA2-54 MPA2-55")
 def test_model_is_client_server_by_default(w):
     for flags in mpa.B, mpa.CC, mpa.D, mpa.B | mpa.CC | mpa.D:
-        w.initiate(make_enhanced(E_INITIATE, flags=flags))
+        w.initiate(make_enhanced_control(E_INITIATE, flags=flags))
         same("RTR flags", w.reply.rtr, 0)
 
 

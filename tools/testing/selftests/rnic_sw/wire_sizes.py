@@ -8,7 +8,7 @@ import re
 import socket
 import struct
 
-from lib.wire import (SERVER_IF, NS, PEER_IF, PORT, WC, add, connect_as, case, check,
+from lib.wire import (SERVER_IF, NS, PEER_IF, PORT, WC, add, connect_with_device_as, case, check,
                       ddp, add_case_for_both_roles, mpa, rdmap, run, same, shell,
                       disable_timestamps)
 
@@ -147,7 +147,7 @@ def test_queued_data_keeps_segmentation(w):
     for wr in range(4):
         link.post("write", memory, BIG, wr, 0x4321, 0x99)
     # the peer does not read, so TCP accepts data until its send buffer is full
-    w.wait_quiet()
+    w.wait_until_data_processed()
     try:
         shell(f"ip link set {SERVER_IF} mtu 600")
         fpdus = [each for _ in range(4) for each in receive_fpdus_of_message(link)]
@@ -167,7 +167,7 @@ def test_queued_data_keeps_segmentation(w):
     same("lengths", set(lengths), {old, new})
 
 
-def read_accepted_bytes(link):
+def count_accepted_bytes(link):
     """Return the number of bytes that TCP has accepted on this connection."""
     port = link.peer.sock.getsockname()[1]
     words = dict(re.findall(r"(\w+):(\d+)", shell(
@@ -184,11 +184,11 @@ def test_completion_waits_for_tcp(w):
         link.post(*(("write", memory, 8000, wr, 1, 2) if wr % 3 else
                     ("send", memory, 8000, wr)))
     # sending stops, because the peer does not read
-    w.wait_quiet()
+    w.wait_until_data_processed()
     done = 0
     while w.server.pop_event(WC, 0, conn=link.conn, wr=done, status=0):
         done += 1
-    taken = read_accepted_bytes(link)
+    taken = count_accepted_bytes(link)
     sent = [len(w.reply.pack())]
     for _ in range(count):
         sent.append(sent[-1] + sum(fpdu.size for fpdu in receive_fpdus_of_message(link)))
@@ -209,9 +209,9 @@ def read_send_window(sock):
     return struct.unpack_from("I", info, 228)[0]
 
 
-def test_window_grows_for_large_messages(w, role):
+def test_window_holds_many_segments(w, role):
     target = w.shared(BIG, "lw")
-    link = connect_as(w, role)
+    link = connect_with_device_as(w, role)
     seen = []
     for _ in range(10):
         link.round_trip()
@@ -222,7 +222,7 @@ def test_window_grows_for_large_messages(w, role):
 
 
 add_case_for_both_roles("the window holds many segments", "DDP-146",
-                        test_window_grows_for_large_messages)
+                        test_window_holds_many_segments)
 
 
 # Alignment ------------------------------------------------------------------
@@ -230,7 +230,7 @@ add_case_for_both_roles("the window holds many segments", "DDP-146",
 
 def open_capture_socket(w):
     """Return a packet socket that captures each frame at the raw peer's end."""
-    sock = w.create_socket(socket.AF_PACKET, socket.SOCK_RAW)
+    sock = w.create_peer_socket(socket.AF_PACKET, socket.SOCK_RAW)
     sock.bind((PEER_IF, 0x0800))
     sock.setsockopt(socket.SOL_SOCKET, 33, 16 << 20)    # SO_RCVBUFFORCE
     return sock

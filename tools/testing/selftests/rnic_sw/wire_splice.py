@@ -79,7 +79,7 @@ def transfer_until_end(honest, splicer):
     return splicer.wait_count()
 
 
-def check_around(region, start, end):
+def check_memory_around_write(region, start, end):
     """Check that the bytes outside the Write are unchanged."""
     same("memory before the Write", region.read_bytes(0, start), FILL * start)
     left = region.size - end
@@ -106,18 +106,18 @@ def test_changing_lengths_do_no_harm(w):
         check("some data is sent", count)
         # both lengths are valid, so even the splicer's stream stays open
         link.round_trip()
-        check_around(target, AT, AT + LARGE - HEAD - 4)
+        check_memory_around_write(target, AT, AT + LARGE - HEAD - 4)
         honest.transfer_data()
 
 
-def run_connections_in_turn(w, honest, port, request, make_versions):
-    """Open connections one after the other; each is used until it ends. make_versions() returns the
-    two versions of the data that the splicer sends."""
+def run_connections_in_turn(w, honest, port, request, make_data_versions):
+    """Open connections one after the other; each is used until it ends. make_data_versions() returns
+    the two versions of the data that the splicer sends."""
     end = time.monotonic() + SECONDS
     links = count = 0
     while time.monotonic() < end:
         link = w.initiate(request, peer=w.connect_tcp(port), opened=False)
-        splicer = Splicer(link, *make_versions(link), 2)
+        splicer = Splicer(link, *make_data_versions(link), 2)
         count += transfer_until_end(honest, splicer)
         links += 1
         w.links.remove(link)
@@ -127,16 +127,16 @@ def run_connections_in_turn(w, honest, port, request, make_versions):
     check("some data is sent", count)
 
 
-def make_payload_pair_maker(place, target, size):
-    """Return a make_versions() for Writes whose CRC matches only one of two payloads."""
-    def make_versions(link):
+def make_payload_versions_function(place, target, size):
+    """Return a make_data_versions() for Writes whose CRC matches only one of two payloads."""
+    def make_data_versions(link):
         good = b"g" * size
         bad = good[:place] + b"BBBB" + good[place + 4:]
         segment = rdmap.make_write(target.rkey, target.addr + AT, good)
         first = link.peer.build_fpdu(segment)
         start = len(first) - 4 - -(2 + 14 + size) % 4 - size
         return first, first[:start] + bad + first[start + size:]
-    return make_versions
+    return make_data_versions
 
 
 def test_crc_covers_placed_payload(w, place, size):
@@ -144,9 +144,9 @@ def test_crc_covers_placed_payload(w, place, size):
     target = w.shared(1 << 17, "lw")
     with w.change_policy(crc=1) as port:
         run_connections_in_turn(w, honest, port, mpa.make_request(),
-                                make_payload_pair_maker(place, target, size))
+                                make_payload_versions_function(place, target, size))
         got = target.read_bytes(AT, size)
-        check_around(target, AT, AT + size)
+        check_memory_around_write(target, AT, AT + size)
         check("no bytes are placed that the CRC does not cover", b"B" not in got)
         honest.transfer_data()
 
@@ -164,7 +164,7 @@ def test_crc_covers_payloads_of_batch(w):
     target = w.shared(1 << 17, "lw")
     cut, many = 1000, 16
 
-    def make_versions(link):
+    def make_data_versions(link):
         good = b"g" * cut
         first = b"".join(
             link.peer.build_fpdu(rdmap.make_write(target.rkey, target.addr + AT + at, good,
@@ -178,9 +178,9 @@ def test_crc_covers_payloads_of_batch(w):
         return first, bytes(other)
 
     with w.change_policy(crc=1) as port:
-        run_connections_in_turn(w, honest, port, mpa.make_request(), make_versions)
+        run_connections_in_turn(w, honest, port, mpa.make_request(), make_data_versions)
         got = target.read_bytes(AT, many * cut)
-        check_around(target, AT, AT + many * cut)
+        check_memory_around_write(target, AT, AT + many * cut)
         check("no bytes are placed that the CRC does not cover", b"B" not in got)
         check("some bytes are placed", b"g" in got)
         honest.transfer_data()
@@ -191,15 +191,15 @@ def test_changing_lengths_with_crc_do_no_harm(w):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
 
-    def make_versions(link):
+    def make_data_versions(link):
         first = link.peer.build_fpdu(rdmap.make_write(target.rkey, target.addr + AT,
                                                       b"m" * (SMALL - HEAD - 4)))
         other = replace_length(first, compute_ulpdu_length(LARGE))
         return first * (PAGE // SMALL), other * (PAGE // SMALL)
 
     with w.change_policy(crc=1) as port:
-        run_connections_in_turn(w, honest, port, mpa.make_request(), make_versions)
-        check_around(target, AT, AT + SMALL - HEAD - 4)
+        run_connections_in_turn(w, honest, port, mpa.make_request(), make_data_versions)
+        check_memory_around_write(target, AT, AT + SMALL - HEAD - 4)
         honest.transfer_data()
 
 
@@ -209,7 +209,7 @@ def test_changing_markers_do_no_harm(w):
     target = w.shared(1 << 17, "lw")
     content = mpa.INTERVAL - mpa.MARKER
 
-    def make_versions(link):
+    def make_data_versions(link):
         # this FPDU begins with a marker, and ends where the next marker must be
         link.peer.tx.pos = 0
         first = link.peer.build_fpdu(rdmap.make_write(target.rkey, target.addr + AT,
@@ -220,8 +220,8 @@ def test_changing_markers_do_no_harm(w):
         return first, other
 
     with w.change_policy(crc=0, markers=1) as port:
-        run_connections_in_turn(w, honest, port, mpa.make_request(flags=0), make_versions)
-        check_around(target, AT, AT + content - HEAD - 4)
+        run_connections_in_turn(w, honest, port, mpa.make_request(flags=0), make_data_versions)
+        check_memory_around_write(target, AT, AT + content - HEAD - 4)
         honest.transfer_data()
 
 
@@ -230,7 +230,7 @@ def test_changing_headers_do_no_harm(w):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
 
-    def make_versions(link):
+    def make_data_versions(link):
         write = rdmap.make_write(target.rkey, target.addr + AT, b"m" * 12)
         first = link.peer.build_fpdu(write)
         # the other version of the FPDU is untagged; its STag and its offset would be invalid, and
@@ -239,8 +239,8 @@ def test_changing_headers_do_no_harm(w):
         return first, other + first[len(other):]
 
     with w.change_policy(crc=0) as port:
-        run_connections_in_turn(w, honest, port, mpa.make_request(flags=0), make_versions)
-        check_around(target, AT, AT + 12)
+        run_connections_in_turn(w, honest, port, mpa.make_request(flags=0), make_data_versions)
+        check_memory_around_write(target, AT, AT + 12)
         honest.transfer_data()
 
 

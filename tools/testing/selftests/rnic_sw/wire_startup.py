@@ -20,7 +20,7 @@ def check_request_is_refused(w, octets, then=None):
     """Check that after this input a responder closes the connection, without sending a byte and
     without reporting a CONNECT_REQUEST."""
     # wait until the events of earlier connections have arrived
-    w.wait_quiet()
+    w.wait_until_data_processed()
     with w.connect_tcp() as peer:
         peer.send_bytes(octets)
         if then:
@@ -73,10 +73,10 @@ class Slow:
         self.peer = w.connect_tcp()
         self.drip = drip
         self.took, self.before = None, b""
-        self.thread = threading.Thread(target=self._watch_connection, daemon=True)
+        self.thread = threading.Thread(target=self._drip_bytes_until_end, daemon=True)
         self.thread.start()
 
-    def _watch_connection(self):
+    def _drip_bytes_until_end(self):
         for octet in self.drip:
             try:
                 self.peer.send_bytes(bytes([octet]))
@@ -96,7 +96,7 @@ class Slow:
               REQUEST_DEADLINE + 15)
 
 
-def get_slow_initiators(w):
+def ensure_slow_initiators(w):
     """Return the slow initiators by name. The first call lets them connect."""
     if not hasattr(w, "slow"):
         w.aside = "end_timeout"
@@ -107,7 +107,7 @@ def get_slow_initiators(w):
 
 @case("slow initiators connect")
 def test_slow_initiators_connect(w):
-    get_slow_initiators(w)
+    ensure_slow_initiators(w)
 
 
 # Responder ------------------------------------------------------------------
@@ -162,7 +162,7 @@ def test_private_data_of_reply_is_sent(w):
       "MPA2-4 MPA2-9 MPA2-10 MPA2-60 MPA2-64")
 def test_enhanced_request_gets_enhanced_reply(w):
     link, event = send_request(w, mpa.make_request(rev=2, flags=ENHANCED,
-                                                   pd=mpa.pack_word(3, 2) + b"hi"))
+                                                   pd=mpa.pack_enhanced_word(3, 2) + b"hi"))
     same("data, ORD, IRD", (event.pd, event.ord, event.ird), (b"hi", 3, 2))
     w.server.do("accept", link.conn, 4, 4, b"there")
     got = link.peer.receive_frame()
@@ -185,7 +185,7 @@ def test_reserved_bits_of_request_are_ignored(w):
     w.initiate(mpa.make_request(flags=mpa.C | RESERVED | mpa.R | mpa.S))
     same("Reply's flags, Rev", (w.reply.flags, w.reply.rev), (mpa.C, 1))
     w.initiate(mpa.make_request(rev=2, flags=ENHANCED | RESERVED | mpa.R,
-                                pd=mpa.pack_word(1, 1)))
+                                pd=mpa.pack_enhanced_word(1, 1)))
     same("Reply's flags", w.reply.flags, ENHANCED)
 
 
@@ -222,7 +222,7 @@ def test_length_of_private_data_is_limited(w):
     _, event = send_request(w, mpa.make_request(pd=data))
     same("Private Data, as much as iw_cm can carry", event.pd, data[:HANDED_UP])
     w.initiate(mpa.make_request(rev=2, flags=ENHANCED,
-                                pd=mpa.pack_word(1, 1) + data[:508]))
+                                pd=mpa.pack_enhanced_word(1, 1) + data[:508]))
 
 
 @case("responder: an enhanced Request without the enhanced word is "
@@ -264,7 +264,7 @@ def test_fpdu_is_no_request(w):
 
 @case("responder: a Request split at every byte", "MPA-128")
 def test_request_may_be_split_anywhere(w):
-    frame = mpa.make_request(rev=2, flags=ENHANCED, pd=mpa.pack_word(1, 1) + b"ab")
+    frame = mpa.make_request(rev=2, flags=ENHANCED, pd=mpa.pack_enhanced_word(1, 1) + b"ab")
     for place in range(1, len(frame.pack())):
         _, event = send_request(w, frame, place)
         same("Private Data", event.pd, b"ab")
@@ -299,7 +299,7 @@ def test_reject_is_complete_reply(w):
 @case("responder: a reject of an enhanced Request is enhanced",
       "MPA2-64 MPA2-53")
 def test_enhanced_request_gets_enhanced_reject(w):
-    reply = reject_request(w, mpa.make_request(rev=2, flags=ENHANCED, pd=mpa.pack_word(1, 1)),
+    reply = reject_request(w, mpa.make_request(rev=2, flags=ENHANCED, pd=mpa.pack_enhanced_word(1, 1)),
                            b"sorry")
     same("flags", reply.flags, ENHANCED | mpa.R)
     same("Rev", reply.rev, 2)
@@ -312,7 +312,7 @@ def test_revision_1_policy_closes_on_enhanced_request(w):
     with w.change_policy(revision=1) as port:
         with w.connect_tcp(port) as peer:
             peer.send_bytes(mpa.make_request(rev=2, flags=ENHANCED,
-                                             pd=mpa.pack_word(1, 1)).pack())
+                                             pd=mpa.pack_enhanced_word(1, 1)).pack())
             same("bytes before the end", peer.wait_end()[1], b"")
         w.initiate(mpa.make_request(), peer=w.connect_tcp(port))
 
@@ -403,8 +403,8 @@ def test_revision_1_policy_sends_plain_request(w):
 def test_initiator_is_silent_before_reply(w):
     def late(request):
         w.expect_quiet(link.peer)
-        return mpa.make_reply(rev=2, flags=ENHANCED, pd=mpa.pack_word(1, 1,
-                                                                      request.rtr))
+        return mpa.make_reply(rev=2, flags=ENHANCED, pd=mpa.pack_enhanced_word(1, 1,
+                                                                               request.rtr))
     with w.listening() as (sock, port):
         link = start_connect(w, sock, port)
         link.peer.respond(late)
@@ -418,7 +418,7 @@ def test_private_data_of_reply_is_delivered(w):
     for size in 0, 1, 100, 508:
         data = bytes(i & 0xFF for i in range(size))
         link = w.respond(lambda request, data=data: mpa.make_reply(
-            rev=2, flags=ENHANCED, pd=mpa.pack_word(1, 1, request.rtr) + data),
+            rev=2, flags=ENHANCED, pd=mpa.pack_enhanced_word(1, 1, request.rtr) + data),
             status=None)
         event = link.expect_cm("ESTABLISHED", status=0)
         same("Private Data", event.pd, data[:HANDED_UP])
@@ -429,17 +429,17 @@ def test_private_data_of_reply_is_delivered(w):
 @case("initiator: reserved bits of a Reply are ignored", "MPA-91")
 def test_reserved_bits_of_reply_are_ignored(w):
     w.respond(lambda request: mpa.make_reply(
-        rev=2, flags=ENHANCED | RESERVED, pd=mpa.pack_word(1, 1, request.rtr)))
+        rev=2, flags=ENHANCED | RESERVED, pd=mpa.pack_enhanced_word(1, 1, request.rtr)))
 
 
-def make_good_reply():
-    return mpa.make_reply(rev=2, flags=ENHANCED, pd=mpa.pack_word(1, 1))
+def make_enhanced_reply():
+    return mpa.make_reply(rev=2, flags=ENHANCED, pd=mpa.pack_enhanced_word(1, 1))
 
 
 @case("initiator: a key with one wrong byte ends the connection",
       "MPA-82 MPA-110 MPA-114 MPA-138 MPA-139 MPA-140")
 def test_wrong_key_of_reply_ends_connection(w):
-    right = make_good_reply().pack()
+    right = make_enhanced_reply().pack()
     with w.expect_counts(end_mpa_startup=16):
         for place in range(16):
             wrong = bytearray(right)
@@ -451,7 +451,7 @@ def test_wrong_key_of_reply_ends_connection(w):
 def test_request_is_no_reply(w):
     check_reply_fails_connect(w,
                               mpa.make_request(rev=2, flags=ENHANCED,
-                                               pd=mpa.pack_word(1, 1)).pack())
+                                               pd=mpa.pack_enhanced_word(1, 1)).pack())
 
 
 @case("initiator: other revisions end the connection", "MPA-93 MPA-94 MPA-153")
@@ -472,7 +472,7 @@ def test_wrong_lengths_of_reply_end_connection(w):
       "connection", "MPA2-64")
 def test_enhanced_reply_to_plain_request_is_refused(w):
     with w.change_policy(revision=1):
-        check_reply_fails_connect(w, make_good_reply().pack())
+        check_reply_fails_connect(w, make_enhanced_reply().pack())
 
 
 @case("initiator: a reject with its Private Data, and nothing follows",
@@ -482,7 +482,7 @@ def test_reject_delivers_private_data(w):
         data = bytes(i & 0xFF for i in range(size))
         with w.expect_counts(end_peer_reject=1):
             event = check_reply_fails_connect(w, mpa.make_reply(rev=2, flags=ENHANCED | mpa.R,
-                                                                pd=mpa.pack_word(1, 1) +
+                                                                pd=mpa.pack_enhanced_word(1, 1) +
                                                                 data).pack(),
                                               event="REJECTED")
         same("Private Data", event.pd, data[:HANDED_UP])
@@ -490,19 +490,19 @@ def test_reject_delivers_private_data(w):
 
 @case("initiator: a Reply split at every byte", "MPA-128")
 def test_reply_may_be_split_anywhere(w):
-    octets = mpa.make_reply(rev=2, flags=ENHANCED, pd=mpa.pack_word(1, 1) + b"ab").pack()
+    octets = mpa.make_reply(rev=2, flags=ENHANCED, pd=mpa.pack_enhanced_word(1, 1) + b"ab").pack()
     with w.change_policy(rtr="none"):
         for place in range(1, len(octets)):
-            link = check_reply_is_accepted(w, octets, place)
+            link = connect_with_split_reply(w, octets, place)
             same("data", link.expect_cm("ESTABLISHED", status=0).pd, b"ab")
             w.clean_up_after_case()
 
 
 @case("initiator: a Reply byte by byte", "MPA-128 MPA-112 DDP-69")
 def test_reply_may_arrive_byte_by_byte(w):
-    octets = mpa.make_reply(rev=2, flags=ENHANCED, pd=mpa.pack_word(1, 1) + b"ab").pack()
+    octets = mpa.make_reply(rev=2, flags=ENHANCED, pd=mpa.pack_enhanced_word(1, 1) + b"ab").pack()
     with w.change_policy(rtr="none"):
-        link = check_reply_is_accepted(w, octets, *range(1, len(octets)))
+        link = connect_with_split_reply(w, octets, *range(1, len(octets)))
         same("data", link.expect_cm("ESTABLISHED", status=0).pd, b"ab")
         link.peer.enter_full_operation(mpa.make_reply(), mpa.make_request())
         link.post("send", w.shared(4096), 4, 1)
@@ -510,7 +510,7 @@ def test_reply_may_arrive_byte_by_byte(w):
              "Send", link.peer.receive_segment().payload, bytes([0x5A]) * 4)
 
 
-def check_reply_is_accepted(w, octets, *places):
+def connect_with_split_reply(w, octets, *places):
     with w.listening() as (sock, port):
         link = start_connect(w, sock, port)
         link.peer.receive_frame()
@@ -522,7 +522,7 @@ def check_reply_is_accepted(w, octets, *places):
 def test_refused_connection_is_reported(w):
     with w.expect_counts(end_peer_refused=1):
         conn = int(w.server.do("open", PEER, 9)[0])
-        w.add_link(Peer(w.create_socket()), conn)
+        w.add_link(Peer(w.create_peer_socket()), conn)
         w.server.do("connect", conn, 1, 1)
         check("the event reports an error", w.server.expect_event(CM, conn=conn).status < 0)
 
@@ -539,7 +539,7 @@ def test_closed_initiator_leaves_no_state(w):
     conn = w.expect_request().conn
     with w.expect_counts(end_peer_reset=1):
         peer.reset()
-        w.wait_quiet()
+        w.wait_until_data_processed()
         link = w.add_link(peer, conn)
         with contextlib.suppress(Refused):
             w.server.do("accept", conn, 1, 1)
@@ -552,12 +552,12 @@ def test_closed_initiator_leaves_no_state(w):
 
 @case("responder: a silent initiator is closed after the time limit", "MPA-119 MPA-102")
 def test_silent_initiator_times_out(w):
-    get_slow_initiators(w)["silent"].check_deadline()
+    ensure_slow_initiators(w)["silent"].check_deadline()
 
 
 @case("responder: one byte a second is too slow", "MPA-124")
 def test_slow_initiator_times_out(w):
-    get_slow_initiators(w)["dripping"].check_deadline()
+    ensure_slow_initiators(w)["dripping"].check_deadline()
 
 
 run()

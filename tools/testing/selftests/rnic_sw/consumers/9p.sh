@@ -6,7 +6,7 @@
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 . "$T_DIR/lib/consumer_files.sh"
 
-connect_client() {
+start_server_and_mount() {
 	DIR=$T_CASE/mnt
 	mkdir -p "$DIR"
 	t_choose_port
@@ -27,7 +27,7 @@ is_server_listening() {
 
 set_up_consumer() {
 	mount_share /srv/rnic_sw 96
-	connect_client
+	start_server_and_mount
 }
 
 tear_down_consumer() {
@@ -38,7 +38,7 @@ tear_down_consumer() {
 }
 
 # Print the bytes transferred, estimated from the number of received Sends
-print_file_bytes() { echo $(($(t_print_counter iw0 rx_sends) * 10000)); }
+print_transferred_bytes() { echo $(($(t_print_counter iw0 rx_sends) * 10000)); }
 
 fsx_finds_no_difference() {
 	skip_without_fsx
@@ -47,27 +47,27 @@ fsx_finds_no_difference() {
 	# run fsx without mmap(), because the client cannot map files without a cache
 	run_fsx -R -W
 	tear_down_consumer
-	check_nothing_left
+	check_objects_are_freed
 }
 
 written_data_is_kept() {
 	set_up_device
 	set_up_consumer
-	check_files
+	write_and_check_files
 	tear_down_consumer
-	check_nothing_left
+	check_objects_are_freed
 }
 
 files_survive_link_down() {
 	[ "$T_RDMA" = rnic_sw ] || t_skip "$T_RDMA has no counter of received segments"
 	set_up_device
 	set_up_consumer
-	start_files_load
+	start_file_load
 	set_link_down_briefly
-	wait_files_progress
+	wait_file_load_progress
 	stop_load
 	tear_down_consumer
-	check_nothing_left
+	check_objects_are_freed
 }
 
 # The kernel's client does not reconnect, and holds a reference on the device until the file system
@@ -82,12 +82,12 @@ device_can_be_removed_in_use() {
 	umount -l "$DIR"
 	t_wait deletion "$T_TIME"
 	umount "$SHARE"
-	create_device
+	recreate_device
 	t_kill relay
 	set_up_consumer
-	check_files
+	write_and_check_files
 	tear_down_consumer
-	check_nothing_left
+	check_objects_are_freed
 }
 
 modules_can_be_unloaded() {
@@ -98,12 +98,12 @@ modules_can_be_unloaded() {
 	modprobe 9pnet_rdma
 }
 
-skip_without_modules 9p 9pnet_rdma
-skip_without_programs fio diod
+load_modules_or_skip_all 9p 9pnet_rdma
+skip_all_without_programs fio diod
 t_find_program p9relay >/dev/null || t_skip_all "program p9relay is not built (make)"
 t_case "9P: files are read back as written" "" written_data_is_kept
 t_case "9P: fsx" "" fsx_finds_no_difference
 t_case "9P: the link goes down and up under load" "" files_survive_link_down
 t_case "9P: the device is deleted and the file system unmounted" "" device_can_be_removed_in_use
 t_case "9P: the transport module is unloaded" "" modules_can_be_unloaded
-t_print_summary
+t_print_summary_and_exit

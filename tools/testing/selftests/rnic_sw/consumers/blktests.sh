@@ -20,7 +20,7 @@ write_module_options() {
 
 # If SCTP is to be tested, put a wrapper of the program rdma into PATH, which makes each device that
 # the tests create use SCTP only
-use_sctp() {
+use_sctp_if_selected() {
 	local tools=/run/blktests-tools
 	[ "${T_LLP:-}" = sctp ] || return 0
 	mkdir -p $tools
@@ -38,7 +38,7 @@ use_sctp() {
 
 # Provide files where the tests look for them: modules in a directory that is no link, because
 # they use find, and the kernel's configuration in /boot
-create_kernel_file_links() {
+provide_kernel_files() {
 	local dir kernel
 	dir=/lib/modules/$(uname -r)/kernel
 	kernel=$(readlink -f "$dir")
@@ -96,20 +96,20 @@ print_test_name() {
 }
 
 [ -x "${T_BLKTESTS:-}/check" ] || t_skip_all "blktests is not built (scripts/blktests)"
-skip_without_programs fio nvme multipathd sg_reset mkfs.xfs
+skip_all_without_programs fio nvme multipathd sg_reset mkfs.xfs
 # configfs may be a module, which then has to be loaded and mounted
-skip_without_modules configfs
+load_modules_or_skip_all configfs
 write_module_options
-use_sctp
-create_kernel_file_links
+use_sctp_if_selected
+provide_kernel_files
 link_multipath_plugins
 start_udev
 modprobe -r rnic_sw
 for test in $(cd "$T_BLKTESTS/tests" && ls -d {nvme,srp,rnbd}/[0-9][0-9][0-9]); do
 	t_case "$(print_test_name "$test")" "" run_blktest "$test"
 done
-# Record the connections for t_check_no_tcp(): their total number, and how many used SCTP. Both are
-# the number in SCTP's statistics, because the devices listen on SCTP only.
+# Record the connections for t_check_all_connections_use_sctp(): their total number, and how many
+# used SCTP. Both are the number in SCTP's statistics, because the devices listen on SCTP only.
 awk '$1 == "SctpActiveEstabs" { print $2, $2 }' /proc/net/sctp/snmp >"$T_LOG/$T_SCRIPT/connects" \
 	2>/dev/null
-t_print_summary
+t_print_summary_and_exit

@@ -98,7 +98,7 @@ restart_target() {
 }
 
 client_can_reconnect_often() {
-	lio_reconnect_often
+	lio_client_can_reconnect
 	[ "$(count_sessions)" -eq 0 ]
 }
 
@@ -125,15 +125,15 @@ port_conflict_with_tcp_is_detected() {
 	t_check_fails sh -c "echo 1 >'$TPG/np/$B4:3260/iser'"
 	stop_target
 	lio_remove_disk
-	check_nothing_left
+	check_objects_are_freed
 }
 
-skip_without_modules sd_mod target_core_mod target_core_file iscsi_target_mod ib_isert ib_iser
-skip_without_programs fio iscsid iscsiadm
+load_modules_or_skip_all sd_mod target_core_mod target_core_file iscsi_target_mod ib_isert ib_iser
+skip_all_without_programs fio iscsid iscsiadm
 define_disk_cases iSER
 t_case "iSER: the target is disabled and enabled under load" "" load_survives_command restart_target
 t_case "iSER: connect and disconnect five times" "" client_can_reconnect_often
 t_case "iSER: refused in the network namespace of the target's TCP portal" "" \
 	port_conflict_with_tcp_is_detected
 t_case "iSER: initiator and target modules are unloaded" "" modules_can_be_unloaded
-t_print_summary
+t_print_summary_and_exit

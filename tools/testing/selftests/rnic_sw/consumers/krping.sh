@@ -32,7 +32,7 @@ run_both_ends() {
 	dmesg | grep krping: | tail -n 20
 	t_check "all data is correct" [ "$(count_log_lines "data mismatch")" -eq "$wrong" ]
 	t_check "all rounds are done" [ $(($(count_log_lines "ping data") - rounds)) -eq "$1" ]
-	check_nothing_left
+	check_objects_are_freed
 }
 
 [ -e "${T_KRPING:-}/rdma_krping.ko" ] || t_skip_all "krping is not built (scripts/krping)"
@@ -46,4 +46,4 @@ t_case "krping: 64 KiB" "" run_both_ends 20 size=65536
 t_case "krping: Reads with Invalidate" "" run_both_ends 100 size=4096,read_inv,local_dma_lkey
 t_case "krping: the server invalidates the client's MR" "" run_both_ends 100 size=4096,server_inv
 t_case "krping: the local DMA key" "" run_both_ends 100 size=4096,local_dma_lkey
-t_print_summary
+t_print_summary_and_exit

@@ -80,8 +80,8 @@ has_nfs_version() {
 	esac
 }
 
-# skip_without_nfs_version VERSION: skip the case unless server and client support VERSION
-skip_without_nfs_version() {
+# set_nfs_version_or_skip VERSION: skip the case unless server and client support VERSION
+set_nfs_version_or_skip() {
 	VERS=$1 VERS_3=
 	[ "$1" != 3 ] || VERS_3=1
 	has_nfs_version "$1" || t_skip "the server has no NFS $1"
@@ -90,7 +90,7 @@ skip_without_nfs_version() {
 
 set_up_consumer() {
 	start_daemons
-	skip_without_nfs_version "$1"
+	set_nfs_version_or_skip "$1"
 	[ "$1" = 3 ] || start_nfsdcld
 	export_share
 	start_server
@@ -109,7 +109,7 @@ tear_down_consumer() {
 }
 
 # Print the number of bytes that the client has transferred by direct I/O
-print_file_bytes() {
+print_transferred_bytes() {
 	awk -v dir="$DIR" '$4 == "on" && $5 == dir { mine = 1 } mine && $1 == "bytes:" { print $4 + $5; exit }' \
 		/proc/self/mountstats
 }
@@ -120,15 +120,15 @@ fsx_finds_no_difference() {
 	set_up_consumer "$1"
 	run_fsx
 	tear_down_consumer
-	check_nothing_left
+	check_objects_are_freed
 }
 
 written_data_is_kept() {
 	set_up_device
 	set_up_consumer "$1"
-	check_files
+	write_and_check_files
 	tear_down_consumer
-	check_nothing_left
+	check_objects_are_freed
 }
 
 # load_survives_disturbance VERSION HOW ARGS...: disturb the transport of a hard mount. This
@@ -136,13 +136,13 @@ written_data_is_kept() {
 load_survives_disturbance() {
 	set_up_device
 	set_up_consumer "$1"
-	start_files_load
+	start_file_load
 	"${@:2}"
-	wait_files_progress
+	wait_file_load_progress
 	stop_load
-	check_files
+	write_and_check_files
 	tear_down_consumer
-	check_nothing_left
+	check_objects_are_freed
 }
 
 restart_server() {
@@ -155,7 +155,7 @@ restart_server() {
 # and the server must listen on the new device.
 remove_and_create_device() {
 	remove_device "$1"
-	create_device
+	recreate_device
 }
 
 modules_can_be_unloaded() {
@@ -169,8 +169,8 @@ modules_can_be_unloaded() {
 	modprobe -a nfsd rpcrdma nfs
 }
 
-skip_without_modules nfsd rpcrdma nfs
-skip_without_programs fio mount.nfs exportfs rpc.mountd rpcbind rpcinfo
+load_modules_or_skip_all nfsd rpcrdma nfs
+skip_all_without_programs fio mount.nfs exportfs rpc.mountd rpcbind rpcinfo
 for version in 3 4.0 4.1 4.2; do
 	t_case "NFS $version: files are read back as written" "DDP-126" \
 		written_data_is_kept $version
@@ -189,4 +189,4 @@ for version in 3 4.2; do
 		load_survives_disturbance $version remove_and_create_device module
 done
 t_case "NFS: client and server modules are unloaded" "" modules_can_be_unloaded
-t_print_summary
+t_print_summary_and_exit

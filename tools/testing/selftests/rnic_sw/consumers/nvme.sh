@@ -43,7 +43,7 @@ print_nvme_controller() {
 
 has_no_controller() { ! print_nvme_controller; }
 
-has_disk() {
+find_disk() {
 	local names
 	names=$(ls -d "$(print_nvme_controller)"/nvme*n1 2>/dev/null) || return
 	# with multipath the name in sysfs includes the controller's number, but the name in /dev
@@ -56,7 +56,7 @@ connect_client() {
 	echo "transport=rdma,traddr=$B4,trsvcid=4420,nqn=$NQN,nr_io_queues=4,keep_alive_tmo=5,reconnect_delay=1,ctrl_loss_tmo=120" \
 		>/dev/nvme-fabrics
 	t_defer disconnect_client
-	t_wait_until "$T_TIME" has_disk || t_fail "the block device has not appeared"
+	t_wait_until "$T_TIME" find_disk || t_fail "the block device has not appeared"
 }
 
 disconnect_client() {
@@ -90,13 +90,13 @@ each_nvme_queue_has_its_qps() {
 	# there are four I/O queues and the admin queue, and each has a QP at both ends
 	t_check "there is a QP for each queue at both ends" \
 		test "$(rdma resource show qp link iw0 | wc -l)" -ge 6
-	check_disk_data
+	write_and_check_disk
 	tear_down_consumer
 	check_backing_file
-	check_nothing_left
+	check_objects_are_freed
 }
 
-load_survives_resets() {
+reset_controller_repeatedly() {
 	local i
 	for ((i = 0; i < 3; i++)); do
 		echo 1 >"$(print_nvme_controller)/reset_controller"
@@ -116,7 +116,7 @@ count_recoveries() { dmesg | grep -c "starting error recovery" || true; }
 
 # When the device is removed, the host must shut down the target while the target still responds.
 # If the connection breaks while the host shuts down the target, the host waits for half a minute.
-removal_shuts_down_in_order() {
+unload_shuts_host_down_in_order() {
 	local before
 	set_up_device
 	set_up_consumer
@@ -125,10 +125,10 @@ removal_shuts_down_in_order() {
 	remove_device module
 	t_check "no connection breaks before the host has shut down" \
 		[ "$(count_recoveries)" -eq "$before" ]
-	wait_until_load_fails
+	wait_until_load_ends
 	tear_down_consumer
-	create_device
-	check_nothing_left
+	recreate_device
+	check_objects_are_freed
 }
 
 # If the target's port has no listener, the errno must not mean "refused by remote application",
@@ -137,7 +137,7 @@ connect_without_listener_is_reset() {
 	set_up_device
 	check_fails_with_log "Connect rejected: status -104 (reset by remote host)" \
 		sh -c "echo transport=rdma,traddr=$B4,trsvcid=4420,nqn=$NQN >/dev/nvme-fabrics"
-	check_nothing_left
+	check_objects_are_freed
 }
 
 modules_can_be_unloaded() {
@@ -148,14 +148,14 @@ modules_can_be_unloaded() {
 	modprobe -a nvme-rdma nvmet-rdma
 }
 
-skip_without_modules nvmet-rdma nvme-rdma
-skip_without_programs fio
+load_modules_or_skip_all nvmet-rdma nvme-rdma
+skip_all_without_programs fio
 define_disk_cases NVMe
 t_case "NVMe: four I/O queues" "" each_nvme_queue_has_its_qps
-t_case "NVMe: the controller is reset under load" "" load_survives_command load_survives_resets
+t_case "NVMe: the controller is reset under load" "" load_survives_command reset_controller_repeatedly
 t_case "NVMe: the target is disabled and enabled under load" "" load_survives_command \
 	disable_target_briefly
-t_case "NVMe: module unload shuts the host down in order" "" removal_shuts_down_in_order
+t_case "NVMe: module unload shuts the host down in order" "" unload_shuts_host_down_in_order
 t_case "NVMe: no listener" "" connect_without_listener_is_reset
 t_case "NVMe: host and target modules are unloaded" "" modules_can_be_unloaded
-t_print_summary
+t_print_summary_and_exit

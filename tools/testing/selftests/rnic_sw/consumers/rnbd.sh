@@ -57,12 +57,12 @@ modules_can_be_unloaded() {
 	t_wait_until "$T_TIME" modprobe -r rnbd_client rtrs_client
 	unload_server
 	modprobe rnbd_client
-	check_nothing_left
+	check_objects_are_freed
 }
 
-skip_without_modules rtrs_server rnbd_server rnbd_client
+load_modules_or_skip_all rtrs_server rnbd_server rnbd_client
 unload_server
-skip_without_programs fio
+skip_all_without_programs fio
 define_disk_cases RNBD
 t_case "RNBD: client and server modules are unloaded" "" modules_can_be_unloaded
-t_print_summary
+t_print_summary_and_exit

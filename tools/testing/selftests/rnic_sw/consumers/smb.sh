@@ -65,7 +65,7 @@ tear_down_consumer() {
 	umount "$SHARE"
 }
 
-print_file_bytes() { awk '/^Bytes read:/ { print $3 + $6; exit }' /proc/fs/cifs/Stats; }
+print_transferred_bytes() { awk '/^Bytes read:/ { print $3 + $6; exit }' /proc/fs/cifs/Stats; }
 
 fsx_finds_no_difference() {
 	skip_without_fsx
@@ -73,27 +73,27 @@ fsx_finds_no_difference() {
 	set_up_consumer
 	run_fsx
 	tear_down_consumer
-	check_nothing_left
+	check_objects_are_freed
 }
 
 written_data_is_kept() {
 	set_up_device
 	set_up_consumer
-	check_files
+	write_and_check_files
 	tear_down_consumer
-	check_nothing_left
+	check_objects_are_freed
 }
 
 load_survives_disturbance() {
 	set_up_device
 	set_up_consumer
-	start_files_load
+	start_file_load
 	"$@"
-	wait_files_progress
+	wait_file_load_progress
 	stop_load
-	check_files
+	write_and_check_files
 	tear_down_consumer
-	check_nothing_left
+	check_objects_are_freed
 }
 
 # device_can_be_removed_in_use HOW: remove the device without load, because the kernel's client
@@ -101,16 +101,16 @@ load_survives_disturbance() {
 device_can_be_removed_in_use() {
 	set_up_device
 	set_up_consumer
-	can_write_again
+	can_write_file
 	remove_device "$1"
-	create_device
-	t_wait_until "$T_TIME" can_write_again
-	check_files
+	recreate_device
+	t_wait_until "$T_TIME" can_write_file
+	write_and_check_files
 	tear_down_consumer
-	check_nothing_left
+	check_objects_are_freed
 }
 
-can_write_again() { echo yes >"$DIR/again" && rm "$DIR/again"; }
+can_write_file() { echo yes >"$DIR/again" && rm "$DIR/again"; }
 
 modules_can_be_unloaded() {
 	set_up_device
@@ -122,8 +122,8 @@ modules_can_be_unloaded() {
 	modprobe -a ksmbd cifs
 }
 
-skip_without_modules ksmbd cifs
-skip_without_programs fio ksmbd.mountd ksmbd.adduser
+load_modules_or_skip_all ksmbd cifs
+skip_all_without_programs fio ksmbd.mountd ksmbd.adduser
 t_case "SMB Direct: files are read back as written" "DDP-126" written_data_is_kept
 t_case "SMB Direct: random operations (fsx)" "" fsx_finds_no_difference
 t_case "SMB Direct: the link goes down and up under load" "" load_survives_disturbance \
@@ -131,4 +131,4 @@ t_case "SMB Direct: the link goes down and up under load" "" load_survives_distu
 t_case "SMB Direct: the device is deleted and added" "" device_can_be_removed_in_use device
 t_case "SMB Direct: the interface is deleted and added" "" device_can_be_removed_in_use interface
 t_case "SMB Direct: client and server modules are unloaded" "" modules_can_be_unloaded
-t_print_summary
+t_print_summary_and_exit

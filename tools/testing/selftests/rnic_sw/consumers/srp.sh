@@ -81,7 +81,7 @@ connect_without_listener_is_reset() {
 	t_choose_port
 	check_fails_with_log "REJ reason 0xffffff98" sh -c \
 		"echo id_ext=1,ioc_guid=1,dest=$B4:$PORT >/sys/class/infiniband_srp/srp-iw0-1/add_target"
-	check_nothing_left
+	check_objects_are_freed
 }
 
 modules_can_be_unloaded() {
@@ -94,13 +94,13 @@ modules_can_be_unloaded() {
 	modprobe ib_srp reconnect_delay=1 fast_io_fail_tmo=off dev_loss_tmo=60
 }
 
-skip_without_modules sd_mod target_core_mod target_core_file ib_srpt
-skip_without_programs fio
+load_modules_or_skip_all sd_mod target_core_mod target_core_file ib_srpt
+skip_all_without_programs fio
 modprobe ib_srp reconnect_delay=1 fast_io_fail_tmo=off dev_loss_tmo=60 ||
 	t_skip_all "this kernel has no module ib_srp"
 define_disk_cases SRP
 t_case "SRP: the target is disabled and enabled under load" "" load_survives_command restart_target
-t_case "SRP: connect and disconnect five times" "" lio_reconnect_often
+t_case "SRP: connect and disconnect five times" "" lio_client_can_reconnect
 t_case "SRP: no listener" "" connect_without_listener_is_reset
 t_case "SRP: initiator and target modules are unloaded" "" modules_can_be_unloaded
-t_print_summary
+t_print_summary_and_exit

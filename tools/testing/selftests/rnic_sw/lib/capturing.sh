@@ -52,7 +52,7 @@ t_has_capture_marker() {
 	tail -c 65536 "${t_capture_file[$1]}" 2>/dev/null | grep -qF "$T_LAST_WORD"
 }
 
-t_capture_all_hosts() {
+t_start_captures_if_enabled() {
 	local host
 	[ "${T_CAPTURE:-}" = 1 ] && command -v tcpdump >/dev/null || return 0
 	for host in "${t_hosts[@]}"; do

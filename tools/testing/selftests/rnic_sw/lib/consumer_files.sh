@@ -3,9 +3,9 @@
 #
 # consumer_files.sh: functions shared by the scripts of file systems over RDMA; sourced
 # after consumers.sh. $DIR: mount point of the client; $SHARE: directory of the server.
-# print_file_bytes() prints how many bytes the client has transferred.
+# print_transferred_bytes() prints how many bytes the client has transferred.
 
-check_files() {
+write_and_check_files() {
 	create_random_data
 	copy_blocks "$T_CASE/data" "$DIR/big" 1M 8 conv=fsync
 	cmp "$T_CASE/data" "$SHARE/big"
@@ -13,9 +13,9 @@ check_files() {
 	cmp "$T_CASE/data" "$DIR/big"
 	copy_blocks "$DIR/big" "$T_CASE/back" 3584 300 iflag=direct
 	cmp -n 1075200 "$T_CASE/data" "$T_CASE/back"
-	verify_with_fio files "$DIR/fio" --size=8m --bsrange=4k-256k --iodepth=16
+	write_and_verify_with_fio files "$DIR/fio" --size=8m --bsrange=4k-256k --iodepth=16
 	rm "$DIR/fio" "$DIR/big"
-	check_tree "$DIR"
+	write_and_check_tree "$DIR"
 }
 
 # fsx does random operations on one file with system calls, mmap and direct I/O, and compares each
@@ -32,21 +32,21 @@ run_fsx() {
 	rm "$DIR/fsx"
 }
 
-# start_files_load: start a load like start_load(), on files instead of a disk
-start_files_load() {
+# start_file_load: start a load like start_load(), on files instead of a disk
+start_file_load() {
 	start_fio --directory="$DIR"
-	wait_files_progress
+	wait_file_load_progress
 }
 
-has_files_progressed() {
+has_file_load_progressed() {
 	t_is_alive load || { t_print_log load; t_fail "fio has ended early"; }
-	[ "$(print_file_bytes)" -gt "$1" ]
+	[ "$(print_transferred_bytes)" -gt "$1" ]
 }
 
 # Wait for progress. The limit is long, because a client without a server retries at growing
 # intervals.
-wait_files_progress() {
-	t_wait_until $((3 * T_TIME)) has_files_progressed $(($(print_file_bytes) + 1000000)) ||
+wait_file_load_progress() {
+	t_wait_until $((3 * T_TIME)) has_file_load_progressed $(($(print_transferred_bytes) + 1000000)) ||
 		t_fail "the load makes no progress"
 }
 

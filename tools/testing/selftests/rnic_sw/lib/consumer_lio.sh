@@ -50,7 +50,7 @@ tear_down_consumer() {
 }
 
 # Connect and disconnect five times
-lio_reconnect_often() {
+lio_client_can_reconnect() {
 	local i
 	set_up_device
 	lio_create_disk 16
@@ -63,5 +63,5 @@ lio_reconnect_often() {
 		lio_wait_no_disk
 	done
 	stop_target
-	check_nothing_left
+	check_objects_are_freed
 }

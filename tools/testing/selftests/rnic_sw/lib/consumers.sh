@@ -5,7 +5,7 @@
 # sourced, and sources lib.sh.
 #
 # A case begins with `set_up_device`, which creates one device for both ends, and ends with
-# `check_nothing_left`, which checks that all objects are freed. A script that transfers data
+# `check_objects_are_freed`, which checks that all objects are freed. A script that transfers data
 # defines two functions:
 #   set_up_consumer     starts the server and connects the client; sets DISK (a block device) or
 #                       DIR (a mount point)
@@ -32,7 +32,7 @@ if [ -d "${T_UNPACKED:-}" ]; then
 	export LD_LIBRARY_PATH=${LD_LIBRARY_PATH%:}
 fi
 
-skip_without_modules() {
+load_modules_or_skip_all() {
 	local module
 	for module in "$@"; do
 		modprobe -q "$module" || t_skip_all "this kernel has no module $module"
@@ -41,7 +41,7 @@ skip_without_modules() {
 		mount -t configfs configfs /sys/kernel/config
 }
 
-skip_without_programs() {
+skip_all_without_programs() {
 	local program
 	for program in "$@"; do
 		command -v "$program" >/dev/null ||
@@ -56,7 +56,7 @@ set_up_device() {
 	modprobe "$T_RDMA"
 	create_one_device
 	set_llp
-	print_objects iw0 >"$T_CASE/before"
+	print_object_counts iw0 >"$T_CASE/before"
 }
 
 # Select the LLP through the device's settings, because kernel consumers have no environment
@@ -68,15 +68,16 @@ set_llp() {
 	t_change_setting iw0 connect "$T_LLP"
 }
 
-# print_objects DEV: print the number of PDs, QPs, MRs and SRQs. cm_ids are not counted, because
-# they exist as long as the server, and CQs are not, because the RDMA core keeps them in a pool.
-print_objects() { rdma resource show "$1" | grep -oE '(pd|qp|mr|srq) [0-9]+' | paste -sd' '; }
+# print_object_counts DEV: print the number of PDs, QPs, MRs and SRQs. cm_ids are not counted,
+# because they exist as long as the server, and CQs are not, because the RDMA core keeps them in a
+# pool.
+print_object_counts() { rdma resource show "$1" | grep -oE '(pd|qp|mr|srq) [0-9]+' | paste -sd' '; }
 
-has_objects_as_before() { [ "$(print_objects iw0)" = "$(cat "$T_CASE/before")" ]; }
+has_same_object_counts() { [ "$(print_object_counts iw0)" = "$(cat "$T_CASE/before")" ]; }
 
-check_nothing_left() {
-	t_wait_until "$T_TIME" has_objects_as_before ||
-		t_fail "objects left on iw0: $(print_objects iw0); before the case: $(cat "$T_CASE/before")"
+check_objects_are_freed() {
+	t_wait_until "$T_TIME" has_same_object_counts ||
+		t_fail "objects left on iw0: $(print_object_counts iw0); before the case: $(cat "$T_CASE/before")"
 }
 
 # remove_device HOW: remove the device while it is in use. This must take at most GONE_TIME seconds
@@ -95,9 +96,10 @@ remove_device() {
 		[ $((SECONDS - start)) -le "${GONE_TIME:-20}" ]
 }
 
-# Create the device again. check_nothing_left() compares its objects with those at the start of the
-# case, not with those at this point, because a client may reconnect before this function returns.
-create_device() {
+# Create the device again. check_objects_are_freed() compares its objects with those at the start of
+# the case, not with those at this point, because a client may reconnect before this function
+# returns.
+recreate_device() {
 	modprobe "$T_RDMA"
 	if [ ! -e /sys/class/net/t0 ]; then
 		ip link add t0 type dummy
@@ -160,29 +162,29 @@ create_random_data() {
 	[ -e "$T_CASE/data" ] || head -c 8M /dev/urandom >"$T_CASE/data"
 }
 
-# verify_with_fio NAME FILE OPTIONS...: write data with fio, read it back and verify it
-verify_with_fio() {
+# write_and_verify_with_fio NAME FILE OPTIONS...: write data with fio, read it back and verify it
+write_and_verify_with_fio() {
 	fio --name="$1" --filename="$2" --direct=1 --ioengine=libaio --thread \
 		--rw=randwrite --verify=crc32c --verify_fatal=1 --verify_state_save=0 \
 		--group_reporting --output="$T_CASE/fio-$1.log" "${@:3}"
 }
 
-# check_disk_data: check that the first half of $DISK returns the data that was written to it, with
-# many sizes and queue depths
-check_disk_data() {
+# write_and_check_disk: check that the first half of $DISK returns the data that was written to it,
+# with many sizes and queue depths
+write_and_check_disk() {
 	create_random_data
 	copy_blocks "$T_CASE/data" "$DISK" 1M 8 oflag=direct
 	copy_blocks "$DISK" "$T_CASE/back" 1M 8 iflag=direct
 	cmp "$T_CASE/data" "$T_CASE/back"
 	copy_blocks "$DISK" "$T_CASE/back" 3584 1000 iflag=direct
 	cmp -n 3584000 "$T_CASE/data" "$T_CASE/back"
-	verify_with_fio right "$DISK" --size=8m --bsrange=4k-256k --iodepth=32
+	write_and_verify_with_fio right "$DISK" --size=8m --bsrange=4k-256k --iodepth=32
 	copy_blocks "$T_CASE/data" "$DISK" 64k 128 oflag=direct
 	copy_blocks "$DISK" "$T_CASE/back" 64k 128 iflag=direct
 	cmp "$T_CASE/data" "$T_CASE/back"
 }
 
-# Check that the backing file on the server has the data that check_disk_data wrote last
+# Check that the backing file on the server has the data that write_and_check_disk wrote last
 check_backing_file() { cmp -n 8388608 "$T_CASE/data" "$FILE"; }
 
 # Print the number of requests that $DISK has completed
@@ -227,7 +229,7 @@ stop_load() {
 }
 
 # Wait until the load stops by itself; requests may fail, but must not return wrong data
-wait_until_load_fails() {
+wait_until_load_ends() {
 	t_wait_until "$T_TIME" t_has_ended load || {
 		t_signal load INT
 		t_wait_until "$T_TIME" t_has_ended load ||
@@ -259,12 +261,12 @@ disk_returns_written_data() {
 	set_up_device
 	set_up_consumer
 	before=$(count_mapping_failures)
-	check_disk_data
+	write_and_check_disk
 	t_check "all memory could be mapped, see the kernel's log" \
 		[ "$(count_mapping_failures)" -eq "$before" ]
 	tear_down_consumer
 	check_backing_file
-	check_nothing_left
+	check_objects_are_freed
 }
 
 file_system_keeps_files() {
@@ -275,16 +277,16 @@ file_system_keeps_files() {
 	mkdir "$T_CASE/mnt"
 	mount "$DISK" "$T_CASE/mnt"
 	t_defer umount -q "$T_CASE/mnt"
-	check_tree "$T_CASE/mnt"
+	write_and_check_tree "$T_CASE/mnt"
 	umount "$T_CASE/mnt"
 	tear_down_consumer
 	fsck.ext4 -fn "$FILE"
-	check_nothing_left
+	check_objects_are_freed
 }
 
-# check_tree DIR: check that a tree of files is read back as it was written. Owners and times are
-# not compared, because not every file system keeps them.
-check_tree() {
+# write_and_check_tree DIR: check that a tree of files is read back as it was written. Owners and
+# times are not compared, because not every file system keeps them.
+write_and_check_tree() {
 	mkdir "$1/tree" "$T_CASE/tree"
 	cp "$T_DIR"/consumers/* "$T_DIR"/src/verbs/* "$T_CASE/tree"
 	tar -C "$T_CASE/tree" -cf "$T_CASE/tree.tar" .
@@ -303,10 +305,10 @@ load_survives_command() {
 	"$@"
 	wait_load_progress
 	stop_load
-	check_disk_data
+	write_and_check_disk
 	tear_down_consumer
 	check_backing_file
-	check_nothing_left
+	check_objects_are_freed
 }
 
 # removed_device_can_be_replaced HOW: remove the device under load, then check that a new device
@@ -316,14 +318,14 @@ removed_device_can_be_replaced() {
 	set_up_consumer
 	start_load
 	remove_device "$1"
-	wait_until_load_fails
+	wait_until_load_ends
 	tear_down_consumer
-	create_device
+	recreate_device
 	set_up_consumer
-	check_disk_data
+	write_and_check_disk
 	tear_down_consumer
 	check_backing_file
-	check_nothing_left
+	check_objects_are_freed
 }
 
 # define_disk_cases CONSUMER: define the cases that are the same for every block device

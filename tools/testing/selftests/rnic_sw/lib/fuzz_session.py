@@ -55,7 +55,7 @@ class Session:
         self.buf, self.out = bytearray(), bytearray()
         self.ended = None               # "fin" or "rst"
         self.waits, self.deadline = ("any", 0), 0
-        self.fresh = True               # get_resume_value() has not been called since the
+        self.fresh = True               # poll_resume_value() has not been called since the
                                         # session began to wait
         self.reader = self.writer = None
         self.messages = fuzzing.Messages(self.rand, w.areas)
@@ -111,7 +111,7 @@ class Session:
         self.writer = fuzzing.Writer(bool(got.flags & mpa.M), crc)
         self.reader = mpa.Reader(bool(sent & mpa.M), crc)
 
-    def spoil_frame(self, frame):
+    def pack_or_spoil_frame(self, frame):
         if self.right or self.rand.random() < 0.8:
             return frame.pack()
         self.spoilt += 1
@@ -131,10 +131,10 @@ class Session:
             request.rev = 2
             self.asked = ones
             request.flags |= mpa.S
-            request.pd = mpa.pack_word(4, 4, rand.choice(
+            request.pd = mpa.pack_enhanced_word(4, 4, rand.choice(
                 (0, mpa.A | mpa.CC, mpa.A | mpa.D,
                  mpa.A | mpa.B | mpa.CC | mpa.D))) + pd
-        octets = self.spoil_frame(request)
+        octets = self.pack_or_spoil_frame(request)
         yield from self.send_in_pieces(octets)
         if self.spoilt and rand.random() < 0.4:
             self.close_socket()
@@ -161,8 +161,8 @@ class Session:
         if both & mpa.D:
             self.messages.requests += 1
             read = rdmap.ReadRequest(0, 0, 0, 0, 0)
-            return self.build_fpdu(read.segment(self.messages.next_msn(1)).pack())
-        return self.build_fpdu(rdmap.make_send(self.messages.next_msn(0)).pack())
+            return self.build_fpdu(read.segment(self.messages.take_next_msn(1)).pack())
+        return self.build_fpdu(rdmap.make_send(self.messages.take_next_msn(0)).pack())
 
     def respond(self):
         self.listen()
@@ -175,10 +175,10 @@ class Session:
             if not (yield from self.wait_for("call")):
                 raise Ended
             request = yield from self.receive_frame(mpa.KEY_REQUEST)
-            reply = wire.make_plain_reply(request)
+            reply = wire.make_accepting_reply(request)
             reply.flags |= self.rand.choice((0, mpa.M))
             reply.flags &= ~self.rand.choice((0, mpa.C))
-            octets = self.spoil_frame(reply)
+            octets = self.pack_or_spoil_frame(reply)
             self.enter_full_operation(octets[16] if len(octets) > 16 else 0, request)
             yield from self.send_in_pieces(octets)
             if not self.spoilt or self.rand.random() < 0.5:
@@ -191,7 +191,7 @@ class Session:
 
     # full operation ----------------------------------------------------------
 
-    def parse_received(self):
+    def parse_received_segments(self):
         """Parse what the kernel sent, which must always be valid."""
         if not self.reader:
             return
@@ -199,14 +199,14 @@ class Session:
         self.buf.clear()
         try:
             for fpdu in self.reader.feed(octets):
-                self.check_received_segment(ddp.parse(fpdu.ulpdu))
+                self.check_and_record_segment(ddp.parse(fpdu.ulpdu))
         except (mpa.Malformed, ValueError, struct.error, IndexError) as why:
             if self.spoilt_start:
                 # after an invalid start-up frame the agreed parameters are unknown
                 raise Ended from why
             raise Bad(f"kernel sent malformed data: {why}") from why
 
-    def check_received_segment(self, seg):
+    def check_and_record_segment(self, seg):
         code = seg.ulp & 15
         if seg.dv != 1 or seg.rsvd or seg.ulp & 0xF0 != rdmap.RV:
             raise ValueError(f"invalid header of segment {seg}")
@@ -224,10 +224,10 @@ class Session:
                   not seg.tagged and code == rdmap.SEND):
             raise ValueError(f"unexpected segment {seg}")
 
-    def reply_to(self, request):
+    def make_response_segments(self, request):
         """Return the segments that respond to a Read or atomic request of the kernel."""
         if isinstance(request, int):
-            return [fuzzing.make_atomic_response(self.messages.next_msn(3), request)]
+            return [fuzzing.make_atomic_response(self.messages.take_next_msn(3), request)]
         octets = self.rand.randbytes(request.size)
         cut = self.rand.randrange(len(octets) + 1)
         if self.rand.random() < 0.7 or not 0 < cut < len(octets):
@@ -238,7 +238,7 @@ class Session:
                 rdmap.make_read_response(request.sink_stag, request.sink_to + cut,
                                          octets[cut:])]
 
-    def put_segments(self, segments, chance):
+    def send_or_spoil_segments(self, segments, chance):
         for segment in segments:
             if self.rand.random() < chance:
                 self.spoilt += 1
@@ -249,16 +249,16 @@ class Session:
             yield from self.send_in_pieces(octets)
 
     def respond_to_all(self, chance):
-        self.parse_received()
+        self.parse_received_segments()
         while self.todo:
-            yield from self.put_segments(self.reply_to(self.todo.popleft()),
-                                         chance)
-            self.parse_received()
+            yield from self.send_or_spoil_segments(self.make_response_segments(self.todo.popleft()),
+                                                   chance)
+            self.parse_received_segments()
 
     def exchange_messages(self):
         rand = self.rand
         for _ in range(rand.randrange(6)):
-            yield from self.put_segments(self.messages.make_any(), 0)
+            yield from self.send_or_spoil_segments(self.messages.make_random_message(), 0)
             yield from self.respond_to_all(0)
         if self.right:
             yield from self.end_gracefully()
@@ -268,7 +268,7 @@ class Session:
             yield from self.wait_for("any", 0, PAUSE)
             yield from self.respond_to_all(0.5)
         for _ in range(rand.randint(1, 4)):
-            yield from self.put_segments(self.messages.make_any(), 0.8)
+            yield from self.send_or_spoil_segments(self.messages.make_random_message(), 0.8)
             yield from self.respond_to_all(0.3)
 
     def end_gracefully(self):
@@ -288,7 +288,7 @@ class Session:
         while not self.ended:
             if not (yield from self.wait_for("any")) and not self.ended:
                 raise Bad("peer should reply to a FIN")
-            self.parse_received()
+            self.parse_received_segments()
         if self.ended != "fin" or self.terminated:
             raise Bad(f"should end with a FIN and no Terminate: {self.ended}, "
                       f"Terminate {self.terminated}")
@@ -315,7 +315,7 @@ class Session:
         end = time.monotonic() + seconds
         while not self.ended and (left := end - time.monotonic()) > 0:
             yield from self.wait_for("any", 0, left)
-            self.parse_received()
+            self.parse_received_segments()
 
     # sockets -----------------------------------------------------------------
 
@@ -362,7 +362,7 @@ class Session:
             pass
         except OSError as why:
             if why.errno != errno.ENOTCONN:      # not connected yet
-                self.set_reset()
+                self.record_reset()
         try:
             if not self.ended:
                 octets = self.sock.recv(1 << 16)
@@ -372,9 +372,9 @@ class Session:
             pass
         except OSError as why:
             if why.errno != errno.ENOTCONN:
-                self.set_reset()
+                self.record_reset()
 
-    def set_reset(self):
+    def record_reset(self):
         self.ended = "rst"
         self.out.clear()
 
@@ -383,21 +383,21 @@ class Session:
             if self.listener:
                 self.set_socket(self.listener.accept()[0])
 
-    def get_resume_value(self):
+    def poll_resume_value(self):
         """Return the value with which run_session() is resumed, or None if the session must still
         wait."""
         self.do_pending_io()
         what, count = self.waits
         if what == "call":
-            return True if self.sock else self.check_deadline()
+            return True if self.sock else self.get_timeout_resume_value()
         if what == "out":
             return True if not self.out and self.ended != "rst" \
-                else False if self.ended == "rst" else self.check_deadline()
+                else False if self.ended == "rst" else self.get_timeout_resume_value()
         if self.buf and len(self.buf) >= count:
             return True
-        return False if self.ended else self.check_deadline()
+        return False if self.ended else self.get_timeout_resume_value()
 
-    def check_deadline(self):
+    def get_timeout_resume_value(self):
         return False if time.monotonic() >= self.deadline else None
 
     @property

@@ -53,7 +53,7 @@ class Messages:
         self.due = 0                # bytes of Read Responses that must still arrive
         self.atomics = 0            # Atomic Responses that must still arrive
 
-    def next_msn(self, queue):
+    def take_next_msn(self, queue):
         self.msn[queue] += 1
         return self.msn[queue] - 1
 
@@ -63,7 +63,7 @@ class Messages:
         length = self.rand.randrange(most)
         return addr + self.rand.randrange(size - length), length, key
 
-    def make_any(self):
+    def make_random_message(self):
         """Return the segments of a random message."""
         ways = [self.make_write]
         if self.sends < self.SENDS:
@@ -74,7 +74,7 @@ class Messages:
 
     def make_send(self):
         self.sends += 1
-        msn, rand = self.next_msn(0), self.rand
+        msn, rand = self.take_next_msn(0), self.rand
         code = rand.choice((rdmap.SEND, rdmap.SEND_SE))
         octets = rand.randbytes(rand.choice((0, 1, 30, 200, 512)))
         cut = rand.randrange(len(octets) + 1)
@@ -85,7 +85,7 @@ class Messages:
 
     def make_immediate(self):
         self.sends += 1
-        return [rdmap.make_send(self.next_msn(0), self.rand.randbytes(8),
+        return [rdmap.make_send(self.take_next_msn(0), self.rand.randbytes(8),
                                 self.rand.choice((IMMEDIATE, IMMEDIATE_SE)))]
 
     def make_write(self):
@@ -103,7 +103,7 @@ class Messages:
             self.rand.choice(("target", "source")), 600)
         self.due += length
         return [rdmap.ReadRequest(0x2222, 0x3000, length, key, addr)
-                .segment(self.next_msn(1))]
+                .segment(self.take_next_msn(1))]
 
     def make_atomic(self):
         self.requests += 1
@@ -114,7 +114,7 @@ class Messages:
             ">IIIQQQQQ", self.rand.choice((FETCH_ADD, CMP_SWAP)),
             self.rand.getrandbits(32), key, addr,
             *(self.rand.getrandbits(64) for _ in range(4)))
-        return [make_atomic_request(self.next_msn(1), payload)]
+        return [make_atomic_request(self.take_next_msn(1), payload)]
 
 
 def flip_random_bits(rand, octets, most=4):
@@ -143,7 +143,7 @@ class Spoiler:
 
     # methods that corrupt the DDP and RDMAP headers; the CRC is correct
 
-    def build_changed(self, segment, **fields):
+    def build_changed_fpdu(self, segment, **fields):
         return self.build_fpdu(replace(segment, **fields).pack())
 
     def flip_ulpdu(self, segment):
@@ -156,18 +156,18 @@ class Spoiler:
     def flip_payload(self, segment):
         return self.build_fpdu(segment.header() + flip_random_bits(self.rand, segment.payload))
 
-    def change_kind(self, segment):
+    def change_tagged_flag(self, segment):
         octets = bytearray(segment.pack())
         octets[0] ^= ddp.T
         return self.build_fpdu(bytes(octets))
 
     def change_control(self, segment):
-        return self.build_changed(segment, dv=self.rand.randrange(4),
-                                  last=self.rand.random() < 0.5,
-                                  rsvd=self.rand.getrandbits(4) << 2)
+        return self.build_changed_fpdu(segment, dv=self.rand.randrange(4),
+                                       last=self.rand.random() < 0.5,
+                                       rsvd=self.rand.getrandbits(4) << 2)
 
     def change_opcode(self, segment):
-        return self.build_changed(segment, ulp=self.rand.choice(
+        return self.build_changed_fpdu(segment, ulp=self.rand.choice(
             (self.rand.getrandbits(8), rdmap.pack_control(
                 self.rand.randrange(16)))))
 
@@ -181,13 +181,13 @@ class Spoiler:
         """Change the destination: QN, MSN and MO, or STag and TO."""
         if not segment.tagged:
             name = self.rand.choice(("qn", "msn", "mo", "ulp32"))
-            return self.build_changed(
+            return self.build_changed_fpdu(
                 segment, **{name: self.choose_wrong_number(getattr(segment, name))})
         if self.rand.random() < 0.5:
-            return self.build_changed(segment, stag=self.choose_key())
-        return self.build_changed(segment, to=self.choose_wrong_offset(segment.to))
+            return self.build_changed_fpdu(segment, stag=self.choose_maybe_wrong_stag())
+        return self.build_changed_fpdu(segment, to=self.choose_wrong_offset(segment.to))
 
-    def choose_key(self):
+    def choose_maybe_wrong_stag(self):
         key = self.rand.choice(self.keys)
         return self.rand.choice((key, key ^ 1, key ^ 0x100, 0, 0x100, 0x1FF,
                                  self.rand.getrandbits(32)))
@@ -198,19 +198,19 @@ class Spoiler:
             (right + 1, addr - 1, addr + size - 1, addr + size, 0, TOP - 1,
              right ^ 1 << 63, self.rand.getrandbits(64))) % TOP
 
-    def shorten(self, segment):
+    def shorten_ulpdu(self, segment):
         octets = segment.pack()
         return self.build_fpdu(octets[:self.rand.randrange(len(octets))])
 
-    def lengthen(self, segment):
+    def lengthen_ulpdu(self, segment):
         return self.build_fpdu(segment.pack() + self.rand.randbytes(
             self.rand.choice((1, 8, 100, 600, 1500))))
 
-    def build_empty(self, _segment):
+    def build_empty_ulpdu(self, _segment):
         return self.build_fpdu(b"")
 
     def clear_last_flag(self, segment):
-        return b"".join(self.build_changed(segment, last=False) for _ in range(3))
+        return b"".join(self.build_changed_fpdu(segment, last=False) for _ in range(3))
 
     def repeat_segment(self, segment):
         return self.build_fpdu(segment.pack()) + self.build_fpdu(segment.pack())
@@ -221,9 +221,9 @@ class Spoiler:
         rand = self.rand
         read = rdmap.ReadRequest(
             rand.getrandbits(32), rand.getrandbits(64),
-            self.choose_wrong_number(rand.randrange(600)), self.choose_key(),
+            self.choose_wrong_number(rand.randrange(600)), self.choose_maybe_wrong_stag(),
             self.choose_wrong_offset(0))
-        return self.build_fpdu(read.segment(self.messages.next_msn(1)).pack())
+        return self.build_fpdu(read.segment(self.messages.take_next_msn(1)).pack())
 
     def cross_region_edge(self, _segment):
         """Return a Write or a Read Request that crosses an end of the region by one byte."""
@@ -234,42 +234,42 @@ class Spoiler:
             return self.build_fpdu(rdmap.make_write(
                 key, place, self.rand.randbytes(length)).pack())
         read = rdmap.ReadRequest(1, 2, length, key, place)
-        return self.build_fpdu(read.segment(self.messages.next_msn(1)).pack())
+        return self.build_fpdu(read.segment(self.messages.take_next_msn(1)).pack())
 
     def build_many_read_requests(self, _segment):
         addr, size, key = self.messages.areas["target"]
         read = rdmap.ReadRequest(1, 2, size, key, addr)
         return b"".join(
-            self.build_fpdu(read.segment(self.messages.next_msn(1)).pack())
+            self.build_fpdu(read.segment(self.messages.take_next_msn(1)).pack())
             for _ in range(self.rand.randint(2, 9)))
 
     def build_bad_atomic(self, _segment):
         rand = self.rand
         payload = struct.pack(
             ">IIIQQQQQ", rand.choice((0, 1, 2, 3, 15, rand.getrandbits(32))),
-            1, self.choose_key(), self.choose_wrong_offset(8),
+            1, self.choose_maybe_wrong_stag(), self.choose_wrong_offset(8),
             *(rand.getrandbits(64) for _ in range(4)))
-        return self.build_fpdu(make_atomic_request(self.messages.next_msn(1), payload).pack())
+        return self.build_fpdu(make_atomic_request(self.messages.take_next_msn(1), payload).pack())
 
     def build_many_sends(self, _segment):
         return b"".join(
-            self.build_fpdu(rdmap.make_send(self.messages.next_msn(0), b"again").pack())
+            self.build_fpdu(rdmap.make_send(self.messages.take_next_msn(0), b"again").pack())
             for _ in range(self.rand.randint(5, 12)))
 
     def build_unexpected_response(self, _segment):
         return self.build_fpdu(rdmap.make_read_response(
-            self.choose_key(), self.choose_wrong_offset(0),
+            self.choose_maybe_wrong_stag(), self.choose_wrong_offset(0),
             self.rand.randbytes(self.rand.randrange(600))).pack())
 
     def build_unexpected_atomic_response(self, _segment):
         return self.build_fpdu(make_atomic_response(
-            self.messages.next_msn(3), self.rand.randrange(4)).pack())
+            self.messages.take_next_msn(3), self.rand.randrange(4)).pack())
 
-    def build_invalidate(self, _segment):
+    def build_send_with_invalidate(self, _segment):
         return self.build_fpdu(rdmap.make_send(
-            self.messages.next_msn(0), b"",
+            self.messages.take_next_msn(0), b"",
             self.rand.choice((rdmap.SEND_INV, rdmap.SEND_SE_INV)),
-            ulp32=self.choose_key()).pack())
+            ulp32=self.choose_maybe_wrong_stag()).pack())
 
     def build_terminate(self, segment):
         rand = self.rand
@@ -282,19 +282,19 @@ class Spoiler:
                               term.payload[:rand.randrange(50)]))
         return self.build_fpdu(replace(term, payload=octets).pack())
 
-    WAYS = (flip_ulpdu, flip_header, flip_header, flip_payload, change_kind,
+    WAYS = (flip_ulpdu, flip_header, flip_header, flip_payload, change_tagged_flag,
             change_control, change_opcode, change_destination, change_destination,
-            change_destination, shorten, lengthen, build_empty,
+            change_destination, shorten_ulpdu, lengthen_ulpdu, build_empty_ulpdu,
             clear_last_flag, repeat_segment, cross_region_edge, build_random_request,
             build_random_request, build_many_read_requests,
             build_bad_atomic, build_many_sends, build_unexpected_response,
-            build_unexpected_atomic_response, build_invalidate, build_terminate)
+            build_unexpected_atomic_response, build_send_with_invalidate, build_terminate)
 
 
 class MpaSpoiler(Spoiler):
     """Like Spoiler, with methods that corrupt MPA."""
 
-    def flip_wire(self, segment):
+    def flip_fpdu(self, segment):
         return flip_random_bits(self.rand, self.build_fpdu(segment.pack()))
 
     def build_with_wrong_crc(self, segment):
@@ -323,7 +323,7 @@ class MpaSpoiler(Spoiler):
     def make_random_bytes(self, _segment):
         return self.rand.randbytes(self.rand.randrange(1, 300))
 
-    WAYS = Spoiler.WAYS + (flip_wire, build_with_wrong_crc, build_with_wrong_pad,
+    WAYS = Spoiler.WAYS + (flip_fpdu, build_with_wrong_crc, build_with_wrong_pad,
                            build_with_wrong_length, build_with_wrong_marker, truncate_fpdu,
                            make_random_bytes)
 

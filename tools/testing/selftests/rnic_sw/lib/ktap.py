@@ -5,7 +5,6 @@ T_LOG."""
 import fnmatch
 import os
 import sys
-import tempfile
 import time
 import traceback
 
@@ -31,13 +30,6 @@ def add(name, rows, function, **arguments):
     _cases.append((name, rows, function, arguments))
 
 
-def get_log_dir():
-    where = os.environ.get("T_LOG") or os.environ.get("BED_OUT")
-    if not where:
-        where = os.environ["T_LOG"] = tempfile.mkdtemp(prefix="rnic_sw.")
-    return where
-
-
 def skip_all(words):
     print(f"1..0 # SKIP {words}")
     sys.exit(SKIP)
@@ -58,7 +50,7 @@ def check(what, true):
         raise AssertionError(what)
 
 
-def _run_one(function, context, arguments):
+def _run_and_check_taints(function, context, arguments):
     before = read_taints()
     try:
         function(context, **arguments)
@@ -67,11 +59,11 @@ def _run_one(function, context, arguments):
             raise AssertionError("the kernel must not warn; see its log")
 
 
-def _report(number, name, rows, function, context, arguments):
+def _run_and_report_case(number, name, rows, function, context, arguments):
     title = f"{number} {name}" + (f" [{rows}]" if rows else "")
     began = time.monotonic()
     try:
-        _run_one(function, context, arguments)
+        _run_and_check_taints(function, context, arguments)
     except Skip as why:
         print(f"ok {title} # SKIP {why}", flush=True)
         return True
@@ -98,7 +90,7 @@ def run(make_context):
     good = True
     with make_context() as context:
         for number, (name, rows, function, arguments) in enumerate(chosen, 1):
-            good &= _report(number, name, rows, function, context, arguments)
+            good &= _run_and_report_case(number, name, rows, function, context, arguments)
             if not good and os.environ.get("T_STOP"):
                 break
     print(f"1..{len(chosen)}")

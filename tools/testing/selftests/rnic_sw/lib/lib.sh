@@ -13,7 +13,7 @@
 #
 #	create_two_hosts
 #	t_case "rping, 100 times" "RDMAP-12 DDP-93" ping_many
-#	t_print_summary
+#	t_print_summary_and_exit
 #
 # Cases
 #   t_case NAME "REQ-IDS" COMMAND ARGS...
@@ -28,7 +28,7 @@
 #   t_check_fails_with PATTERN COMMAND...   like t_check_fails; the output must match PATTERN
 #   t_skip_all WORDS             ends the script before its first case
 #   t_defer COMMAND ARGS...      runs COMMAND at the end of the case (or script); LIFO order
-#   t_print_summary              the last line of a script: prints the plan, exits
+#   t_print_summary_and_exit     the last line of a script: prints the plan, exits
 #   $T_CASE                      the case's directory, for files and logs
 #
 # Hosts: programs run "on a" (client side) or "on b" (server side). A topology lasts
@@ -43,7 +43,7 @@
 #   $A4 $A6 $B4 $B6  addresses; $A_DEV $B_DEV  RDMA devices; $A_IF $B_IF  interfaces
 #   on HOST COMMAND...       runs COMMAND on HOST, without a time limit
 #   t_apply_netem HOST DEV WORDS...   applies netem to what HOST sends through DEV; WORDS: for tc
-#   t_new_device DEV NETDEV  `rdma link add`, undone when the case (script) ends
+#   t_create_temporary_device DEV NETDEV  `rdma link add`, undone when the case (script) ends
 #   t_change_setting DEV NAME VALUE [NS], t_print_setting DEV NAME [NS]   write or read a setting
 #   t_create_device DEV NETDEV [NS]   `rdma link add`; enables listening on SCTP as well
 #				 if RNIC_SW_LLP is sctp
@@ -66,7 +66,7 @@
 #				 known faults of perftest; runs $T_EACH before each try
 #   t_scale_rounds N         prints N, or N/10 in a slow (debug) kernel
 #   t_print_counter DEV NAME   prints a counter of `rdma statistic`
-#   t_has_accepted N         checks that b's device has accepted at least N connections
+#   t_has_accepted_connections N   checks that b's device has accepted at least N connections
 #   t_start_capture HOST FILE, t_end_capture HOST   see capturing.sh
 #   t_find_program NAME      prints the path of a program built by the Makefile
 #   T_MODULES                the driver's modules, in the order of unloading
@@ -183,7 +183,7 @@ t_case() {
 		trap 't_end_case $?' EXIT
 		trap 'exit 143' TERM INT
 		t_deferred=()
-		t_capture_all_hosts
+		t_start_captures_if_enabled
 		set -eE
 		trap 'echo "failed ($?) at ${BASH_SOURCE[0]##*/}:$LINENO: $BASH_COMMAND"' ERR
 		"$@"
@@ -196,7 +196,7 @@ t_case() {
 	fi
 	took=$(((${EPOCHREALTIME/./} - start) / 100000))
 	printf '%5d.%d s  %s\n' $((took / 10)) $((took % 10)) "$T_SCRIPT: $name" >>"$T_LOG/times"
-	t_print_result "$status" "$name${rows:+ [$rows]}"
+	t_count_and_print_result "$status" "$name${rows:+ [$rows]}"
 }
 
 t_end_case() {
@@ -208,7 +208,7 @@ t_end_case() {
 	exit "$1"
 }
 
-t_print_result() {
+t_count_and_print_result() {
 	case $1 in
 	0) echo "ok $t_count $2" ;;
 	"$KSFT_SKIP")
@@ -222,8 +222,8 @@ t_print_result() {
 	esac
 }
 
-t_print_summary() {
-	[ -z "${T_LLP:-}" ] || [ -n "${T_ONLY:-}" ] || [ $t_skipped -eq $t_count ] || t_add_no_tcp_case
+t_print_summary_and_exit() {
+	[ -z "${T_LLP:-}" ] || [ -n "${T_ONLY:-}" ] || [ $t_skipped -eq $t_count ] || t_run_sctp_check_case
 	[ "$t_count" -gt 0 ] || echo "# no case name contains ${T_ONLY:-}"
 	echo "1..$t_count"
 	[ "$t_bad" -eq 0 ] && [ "$t_count" -gt 0 ]
@@ -231,7 +231,7 @@ t_print_summary() {
 }
 
 # Check the connections of the script, which were recorded when its devices were deleted.
-t_check_no_tcp() {
+t_check_all_connections_use_sctp() {
 	local all sctp
 	read -r all sctp < <(awk '{ all += $1; sctp += $2 } END { print all + 0, sctp + 0 }' \
 		"$T_LOG/$T_SCRIPT/connects")
@@ -240,9 +240,9 @@ t_check_no_tcp() {
 	t_check "all connections were over SCTP" [ "$all" -eq "$sctp" ]
 }
 
-t_add_no_tcp_case() {
+t_run_sctp_check_case() {
 	t_run_deferred
-	t_case "all connections were over SCTP" "" t_check_no_tcp
+	t_case "all connections were over SCTP" "" t_check_all_connections_use_sctp
 }
 
 # Hosts
@@ -280,22 +280,22 @@ t_run_in_netns() {
 
 t_create_device() {
 	t_run_in_netns "${3:-}" rdma link add "$1" type "${T_RDMA:-rnic_sw}" netdev "$2" || return
-	[ "${RNIC_SW_LLP:-}" != sctp ] || t_set_listen "$1" both "${3:-}"
+	[ "${RNIC_SW_LLP:-}" != sctp ] || t_set_listen_llp "$1" both "${3:-}"
 }
 
-# t_set_listen DEV VALUE [NS]: set the listen setting of DEV (tcp, sctp or both)
-t_set_listen() { t_change_setting "$1" listen "$2" "${3:-}"; }
+# t_set_listen_llp DEV VALUE [NS]: set the listen setting of DEV (tcp, sctp or both)
+t_set_listen_llp() { t_change_setting "$1" listen "$2" "${3:-}"; }
 
 t_change_setting() { t_run_in_netns "${4:-}" "$T_DIR/lib/setting" "$1" "$2" "$3"; }
 t_print_setting() { t_run_in_netns "${3:-}" "$T_DIR/lib/setting" "$1" "$2"; }
 
-# t_new_device DEV NETDEV [NS]: create DEV, and delete it when the case (or script) ends
-t_new_device() {
+# t_create_temporary_device DEV NETDEV [NS]: create DEV; the end of the case or script deletes it
+t_create_temporary_device() {
 	t_create_device "$@" || return
-	t_defer t_drop_device "$1" "${3:-}"
+	t_defer t_delete_device "$1" "${3:-}"
 }
 
-t_drop_device() {
+t_delete_device() {
 	[ ! -e "/sys/class/infiniband/$1" ] && [ -z "$2" ] && return
 	[ -z "${T_LLP:-}" ] || t_record_connects "$1" "${2:-}"
 	t_run_in_netns "$2" rdma link del "$1" 2>/dev/null
@@ -327,7 +327,7 @@ create_one_interface() {
 
 create_one_device() {
 	create_one_interface
-	t_run_or_bail_out t_new_device iw0 t0
+	t_run_or_bail_out t_create_temporary_device iw0 t0
 	NS_A='' NS_B='' A_IF=t0 B_IF=t0 A_DEV=iw0 B_DEV=iw0
 	A4=10.9.0.1 B4=10.9.0.1 A6=fd00:9::1 B6=fd00:9::1
 	t_hosts=(a)
@@ -336,12 +336,12 @@ create_one_device() {
 create_two_hosts() {
 	NS_A=rnic-a NS_B=rnic-b A_IF=va B_IF=vb A_DEV=iwa B_DEV=iwb
 	A4=10.9.1.1 B4=10.9.1.2 A6=fd00:9:1::1 B6=fd00:9:1::2
-	t_run_or_bail_out t_use_own_namespaces
-	t_run_or_bail_out t_new_netns $NS_A
-	t_run_or_bail_out t_new_netns $NS_B
+	t_run_or_bail_out t_set_topology_netns_mode
+	t_run_or_bail_out t_create_temporary_netns $NS_A
+	t_run_or_bail_out t_create_temporary_netns $NS_B
 	t_run_or_bail_out ip link add va netns $NS_A "$@" type veth peer name vb netns $NS_B "$@"
-	t_run_or_bail_out t_set_host_up $NS_A va $A4 $A6 iwa
-	t_run_or_bail_out t_set_host_up $NS_B vb $B4 $B6 iwb
+	t_run_or_bail_out t_set_up_host $NS_A va $A4 $A6 iwa
+	t_run_or_bail_out t_set_up_host $NS_B vb $B4 $B6 iwb
 	t_hosts=(a b)
 }
 
@@ -349,33 +349,33 @@ create_two_hosts() {
 # exists, and those of the previous case may not be destroyed yet, so retry.
 t_set_netns_mode() { rdma system show | grep -q "netns $1" || t_wait_until 60 rdma system set netns "$1"; }
 
-# t_use_netns_mode MODE: set the RDMA namespace mode (shared or exclusive) until the
+# t_set_temporary_netns_mode MODE: set the RDMA namespace mode (shared or exclusive) until the
 # case ends
-t_use_netns_mode() {
+t_set_temporary_netns_mode() {
 	t_defer t_set_netns_mode "$(rdma system show | sed -n 's/.*netns \([a-z]*\).*/\1/p')"
 	t_set_netns_mode "$1"
 }
 
 # In exclusive mode a program sees only the RDMA devices of its own host.
-t_use_own_namespaces() { t_set_netns_mode exclusive; }
+t_set_topology_netns_mode() { t_set_netns_mode exclusive; }
 
-t_set_host_up() {
+t_set_up_host() {
 	ip -n "$1" link set lo up &&
 	ip -n "$1" addr add "$3/24" dev "$2" &&
 	ip -n "$1" addr add "$4/64" dev "$2" nodad &&
 	ip -n "$1" link set "$2" up &&
-	t_new_device "$5" "$2" "$1"
+	t_create_temporary_device "$5" "$2" "$1"
 }
 
-# t_new_netns NAME: create a namespace without duplicate address detection, which would delay
-# neighbour discovery by more than a second of the two seconds that programs wait for it.
-t_new_netns() {
+# t_create_temporary_netns NAME: create a namespace without duplicate address detection, which would
+# delay neighbour discovery by more than a second of the two seconds that programs wait for it.
+t_create_temporary_netns() {
 	ip netns add "$1" &&
-	t_defer t_drop_netns "$1" &&
+	t_defer t_delete_netns "$1" &&
 	ip netns exec "$1" sysctl -qw net.ipv6.conf.default.accept_dad=0
 }
 
-t_drop_netns() { [ ! -e "/run/netns/$1" ] || ip netns del "$1"; }
+t_delete_netns() { [ ! -e "/run/netns/$1" ] || ip netns del "$1"; }
 
 # Programs
 
@@ -424,7 +424,7 @@ t_has_listener_in_netns_of() {
 }
 
 # Check whether the program listens or has exited, so that a wait ends in both cases.
-t_is_listening_or_ended() { t_has_listener_in_netns_of "${t_pids[$1]}" "$2" || t_has_exited "${t_pids[$1]}"; }
+t_is_listening_or_ended() { t_has_listener_in_netns_of "${t_pids[$1]}" "$2" || ! t_is_alive "$1"; }
 
 t_start() {
 	local name=$1 host=$2
@@ -448,7 +448,7 @@ t_kill() {
 }
 
 # Print connections, RDMA resources and stacks of programs close to their time limit.
-t_print_state() {
+t_print_network_and_process_state() {
 	local ns what pid
 	for ns in "${NS_A:-}" ${NS_B:+"$NS_B"}; do
 		echo "--- network namespace '$ns'"
@@ -465,12 +465,12 @@ t_print_state() {
 
 t_log_state_before_timeout() {
 	t_pause $((T_TIME - 8))
-	t_print_state >"$T_CASE/state" 2>&1
+	t_print_network_and_process_state >"$T_CASE/state" 2>&1
 }
 
 t_wait() {
 	local pid=${t_pids[$1]} status=0 watch
-	[ $# -lt 2 ] || t_wait_until "$2" t_has_exited "$pid" || {
+	[ $# -lt 2 ] || t_wait_until "$2" t_has_process_exited "$pid" || {
 		t_print_log "$1"
 		t_fail "$1 still runs after $2 s"
 	}
@@ -490,12 +490,12 @@ t_wait() {
 # Send the signal to the child of timeout(1), which is the program.
 t_signal() { pkill "-$2" -P "${t_pids[$1]}"; }
 
-t_is_alive() { [ -n "${t_pids[$1]:-}" ] && ! t_has_exited "${t_pids[$1]}"; }
+t_is_alive() { [ -n "${t_pids[$1]:-}" ] && ! t_has_process_exited "${t_pids[$1]}"; }
 t_has_ended() { ! t_is_alive "$1"; }
 
 # Check whether a child has exited. kill -0 cannot tell, because an exited child accepts signals
 # until Bash reaps it, which may be only at the next fork.
-t_has_exited() {
+t_has_process_exited() {
 	local stat
 	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
 	[[ ${stat##*) } == Z* ]]
@@ -544,8 +544,8 @@ t_print_counter() {
 			END { exit !found }'
 }
 
-# t_has_accepted N: check that b's device has accepted at least N connections since its creation
-t_has_accepted() { [ "$(t_print_counter "$B_DEV" accepts)" -ge "$1" ]; }
+# t_has_accepted_connections N: check that b's device has accepted at least N connections so far
+t_has_accepted_connections() { [ "$(t_print_counter "$B_DEV" accepts)" -ge "$1" ]; }
 
 t_find_program() {
 	local dir
@@ -576,7 +576,7 @@ t_unload_modules() {
 . "$T_DIR/lib/foreign.sh"
 
 # Use the provider of this tree, unless another provider is named or installed.
-t_find_provider() {
+t_set_provider_env() {
 	local build=$T_DIR/../../../../scripts/build-provider
 	[ -z "${RDMAV_DRIVERS:-}${IBV_DRIVERS:-}" ] || return 0
 	[ ! -e /etc/libibverbs.d/rnic_sw.driver ] || return 0
@@ -596,5 +596,5 @@ trap t_run_deferred EXIT
 trap 'exit 143' TERM INT
 [ "$(id -u)" = 0 ] || t_skip_all "must be run as root"
 ulimit -l unlimited
-t_find_provider
+t_set_provider_env
 [ -n "${T_NO_LOAD:-}" ] || t_load_modules

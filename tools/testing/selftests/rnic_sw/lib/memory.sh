@@ -3,9 +3,9 @@
 #
 # memory.sh: limit a program's memory with control groups, and provide swap; sourced.
 
-# create_group CONTROLLER: create a control group (cgroup v2) with CONTROLLER; set GROUP and
+# create_cgroup CONTROLLER: create a control group (cgroup v2) with CONTROLLER; set GROUP and
 # IN_GROUP
-create_group() {
+create_cgroup() {
 	local at
 	at=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
 	if [ -z "$at" ]; then
@@ -23,7 +23,7 @@ create_group() {
 	IN_GROUP=(bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$GROUP")
 }
 
-run_in_group() { "${IN_GROUP[@]}" "$@"; }
+run_in_cgroup() { "${IN_GROUP[@]}" "$@"; }
 
 # enable_swap MIB: enable swap of MIB in memory: on a zram device, or in a file through a loop
 # device
@@ -44,10 +44,10 @@ enable_swap() {
 	t_defer swapoff "$dev"
 }
 
-# limit_group_memory MIB: enable swap and limit the memory of GROUP to MIB
-limit_group_memory() {
+# create_memory_limited_cgroup MIB: enable swap and limit the memory of GROUP to MIB
+create_memory_limited_cgroup() {
 	enable_swap 256
-	create_group memory
+	create_cgroup memory
 	echo $(($1 << 20)) >"$GROUP/memory.max"
 }
 

@@ -96,7 +96,7 @@ def check_counter_changes(monitor, path):
     wait_until(lambda: monitor.read_counter(path) != first, "the guest's counter changes")
 
 
-def check_area(octets):
+def check_no_old_pages(octets):
     """Check that no old page is left: the guest's program was stopped between two places, so the
     places before that point have the new value of the counter, and the others the previous value.
     """
@@ -137,7 +137,7 @@ def migrate(source, sink, uri, pin, data, where):
                "the guest runs at its new place")
     check_counter_changes(sink, path)
     sink.run_command("stop")
-    check_area(sink.read_memory(AREA, AREA_END - AREA, path))
+    check_no_old_pages(sink.read_memory(AREA, AREA_END - AREA, path))
     assert sink.read_memory(LOADED, len(loaded), path) == loaded, "the loaded data has changed"
     print(f"{len(loaded)} bytes of data are unchanged")
     source.run_command("quit")

@@ -35,7 +35,7 @@ check_command_uses_device() {
 }
 
 # Set IMPLICIT to the preload library that replaces each MR of a program with an implicit ODP MR
-set_implicit_or_skip() {
+set_implicit_odp_library_or_skip() {
 	ibv_devinfo -v -d "$A_DEV" | grep -q ODP_SUPPORT_IMPLICIT ||
 		t_skip "the device has no on-demand paging in this kernel"
 	IMPLICIT=$(t_find_program implicit.so) || t_skip "library implicit.so is not built (make)"
@@ -44,31 +44,31 @@ set_implicit_or_skip() {
 
 # run_with_implicit_odp COMMAND ARGS...: run COMMAND with implicit ODP MRs only
 run_with_implicit_odp() {
-	set_implicit_or_skip
+	set_implicit_odp_library_or_skip
 	LD_PRELOAD=$IMPLICIT "$@"
 	t_check "an implicit ODP MR was registered" [ -s "$IMPLICIT_LOG" ]
 }
 
-# create_data BYTES: create a file of random bytes, and set DATA to its name
-create_data() {
+# create_random_file BYTES: create a file of random bytes, and set DATA to its name
+create_random_file() {
 	DATA=$T_CASE/data
 	head -c "$1" /dev/urandom >"$DATA"
 	t_defer rm -f "$DATA"
 }
 
 has_no_objects() { ! rdma resource show "$A_DEV" | grep -qE '(qp|cq|mr|srq) [1-9]'; }
-# check_nothing_left: after all programs have exited, wait until the device has no QP, MR, CQ or
-# SRQ; fail after $T_TIME
-check_nothing_left() {
+# check_objects_are_freed: after all programs have exited, wait until the device has no QP, MR, CQ
+# or SRQ; fail after $T_TIME
+check_objects_are_freed() {
 	t_wait_until "$T_TIME" has_no_objects || {
 		rdma resource show
 		t_fail "objects are left"
 	}
 }
 
-# run_ranks N COMMAND...: run COMMAND in N ranks of Open MPI on this host, which communicate only
-# through libfabric
-run_ranks() {
+# run_mpi_ranks N COMMAND...: run COMMAND in N ranks of Open MPI on this host, which communicate
+# only through libfabric
+run_mpi_ranks() {
 	local n=$1
 	shift
 	FI_VERBS_IFACE=$A_IF timeout -k 5 "$T_TIME" mpirun \

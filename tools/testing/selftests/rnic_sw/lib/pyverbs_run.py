@@ -126,12 +126,12 @@ BaseResources.mem_read = remember_last_read(BaseResources.mem_read)
 utils.validate = retry_check(utils.validate)
 
 
-def add_ip_address(self, dev, port, idx):
+def append_netdev_arguments(self, dev, port, idx):
     self.args.append([dev, port, idx, *self.get_ip_mac_address(netdev)])
 
 
 # pylint: disable=protected-access
-RDMATestCase._get_ip_mac = add_ip_address
+RDMATestCase._get_ip_mac = append_netdev_arguments
 
 ACK = "expects a remote error in the sender's completion"
 CANNOT = {
@@ -155,11 +155,11 @@ CANNOT = {
 }
 
 
-def list_cases(suite):
+def flatten_suite_with_skips(suite):
     """Yield all tests of a suite; tests in CANNOT are replaced by skipped tests."""
     for test in suite:
         if isinstance(test, unittest.TestSuite):
-            yield from list_cases(test)
+            yield from flatten_suite_with_skips(test)
             continue
         reason = CANNOT.get(test.id().removeprefix("tests."))
         if reason:
@@ -205,6 +205,6 @@ modules = sorted(tests.__test_modules__, key=lambda m: "test_rdmacm" not in m.__
 suite = unittest.TestSuite(
     unittest.defaultTestLoader.loadTestsFromModule(m) for m in modules
     if not only or m.__name__ == f"tests.{only[0]}")
-unittest.TestSuite(list_cases(suite)).run(Lines())
+unittest.TestSuite(flatten_suite_with_skips(suite)).run(Lines())
 sys.stdout.flush()
 os._exit(0)

@@ -105,7 +105,7 @@ def connect(w, program, data=None):
     return reply
 
 
-def accept_request(w, sock, program):
+def wait_request(w, sock, program):
     """Wait for a Request with the queue pair's present message. Return it, and the peer."""
     want = program.own_message.pack()
     while True:
@@ -115,10 +115,10 @@ def accept_request(w, sock, program):
         # sent before the queue pair has entered RTS
         same("message before RTS", request.data.hex(),
              replace(program.own_message, sq_psn=0, rnr_retry=0, flags=0).pack().hex())
-        w.drop_peer(peer)
+        w.abort_peer_connection(peer)
 
 
-def check_first_message(peer):
+def check_first_message_is_write(peer):
     """Check that the queue pair that has connected sends a Write of length 0."""
     first = peer.receive_segment()
     same("opcode, payload", (first.ulp, first.payload), (rdmap.pack_control(rdmap.WRITE), b""))
@@ -127,20 +127,20 @@ def check_first_message(peer):
 def respond(w, sock, program, rtr=mpa.A | mpa.CC):
     """Let the raw peer accept the Request of the queue pair, and name these ready-to-receive
     messages if the Request names any. Return the Request."""
-    request, program.link.peer = accept_request(w, sock, program)
+    request, program.link.peer = wait_request(w, sock, program)
     same("message in the Request", request.data.hex(), program.own_message.pack().hex())
     w.send_accept(program.link.peer, request, program.right.pack(), request.rtr and rtr)
     return request
 
 
-def respond_to_write(w, sock, program):
+def accept_and_check_first_write(w, sock, program):
     """Like respond(), and read the ready-to-receive message, a Write of length 0."""
     request = respond(w, sock, program)
-    check_first_message(program.link.peer)
+    check_first_message_is_write(program.link.peer)
     return request
 
 
-def check_data(w, program):
+def check_data_transfer(w, program):
     """Check that data passes in both directions."""
     link, inbox, target = program.link, w.shared(64, "l"), w.shared(64, "lw")
     link.post_recv(inbox, 64, 1)
@@ -172,7 +172,7 @@ def is_port_open(w, port=RDV_PORT):
     return True
 
 
-def wait_closed(w, port=RDV_PORT):
+def wait_port_closed(w, port=RDV_PORT):
     end = time.monotonic() + PATIENCE
     while is_port_open(w, port):
         check("the port should be closed", time.monotonic() < end)

@@ -99,7 +99,7 @@ class End:
             time.sleep(0.01)
         raise AssertionError(f"no completion with status {status} within {limit} s")
 
-    def is_idle(self, seconds=0.3):
+    def assert_no_completion(self, seconds=0.3):
         """Check that no completion arrives within this number of seconds."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -123,7 +123,7 @@ def find_gid_index(ctx, address):
     return gids.index(ipaddress.ip_address(address))
 
 
-def connect_pair(ctx, shared=False, **more):
+def create_pair_in_rtr(ctx, shared=False, **more):
     a, b = End(ctx, 0x111111), End(ctx, PSN, shared)
     for one, other in (a, b), (b, a):
         one.to_rtr(other, **more)
@@ -141,11 +141,11 @@ def assert_refused(want, call, *args, **more):
 
 def message_waits_for_receive(ctx, shared=False):
     """A message waits until the program posts a receive."""
-    a, b = connect_pair(ctx, shared)
+    a, b = create_pair_in_rtr(ctx, shared)
     a.to_rts()
     a.post_send("hello")
     a.wait_completion(IBV_WC_SUCCESS)
-    b.is_idle()
+    b.assert_no_completion()
     b.post_recv()
     b.wait_completion(IBV_WC_SUCCESS)
     b.assert_received("hello")
@@ -160,7 +160,7 @@ def message_waits_for_srq_receive(ctx):
     message_waits_for_receive(ctx, shared=True)
 
 
-def wakeups():
+def count_wakeup_flags():
     """Count the rings of this process that have RNIC_SW_RING_NEED_WAKEUP set."""
     count = 0
     with open("/proc/self/maps", encoding="ascii") as maps:
@@ -178,7 +178,7 @@ def wakeups():
     return count
 
 
-def srq_wakeup(ctx):
+def srq_receive_delivers_waiting_message(ctx):
     """While messages wait for an SRQ, posting a receive enters the kernel, which delivers the
     message that has waited longest."""
     first = End(ctx, 1, shared=True)
@@ -190,34 +190,34 @@ def srq_wakeup(ctx):
         one.post_send("connected")
         one.wait_completion(IBV_WC_SUCCESS)
         other.wait_completion(IBV_WC_SUCCESS)
-    idle = wakeups()
+    idle = count_wakeup_flags()
     for n, (one, other) in enumerate(ends):
         one.post_send(f"message {n}")
         one.wait_completion(IBV_WC_SUCCESS)
-        other.is_idle(0.1)
-    assert wakeups() == idle + 1, "the SRQ should have NEED_WAKEUP set"
+        other.assert_no_completion(0.1)
+    assert count_wakeup_flags() == idle + 1, "the SRQ should have NEED_WAKEUP set"
     for n, (_, other) in enumerate(ends):
-        assert wakeups() == idle + 1
+        assert count_wakeup_flags() == idle + 1
         first.post_recv()
         other.wait_completion(IBV_WC_SUCCESS)
         first.assert_received(f"message {n}")
         for _, later in ends[n + 1:]:
-            later.is_idle(0.05)
-    assert wakeups() == idle, "the SRQ should not have NEED_WAKEUP set"
+            later.assert_no_completion(0.05)
+    assert count_wakeup_flags() == idle, "the SRQ should not have NEED_WAKEUP set"
     # one post of two receives ends the wait of two messages; a reset also ends a wait
     for one, other in ends:
         one.post_send("again")
         one.wait_completion(IBV_WC_SUCCESS)
-        other.is_idle(0.1)
+        other.assert_no_completion(0.1)
     ends[0][1].reset()
     first.srq.post_recv(chain(first, 2))
     for n, (_, other) in enumerate(ends[1:]):
         if n < 2:
             other.wait_completion(IBV_WC_SUCCESS)
         else:
-            other.is_idle()
+            other.assert_no_completion()
     ends[3][1].qp.close()
-    assert wakeups() <= idle, "no message should wait any more"
+    assert count_wakeup_flags() <= idle, "no message should wait any more"
 
 
 def chain(end, n):
@@ -255,7 +255,7 @@ def missing_peer_fails_request(ctx):
     a.to_rtr(b)
     a.to_rts()
     a.post_recv()
-    a.is_idle(3)
+    a.assert_no_completion(3)
     begun = time.monotonic()
     a.post_send("hello")
     a.post_send("hello")
@@ -276,7 +276,7 @@ def different_psns_are_not_connected(ctx):
     a.post_recv()
     b.post_send("hello")
     b.wait_completion(IBV_WC_RETRY_EXC_ERR)
-    a.is_idle()
+    a.assert_no_completion()
 
 
 def rts_with_wrong_psn_is_refused(ctx):
@@ -298,7 +298,7 @@ def rts_with_wrong_psn_is_refused(ctx):
 
 def receives_stay_posted_after_peer_exit(ctx):
     """Receives stay posted when the peer destroys its queue pair, until a request fails."""
-    a, b = connect_pair(ctx)
+    a, b = create_pair_in_rtr(ctx)
     for one in a, b:
         one.to_rts()
     a.post_recv()
@@ -307,7 +307,7 @@ def receives_stay_posted_after_peer_exit(ctx):
     b.wait_completion(IBV_WC_SUCCESS)
     a.post_recv()
     b.qp.close()
-    a.is_idle(1)
+    a.assert_no_completion(1)
     assert a.qp.query(0xFFFF)[0].qp_state == IBV_QPS_RTS
     a.post_send("hello")
     a.wait_completion(IBV_WC_RETRY_EXC_ERR)
@@ -316,7 +316,7 @@ def receives_stay_posted_after_peer_exit(ctx):
 
 def request_fails_only_after_retries(ctx):
     """A request that the peer cannot answer any more fails only after timeout and retries."""
-    a, b = connect_pair(ctx)
+    a, b = create_pair_in_rtr(ctx)
     for one in a, b:
         one.to_rts()
     b.post_recv()
@@ -327,7 +327,7 @@ def request_fails_only_after_retries(ctx):
     a.post_recv()
     begun = time.monotonic()
     a.post_send("hello")
-    a.is_idle(1.5)
+    a.assert_no_completion(1.5)
     assert a.qp.query(0xFFFF)[0].qp_state == IBV_QPS_RTS
     a.wait_completion(IBV_WC_RETRY_EXC_ERR)
     took = time.monotonic() - begun
@@ -338,7 +338,7 @@ def request_fails_only_after_retries(ctx):
 
 def error_state_flushes_receives(ctx):
     """Receives that have stayed posted are flushed when the program moves to the error state."""
-    a, b = connect_pair(ctx)
+    a, b = create_pair_in_rtr(ctx)
     a.to_rts()
     a.post_send("hello")
     a.post_recv()
@@ -346,14 +346,14 @@ def error_state_flushes_receives(ctx):
     b.wait_completion(IBV_WC_SUCCESS)
     a.wait_completion(IBV_WC_SUCCESS)
     b.qp.close()
-    a.is_idle(0.5)
+    a.assert_no_completion(0.5)
     a.qp.modify(QPAttr(qp_state=IBV_QPS_ERR), 1)
     a.wait_completion(IBV_WC_WR_FLUSH_ERR)
 
 
 def query_returns_set_values(ctx):
     """A query returns what the program has set."""
-    a, b = connect_pair(ctx, timeout=15, retry_cnt=6, rnr_retry=5, min_rnr_timer=3)
+    a, b = create_pair_in_rtr(ctx, timeout=15, retry_cnt=6, rnr_retry=5, min_rnr_timer=3)
     got = a.qp.query(0xFFFFFF)[0]
     assert got.qp_state == IBV_QPS_RTR
     assert got.dest_qp_num == b.qp.qp_num and got.rq_psn == PSN and got.min_rnr_timer == 3
@@ -406,7 +406,7 @@ def other_netns_is_refused(ctx):
 
 def attributes_can_change_in_rts(ctx):
     """In RTS the RNR timer and the access flags can be changed, but the timeout cannot."""
-    a, b = connect_pair(ctx)
+    a, b = create_pair_in_rtr(ctx)
     for one in a, b:
         one.to_rts()
     a.qp.modify(QPAttr(qp_state=IBV_QPS_RTS), IBV_QP_STATE)
@@ -465,8 +465,8 @@ def exchange(a, b, text):
     a.wait_completion(IBV_WC_SUCCESS)
     b.wait_completion(IBV_WC_SUCCESS)
     b.assert_received(text)
-    a.is_idle(0.1)
-    b.is_idle(0.1)
+    a.assert_no_completion(0.1)
+    b.assert_no_completion(0.1)
 
 
 def reset(ctx, shared=False):
@@ -515,14 +515,14 @@ def reset(ctx, shared=False):
     exchange(a, b, "last")
 
 
-def shared_reset(ctx):
+def reset_with_srq_discards_requests(ctx):
     reset(ctx, shared=True)
 
 
 POST_SEND, POST_RECV = 28, 29  # commands IB_USER_VERBS_CMD_*
 
 
-def ring_doorbells(fd):
+def ring_doorbells_forever(fd):
     """Ring the doorbells of all queue pairs of the file in an endless loop. A doorbell is a post
     without work requests."""
     answer = ctypes.create_string_buffer(16)
@@ -538,12 +538,12 @@ def ring_doorbells(fd):
                 good = [one for one in good if one is not bell]
 
 
-def doorbells_during_reset(ctx):
+def doorbells_do_not_disturb_reset(ctx):
     """Doorbells of another process do not disturb a reset."""
     a, b = End(ctx, 0x111111), End(ctx, PSN)
     child = os.fork()
     if not child:
-        ring_doorbells(ctx.cmd_fd)
+        ring_doorbells_forever(ctx.cmd_fd)
     try:
         for n in range(30):
             connect(a, b)
@@ -569,8 +569,8 @@ CASES = (message_waits_for_receive, message_waits_for_srq_receive, missing_recei
          receives_stay_posted_after_peer_exit, request_fails_only_after_retries,
          error_state_flushes_receives, query_returns_set_values, unusable_values_are_refused,
          unusable_gids_are_refused, other_netns_is_refused,
-         attributes_can_change_in_rts, lid_names_peer, reset, shared_reset,
-         srq_wakeup, doorbells_during_reset)
+         attributes_can_change_in_rts, lid_names_peer, reset, reset_with_srq_discards_requests,
+         srq_receive_delivers_waiting_message, doorbells_do_not_disturb_reset)
 
 if __name__ == "__main__":
     {f.__name__: f for f in CASES}[sys.argv[2]](Context(name=sys.argv[1]))

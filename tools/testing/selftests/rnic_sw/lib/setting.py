@@ -110,7 +110,7 @@ def pack_settings(*entries):
     return pack_attribute(PARAMS | NESTED, b"".join(entries))
 
 
-def set_values(device, *pairs):
+def write_settings(device, *pairs):
     """Change settings, each a pair (name, value), with one message."""
     entries = (pack_setting(name, value) for name, value in pairs)
     send_request(CMD_SET, ACK, pack_device_attribute(device) + pack_settings(*entries))
@@ -118,7 +118,7 @@ def set_values(device, *pairs):
 
 def main(device, *words):
     if len(words) > 1:
-        set_values(device, *zip(words[::2], words[1::2]))
+        write_settings(device, *zip(words[::2], words[1::2]))
     elif words:
         print(read_settings(device)[words[0]])
     else:

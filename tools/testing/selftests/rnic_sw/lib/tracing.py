@@ -11,7 +11,7 @@ from lib.wire import Skip, read, shell, write
 TRACE = "/sys/kernel/tracing/"
 
 
-def get_event_dir(system, name=""):
+def find_event_dir_or_skip(system, name=""):
     """Return the directory of a tracepoint, or of all tracepoints of a system."""
     path = f"{TRACE}events/{system}"
     if not os.path.exists(path):
@@ -25,7 +25,7 @@ def get_event_dir(system, name=""):
 def count_tracepoint_events(system, name):
     """Context manager: enable the tracepoint. Yields a function that returns the number of events
     since the tracepoint was enabled."""
-    path = get_event_dir(system, name)
+    path = find_event_dir_or_skip(system, name)
     try:
         write(path + "/enable", "1")
         yield lambda: read(TRACE + "trace").count(name + ":")
@@ -35,7 +35,7 @@ def count_tracepoint_events(system, name):
 
 
 @contextlib.contextmanager
-def wait_for_tracepoint(system, name):
+def watch_tracepoint(system, name):
     """Context manager: enable the tracepoint. Yields a function that waits for an event."""
     with count_tracepoint_events(system, name) as times:
         def has_event_within(timeout):
@@ -54,7 +54,7 @@ def record_tracepoints(*events):
     """Context manager: enable these tracepoints (SYSTEM/NAME). Yields a function that returns
     the events since its last call, in order: (NAME, TEXT). Contexts must not overlap, because
     there is only one trace buffer."""
-    paths = [get_event_dir(*e.split("/")) for e in events]
+    paths = [find_event_dir_or_skip(*e.split("/")) for e in events]
 
     def read_new_events():
         lines = re.findall(r"^.*?: (\w+): (.*)$", read(TRACE + "trace"), re.M)

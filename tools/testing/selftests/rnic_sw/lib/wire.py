@@ -106,7 +106,7 @@ class Link:
     def expect_cm(self, event, **fields):
         return self.server.expect_event(CM, conn=self.conn, event=event, **fields)
 
-    def query_peer(self):
+    def query_peer_startup_message(self):
         """Return the peer's start-up message as the program's direct verb reports it."""
         *numbers, data = self.server.do("peer", self.conn)
         return PeerSent(*map(int, numbers), decode_hex(data))
@@ -158,7 +158,7 @@ class Wire:
 
     def _set_up(self):
         for module in "rnic_sw", "rdma_ucm":
-            need_module(module)
+            load_module_or_skip_all(module)
         set_provider()
         self.undo.callback(self.ends.stop)
         self._create_topology()
@@ -198,7 +198,7 @@ class Wire:
 
     # sockets in the peer's namespace --------------------------------------
 
-    def create_socket(self, *kind):
+    def create_peer_socket(self, *kind):
         libc = ctypes.CDLL(None, use_errno=True)
         with open("/proc/self/ns/net", "rb") as here, \
                 open(f"/run/netns/{NS}", "rb") as there:
@@ -213,7 +213,7 @@ class Wire:
              patience=PATIENCE, at=SERVER):
         """Open a TCP connection to raw_server's listener and send nothing. source: another of the
         peer's addresses, from which it connects; at: address of the device."""
-        sock = self.create_socket()
+        sock = self.create_peer_socket()
         if source:
             sock.bind((source, 0))
         if rcvbuf:
@@ -226,7 +226,7 @@ class Wire:
         return Peer(sock)
 
     @contextlib.contextmanager
-    def add_second_address(self):
+    def add_second_peer_address(self):
         """Context manager: give the peer a second address, NEIGHBOUR."""
         shell(f"ip -n {NS} addr add {NEIGHBOUR}/24 dev {PEER_IF}")
         try:
@@ -242,7 +242,7 @@ class Wire:
     def listening(self, mss=0, port=None):
         """Context manager: yields a listening socket of the raw peer, and its port. port: None
         chooses one."""
-        with self.create_socket() as sock:
+        with self.create_peer_socket() as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if mss:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
@@ -260,13 +260,13 @@ class Wire:
     def make_request(ird, ord_):
         """Return an enhanced Request with this IRD and ORD."""
         return mpa.make_request(rev=2, flags=mpa.C | mpa.S,
-                                pd=mpa.pack_word(ird, ord_))
+                                pd=mpa.pack_enhanced_word(ird, ord_))
 
     @staticmethod
-    def make_reply(ird, ord_):
+    def make_reply_builder(ird, ord_):
         """Return a function that builds a Reply with this IRD and ORD."""
         return lambda request: mpa.make_reply(
-            rev=2, flags=mpa.C | mpa.S, pd=mpa.pack_word(ird, ord_, request.rtr))
+            rev=2, flags=mpa.C | mpa.S, pd=mpa.pack_enhanced_word(ird, ord_, request.rtr))
 
     def add_link(self, peer, conn=None):
         link = Link(self, peer, conn)
@@ -314,7 +314,7 @@ class Wire:
                 link.post_recv(region, length, number)
             self.server.do("connect", conn, *connect)
             link.peer = Peer(sock.accept()[0])
-        self.request = link.peer.respond(reply or make_plain_reply)
+        self.request = link.peer.respond(reply or make_accepting_reply)
         if status is not None:
             link.expect_cm("ESTABLISHED", status=status)
         if rtr and self.request.enhanced and self.request.rtr & mpa.A:
@@ -323,7 +323,7 @@ class Wire:
 
     # other ----------------------------------------------------------------
 
-    def wait_quiet(self):
+    def wait_until_data_processed(self):
         """Wait until the device has processed all data that was sent before this call. A
         connection that raw_server opens may still be on its way: see wait_requests()."""
         memory, listener, reply = self.shared(48, "l"), self.listener, \
@@ -339,12 +339,12 @@ class Wire:
 
     def expect_quiet(self, peer):
         """Check that raw_server sends nothing on that connection and does not end it."""
-        self.wait_quiet()
+        self.wait_until_data_processed()
         check("peer receives nothing", peer.stays_silent(0.001))
 
     def expect_nothing(self, kind, **fields):
         """Check that raw_server gets no such event from what has happened until now."""
-        self.wait_quiet()
+        self.wait_until_data_processed()
         self.server.expect_no_event(kind, **fields)
 
     def register_region(self, size=4096, rights="lrw", pd=0, iova=0):
@@ -419,29 +419,29 @@ class Wire:
         want = {name: rises.get(name, 0) for name in before if name in rises
                 or name.startswith("end_") and name != self.aside}
         end = time.monotonic() + PATIENCE
-        while (got := self.compute_rises(before, want)) != want and time.monotonic() < end:
+        while (got := self.read_counter_rises(before, want)) != want and time.monotonic() < end:
             time.sleep(0.05)
-        self.compare_counters(got, want)
+        self.check_counter_rises(got, want)
         self.still_so = before, want
 
-    def compute_rises(self, before, names):
+    def read_counter_rises(self, before, names):
         now = self.read_counters()
         return {name: now[name] - before[name] for name in names}
 
-    def compare_counters(self, got, want):
+    def check_counter_rises(self, got, want):
         try:
             same("counters", {k: v for k, v in got.items() if v},
                  {k: v for k, v in want.items() if v})
         except AssertionError as why:
             raise AssertionError(f"{why}; ended meanwhile:\n{self.ends.read_events()}") from None
 
-    def check_counts_again(self):
+    def check_counter_rises_again(self):
         """Check that no counter has risen since the end of expect_counts()."""
         before, want = self.still_so
-        self.compare_counters(self.compute_rises(before, want), want)
+        self.check_counter_rises(self.read_counter_rises(before, want), want)
 
 
-def connect_as(w, role, **arguments):
+def connect_with_device_as(w, role, **arguments):
     """Connect, with the device in that role: responder or initiator. Return the link."""
     return (w.initiate if role == "responder" else w.respond)(**arguments)
 
@@ -470,15 +470,15 @@ def setting(name, *value, device=DEVICE):
     return done.stdout.strip()
 
 
-def make_plain_reply(request):
+def make_accepting_reply(request):
     """Return a Reply that accepts the Request with the IRD and ORD that it requests."""
     if request.enhanced:
         return mpa.make_reply(rev=2, flags=mpa.C | mpa.S,
-                              pd=mpa.pack_word(request.ord, request.ird, request.rtr))
+                              pd=mpa.pack_enhanced_word(request.ord, request.ird, request.rtr))
     return mpa.make_reply()
 
 
-def need_module(name):
+def load_module_or_skip_all(name):
     if subprocess.run(["modprobe", "-q", name], check=False).returncode:
         ktap.skip_all(f"cannot load the module {name}")
 

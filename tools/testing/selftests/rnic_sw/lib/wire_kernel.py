@@ -63,7 +63,7 @@ def read_kernel_memory():
     return used
 
 
-def compute_memory_growth(before):
+def measure_memory_growth(before):
     """Return how much memory use has grown, in KiB, and a text with the caches that grew most."""
     now = read_kernel_memory()
     rise = {name: (now[name] - before.get(name, 0)) // KIB for name in now}

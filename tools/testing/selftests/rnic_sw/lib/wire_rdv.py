@@ -7,10 +7,10 @@ import errno
 import time
 from dataclasses import replace
 
-from lib.rdv_peer import (IRD, ORD, OWN_PSN, PEER_PSN, Program, accept_request, check_data, connect,
+from lib.rdv_peer import (IRD, ORD, OWN_PSN, PEER_PSN, Program, wait_request, check_data_transfer, connect,
                           is_port_open, is_request_accepted, open_waiting_program,
-                          check_request_is_refused, respond, respond_to_write,
-                          wait_closed)
+                          check_request_is_refused, respond, accept_and_check_first_write,
+                          wait_port_closed)
 from lib.wire import (CM, NEIGHBOUR, SERVER_IF, WC, Async, Refused, add, case, check, mpa, rdmap, same,
                       shell)
 
@@ -38,7 +38,7 @@ def test_valid_request_is_accepted(w):
     program = open_waiting_program(w)
     with w.expect_counts(peers_refused=0, accepts=1):
         reply = connect(w, program)
-        check_data(w, program)
+        check_data_transfer(w, program)
     same("IRD of the Reply", reply.ird, IRD)
     w.expect_nothing(Async, conn=program.conn)
     w.expect_nothing(CM)
@@ -62,18 +62,18 @@ def test_passive_qp_is_silent_before_first_message(w):
 def test_psn_is_compared_at_rts(w):
     program = Program(w).enter_rtr()
     connect(w, program, replace(program.right, rq_psn=OWN_PSN + 1).pack())
-    check_data(w, program)
+    check_data_transfer(w, program)
     check_fails(errno.EINVAL, program.enter_rts, OWN_PSN)
     check_fails(errno.EINVAL, program.enter_rts, OWN_PSN + 2)
     program.enter_rts(OWN_PSN + 1)
-    check_data(w, program)
+    check_data_transfer(w, program)
 
 
 @case("passive: a peer that is not in RTS names no PSN")
-def test_peer_in_rtr_names_no_psn(w):
+def test_request_without_psn_is_accepted(w):
     program = open_waiting_program(w)
     connect(w, program, replace(program.right, flags=0, sq_psn=0, rnr_retry=0).pack())
-    check_data(w, program)
+    check_data_transfer(w, program)
 
 
 @case("passive: what follows the message is ignored, and so are reserved bits")
@@ -82,7 +82,7 @@ def test_extra_data_and_reserved_bits_are_ignored(w):
                  lambda m: replace(m, flags=0xFF, zero=0xFF, rnr_retry=0xFF).pack()):
         program = open_waiting_program(w)
         connect(w, program, data(program.right))
-        check_data(w, program)
+        check_data_transfer(w, program)
 
 
 @case("passive: a plain Request with the message is accepted", "MPA2-63 MPA2-61")
@@ -93,7 +93,7 @@ def test_plain_request_is_accepted(w):
     reply = w.receive_reply(peer)
     same("enhanced, message", (reply.enhanced, reply.pd.hex()), (False, program.own_message.pack().hex()))
     peer.send_segments(rdmap.make_write(0, 0))
-    check_data(w, program)
+    check_data_transfer(w, program)
 
 
 def expect_refusal_counts(w, count, **rises):
@@ -126,7 +126,7 @@ def test_wrong_request_is_refused(w, wrong):
     with expect_refusal_counts(w, 1):
         check_request_is_refused(w, wrong(program.right))
     connect(w, program)
-    check_data(w, program)
+    check_data_transfer(w, program)
 
 
 for words, function in WRONG.items():
@@ -142,21 +142,21 @@ def test_plain_request_without_message_is_refused(w):
             w.send_plain_request(peer, data)
             same("end, and bytes before it", peer.wait_end(), w.refusal)
     connect(w, program)
-    check_data(w, program)
+    check_data_transfer(w, program)
 
 
 @case("passive: refuses another host")
 def test_other_host_is_refused(w):
     program = open_waiting_program(w)
-    with w.add_second_address():
+    with w.add_second_peer_address():
         with expect_refusal_counts(w, 1):
             check_request_is_refused(w, program.right.pack(), source=NEIGHBOUR)
         connect(w, program)
-        check_data(w, program)
+        check_data_transfer(w, program)
 
 
 @contextlib.contextmanager
-def add_own_second_address():
+def add_second_device_address():
     shell(f"ip addr add {OWN_NEIGHBOUR}/24 dev {SERVER_IF}")
     try:
         yield
@@ -166,14 +166,14 @@ def add_own_second_address():
 
 @case("passive: refuses a Request to another address of its host")
 def test_other_address_of_host_is_refused(w):
-    with add_own_second_address():
+    with add_second_device_address():
         program, other = open_waiting_program(w), Program(w,
                                                           at=OWN_NEIGHBOUR).enter_rtr().enter_rts()
         with expect_refusal_counts(w, 2):
             check_request_is_refused(w, program.right.pack(), at=OWN_NEIGHBOUR)
             check_request_is_refused(w, other.right.pack())
         connect(w, program)
-        check_data(w, program)
+        check_data_transfer(w, program)
         other.destroy()
 
 
@@ -185,7 +185,7 @@ def test_peer_of_other_qp_is_refused(w):
         check_request_is_refused(w, replace(program.right, qpn=other.peer_qpn).pack())
     for each in program, other:
         connect(w, each)
-        check_data(w, each)
+        check_data_transfer(w, each)
 
 
 @case("passive: refuses a Request before RTR")
@@ -198,7 +198,7 @@ def test_request_before_rtr_is_refused(w):
         check_request_is_refused(w, program.right.pack())
     program.enter_rtr().enter_rts()
     connect(w, program)
-    check_data(w, program)
+    check_data_transfer(w, program)
     other.destroy()
 
 
@@ -213,10 +213,10 @@ def test_one_of_two_requests_is_accepted(w):
         same("number of accepted Requests", len(accepted), 1)
     program.link.peer = accepted[0]
     accepted[0].send_segments(rdmap.make_write(0, 0))
-    check_data(w, program)
+    check_data_transfer(w, program)
     with expect_refusal_counts(w, 1):
         check_request_is_refused(w, program.right.pack())
-    check_data(w, program)
+    check_data_transfer(w, program)
     other.destroy()
 
 
@@ -229,7 +229,7 @@ def test_qp_that_does_not_wait_refuses(w):
         for program in failed, gone, active:
             check_request_is_refused(w, program.right.pack())
     connect(w, other)
-    check_data(w, other)
+    check_data_transfer(w, other)
 
 
 @case("the port is open while a QP waits")
@@ -241,8 +241,8 @@ def test_port_is_open_while_qp_waits(w):
     w.server.do("error", second.conn)
     check("the port is open for the last one", is_port_open(w))
     connect(w, third)
-    wait_closed(w)
-    check_data(w, third)
+    wait_port_closed(w)
+    check_data_transfer(w, third)
     program = open_waiting_program(w)
     check("the port is open again", is_port_open(w))
     program.destroy()
@@ -259,8 +259,8 @@ def test_setting_chooses_port(w):
         check("the other port is open", is_port_open(w, OTHER_PORT))
         check("the usual port is closed", not is_port_open(w))
         with w.listening_on_rdv_port(OTHER_PORT) as sock:
-            respond_to_write(w, sock, active)
-        check_data(w, active)
+            accept_and_check_first_write(w, sock, active)
+        check_data_transfer(w, active)
         check_request_is_refused(w, b"", port=OTHER_PORT)
         program.destroy()
     check("the other port is closed", not is_port_open(w, OTHER_PORT))
@@ -273,10 +273,10 @@ def test_setting_chooses_port(w):
 def test_request_is_followed_by_write(w):
     program = Program(w, connects=True).enter_rtr().enter_rts()
     with w.listening_on_rdv_port() as sock:
-        request = respond_to_write(w, sock, program)
+        request = accept_and_check_first_write(w, sock, program)
     same("IRD, ORD", (request.ird, request.ord), (IRD, ORD))
     check("peer-to-peer", request.rtr & mpa.A)
-    check_data(w, program)
+    check_data_transfer(w, program)
     w.expect_nothing(Async, conn=program.conn)
 
 
@@ -290,7 +290,7 @@ def test_first_message_is_read(w):
     read = rdmap.ReadRequest.parse(first.payload)
     same("opcode, size", (first.ulp, read.size), (rdmap.pack_control(rdmap.READ_REQUEST), 0))
     program.link.peer.send_segments(rdmap.make_read_response(read.sink_stag, read.sink_to))
-    check_data(w, program)
+    check_data_transfer(w, program)
 
 
 @case("active: a Write as first message if none is negotiated", "MPA-113")
@@ -298,9 +298,9 @@ def test_first_message_is_write_without_rtr(w):
     with w.change_settings(rtr="none"):
         program = Program(w, connects=True).enter_rtr().enter_rts()
         with w.listening_on_rdv_port() as sock:
-            request = respond_to_write(w, sock, program)
+            request = accept_and_check_first_write(w, sock, program)
     same("ready-to-receive messages in the Request", request.rtr, 0)
-    check_data(w, program)
+    check_data_transfer(w, program)
 
 
 @case("active: in RTR it receives, and compares the PSN when it enters RTS")
@@ -308,11 +308,11 @@ def test_active_psn_is_compared_at_rts(w):
     program = Program(w, connects=True)
     with w.listening_on_rdv_port() as sock:
         program.enter_rtr()
-        respond_to_write(w, sock, program)
-    check_data(w, program)
+        accept_and_check_first_write(w, sock, program)
+    check_data_transfer(w, program)
     check_fails(errno.EINVAL, program.enter_rts, OWN_PSN + 1)
     program.enter_rts()
-    check_data(w, program)
+    check_data_transfer(w, program)
 
 
 @case("active: posted requests are sent when the stream starts")
@@ -322,7 +322,7 @@ def test_early_posts_are_sent_at_start(w):
         program.link.post("send", w.shared(64), wr, wr)
     w.server.expect_no_event_within(WC, conn=program.conn)
     with w.listening_on_rdv_port() as sock:
-        respond_to_write(w, sock, program)
+        accept_and_check_first_write(w, sock, program)
     for wr in 11, 12, 13:
         same("length", len(program.link.peer.receive_segment().payload), wr)
         program.link.expect_wc(wr=wr, status=0)
@@ -333,12 +333,12 @@ def test_wrong_reply_is_retried(w):
     program = Program(w, connects=True).enter_rtr().enter_rts()
     with w.listening_on_rdv_port() as sock:
         for name, wrong in WRONG.items():
-            request, peer = accept_request(w, sock, program)
+            request, peer = wait_request(w, sock, program)
             w.send_accept(peer, request, wrong(program.right))
             same(f"end after {name}, and bytes before it", peer.wait_end(), w.refusal)
-            w.drop_peer(peer)
-        respond_to_write(w, sock, program)
-    check_data(w, program)
+            w.abort_peer_connection(peer)
+        accept_and_check_first_write(w, sock, program)
+    check_data_transfer(w, program)
     w.expect_nothing(Async, conn=program.conn)
 
 
@@ -347,10 +347,10 @@ def test_rejection_is_retried(w):
     program = Program(w, connects=True).enter_rtr().enter_rts()
     with w.listening_on_rdv_port() as sock:
         for _ in range(3):
-            request, peer = accept_request(w, sock, program)
+            request, peer = wait_request(w, sock, program)
             w.send_reject(peer, request, program.right.pack())
-        respond_to_write(w, sock, program)
-    check_data(w, program)
+        accept_and_check_first_write(w, sock, program)
+    check_data_transfer(w, program)
 
 
 @case("active: the pauses after a reset grow up to 250 ms")
@@ -361,12 +361,12 @@ def test_pauses_grow_up_to_250_ms(w):
         for _ in range(len(PAUSES) + 1):
             _, peer = w.accept_request(sock)
             times.append(time.monotonic())
-            w.drop_peer(peer)
-        respond_to_write(w, sock, program)
+            w.abort_peer_connection(peer)
+        accept_and_check_first_write(w, sock, program)
     took = [1000 * (after - before) for before, after in zip(times, times[1:])]
     for pause, ms in zip(PAUSES, took):
         check(f"a pause of {pause} ms, not of {took} ms", pause - JIFFY <= ms < pause + 1500)
-    check_data(w, program)
+    check_data_transfer(w, program)
 
 
 @case("active: refused while nobody listens, until the peer waits")
@@ -375,6 +375,6 @@ def test_connects_once_peer_waits(w):
     time.sleep(0.5)
     same("state of the QP", w.server.do("state", program.conn)[0], "3")
     with w.listening_on_rdv_port() as sock:
-        respond_to_write(w, sock, program)
-    check_data(w, program)
+        accept_and_check_first_write(w, sock, program)
+    check_data_transfer(w, program)
     check("the side that connects does not listen", not is_port_open(w))

@@ -33,7 +33,7 @@ def get_errno_name(status):
     return errno.errorcode.get(-status, str(status))
 
 
-def start_connect(w, host, port):
+def start_server_connect(w, host, port):
     """Let raw_server connect. Return the number of the connection in raw_server."""
     conn = int(w.server.do("open", host, port)[0])
     w.add_link(None, conn)
@@ -41,7 +41,7 @@ def start_connect(w, host, port):
     return conn
 
 
-def expect_event(w, conn, event, error, timeout=PATIENCE, data=b""):
+def expect_only_event(w, conn, event, error, timeout=PATIENCE, data=b""):
     got = w.server.expect_event(CM, timeout, conn=conn)
     same("event, error and data that the program "
          "gets", (got.event, get_errno_name(got.status), got.pd),
@@ -78,11 +78,11 @@ class Silent:
 
     def __init__(self, w, host, port):
         self.w, self.began = w, time.monotonic()
-        self.conn = start_connect(w, host, port)
+        self.conn = start_server_connect(w, host, port)
         w.links.pop()           # so that the end of the case does not close it
 
     def check_end_after(self, seconds):
-        expect_event(self.w, self.conn, UNREACHABLE, "ETIMEDOUT", 2 * seconds)
+        expect_only_event(self.w, self.conn, UNREACHABLE, "ETIMEDOUT", 2 * seconds)
         took = time.monotonic() - self.began
         check(f"the timeout is not too early: {took:.1f} s", took > seconds - 2)
         self.w.server.do("destroy", self.conn)
@@ -123,28 +123,28 @@ def test_unanswered_connects_begin(w):
 @case("no listener: a reset, different from a program's reject", "MPA-132")
 def test_no_listener_gives_reset(w):
     with w.expect_counts(end_peer_refused=1):
-        expect_event(w, start_connect(w, PEER, 9), REJECTED, "ECONNRESET")
+        expect_only_event(w, start_server_connect(w, PEER, 9), REJECTED, "ECONNRESET")
 
 
 @case("the listener has been closed")
 def test_closed_listener_gives_reset(w):
     with w.listening() as (_, port):
         pass
-    expect_event(w, start_connect(w, PEER, port), REJECTED, "ECONNRESET")
+    expect_only_event(w, start_server_connect(w, PEER, port), REJECTED, "ECONNRESET")
 
 
 @case("the remote program rejects, with its private data", "MPA-116")
 def test_reject_has_private_data(w):
     for data in b"", b"not today":
-        conn = start_connect(w, SERVER, w.own_port)
+        conn = start_server_connect(w, SERVER, w.own_port)
         asked = w.expect_request()
         w.add_link(None, asked.conn)
         w.server.do("reject", asked.conn, data)
-        expect_event(w, conn, REJECTED, "ECONNREFUSED", data=data)
+        expect_only_event(w, conn, REJECTED, "ECONNREFUSED", data=data)
 
 
 @contextlib.contextmanager
-def run_other_listener(w, port):
+def run_suspended_listener(w, port):
     """Context manager: run another program that listens, and stop it at the end."""
     server = RawServer(find_program(w.program), DEVICE)
     try:
@@ -174,20 +174,20 @@ def wait_requests(port, number):
 
 @case("the remote program exits before it has accepted")
 def test_exit_before_accept_is_reported(w):
-    with run_other_listener(w, 7600) as server:
-        conn = start_connect(w, SERVER, 7600)
+    with run_suspended_listener(w, 7600) as server:
+        conn = start_server_connect(w, SERVER, 7600)
         # without this, the listener may close first, and its end resets the connection
         wait_requests(7600, 1)
         server.process.kill()
-        expect_event(w, conn, REJECTED, "ECONNREFUSED")
+        expect_only_event(w, conn, REJECTED, "ECONNREFUSED")
 
 
 @case("the backlog of the remote program is full")
 def test_full_backlog_refuses(w):
-    with run_other_listener(w, 7601):
-        conns = [start_connect(w, SERVER, 7601) for _ in range(BACKLOG)]
+    with run_suspended_listener(w, 7601):
+        conns = [start_server_connect(w, SERVER, 7601) for _ in range(BACKLOG)]
         wait_requests(7601, BACKLOG)
-        expect_event(w, start_connect(w, SERVER, 7601), REJECTED, w.enough)
+        expect_only_event(w, start_server_connect(w, SERVER, 7601), REJECTED, w.enough)
         for conn in conns:
             w.server.expect_no_event_within(CM, timeout=0, conn=conn)
 
@@ -228,13 +228,13 @@ def receive_first_packet(sock, port):
 
 def test_icmp_error_ends_connect(w, code, event, error):
     began = time.monotonic()
-    with w.create_socket(socket.AF_PACKET, socket.SOCK_RAW,
-                         socket.htons(ETH_P_IP)) as seen, \
-            w.create_socket(socket.AF_INET, socket.SOCK_RAW,
-                            socket.IPPROTO_ICMP) as router:
+    with w.create_peer_socket(socket.AF_PACKET, socket.SOCK_RAW,
+                              socket.htons(ETH_P_IP)) as seen, \
+            w.create_peer_socket(socket.AF_INET, socket.SOCK_RAW,
+                                 socket.IPPROTO_ICMP) as router:
         seen.bind((PEER_IF, ETH_P_IP))
         seen.settimeout(1)
-        conn = start_connect(w, ABSENT, 11)
+        conn = start_server_connect(w, ABSENT, 11)
         # The kernel drops the ICMP error while the socket is locked, so repeat the error until the
         # event arrives. Once the kernel has processed the error, it sends no more packets, so
         # receive_first_packet() may return None before the event arrives.
@@ -244,7 +244,7 @@ def test_icmp_error_ends_connect(w, code, event, error):
             if packet:
                 router.sendto(make_icmp_error(packet, code), (SERVER, 0))
             event_arrived = w.server.find_event(CM, 1, conn=conn)
-        expect_event(w, conn, event, error, 0)
+        expect_only_event(w, conn, event, error, 0)
     took = time.monotonic() - began
     check(f"the error is reported soon, after {took:.1f} s", took < NO_ANSWER)
 
@@ -269,7 +269,7 @@ def test_unresolved_address_fails_connect(w):
         conn = int(w.server.do("open", VANISHED, 7)[0])
     w.add_link(None, conn)
     w.server.do("connect", conn, 4, 4)
-    expect_event(w, conn, ERROR, "EHOSTUNREACH", 2 * SOON)
+    expect_only_event(w, conn, ERROR, "EHOSTUNREACH", 2 * SOON)
 
 
 @case("no host has that address, and resolving it fails")
@@ -326,7 +326,7 @@ def add_last_cases():
     @case("the device is removed")
     def test_device_removal_ends_connects(w):
         with w.listening() as (_, port):
-            conn = start_connect(w, PEER, port)
+            conn = start_server_connect(w, PEER, port)
             shell(f"rdma link del {DEVICE}")
             got = w.server.expect_event(CM, conn=conn)
             # once rdma_cm knows of the removal, DEVICE_REMOVAL is the only event that it reports

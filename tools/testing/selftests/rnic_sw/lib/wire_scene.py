@@ -4,7 +4,7 @@
 from dataclasses import dataclass, replace
 from typing import Callable
 
-from lib.wire import (ACCESS_ERR, FLUSHED, QPS_ERR, QP_FATAL, Async, connect_as,
+from lib.wire import (ACCESS_ERR, FLUSHED, QPS_ERR, QP_FATAL, Async, connect_with_device_as,
                       add_case_for_both_roles, rdmap, same)
 
 BASE = 0x7FFFFFFFF123       # start of every region, as remote peers address it
@@ -24,7 +24,7 @@ class Scene:
         self.foreign = w.shared(SIZE, "lrw", 1, BASE)
         self.inbox = w.shared(4096, "l")
         recvs = [(self.inbox, RECV)] * row.recvs
-        self.link = connect_as(w, role, recvs=recvs)
+        self.link = connect_with_device_as(w, role, recvs=recvs)
         self.peer = self.link.peer
         if row.rights is not None:
             w.server.do("rights", self.link.conn, row.rights)
@@ -34,7 +34,7 @@ class Scene:
         return (self.target, self.source, self.local, self.foreign,
                 self.inbox)
 
-    def deregister_new_region(self, rights="lw"):
+    def make_deregistered_stag(self, rights="lw"):
         """Return an STag that was valid but is deregistered."""
         region = self.w.register_region(SIZE, rights, 0, BASE)
         region.deregister()
@@ -44,14 +44,14 @@ class Scene:
         stag = self.target.rkey if stag is None else stag
         return replace(rdmap.make_write(stag, to, b"w" * length), **fields)
 
-    def make_valid_segment(self, **fields):
+    def make_valid_write_segment(self, **fields):
         """Return a valid segment of a Write that is not the last one. It leaves memory
         unchanged."""
         return self.make_write(payload=b"\x5A" * 16, last=False, **fields)
 
     def make_valid_write(self):
         """Return a Write of one segment that leaves memory unchanged."""
-        return replace(self.make_valid_segment(), last=True)
+        return replace(self.make_valid_write_segment(), last=True)
 
     def make_read(self, stag=None, to=BASE, size=16, msn=1, extra=b"", cut=None,
              **fields):
@@ -86,7 +86,7 @@ class Row:
     status: int = FLUSHED           # status of the first flushed receive
 
     @property
-    def with_ddp(self):
+    def quotes_ddp_header(self):
         if self.quoted is not None:
             return self.quoted
         return self.what[:2] in ((0, 1), (0, 2), (1, 1), (1, 2))
@@ -99,14 +99,14 @@ class Row:
         return QP_FATAL
 
 
-def make_opcode(opcode, rv=rdmap.RV):
+def make_control_field(opcode, rv=rdmap.RV):
     return rdmap.pack_control(opcode, rv)
 
 
 def check_terminate(term, row, bad):
     same("layer, type, code", term.what, row.what)
     same("reserved bits", term.rsvd, 0)
-    if not row.with_ddp:
+    if not row.quotes_ddp_header:
         same("quoted headers", (term.length, term.ddp, term.rdma),
              (None, None, None))
         return
@@ -117,7 +117,7 @@ def check_terminate(term, row, bad):
     same("Terminated RDMA Header", term.rdma, rdma)
 
 
-def check_flushed(link, count, first):
+def check_flushed_receives(link, count, first):
     for number in range(1, count + 1):
         link.expect_wc(wr=number, status=first if number == 1 else FLUSHED)
 
@@ -127,7 +127,7 @@ def make_later_segments(scene):
     return [scene.make_write(), scene.make_send(), scene.make_write(0), scene.make_send(dv=3)]
 
 
-def run_row(w, role, row, scene_type):
+def check_protocol_error(w, role, row, scene_type):
     scene = scene_type(w, role, row)
     link = scene.link
     with w.expect_counts(**{"end_" + row.end: 1, "tx_terminates": 1}):
@@ -135,7 +135,7 @@ def run_row(w, role, row, scene_type):
         link.peer.send_segments(*segments, *make_later_segments(scene))
         check_terminate(link.peer.receive_terminate(), row, segments[-1])
         link.expect_end()
-        check_flushed(link, row.flushed, row.status)
+        check_flushed_receives(link, row.flushed, row.status)
     w.server.expect_event(Async, conn=link.conn, event=row.event)
     w.server.expect_no_event(Async, conn=link.conn)
     for region in scene.regions:
@@ -145,11 +145,11 @@ def run_row(w, role, row, scene_type):
             region.check_untouched()
     same("state", w.server.do("state", link.conn)[0], str(QPS_ERR))
     # by now all events of the end have arrived
-    w.check_counts_again()
+    w.check_counter_rises_again()
 
 
-def add_rows(rows, scene_type=Scene):
+def add_error_cases(rows, scene_type=Scene):
     """Add two cases for each row: with the device as responder, and as initiator."""
     for row in rows:
-        add_case_for_both_roles(row.name, row.rows, run_row, row=row,
+        add_case_for_both_roles(row.name, row.rows, check_protocol_error, row=row,
                                 scene_type=scene_type)

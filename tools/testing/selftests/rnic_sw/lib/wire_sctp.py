@@ -56,14 +56,14 @@ def make_accept(request, data=b""):
     """Return an Accept of the same kind as the request (plain or enhanced), with the IRD and ORD
     that the request contains."""
     if request.enhanced:
-        return make_enhanced(E_ACCEPT, data, request.ord, request.ird,
-                             request.rtr)
+        return make_enhanced_control(E_ACCEPT, data, request.ord, request.ird,
+                                     request.rtr)
     return Control(ACCEPT, data)
 
 
-def make_enhanced(code, data=b"", ird=4, ord_=4, flags=0):
+def make_enhanced_control(code, data=b"", ird=4, ord_=4, flags=0):
     """Return an enhanced control message with that function code."""
-    return Control(code, mpa.pack_word(ird, ord_, flags) + data)
+    return Control(code, mpa.pack_enhanced_word(ird, ord_, flags) + data)
 
 
 class SctpWire(wire.Wire):
@@ -76,7 +76,7 @@ class SctpWire(wire.Wire):
         self.request = None
 
     def _set_up(self):
-        skip_all_without_sctp_modules()
+        load_sctp_modules_or_skip_all()
         super()._set_up()
         setting("connect", "sctp")
 
@@ -96,12 +96,12 @@ class SctpWire(wire.Wire):
     # sockets -----------------------------------------------------------------
 
     def create_sctp_socket(self, **options):
-        sock = self.create_socket(socket.AF_INET, socket.SOCK_STREAM, sctp.PROTOCOL)
+        sock = self.create_peer_socket(socket.AF_INET, socket.SOCK_STREAM, sctp.PROTOCOL)
         return sctp.set_socket_options(sock, **options)
 
     def open_packet_socket(self):
-        sock = self.create_socket(socket.AF_PACKET, socket.SOCK_RAW,
-                                  socket.htons(ETH_P_ALL))
+        sock = self.create_peer_socket(socket.AF_PACKET, socket.SOCK_RAW,
+                                       socket.htons(ETH_P_ALL))
         # a large receive buffer, because packets that the socket drops are not sent again
         sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 4 << 20)
         sock.bind((PEER_IF, ETH_P_ALL))
@@ -142,7 +142,7 @@ class SctpWire(wire.Wire):
         """Context manager: yields a listening socket of the raw peer at that address, and its
         port."""
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        with self.create_socket(family, socket.SOCK_STREAM, sctp.PROTOCOL) as sock:
+        with self.create_peer_socket(family, socket.SOCK_STREAM, sctp.PROTOCOL) as sock:
             sctp.set_socket_options(sock, **options)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             port = port or next(self.ports)
@@ -162,13 +162,13 @@ class SctpWire(wire.Wire):
 
     # sessions ----------------------------------------------------------------
 
-    def connect_to_ghost(self, **options):
+    def let_server_connect_to_ghost(self, **options):
         """Let raw_server connect to a ghost. Return the ghost and the link. The Initiate is not
         read yet."""
         port = next(self.ports)
         ghost = self.create_ghost(port=port, peer_port=0, **options)
         self.closing.callback(ghost.close)
-        link = self.start_connect(port, host=GHOST)
+        link = self.start_server_connect(port, host=GHOST)
         ghost.accept()
         return ghost, link
 
@@ -177,12 +177,12 @@ class SctpWire(wire.Wire):
 
     @staticmethod
     def make_request(ird, ord_):
-        return make_enhanced(E_INITIATE, b"", ird, ord_)
+        return make_enhanced_control(E_INITIATE, b"", ird, ord_)
 
     @staticmethod
-    def make_reply(ird, ord_):
-        return lambda request: make_enhanced(E_ACCEPT, b"", ird, ord_,
-                                             request.rtr)
+    def make_reply_builder(ird, ord_):
+        return lambda request: make_enhanced_control(E_ACCEPT, b"", ird, ord_,
+                                                     request.rtr)
 
     def add_link(self, peer, conn=None):
         link = Session(self, peer, conn)
@@ -213,7 +213,7 @@ class SctpWire(wire.Wire):
                 rtr=True, **options):
         """Let raw_server connect and the raw peer accept: see Wire.respond()."""
         with self.listening(**options) as (sock, port):
-            link = self.start_connect(port, connect, recvs)
+            link = self.start_server_connect(port, connect, recvs)
             assoc = self.accept_association(sock)
         self.request, link.peer = self.wait_first_initiate(assoc)
         link.send_reply((reply or make_accept)(self.request))
@@ -223,7 +223,7 @@ class SctpWire(wire.Wire):
             link.peer.receive_segment()
         return link
 
-    def start_connect(self, port, connect=(4, 4, b""), recvs=(), host=PEER, source=()):
+    def start_server_connect(self, port, connect=(4, 4, b""), recvs=(), host=PEER, source=()):
         """Let raw_server start to connect. Return the link. source: source address, port and
         TOS."""
         conn = int(self.server.do("open", host, port, *source)[0])
@@ -273,14 +273,14 @@ def check_data_transfer(link, memory, data=b"on"):
     same("written", memory.read_bytes(0, len(data)), data)
 
 
-def skip_all_without_sctp():
-    wire.need_module("sctp")
+def load_sctp_or_skip_all():
+    wire.load_module_or_skip_all("sctp")
 
 
-def skip_all_without_sctp_modules():
+def load_sctp_modules_or_skip_all():
     """Load SCTP and iw_sctp_ddp, or skip all cases if that fails."""
-    skip_all_without_sctp()
-    wire.need_module("iw_sctp_ddp")
+    load_sctp_or_skip_all()
+    wire.load_module_or_skip_all("iw_sctp_ddp")
 
 
 def run_sctp_cases():

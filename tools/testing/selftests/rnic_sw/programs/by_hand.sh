@@ -22,9 +22,9 @@ count_connections() {
 	echo $(($(t_print_counter "$A_DEV" connects) + $(t_print_counter "$A_DEV" accepts)))
 }
 
-# run_by_hand PROGRAM ADDRESS_A ADDRESS_B ARGS...: run PROGRAM with the GIDs of these addresses; if
-# they are empty, let it choose the GIDs
-run_by_hand() {
+# run_perftest_without_cm PROGRAM ADDRESS_A ADDRESS_B ARGS...: run PROGRAM with the GIDs of these
+# addresses; if they are empty, let it choose the GIDs
+run_perftest_without_cm() {
 	local prog=$1 gid_a=() gid_b=() before
 	skip_without_program "$prog" perftest
 	[ -z "$2" ] || gid_a=(-x "$(print_gid_index_of a "$2")")
@@ -46,7 +46,7 @@ define_cases_of_programs() {
 	local words=$1 prog
 	shift
 	for prog in $programs; do
-		t_case "$prog, $words" "" run_by_hand "$prog" "$@"
+		t_case "$prog, $words" "" run_perftest_without_cm "$prog" "$@"
 	done
 }
 
@@ -57,6 +57,6 @@ create_two_hosts
 define_cases_of_programs "two hosts, IPv4" "$A4" "$B4" -n "$n"
 define_cases_of_programs "two hosts, IPv6" "$A6" "$B6" -n "$n"
 define_cases_of_programs "two hosts, GIDs chosen by the program" "" "" -n "$n"
-t_case "ib_write_bw, 8 queue pairs, both directions" "" run_by_hand ib_write_bw \
+t_case "ib_write_bw, 8 queue pairs, both directions" "" run_perftest_without_cm ib_write_bw \
 	"$A4" "$B4" -q 8 -b -n "$n"
-t_print_summary
+t_print_summary_and_exit

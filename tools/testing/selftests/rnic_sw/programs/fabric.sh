@@ -17,16 +17,16 @@ run_pingpong() {
 			-c -I 10 -S $size -B "$PORT" -- \
 			fi_pingpong -p "$1" -e "$2" -d "$A_DEV" -c -I 10 -S $size -P "$PORT" "$B4"
 	done
-	check_nothing_left
+	check_objects_are_freed
 }
 
 # The buffers of both ends together are more than twice as large as the memory limit of the control
 # group
-pingpong_exceeds_memory_limit() {
+pingpong_works_beyond_memory_limit() {
 	local size=16000003
 	skip_without_program fi_pingpong libfabric-bin
-	set_implicit_or_skip
-	limit_group_memory 24
+	set_implicit_odp_library_or_skip
+	create_memory_limited_cgroup 24
 	t_choose_port
 	t_run_pair_with_tag "" "$PORT" \
 		"${IN_GROUP[@]}" env LD_PRELOAD="$IMPLICIT" \
@@ -36,7 +36,7 @@ pingpong_exceeds_memory_limit() {
 	t_check "an implicit ODP MR was registered" [ -s "$IMPLICIT_LOG" ]
 	t_check "the control group reached its limit, and no process was killed" \
 		has_reached_limit_without_oom
-	check_nothing_left
+	check_objects_are_freed
 }
 
 fi_info_shows_device() {
@@ -57,5 +57,5 @@ t_case "fi_pingpong: connected, implicit ODP" "" \
 t_case "fi_pingpong: connectionless, implicit ODP" "" \
 	check_command_uses_device run_with_implicit_odp run_pingpong 'verbs;ofi_rxm' rdm
 t_case "fi_pingpong: buffers larger than the control group's limit, implicit ODP" "" \
-	check_command_uses_device pingpong_exceeds_memory_limit
-t_print_summary
+	check_command_uses_device pingpong_works_beyond_memory_limit
+t_print_summary_and_exit

@@ -24,7 +24,7 @@ run_fabtests() {
 	awk -v RS='- name: ' '/\n  result: *Fail/' results
 	t_check "all tests pass" test "$status" -eq 0
 	t_check "at least one test passes" grep -qE '^ *result: *Pass' results
-	check_nothing_left
+	check_objects_are_freed
 }
 
 # Create completion queues up to the given number: first with a completion channel, until no file
@@ -33,7 +33,7 @@ create_many_cqs() {
 	skip_without_built_program fabtests "${T_FABTESTS:-}" bin/fi_cq_test
 	"$T_FABTESTS/bin/fi_cq_test" -p verbs -d iw0 -L $((T_SLOW ? 500 : 2000)) | tee "$T_CASE/cqs"
 	! grep -q FAIL "$T_CASE/cqs"
-	check_nothing_left
+	check_objects_are_freed
 }
 
 T_FABTESTS=${T_FABTESTS:-}
@@ -48,4 +48,4 @@ for set in functional short; do
 		'verbs;ofi_rxm'
 done
 t_case "fabtests: many completion queues" "" create_many_cqs
-t_print_summary
+t_print_summary_and_exit

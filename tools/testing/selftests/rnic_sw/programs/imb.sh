@@ -13,13 +13,13 @@ run_imb() {
 	local out=$T_CASE/said T_TIME=$((4 * T_TIME))
 	skip_without_program mpirun openmpi-bin
 	skip_without_built_program imb "${T_IMB:-}" "src_cpp/IMB-$1"
-	run_ranks 2 "$T_IMB/src_cpp/IMB-$1" -npmin 2 -iter 4 -iter_policy off \
+	run_mpi_ranks 2 "$T_IMB/src_cpp/IMB-$1" -npmin 2 -iter 4 -iter_policy off \
 		-msglog 0:18 "${@:2}" >"$out" 2>&1 ||
 		{ tail -n 15 "$out"; t_fail "$1 failed"; }
 	awk '/^# Benchmarking/ { name = $3 } /defects *$/ { on = 1; tables++; next } !NF { on = 0 }
 		on { lines++; if ($NF != 0) { print name ": " $0; bad = 1 } }
 		END { print tables + 0 " tables, " lines + 0 " lines compared"; exit bad || !lines }' "$out"
-	check_nothing_left
+	check_objects_are_freed
 }
 
 create_one_device
@@ -29,4 +29,4 @@ t_case "Intel's MPI benchmarks, nonblocking collectives" "" check_command_uses_d
 	-exclude Ireduce_scatter,Ireduce_scatter_pure
 t_case "Intel's MPI benchmarks, one-sided" "" check_command_uses_device run_imb EXT
 t_case "Intel's MPI benchmarks, one-sided of MPI 3" "" check_command_uses_device run_imb RMA
-t_print_summary
+t_print_summary_and_exit

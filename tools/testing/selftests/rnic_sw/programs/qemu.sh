@@ -21,7 +21,7 @@ start_virtual_machine() {
 # and deregisters pieces of 1 MiB
 migrate_virtual_machine() {
 	skip_without_program qemu-system-x86_64 qemu-system-x86
-	create_data $((4 << 20))
+	create_random_file $((4 << 20))
 	SOCKETS=$(mktemp -d /tmp/rnic-qemu.XXXXXX)
 	t_defer rm -rf "$SOCKETS"
 	python3 "$QEMU" bios "$T_CASE/bios"
@@ -33,11 +33,11 @@ migrate_virtual_machine() {
 		"$DATA" "$T_CASE"
 	t_wait source
 	t_wait sink
-	check_nothing_left
+	check_objects_are_freed
 }
 
 create_one_device
 t_case "QEMU migrates a machine, memory registered piece by piece" "" check_command_uses_device migrate_virtual_machine off
 t_case "QEMU migrates a machine, all memory pinned" "" check_command_uses_device \
 	migrate_virtual_machine on
-t_print_summary
+t_print_summary_and_exit

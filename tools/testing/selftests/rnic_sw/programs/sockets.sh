@@ -19,7 +19,7 @@ set_preload_command() {
 # netcat exits when the other end has closed the connection.
 netcat_sends_file_unchanged() {
 	skip_without_program nc.traditional netcat-traditional
-	create_data 3000001
+	create_random_file 3000001
 	t_choose_port
 	set_preload_command nc.traditional
 	t_run_pair "$PORT" bash -c 'exec "${@:2}" >"$1"' - "$T_CASE/got" "${OVER[@]}" -l -s "$B4" \
@@ -27,7 +27,7 @@ netcat_sends_file_unchanged() {
 		bash -c 'exec "${@:2}" <"$1"' - "$DATA" "${OVER[@]}" -q 3 "$B4" "$PORT"
 	cmp "$DATA" "$T_CASE/got"
 	rm "$T_CASE/got"
-	check_nothing_left
+	check_objects_are_freed
 }
 
 # print_http_response FILE: print an HTTP response
@@ -39,7 +39,7 @@ print_http_response() {
 curl_gets_page() {
 	skip_without_program nc.traditional netcat-traditional
 	skip_without_program curl curl
-	create_data 3000001
+	create_random_file 3000001
 	print_http_response "$DATA" >"$T_CASE/page"
 	t_choose_port
 	set_preload_command nc.traditional
@@ -52,7 +52,7 @@ curl_gets_page() {
 	t_wait server "$T_TIME"
 	cmp "$DATA" "$T_CASE/got"
 	rm "$T_CASE/got" "$T_CASE/page"
-	check_nothing_left
+	check_objects_are_freed
 }
 
 # run_iperf3 WHERE ARGS...: run iperf3. The server listens at WHERE, or at [::] if WHERE is empty.
@@ -76,13 +76,13 @@ run_iperf3() {
 # as well.
 iperf3_sends_file() {
 	local came
-	create_data 100000
+	create_random_file 100000
 	run_iperf3 "$1" -F "$DATA" -l 10000
 	came=$(stat -c %s "$T_CASE/got")
 	echo "$came bytes have arrived"
 	cmp -n "$came" "$DATA" "$T_CASE/got"
 	rm "$T_CASE/got"
-	check_nothing_left
+	check_objects_are_freed
 }
 
 # The server may stop before the last data arrives, so bytes in the buffers of both ends may be
@@ -93,7 +93,7 @@ iperf3_sends_20_mib() {
 	t_check "all bytes arrive, except for up to 256 KiB in buffers" \
 		test "$(stat -c %s "$T_CASE/got")" -ge $(((20 << 20) - (256 << 10)))
 	rm "$T_CASE/got"
-	check_nothing_left
+	check_objects_are_freed
 }
 
 create_one_device
@@ -103,4 +103,4 @@ t_case "rsockets: iperf3 sends a file" "" check_command_uses_device iperf3_sends
 t_case "rsockets: iperf3, the server listens at [::]" "" check_command_uses_device \
 	iperf3_sends_file ''
 t_case "rsockets: iperf3 sends 20 MiB" "" check_command_uses_device iperf3_sends_20_mib
-t_print_summary
+t_print_summary_and_exit

@@ -17,7 +17,7 @@ run_qperf() {
 	t_wait client
 	cat "$T_CASE/client.log"
 	t_kill server
-	check_nothing_left
+	check_objects_are_freed
 }
 
 # run_fio VERB: run fio's RDMA engine. The client, which fio calls a writer, selects the verb; the
@@ -32,7 +32,7 @@ run_fio() {
 		fio --name=client "${common[@]}" "--hostname=$B4" --rw=write "--verb=$1"
 	grep -E 'total=[0-9]+,[0-9]+' "$T_CASE/client.log"
 	t_check "fio reports no errors" grep -qF '(groupid=0, jobs=1): err= 0' "$T_CASE/client.log"
-	check_nothing_left
+	check_objects_are_freed
 }
 
 create_one_device
@@ -41,4 +41,4 @@ t_case "qperf: bandwidth and latency, Sends, Writes, Reads" "" check_command_use
 t_case "qperf: atomics" "" check_command_uses_device run_qperf rc_compare_swap_mr rc_fetch_add_mr
 t_case "fio: Writes" "" check_command_uses_device run_fio write
 t_case "fio: Reads" "" check_command_uses_device run_fio read
-t_print_summary
+t_print_summary_and_exit

@@ -36,10 +36,10 @@ check_value() {
 }
 
 # Check that the server still responds, and that it exits when it is killed
-stop_valkey() {
+check_and_stop_valkey() {
 	t_check "the server responds" test "$(run_valkey_cli PING)" = PONG
 	t_kill server
-	check_nothing_left
+	check_objects_are_freed
 }
 
 # Store and fetch values of many sizes. The client appends a newline to each value that it prints.
@@ -47,13 +47,13 @@ store_and_fetch_values() {
 	local size
 	start_valkey
 	for size in 1 1000 16384 65537 1000003 5000001; do
-		create_data $size
+		create_random_file $size
 		store_value "key$size" "$DATA"
 		t_check "the value of $size bytes is read back as stored" \
 			check_value "key$size" $size "$DATA"
 	done
 	rm "$T_CASE/got"
-	stop_valkey
+	check_and_stop_valkey
 }
 
 # Run valkey's own test: several threads store, fetch and compare values, and make the server fork
@@ -66,7 +66,7 @@ run_valkey_rdma_test() {
 	cat "$T_CASE/client.log"
 	t_check "all four threads fetched their values" \
 		test "$(grep -c 'GET [0-9]* KVs \[OK\]' "$T_CASE/client.log")" = 4
-	stop_valkey
+	check_and_stop_valkey
 }
 
 run_benchmark() {
@@ -78,7 +78,7 @@ run_benchmark() {
 	cat "$T_CASE/client.log"
 	t_check "all four commands were measured" \
 		test "$(grep -c '^"[A-Z]' "$T_CASE/client.log")" = 4
-	stop_valkey
+	check_and_stop_valkey
 }
 
 killed_clients_do_not_stop_server() {
@@ -92,7 +92,7 @@ killed_clients_do_not_stop_server() {
 		t_kill "client$i" KILL
 		t_check "the server still runs" t_is_alive server
 	done
-	stop_valkey
+	check_and_stop_valkey
 }
 
 create_one_device
@@ -101,4 +101,4 @@ t_case "valkey: its own RDMA test, four threads" "" check_command_uses_device ru
 t_case "valkey: valkey-benchmark" "" check_command_uses_device run_benchmark
 t_case "valkey: clients are killed, the server continues" "" check_command_uses_device \
 	killed_clients_do_not_stop_server
-t_print_summary
+t_print_summary_and_exit
