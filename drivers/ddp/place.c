@@ -62,8 +62,8 @@ static enum iw_reason copy_llp_to_region(const struct ddp_region *r, u64 to,
  * The byte may still be visible too early if the last segment is empty, or
  * arrives out of order over SCTP.
  */
-static enum iw_reason copy_llp_to_region_last(const struct ddp_region *r, u64 to, u32 len,
-					      struct ddp_llp *llp, struct ddp_fault *w)
+static enum iw_reason copy_last_llp_segment_to_region(const struct ddp_region *r, u64 to, u32 len,
+						      struct ddp_llp *llp, struct ddp_fault *w)
 {
 	enum iw_reason why;
 
@@ -99,9 +99,9 @@ static enum iw_reason copy_flat_to_region(const struct ddp_region *r, u64 to,
 	return IW_OK;
 }
 
-/* Place the last segment of a message from @src, as copy_llp_to_region_last() does */
-static enum iw_reason copy_flat_to_region_last(const struct ddp_region *r, u64 to, u32 len,
-					       const u8 *src, struct ddp_fault *w)
+/* Place the last segment of a message from @src, as copy_last_llp_segment_to_region() does */
+static enum iw_reason copy_last_flat_segment_to_region(const struct ddp_region *r, u64 to, u32 len,
+						       const u8 *src, struct ddp_fault *w)
 {
 	const u32 most = len - 1;
 	u32 extent = len;
@@ -115,7 +115,7 @@ static enum iw_reason copy_flat_to_region_last(const struct ddp_region *r, u64 t
 	else
 		copy_flat_to_region(r, to, most, src, w);
 	/*
-	 * Write the data before the last byte, see copy_llp_to_region_last().
+	 * Write the data before the last byte, see copy_last_llp_segment_to_region().
 	 * (litmus: none, because the reader is a user program)
 	 */
 	smp_wmb();
@@ -222,7 +222,7 @@ enum iw_reason ddp_place_tagged_segment(struct ddp_stream *s, struct ddp_llp *ll
 		return why;
 	r = s->rx_mr;
 	if (llp)
-		why = h->last ? copy_llp_to_region_last(r, h->to, len, llp, &s->rx_fault)
+		why = h->last ? copy_last_llp_segment_to_region(r, h->to, len, llp, &s->rx_fault)
 			      : copy_llp_to_region(r, h->to, len, llp, &s->rx_fault);
 	ddp_mr_cache_end_copy(&s->rx_mr);
 	return why;
@@ -250,9 +250,9 @@ enum iw_reason ddp_place_next_tagged_segment(struct ddp_stream *s, struct ddp_ll
 	if (why)
 		return why;
 	if (body)
-		return last ? copy_flat_to_region_last(r, to, len, body, &s->rx_fault)
+		return last ? copy_last_flat_segment_to_region(r, to, len, body, &s->rx_fault)
 			    : copy_flat_to_region(r, to, len, body, &s->rx_fault);
-	return last ? copy_llp_to_region_last(r, to, len, llp, &s->rx_fault)
+	return last ? copy_last_llp_segment_to_region(r, to, len, llp, &s->rx_fault)
 		    : copy_llp_to_region(r, to, len, llp, &s->rx_fault);
 }
 

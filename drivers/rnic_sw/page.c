@@ -113,7 +113,7 @@ static void *rnic_page_alloc_space_on_new_page(struct rnic_uctx *u, u32 units,
  *
  * May sleep.
  *
- * Return: address of the space, to be released with rnic_page_free_space(), or an
+ * Return: address of the space, to be released with rnic_page_release_space(), or an
  * error pointer.
  */
 void *rnic_page_alloc_space(struct rnic_uctx *u, size_t bytes, struct rnic_map **page)
@@ -131,7 +131,7 @@ void *rnic_page_alloc_space(struct rnic_uctx *u, size_t bytes, struct rnic_map *
 }
 
 /**
- * rnic_page_free_space - release the space of a small ring
+ * rnic_page_release_space - release the space of a small ring
  * @page: the page
  * @at: address of the space, which the kernel no longer uses
  * @bytes: size as given to rnic_page_alloc_space()
@@ -141,7 +141,7 @@ void *rnic_page_alloc_space(struct rnic_uctx *u, size_t bytes, struct rnic_map *
  * That page is kept for programs that repeatedly create and destroy a queue:
  * otherwise each creation would allocate a page. May sleep.
  */
-void rnic_page_free_space(struct rnic_map *page, void *at, size_t bytes)
+void rnic_page_release_space(struct rnic_map *page, void *at, size_t bytes)
 {
 	struct rnic_uctx *u = to_rnic_uctx(page->rdma.ucontext);
 	bool empty;

@@ -139,7 +139,7 @@ static void clear_ring_addr(struct rnic_ring *ring)
 void rnic_ring_free(struct rnic_ring *ring)
 {
 	if (ring->map && ring->map->number)
-		rnic_page_free_space(ring->map, ring->hdr, ring->alloc_bytes);
+		rnic_page_release_space(ring->map, ring->hdr, ring->alloc_bytes);
 	else if (ring->map)
 		rnic_map_release(ring->map);
 	vfree(ring->mem);

@@ -75,7 +75,7 @@ void rnic_map_release(struct rnic_map *map);
 void rnic_pages_init(struct rnic_uctx *u);
 void rnic_pages_exit(struct rnic_uctx *u);
 void *rnic_page_alloc_space(struct rnic_uctx *u, size_t bytes, struct rnic_map **map);
-void rnic_page_free_space(struct rnic_map *map, void *at, size_t bytes);
+void rnic_page_release_space(struct rnic_map *map, void *at, size_t bytes);
 
 /* ring.c: rings */
 /*

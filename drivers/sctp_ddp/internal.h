@@ -420,7 +420,7 @@ void sddp_assoc_stop_all(void);
 struct sddp_assoc *sddp_unaccepted_add_assoc(struct sddp_assoc *a);
 bool sddp_unaccepted_try_add_again(struct sddp_assoc *a);
 void sddp_unaccepted_remove(struct sddp_assoc *a);
-void sddp_assoc_count_accepted_session(struct sddp_assoc *a);
+void sddp_assoc_record_accepted_session(struct sddp_assoc *a);
 bool sddp_unaccepted_try_cancel_evict(struct sddp_assoc *a);
 
 /* stream.c: lifetime of a pair of streams, and requests of the ULP to its session */
@@ -478,7 +478,7 @@ int sddp_orphan_process_first_chunk(struct sddp_assoc *a, const struct sddp_chun
 				    const struct sddp_head *h);
 void sddp_orphan_process_next_chunk(struct sddp_assoc *a, u16 id, unsigned long value,
 				    const struct sddp_head *h);
-void sddp_orphan_session(struct sddp_stream *st, bool owed);
+void sddp_stream_make_orphan(struct sddp_stream *st, bool owed);
 int sddp_orphan_send_all_terminates(struct sddp_assoc *a);
 void sddp_assoc_count_violation(struct sddp_assoc *a);
 

@@ -156,7 +156,7 @@ void sddp_orphan_process_next_chunk(struct sddp_assoc *a, u16 id, unsigned long 
 }
 
 /**
- * sddp_orphan_session - replace the table entry of an ended session with a value
+ * sddp_stream_make_orphan - replace the table entry of an ended session with a value
  * @st: the stream, for which may_orphan_session() has returned true
  * @owed: true if this side must still send a Terminate, its only chunk of the session
  *
@@ -164,7 +164,7 @@ void sddp_orphan_process_next_chunk(struct sddp_assoc *a, u16 id, unsigned long 
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_orphan_session(struct sddp_stream *st, bool owed)
+void sddp_stream_make_orphan(struct sddp_stream *st, bool owed)
 {
 	struct sddp_tally t = st->tally;
 

@@ -79,7 +79,7 @@ static void sddp_rx_enter_full_operation(struct sddp_stream *st, const struct dd
 		return;
 	sddp_stream_set_deadline(st, 0);
 	st->accepted = true;
-	sddp_assoc_count_accepted_session(st->a);
+	sddp_assoc_record_accepted_session(st->a);
 	/* ignore the result: if the ULP refuses the reply, the DDP stream sends only a Terminate */
 	ddp_session_report_established(&st->ss, o);
 	if (!st->stream)

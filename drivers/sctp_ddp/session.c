@@ -16,7 +16,7 @@ void sddp_session_init(struct sddp_session *s, bool active)
  * End the session because of an illegal chunk (RFC 5043 6.1). Later chunks from the peer
  * are ignored, except its Terminate, which shows that the peer sends no further chunk.
  */
-static enum sddp_do end_session_by_violation(struct sddp_session *s)
+static enum sddp_do end_session_on_violation(struct sddp_session *s)
 {
 	s->state = SDDP_OVER;
 	return SDDP_DO_END;
@@ -25,7 +25,7 @@ static enum sddp_do end_session_by_violation(struct sddp_session *s)
 static enum sddp_do receive_initiate(struct sddp_session *s, bool enhanced)
 {
 	if (s->state != SDDP_IDLE || s->active)
-		return end_session_by_violation(s);
+		return end_session_on_violation(s);
 	s->state = SDDP_REQUESTED;
 	s->enhanced = enhanced;
 	return SDDP_DO_REQUEST;
@@ -38,7 +38,7 @@ static enum sddp_do receive_initiate(struct sddp_session *s, bool enhanced)
 static enum sddp_do receive_accept(struct sddp_session *s, bool enhanced)
 {
 	if (s->state != SDDP_INITIATED || s->enhanced != enhanced)
-		return end_session_by_violation(s);
+		return end_session_on_violation(s);
 	s->state = SDDP_OPEN;
 	s->control_unacked = false;
 	return SDDP_DO_ENTER;
@@ -48,7 +48,7 @@ static enum sddp_do receive_accept(struct sddp_session *s, bool enhanced)
  * End a session that the peer has rejected or refused: neither side sends another
  * chunk (RFC 5043 6.3, 6.4).
  */
-static enum sddp_do end_session_by_refusal(struct sddp_session *s, enum sddp_do which)
+static enum sddp_do end_session_on_refusal(struct sddp_session *s, enum sddp_do which)
 {
 	s->state = SDDP_OVER;
 	s->peer_done = true;
@@ -61,15 +61,15 @@ static enum sddp_do end_session_by_refusal(struct sddp_session *s, enum sddp_do 
 static enum sddp_do receive_reject(struct sddp_session *s, bool enhanced)
 {
 	if (s->state != SDDP_INITIATED || (enhanced && !s->enhanced))
-		return end_session_by_violation(s);
-	return end_session_by_refusal(s, SDDP_DO_REJECTED);
+		return end_session_on_violation(s);
+	return end_session_on_refusal(s, SDDP_DO_REJECTED);
 }
 
 static enum sddp_do receive_terminate(struct sddp_session *s)
 {
 	switch (s->state) {
 	case SDDP_INITIATED:
-		return end_session_by_refusal(s, SDDP_DO_REFUSED);
+		return end_session_on_refusal(s, SDDP_DO_REFUSED);
 	case SDDP_OPEN:
 		s->peer_done = true;
 		s->control_unacked = s->control_unacked && s->own_done;
@@ -81,7 +81,7 @@ static enum sddp_do receive_terminate(struct sddp_session *s)
 		 */
 		s->peer_done = true;
 		s->own_done = true;
-		return end_session_by_violation(s);
+		return end_session_on_violation(s);
 	}
 }
 
@@ -92,7 +92,7 @@ static enum sddp_do receive_terminate(struct sddp_session *s)
 static enum sddp_do receive_segment(struct sddp_session *s)
 {
 	if (s->state != SDDP_OPEN)
-		return end_session_by_violation(s);
+		return end_session_on_violation(s);
 	if (!s->active && !s->own_done)
 		s->control_unacked = false;
 	return SDDP_DO_DELIVER;
@@ -124,7 +124,7 @@ enum sddp_do sddp_session_receive_chunk(struct sddp_session *s, enum sddp_chunk_
 		return receive_chunk_after_end(s, what);
 	/* RFC 5043 6.2: no chunk may follow the peer's Terminate */
 	if (s->peer_done)
-		return end_session_by_violation(s);
+		return end_session_on_violation(s);
 	switch (what) {
 	case SDDP_KIND_INITIATE:
 		return receive_initiate(s, enhanced);

@@ -29,7 +29,7 @@ static void finish_unbind(struct sddp_stream *st)
 static void sddp_report_established(struct sddp_stream *st)
 {
 	st->accepted = true;
-	sddp_assoc_count_accepted_session(st->a);
+	sddp_assoc_record_accepted_session(st->a);
 	ddp_session_report_established(&st->ss, NULL);
 }
 
@@ -183,8 +183,8 @@ void sddp_stream_release_if_ended(struct sddp_stream *st)
 	} else if (is_stream_number_free(st)) {
 		sddp_stream_remove(st);
 	} else if (may_orphan_session(st)) {
-		sddp_orphan_session(st, sddp_session_may_send(&st->s,
-							      SDDP_KIND_TERMINATE));
+		sddp_stream_make_orphan(st, sddp_session_may_send(&st->s,
+								  SDDP_KIND_TERMINATE));
 		sddp_stream_discard(st);
 	}
 }

@@ -146,7 +146,7 @@ void sddp_unaccepted_remove(struct sddp_assoc *a)
 }
 
 /**
- * sddp_assoc_count_accepted_session - count a session that has been accepted
+ * sddp_assoc_record_accepted_session - count a session that has been accepted
  * @a: the association
  *
  * The worker calls this function when a program has accepted a session that the peer
@@ -156,7 +156,7 @@ void sddp_unaccepted_remove(struct sddp_assoc *a)
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_assoc_count_accepted_session(struct sddp_assoc *a)
+void sddp_assoc_record_accepted_session(struct sddp_assoc *a)
 {
 	a->accepted_sessions++;
 	if (a->peer_accepted || a->active)

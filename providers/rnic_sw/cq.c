@@ -51,8 +51,8 @@ static int map_cq_ring(struct rnic_sw_cq *cq, struct ibv_context *ctx,
  * used for extended CQs, with a flag in the driver data if timestamps are
  * requested. Return: 0 or a positive errno.
  */
-static int create_kernel_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
-			    const struct ibv_cq_init_attr_ex *attr)
+static int create_cq_in_kernel_and_map_ring(struct rnic_sw_cq *cq, struct ibv_context *ctx,
+					    const struct ibv_cq_init_attr_ex *attr)
 {
 	struct rnic_sw_cmd_create_cq_resp resp = {};
 	struct rnic_sw_cmd_create_cq cmd = {};
@@ -107,7 +107,7 @@ static struct rnic_sw_cq *create_cq(struct ibv_context *ctx,
 	rnic_sw_init_queue(&cq->q, false);
 	pthread_spin_init(&cq->arm_lock, PTHREAD_PROCESS_PRIVATE);
 	pthread_mutex_init(&cq->resize_lock, NULL);
-	ret = create_kernel_cq(cq, ctx, attr);
+	ret = create_cq_in_kernel_and_map_ring(cq, ctx, attr);
 	if (ret) {
 		free_cq(cq);
 		errno = ret;
@@ -147,8 +147,8 @@ struct ibv_cq_ex *rnic_sw_create_cq_ex(struct ibv_context *ctx,
  * Create a new ring with the first of the two resize commands, and map the new
  * ring. The kernel uses the old ring until the second command.
  */
-static int create_resize_ring(struct rnic_sw_cq *cq, int cqe, struct rnic_sw_queue *q,
-			      uint64_t *key)
+static int create_and_map_resize_ring(struct rnic_sw_cq *cq, int cqe, struct rnic_sw_queue *q,
+				      uint64_t *key)
 {
 	struct rnic_sw_cmd_resize_cq_resp resp = {};
 	struct rnic_sw_cmd_resize_cq cmd = {};
@@ -253,7 +253,7 @@ static int replace_cq_ring(struct rnic_sw_cq *cq, int cqe)
 	uint64_t key;
 	int ret;
 
-	ret = create_resize_ring(cq, cqe, &q, &key);
+	ret = create_and_map_resize_ring(cq, cqe, &q, &key);
 	if (!ret)
 		ret = switch_to_new_ring(cq, cqe, key, &q);
 	/* q is now the old ring, or still the new ring if the resize failed */

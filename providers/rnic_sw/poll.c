@@ -256,7 +256,7 @@ static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)
 	return to_cq_ex(ibcq)->cqe.timestamp;
 }
 
-static uint64_t now_ns(clockid_t clock)
+static uint64_t get_clock_ns(clockid_t clock)
 {
 	struct timespec now = {};
 
@@ -270,8 +270,8 @@ static uint64_t now_ns(clockid_t clock)
  */
 static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *ibcq)
 {
-	return read_completion_ts(ibcq) + now_ns(CLOCK_REALTIME) -
-	       now_ns(CLOCK_MONOTONIC);
+	return read_completion_ts(ibcq) + get_clock_ns(CLOCK_REALTIME) -
+	       get_clock_ns(CLOCK_MONOTONIC);
 }
 
 static uint32_t read_zero_u32(struct ibv_cq_ex *ibcq)

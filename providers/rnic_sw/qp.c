@@ -159,8 +159,8 @@ static int create_qp_with_unused_number(struct rnic_sw_qp *qp, uint32_t llp,
 	return ret;
 }
 
-static int create_kernel_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
-			    struct ibv_qp_init_attr_ex *attr)
+static int create_qp_in_kernel_and_map_rings(struct rnic_sw_qp *qp, struct ibv_context *ctx,
+					     struct ibv_qp_init_attr_ex *attr)
 {
 	struct rnic_sw_create_qp_resp granted;
 	uint32_t llp;
@@ -243,7 +243,7 @@ struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
 	qp->vqp.qp.context = ctx;
 	rnic_sw_init_queue(&qp->sq, unlocked);
 	rnic_sw_init_queue(&qp->rq, unlocked);
-	ret = create_kernel_qp(qp, ctx, attr);
+	ret = create_qp_in_kernel_and_map_rings(qp, ctx, attr);
 	if (ret) {
 		free_qp(qp);
 		errno = ret;

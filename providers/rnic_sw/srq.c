@@ -32,8 +32,8 @@ static int map_srq_ring(struct rnic_sw_srq *srq, struct ibv_context *ctx,
  * Create an SRQ in the kernel and map its ring. The granted sizes are returned
  * in @attr->attr. Return: 0 or a positive errno.
  */
-static int create_kernel_srq(struct rnic_sw_srq *srq, struct ibv_pd *pd,
-			     struct ibv_srq_init_attr *attr)
+static int create_srq_in_kernel_and_map_ring(struct rnic_sw_srq *srq, struct ibv_pd *pd,
+					     struct ibv_srq_init_attr *attr)
 {
 	struct rnic_sw_cmd_create_srq_resp resp = {};
 	struct rnic_sw_cmd_create_srq cmd = {};
@@ -70,7 +70,7 @@ struct ibv_srq *rnic_sw_create_srq(struct ibv_pd *pd,
 		return NULL;
 	srq->owner = owner;
 	rnic_sw_init_queue(&srq->q, to_pd(pd)->td);
-	ret = create_kernel_srq(srq, pd, attr);
+	ret = create_srq_in_kernel_and_map_ring(srq, pd, attr);
 	if (ret) {
 		free_srq(srq);
 		errno = ret;

@@ -30,7 +30,7 @@ static void remove_request(struct listener_model *c, u32 place)
 		(c->n - place) * sizeof(c->source[0]));
 }
 
-static void add_request(struct listener_model *c, u32 source)
+static void add_request_and_evict_if_full(struct listener_model *c, u32 source)
 {
 	u32 loser, i;
 
@@ -51,7 +51,7 @@ static void one_source_may_reach_limit(struct kunit *test)
 	int i;
 
 	for (i = 0; i < 1000; i++)
-		add_request(c, 5);
+		add_request_and_evict_if_full(c, 5);
 	KUNIT_EXPECT_EQ(test, c->n, (u32)BOUND);
 	KUNIT_EXPECT_EQ(test, c->npending[5], (u32)BOUND);
 }
@@ -68,11 +68,11 @@ static void single_request_is_not_evicted(struct kunit *test)
 	for (attackers = 1; attackers < SOURCES; attackers++) {
 		memset(c, 0, sizeof(*c));
 		for (i = 0; i < 1000; i++)
-			add_request(c, 1 + i % attackers);
-		add_request(c, 0);
+			add_request_and_evict_if_full(c, 1 + i % attackers);
+		add_request_and_evict_if_full(c, 0);
 		KUNIT_EXPECT_EQ(test, c->npending[0], 1u);
 		for (i = 0; i < 1000; i++)
-			add_request(c, 1 + i * i % attackers);
+			add_request_and_evict_if_full(c, 1 + i * i % attackers);
 		KUNIT_EXPECT_EQ(test, c->npending[0], 1u);
 		KUNIT_EXPECT_EQ(test, c->n, (u32)BOUND);
 	}
@@ -89,12 +89,12 @@ static void sources_share_limit_equally(struct kunit *test)
 	int i;
 
 	for (i = 0; i < 10; i++)
-		add_request(c, 0);
+		add_request_and_evict_if_full(c, 0);
 	for (i = 0; i < 1000; i++)
-		add_request(c, 1 + i % 3);
+		add_request_and_evict_if_full(c, 1 + i % 3);
 	KUNIT_EXPECT_EQ(test, c->npending[0], 10u);
 	for (i = 0; i < 1000; i++)
-		add_request(c, i % 4);
+		add_request_and_evict_if_full(c, i % 4);
 	for (i = 0; i < 4; i++)
 		KUNIT_EXPECT_EQ(test, c->npending[i], (u32)BOUND / 4);
 }
@@ -103,7 +103,7 @@ static void sources_share_limit_equally(struct kunit *test)
  * If several buckets have the most requests, the bucket of the oldest request
  * is chosen for eviction if it is one of them.
  */
-static void oldest_of_equal_buckets_is_evicted(struct kunit *test)
+static void bucket_of_oldest_request_wins_tie(struct kunit *test)
 {
 	const u32 npending[] = { 2, 2, 1, 2 };
 
@@ -117,7 +117,7 @@ static void oldest_of_equal_buckets_is_evicted(struct kunit *test)
  * requests is evicted. If both have equally many, the oldest request of the
  * bucket is evicted.
  */
-static void shared_bucket_evicts_larger_source(struct kunit *test)
+static void shared_bucket_evicts_from_larger_source(struct kunit *test)
 {
 	const u32 few_first[] = { 7, 7, 8, 7, 8, 8, 8 };
 	const u32 even[] = { 8, 7, 7, 8 };
@@ -161,8 +161,8 @@ static struct kunit_case admission_cases[] = {
 	KUNIT_CASE(one_source_may_reach_limit),
 	KUNIT_CASE(single_request_is_not_evicted),
 	KUNIT_CASE(sources_share_limit_equally),
-	KUNIT_CASE(oldest_of_equal_buckets_is_evicted),
-	KUNIT_CASE(shared_bucket_evicts_larger_source),
+	KUNIT_CASE(bucket_of_oldest_request_wins_tie),
+	KUNIT_CASE(shared_bucket_evicts_from_larger_source),
 	KUNIT_CASE(requests_above_twice_limit_are_refused),
 	KUNIT_CASE(small_source_may_exceed_limit),
 	{}

@@ -48,7 +48,7 @@ static enum iw_reason recheck_range(struct bounds_ctx *c, u64 to, u32 len)
  * RFC 5041 7.1 T1, 8.3 (2) (DDP-96, DDP-117): an STag is refused if the STag is
  * not valid or the key is stale.
  */
-static void bounds_refuse_stale_stag(struct kunit *test)
+static void bounds_refuse_stale_or_invalid_stag(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 	int bit;
@@ -114,7 +114,7 @@ static void bounds_refuse_denied_rights(struct kunit *test)
  * RFC 5042 2.2.4 (SEC-2): a receive buffer must be in recv_pd, and all other
  * memory in the PD of the stream.
  */
-static void bounds_receive_uses_recv_pd(struct kunit *test)
+static void bounds_recv_buf_must_be_in_recv_pd(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 	int theirs;
@@ -301,10 +301,10 @@ static void bounds_recheck_refuses_revoked_mr(struct kunit *test)
 }
 
 static struct kunit_case bounds_cases[] = {
-	KUNIT_CASE(bounds_refuse_stale_stag),
+	KUNIT_CASE(bounds_refuse_stale_or_invalid_stag),
 	KUNIT_CASE(bounds_require_all_rights),
 	KUNIT_CASE(bounds_refuse_denied_rights),
-	KUNIT_CASE(bounds_receive_uses_recv_pd),
+	KUNIT_CASE(bounds_recv_buf_must_be_in_recv_pd),
 	KUNIT_CASE(bounds_refuse_other_stream_or_pd),
 	KUNIT_CASE(bounds_report_first_failed_check),
 	KUNIT_CASE(bounds_empty_access_ignores_to),

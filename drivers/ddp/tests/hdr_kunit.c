@@ -140,7 +140,7 @@ static void hdr_matches_vectors(struct kunit *test)
  * RFC 5041 4.1 (DDP-22, DDP-24): encoding writes every bit of the control byte,
  * whatever the buffer contained, and writes no byte after a tagged header.
  */
-static void hdr_encode_overwrites_buffer(struct kunit *test)
+static void hdr_encode_writes_whole_hdr_and_no_more(struct kunit *test)
 {
 	struct ddp_hdr h = {};
 	u8 p[IW_DDP_HDR_MAX];
@@ -180,7 +180,7 @@ static void expect_shorter_hdr_refused(struct kunit *test, u8 ctrl, size_t whole
 }
 
 /* RFC 5041 4.4 (DDP-46): a segment shorter than its header is refused. */
-static void hdr_truncated_is_refused(struct kunit *test)
+static void truncated_hdr_is_refused(struct kunit *test)
 {
 	expect_shorter_hdr_refused(test, 0x81, 14);
 	expect_shorter_hdr_refused(test, 0x01, 18);
@@ -216,8 +216,8 @@ static struct kunit_case hdr_cases[] = {
 	KUNIT_CASE(hdr_survives_round_trip),
 	KUNIT_CASE(hdr_encode_like_matches_encode),
 	KUNIT_CASE_PARAM(hdr_matches_vectors, vector_gen_params),
-	KUNIT_CASE(hdr_encode_overwrites_buffer),
-	KUNIT_CASE(hdr_truncated_is_refused),
+	KUNIT_CASE(hdr_encode_writes_whole_hdr_and_no_more),
+	KUNIT_CASE(truncated_hdr_is_refused),
 	KUNIT_CASE(hdr_control_byte_is_decoded),
 	{}
 };

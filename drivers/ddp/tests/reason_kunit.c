@@ -190,7 +190,7 @@ static bool is_same_on_wire(const struct iw_reason_row *a,
  * No two reasons have the same name. No two reasons have the same Terminate
  * fields, except for IW_DDP_CATASTROPHIC and IW_DDP_SHORT.
  */
-static void reason_names_are_unique(struct kunit *test)
+static void reason_names_and_wire_codes_are_unique(struct kunit *test)
 {
 	const struct iw_reason_row *a, *b;
 	u32 x, y, twins = 0;
@@ -295,7 +295,7 @@ static struct kunit_case reason_cases[] = {
 	KUNIT_CASE(only_listed_reasons_have_terminate),
 	KUNIT_CASE(reason_has_expected_event),
 	KUNIT_CASE(reason_has_rule_and_name),
-	KUNIT_CASE(reason_names_are_unique),
+	KUNIT_CASE(reason_names_and_wire_codes_are_unique),
 	KUNIT_CASE(reason_numbers_are_fixed),
 	KUNIT_CASE(invalid_reason_is_unspecified),
 	{}

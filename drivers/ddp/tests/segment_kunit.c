@@ -42,8 +42,8 @@ static void expect_hdr_fields_kept(struct kunit *test, const struct ddp_hdr *fir
 }
 
 /* Segment a message with random MULPDUs, and count each byte in @seen */
-static void segment_message(struct kunit *test, struct ddp_segmentation *c, u8 *seen,
-			    struct rnd_state *rnd)
+static void segment_message_and_count_bytes(struct kunit *test, struct ddp_segmentation *c,
+					    u8 *seen, struct rnd_state *rnd)
 {
 	u32 len, mulpdu, i, at, pieces = 0;
 	struct ddp_hdr h;
@@ -85,7 +85,7 @@ static void segments_cover_message_once(struct kunit *test)
 		c.first = kinds[i % 2];
 		c.total = prandom_u32_state(&rnd) % (MESSAGE_MAX + 1);
 		c.done = 0;
-		segment_message(test, &c, seen, &rnd);
+		segment_message_and_count_bytes(test, &c, seen, &rnd);
 		wrong = 0;
 		for (octet = 0; octet < MESSAGE_MAX; octet++)
 			wrong += seen[octet] != (octet < c.total);
@@ -156,7 +156,7 @@ static void exactly_filled_segment_is_last(struct kunit *test)
 }
 
 /* The segments of a message of 2^32 - 1 bytes contain all bytes in order. */
-static void longest_message_is_complete(struct kunit *test)
+static void segments_cover_longest_message(struct kunit *test)
 {
 	struct ddp_segmentation c = { .first = &untagged, .total = U32_MAX };
 	struct ddp_hdr h;
@@ -177,7 +177,7 @@ static struct kunit_case segment_cases[] = {
 	KUNIT_CASE(empty_message_is_one_segment),
 	KUNIT_CASE(segments_match_rfc_examples),
 	KUNIT_CASE(exactly_filled_segment_is_last),
-	KUNIT_CASE(longest_message_is_complete),
+	KUNIT_CASE(segments_cover_longest_message),
 	{}
 };
 

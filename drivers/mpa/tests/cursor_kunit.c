@@ -106,8 +106,8 @@ static u32 count_nonzero_bytes(const u8 *p, u32 len)
  * Copy or skip all bytes from offset @off to @all, @piece bytes at a time. Expect
  * that the copied bytes are correct, and that no bytes are left afterwards.
  */
-static void walk_queue(struct kunit *test, struct sk_buff_head *q, u32 off, u32 all,
-		       u32 piece)
+static void walk_queue_and_check_bytes(struct kunit *test, struct sk_buff_head *q, u32 off, u32 all,
+				       u32 piece)
 {
 	struct mpa_cursor cur;
 	u8 buf[64];
@@ -132,14 +132,14 @@ static void walk_queue(struct kunit *test, struct sk_buff_head *q, u32 off, u32 
 }
 
 /* The cursor copies and skips all bytes of a queue, from any start, in pieces of any size. */
-static void cursor_walks_every_part(struct kunit *test)
+static void cursor_copies_and_skips_whole_queue(struct kunit *test)
 {
 	struct sk_buff_head q;
 	u32 all = make_queue(test, &q, 0), off, piece;
 
 	for (off = 0; off < skb_peek(&q)->len; off++)
 		for (piece = 1; piece <= 64; piece += 7)
-			walk_queue(test, &q, off, all, piece);
+			walk_queue_and_check_bytes(test, &q, off, all, piece);
 	__skb_queue_purge(&q);
 }
 
@@ -221,7 +221,7 @@ static void cursor_stays_within_limit(struct kunit *test)
 }
 
 /* Expect that the cursor copies exactly @have bytes although its limit is larger */
-static void expect_end(struct kunit *test, struct sk_buff_head *q, u32 have)
+static void expect_cursor_stops_after(struct kunit *test, struct sk_buff_head *q, u32 have)
 {
 	u8 *buf = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
 	struct mpa_cursor cur;
@@ -237,13 +237,13 @@ static void expect_end(struct kunit *test, struct sk_buff_head *q, u32 have)
 }
 
 /* The cursor stops at the end of the queue, and at a gap in the sequence numbers. */
-static void cursor_ends_with_the_queue(struct kunit *test)
+static void cursor_stops_at_queue_end_and_gap(struct kunit *test)
 {
 	struct sk_buff_head q;
 	u32 all = make_queue(test, &q, 0);
 	struct mpa_cursor cur;
 
-	expect_end(test, &q, all);
+	expect_cursor_stops_after(test, &q, all);
 	mpa_cursor_seek(&cur, &q, skb_peek(&q), 0, U32_MAX);
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, all));
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_skip(&cur, 1));
@@ -253,7 +253,7 @@ static void cursor_ends_with_the_queue(struct kunit *test)
 	__skb_queue_purge(&q);
 	/* with a gap of one byte before the last skb, the cursor stops there */
 	all = make_queue(test, &q, 1);
-	expect_end(test, &q, all - 40);
+	expect_cursor_stops_after(test, &q, all - 40);
 	__skb_queue_purge(&q);
 }
 
@@ -269,12 +269,12 @@ static void cursor_reads_no_device_memory(struct kunit *test)
 		__skb_queue_purge(&q);
 		kunit_skip(test, "this kernel has no unreadable fragments");
 	}
-	expect_end(test, &q, 10 + 2 * 150 + 2 * 33 + 5);
+	expect_cursor_stops_after(test, &q, 10 + 2 * 150 + 2 * 33 + 5);
 	/* each member of a frag_list has its own flag for unreadable fragments */
 	compat_skb_hide_frags(skb_shinfo(skb_peek(&q))->frag_list);
-	expect_end(test, &q, 10 + 2 * 150);
+	expect_cursor_stops_after(test, &q, 10 + 2 * 150);
 	compat_skb_hide_frags(skb_peek(&q));
-	expect_end(test, &q, 10);
+	expect_cursor_stops_after(test, &q, 10);
 	/* unreadable bytes can be skipped */
 	mpa_cursor_seek(&cur, &q, skb_peek(&q), 0, all);
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, all));
@@ -282,10 +282,10 @@ static void cursor_reads_no_device_memory(struct kunit *test)
 }
 
 static struct kunit_case cursor_cases[] = {
-	KUNIT_CASE(cursor_walks_every_part),
+	KUNIT_CASE(cursor_copies_and_skips_whole_queue),
 	KUNIT_CASE(cursor_combines_adjacent_pages),
 	KUNIT_CASE(cursor_stays_within_limit),
-	KUNIT_CASE(cursor_ends_with_the_queue),
+	KUNIT_CASE(cursor_stops_at_queue_end_and_gap),
 	KUNIT_CASE(cursor_reads_no_device_memory),
 	{}
 };

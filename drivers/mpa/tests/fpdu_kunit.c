@@ -193,7 +193,7 @@ static void marker_after_fpdu_belongs_to_next(struct kunit *test)
  * markers are encoded correctly, a receiver detects a wrong FPDUPTR, and it ignores
  * the reserved bits.
  */
-static void fpdu_markers_are_encoded(struct kunit *test)
+static void fpdu_markers_are_encoded_and_validated(struct kunit *test)
 {
 	static const u8 want[] = { 0, 0, 0xff, 0xfc };
 	u8 p[MPA_MARKER_SIZE];
@@ -214,7 +214,7 @@ static void fpdu_markers_are_encoded(struct kunit *test)
 }
 
 /* Get the maximum length of an FPDU over all positions in the stream, in bytes */
-static u32 find_longest_fpdu(u32 ulpdu_len, bool markers)
+static u32 get_max_fpdu_len(u32 ulpdu_len, bool markers)
 {
 	u32 pos, len, max = 0;
 
@@ -241,10 +241,10 @@ static void mulpdu_is_largest_that_fits(struct kunit *test)
 		for (markers = 0; markers <= 1; markers++) {
 			got = mpa_compute_mulpdu(emss, markers);
 			over = emss % MPA_MARKER_INTERVAL;
-			KUNIT_EXPECT_LE(test, find_longest_fpdu(got, markers), emss);
+			KUNIT_EXPECT_LE(test, get_max_fpdu_len(got, markers), emss);
 			if (markers && over >= 1 && over <= 3)
 				continue;
-			KUNIT_EXPECT_GT_MSG(test, find_longest_fpdu(got + 1, markers),
+			KUNIT_EXPECT_GT_MSG(test, get_max_fpdu_len(got + 1, markers),
 					    emss, "emss %u", emss);
 		}
 	}
@@ -254,7 +254,7 @@ static void mulpdu_is_largest_that_fits(struct kunit *test)
  * RFC 5044 3, 4.5 (MPA-6, MPA-7, MPA-60, and examples of MPA-55, MPA-56): MULPDU is
  * at least 128 and at most 64768 bytes.
  */
-static void mulpdu_has_limits(struct kunit *test)
+static void mulpdu_is_between_128_and_64768(struct kunit *test)
 {
 	u32 emss;
 
@@ -272,7 +272,7 @@ static void mulpdu_has_limits(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, mpa_compute_mulpdu(emss, true), 64768u);
 	}
 	/* the 16 bits of FPDUPTR are enough for the longest FPDU */
-	KUNIT_EXPECT_LE(test, find_longest_fpdu(64768, true), 0xffffu);
+	KUNIT_EXPECT_LE(test, get_max_fpdu_len(64768, true), 0xffffu);
 }
 
 static struct kunit_case fpdu_cases[] = {
@@ -281,9 +281,9 @@ static struct kunit_case fpdu_cases[] = {
 	KUNIT_CASE(fpdu_decode_needs_whole_length_field),
 	KUNIT_CASE(fpdu_matches_rfc5044_figures),
 	KUNIT_CASE(marker_after_fpdu_belongs_to_next),
-	KUNIT_CASE(fpdu_markers_are_encoded),
+	KUNIT_CASE(fpdu_markers_are_encoded_and_validated),
 	KUNIT_CASE(mulpdu_is_largest_that_fits),
-	KUNIT_CASE(mulpdu_has_limits),
+	KUNIT_CASE(mulpdu_is_between_128_and_64768),
 	{}
 };
 

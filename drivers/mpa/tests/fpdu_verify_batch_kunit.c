@@ -40,7 +40,7 @@ static void build_fpdu(u8 *p, u32 ulpdu_len, u32 nth)
 }
 
 /* Fill the buffer with UNTOUCHED. Return: destination of the first payload. */
-static u8 *reset_memory(struct fixture *x)
+static u8 *reset_memory_and_get_dst(struct fixture *x)
 {
 	memset(x->memory, UNTOUCHED, sizeof(x->memory));
 	return x->memory + BEFORE;
@@ -79,7 +79,7 @@ static u32 count_wrong_bytes(const struct fixture *x, u32 ulpdu_len, u32 n)
  * the header to compare with. Return: true if the payload was added to the batch, false
  * otherwise.
  */
-static bool verify_fpdu_copy(struct fixture *x, struct mpa_fpdu_batch *r, const u8 *head)
+static bool copy_fpdu_and_add_if_valid(struct fixture *x, struct mpa_fpdu_batch *r, const u8 *head)
 {
 	u8 before[MPA_HEADS_MAX], *to = mpa_fpdu_batch_prepare_dst(r);
 
@@ -100,10 +100,10 @@ static void batch_payloads_are_contiguous(struct kunit *test)
 	u32 i, k;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		mpa_fpdu_batch_begin(&r, sizes[i], reset_memory(x));
+		mpa_fpdu_batch_begin(&r, sizes[i], reset_memory_and_get_dst(x));
 		for (k = 0; k < MANY; k++) {
 			build_fpdu(x->src_bytes, sizes[i], k);
-			KUNIT_EXPECT_TRUE(test, verify_fpdu_copy(x, &r, x->src_bytes));
+			KUNIT_EXPECT_TRUE(test, copy_fpdu_and_add_if_valid(x, &r, x->src_bytes));
 		}
 		KUNIT_EXPECT_EQ_MSG(test, count_wrong_bytes(x, sizes[i], MANY), 0u,
 				    "ULPDUs of %u bytes", sizes[i]);
@@ -119,7 +119,7 @@ static void expect_flip_detected(struct kunit *test, struct fixture *x, struct m
 {
 	build_fpdu(x->src_bytes, ulpdu_len, 2);
 	x->src_bytes[bit / 8] ^= 1 << bit % 8;
-	KUNIT_EXPECT_FALSE_MSG(test, verify_fpdu_copy(x, r, x->src_bytes),
+	KUNIT_EXPECT_FALSE_MSG(test, copy_fpdu_and_add_if_valid(x, r, x->src_bytes),
 			       "ULPDU of %u bytes, bit %u changed", ulpdu_len, bit);
 	KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, ulpdu_len, 2), 0u);
 }
@@ -135,16 +135,16 @@ static void batch_drops_invalid_fpdu(struct kunit *test)
 	u32 i, k, bit, left;
 
 	for (i = 0; i < 11; i++) {
-		mpa_fpdu_batch_begin(&r, sizes[i], reset_memory(x));
+		mpa_fpdu_batch_begin(&r, sizes[i], reset_memory_and_get_dst(x));
 		left = r.left;
 		for (k = 0; k < 2; k++) {
 			build_fpdu(x->src_bytes, sizes[i], k);
-			KUNIT_EXPECT_TRUE(test, verify_fpdu_copy(x, &r, x->src_bytes));
+			KUNIT_EXPECT_TRUE(test, copy_fpdu_and_add_if_valid(x, &r, x->src_bytes));
 		}
 		for (bit = 0; bit < 8 * r.wire_len; bit++)
 			expect_flip_detected(test, x, &r, sizes[i], bit);
 		build_fpdu(x->src_bytes, sizes[i], 2);
-		KUNIT_EXPECT_TRUE(test, verify_fpdu_copy(x, &r, x->src_bytes));
+		KUNIT_EXPECT_TRUE(test, copy_fpdu_and_add_if_valid(x, &r, x->src_bytes));
 		KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, sizes[i], 3), 0u);
 		KUNIT_EXPECT_EQ(test, left - 3, r.left);
 	}
@@ -162,14 +162,14 @@ static void batch_drops_changed_header(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < MPA_HEADS_MAX; i++) {
-		mpa_fpdu_batch_begin(&r, 44, reset_memory(x));
+		mpa_fpdu_batch_begin(&r, 44, reset_memory_and_get_dst(x));
 		build_fpdu(x->src_bytes, 44, 0);
 		memcpy(head, x->src_bytes, sizeof(head));
 		head[i] ^= 1;
-		KUNIT_EXPECT_FALSE(test, verify_fpdu_copy(x, &r, head));
+		KUNIT_EXPECT_FALSE(test, copy_fpdu_and_add_if_valid(x, &r, head));
 		KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, 44, 0), 0u);
 		build_fpdu(x->src_bytes, 44, 0);
-		KUNIT_EXPECT_TRUE(test, verify_fpdu_copy(x, &r, x->src_bytes));
+		KUNIT_EXPECT_TRUE(test, copy_fpdu_and_add_if_valid(x, &r, x->src_bytes));
 		KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, 44, 1), 0u);
 	}
 }

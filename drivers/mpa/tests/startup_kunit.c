@@ -110,7 +110,7 @@ static void feed_frame(struct outcome *o, size_t len, size_t piece)
 }
 
 /* Set *@why to @because, the reason for closing. Return: MPA_WANT_CLOSE. */
-static enum mpa_want set_close_reason(enum iw_reason *why, enum iw_reason because)
+static enum mpa_want set_reason_and_return_close(enum iw_reason *why, enum iw_reason because)
 {
 	*why = because;
 	return MPA_WANT_CLOSE;
@@ -127,16 +127,16 @@ static enum mpa_want get_expected_next_step(const struct given *g, enum iw_reaso
 
 	*why = IW_OK;
 	if (g->rev == 0 || g->rev > g->ours || g->pd_len > 512)
-		return set_close_reason(why, IW_MPA_STARTUP);
+		return set_reason_and_return_close(why, IW_MPA_STARTUP);
 	if (word && g->pd_len < 4 && !no)
-		return set_close_reason(why, IW_MPA_STARTUP);
+		return set_reason_and_return_close(why, IW_MPA_STARTUP);
 	word = word && g->pd_len >= 4;
 	if (!g->initiator)
 		return MPA_WANT_OFFER;
 	if (word && !g->enhanced)
-		return set_close_reason(why, IW_MPA_STARTUP);
+		return set_reason_and_return_close(why, IW_MPA_STARTUP);
 	if (no && (word || !g->enhanced || g->rev == 2))
-		return set_close_reason(why, IW_PEER_REJECT);
+		return set_reason_and_return_close(why, IW_PEER_REJECT);
 	if (word || !g->enhanced)
 		return MPA_WANT_ENTER;
 	*why = IW_MPA_STARTUP;
@@ -149,7 +149,7 @@ static enum mpa_want get_expected_next_step(const struct given *g, enum iw_reaso
  * Set @g to combination number @i. Return: true if the combination is possible, false
  * otherwise.
  */
-static bool set_combination(struct given *g, u32 i)
+static bool try_set_combination(struct given *g, u32 i)
 {
 	g->flags = i;
 	i >>= 8;
@@ -217,7 +217,7 @@ static void startup_matches_reference(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < ROWS; i++) {
-		if (!set_combination(&g, i))
+		if (!try_set_combination(&g, i))
 			continue;
 		ref.eaten = build_frame(&g);
 		ref.want = get_expected_next_step(&g, &ref.why);

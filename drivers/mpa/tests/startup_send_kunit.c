@@ -84,7 +84,7 @@ static void startup_encodes_request(struct kunit *test)
 }
 
 /* Expect that mpa_startup_set_offer() fails and does not change the state machine */
-static void expect_refused(struct kunit *test)
+static void expect_offer_refused(struct kunit *test)
 {
 	static struct mpa_startup before;
 
@@ -97,7 +97,7 @@ static void expect_refused(struct kunit *test)
  * RFC 5044 7.1.1 (MPA-99), RFC 6581 7 (MPA2-15): Private Data of the maximum length
  * is accepted, and Private Data with one more byte is refused.
  */
-static void startup_limits_private_data(struct kunit *test)
+static void startup_limits_private_data_and_depths(struct kunit *test)
 {
 	int enhanced;
 	u16 most;
@@ -107,17 +107,17 @@ static void startup_limits_private_data(struct kunit *test)
 		mpa_startup_init(&su, true, 2, true, false);
 		fill_offer(enhanced, most);
 		offer.pd_len++;
-		expect_refused(test);
+		expect_offer_refused(test);
 		offer.pd_len--;
 		KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), 0);
 		KUNIT_EXPECT_EQ(test, encode_frame(), 532);
 	}
 	mpa_startup_init(&su, true, 2, true, false);
 	offer.ird = 0x4000;
-	expect_refused(test);
+	expect_offer_refused(test);
 	offer.ird = DDP_DEPTH_NONE;
 	offer.ord = 0x8000;
-	expect_refused(test);
+	expect_offer_refused(test);
 	offer.ord = DDP_DEPTH_NONE;
 	KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), 0);
 }
@@ -179,7 +179,7 @@ static void startup_reply_has_revision_of_request(struct kunit *test)
  * ORD, the Reply still has an IRD/ORD word. The ULP cannot accept such a Request
  * without giving IRD and ORD.
  */
-static void startup_rejects_without_depths(struct kunit *test)
+static void reject_without_depths_has_ird_ord_word(struct kunit *test)
 {
 	static const u8 word[] = { 0xbf, 0xff, 0x3f, 0xff };
 
@@ -294,9 +294,9 @@ static void startup_both_ends_agree(struct kunit *test)
 
 static struct kunit_case startup_send_cases[] = {
 	KUNIT_CASE(startup_encodes_request),
-	KUNIT_CASE(startup_limits_private_data),
+	KUNIT_CASE(startup_limits_private_data_and_depths),
 	KUNIT_CASE(startup_reply_has_revision_of_request),
-	KUNIT_CASE(startup_rejects_without_depths),
+	KUNIT_CASE(reject_without_depths_has_ird_ord_word),
 	KUNIT_CASE(startup_ird_ord_word_survives_round_trip),
 	KUNIT_CASE(startup_both_ends_agree),
 	{}

@@ -53,7 +53,7 @@ static void request_encode_restores_decoded_bytes(struct kunit *test)
  * accepts the codes of FetchAdd and CmpSwap (EXT-36, EXT-44), and refuses all
  * others, also that of Swap.
  */
-static void request_codes_are_checked(struct kunit *test)
+static void only_fetch_add_and_cmp_swap_are_accepted(struct kunit *test)
 {
 	struct rdmap_atomic a;
 	u8 p[RDMAP_AREQ_LEN];
@@ -187,7 +187,7 @@ static void cmp_swap_obeys_masks(struct kunit *test)
 static struct kunit_case rdmap_atomic_cases[] = {
 	KUNIT_CASE(atomic_request_matches_figure),
 	KUNIT_CASE(request_encode_restores_decoded_bytes),
-	KUNIT_CASE(request_codes_are_checked),
+	KUNIT_CASE(only_fetch_add_and_cmp_swap_are_accepted),
 	KUNIT_CASE(response_matches_figure),
 	KUNIT_CASE(fetch_add_drops_carry),
 	KUNIT_CASE(fetch_add_matches_pseudocode),

@@ -34,7 +34,7 @@ static const struct {
  * Set @h to combination number @x of opcode, reserved bits, RV, T bit, L bit
  * and QN
  */
-static void set_combination(u32 x, struct ddp_hdr *h)
+static void set_hdr_combination(u32 x, struct ddp_hdr *h)
 {
 	static const u32 qns[] = { 0, 1, 2, 3, 4, 256, 0x10000, 0xfffffffe };
 
@@ -65,7 +65,7 @@ static enum iw_reason compute_expected_reason(const struct ddp_hdr *h)
  * RDMAP-163, RDMAP-164); RFC 7306 4.1, 8.2, 10 (EXT-5, EXT-7, EXT-88, EXT-89,
  * EXT-93)
  */
-static void only_valid_combinations_pass(struct kunit *test)
+static void only_valid_headers_are_accepted(struct kunit *test)
 {
 	const struct rdmap_op_row *row;
 	struct ddp_hdr h;
@@ -73,7 +73,7 @@ static void only_valid_combinations_pass(struct kunit *test)
 
 	for (x = 0; x < ALL_SPELLINGS; x++) {
 		row = NULL;
-		set_combination(x, &h);
+		set_hdr_combination(x, &h);
 		KUNIT_ASSERT_EQ_MSG(test, compute_expected_reason(&h),
 				    rdmap_op_check(&h, &row), "x=%#x", x);
 		KUNIT_ASSERT_EQ(test, compute_expected_reason(&h) == IW_OK, !!row);
@@ -142,7 +142,7 @@ static void rows_have_header_len_and_rights(struct kunit *test)
 }
 
 static struct kunit_case rdmap_op_cases[] = {
-	KUNIT_CASE(only_valid_combinations_pass),
+	KUNIT_CASE(only_valid_headers_are_accepted),
 	KUNIT_CASE(rows_match_figures),
 	KUNIT_CASE(rows_have_header_len_and_rights),
 	{}

@@ -75,8 +75,8 @@ static void expect_read_count(struct kunit *test, const struct model *m, const s
 	KUNIT_ASSERT_EQ(test, reads, (u32)rdmap_reqq_count_reads(q, n));
 }
 
-static void apply_random_step(struct kunit *test, struct model *m, struct rdmap_reqq *q,
-			      u32 rnd)
+static void apply_random_step_and_compare(struct kunit *test, struct model *m, struct rdmap_reqq *q,
+					  u32 rnd)
 {
 	switch (rnd % 5) {
 	case 0:
@@ -127,7 +127,7 @@ static void queue_matches_model(struct kunit *test)
 		*m = (struct model){ .size = sizes[i] };
 		expect_queue_equals_model(test, m, &q);
 		for (n = 0; n < 30000; n++)
-			apply_random_step(test, m, &q, prandom_u32_state(&rnd));
+			apply_random_step_and_compare(test, m, &q, prandom_u32_state(&rnd));
 		KUNIT_EXPECT_EQ(test, 0u, req[sizes[i]].slot);
 	}
 }
@@ -233,7 +233,7 @@ static void expect_faulty_segments_refused(struct kunit *test, const struct rdma
  * rdmap_resp_check() accepts each segment of 2000 responses with random segment
  * lengths, and refuses the faulty variants of each segment.
  */
-static void response_segments_are_checked(struct kunit *test)
+static void only_correct_response_segments_are_accepted(struct kunit *test)
 {
 	struct rnd_state rnd;
 	struct rdmap_req req;
@@ -346,7 +346,7 @@ static struct kunit_case rdmap_reqq_cases[] = {
 	KUNIT_CASE(full_queue_refuses_push),
 	KUNIT_CASE(queue_of_size_zero_refuses_push),
 	KUNIT_CASE(push_zeroes_entry),
-	KUNIT_CASE(response_segments_are_checked),
+	KUNIT_CASE(only_correct_response_segments_are_accepted),
 	KUNIT_CASE(longest_response_does_not_overflow),
 	KUNIT_CASE(response_without_request_is_refused),
 	KUNIT_CASE(stag_and_to_of_empty_response_are_ignored),

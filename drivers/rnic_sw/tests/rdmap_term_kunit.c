@@ -240,7 +240,7 @@ static void terminate_parse_returns_built_fields(struct kunit *test)
  * bits, and also zeros that a peer sends in place of headers that it does not
  * quote.
  */
-static void reserved_bits_are_ignored(struct kunit *test)
+static void reserved_bits_and_extra_zeros_are_ignored(struct kunit *test)
 {
 	struct iw_failure f = make_fault(IW_DDP_T_STAG, 14, 0);
 	u8 p[64] = { 0 };
@@ -285,7 +285,7 @@ static struct kunit_case rdmap_term_cases[] = {
 	KUNIT_CASE(no_terminate_is_built_for_local_reason),
 	KUNIT_CASE(terminate_control_is_packed),
 	KUNIT_CASE(terminate_parse_returns_built_fields),
-	KUNIT_CASE(reserved_bits_are_ignored),
+	KUNIT_CASE(reserved_bits_and_extra_zeros_are_ignored),
 	KUNIT_CASE(header_without_m_bit_is_parsed),
 	{}
 };

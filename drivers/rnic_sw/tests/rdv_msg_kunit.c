@@ -21,7 +21,7 @@ static struct rdv_msg make_peer_msg(void)
 }
 
 /* The layout is fixed, because other implementations depend on it */
-static void layout_is_as_documented(struct kunit *test)
+static void message_layout_is_as_documented(struct kunit *test)
 {
 	static const u8 want[RDV_MSG_LEN] = {
 		'i', 'W', 'Q', 'P', 1, 1, 5, 0, 0, 0, 1, 2, 0, 0xff, 0xfe, 0xfd,
@@ -69,7 +69,7 @@ static void decode_refuses_other_private_data(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rdv_msg_decode(&m, pd, RDV_MSG_LEN));
 }
 
-static void every_number_must_match(struct kunit *test)
+static void qp_numbers_and_psns_must_match(struct kunit *test)
 {
 	struct rdv_msg peer = make_peer_msg();
 	u32 *const numbers[] = { &peer.qpn, &peer.dest_qpn, &peer.rq_psn, &peer.sq_psn };
@@ -214,10 +214,10 @@ static void lid_of_a_host_stands_for_its_address(struct kunit *test)
 }
 
 static struct kunit_case rdv_msg_cases[] = {
-	KUNIT_CASE(layout_is_as_documented),
+	KUNIT_CASE(message_layout_is_as_documented),
 	KUNIT_CASE(decode_inverts_encode),
 	KUNIT_CASE(decode_refuses_other_private_data),
-	KUNIT_CASE(every_number_must_match),
+	KUNIT_CASE(qp_numbers_and_psns_must_match),
 	KUNIT_CASE(unknown_psn_is_not_compared),
 	KUNIT_CASE(exactly_one_side_connects),
 	KUNIT_CASE(wait_limit_follows_timeout_and_retries),

@@ -24,7 +24,7 @@ static u32 get_random_index(struct rnd_state *rnd)
  * ring_idx_count_posted() counts the posted slots if they and the slots in use fit
  * into the ring, and otherwise returns RING_IDX_INVALID.
  */
-static void posted_slots_fit_ring(struct kunit *test)
+static void only_posted_slots_that_fit_are_counted(struct kunit *test)
 {
 	u32 tail = U32_MAX - 3, used, more, want, got;
 
@@ -85,7 +85,7 @@ static void random_producer_index_never_overfills_ring(struct kunit *test)
  * ring_idx_count_unread() accepts a consumer index that advances up to prod, and
  * refuses a consumer index that goes back or passes prod.
  */
-static void consumer_only_advances(struct kunit *test)
+static void only_advancing_consumer_index_is_accepted(struct kunit *test)
 {
 	u32 seen = U32_MAX - 2, prod = seen + 5;
 
@@ -113,10 +113,10 @@ static void is_before_compares_across_wrap(struct kunit *test)
 }
 
 static struct kunit_case ring_idx_cases[] = {
-	KUNIT_CASE(posted_slots_fit_ring),
+	KUNIT_CASE(only_posted_slots_that_fit_are_counted),
 	KUNIT_CASE(bad_producer_index_is_refused),
 	KUNIT_CASE(random_producer_index_never_overfills_ring),
-	KUNIT_CASE(consumer_only_advances),
+	KUNIT_CASE(only_advancing_consumer_index_is_accepted),
 	KUNIT_CASE(is_before_compares_across_wrap),
 	{}
 };

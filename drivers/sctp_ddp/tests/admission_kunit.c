@@ -86,7 +86,7 @@ static void retry_delay_doubles(struct kunit *test)
  * Show that -ENOMEM is reported rather than any other error, and -EADDRINUSE only if
  * there is no other error, whichever of the two errors comes first.
  */
-static void enomem_is_reported_first(struct kunit *test)
+static void enomem_is_reported_rather_than_other_errors(struct kunit *test)
 {
 	static const int rising[] = { 0, -EADDRINUSE, -EADDRNOTAVAIL, -ENOMEM };
 	int i, j;
@@ -119,7 +119,7 @@ static struct kunit_case admission_cases[] = {
 	KUNIT_CASE(early_memory_of_one_assoc_is_limited),
 	KUNIT_CASE(evict_group_is_first_limit_reached),
 	KUNIT_CASE(retry_delay_doubles),
-	KUNIT_CASE(enomem_is_reported_first),
+	KUNIT_CASE(enomem_is_reported_rather_than_other_errors),
 	{}
 };
 

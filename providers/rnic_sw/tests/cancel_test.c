@@ -49,7 +49,7 @@ static void post_recv(void *qp)
 }
 
 /* A cancelled thread rings the doorbell of its post, and repeats an earlier doorbell that failed */
-static void test_cancelled_post(void)
+static void test_post_in_cancelled_thread(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 2);
@@ -88,7 +88,7 @@ static void destroy_cq(void *cq)
  * A cancelled thread completes the destruction of a QP and removes it from
  * ctx->destroying
  */
-static void test_cancelled_destroy(void)
+static void test_destroy_in_cancelled_thread(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_srq *srq = make_srq();
@@ -105,6 +105,6 @@ static void test_cancelled_destroy(void)
 
 void test_cancelled_threads(void)
 {
-	test_cancelled_post();
-	test_cancelled_destroy();
+	test_post_in_cancelled_thread();
+	test_destroy_in_cancelled_thread();
 }

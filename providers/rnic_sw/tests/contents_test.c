@@ -163,7 +163,7 @@ static void test_wqe_of_each_opcode(void)
  * Inline data of several buffers up to the maximum is accepted; one byte more
  * is rejected
  */
-static void test_inline_data(void)
+static void test_inline_data_limit(void)
 {
 	static char data[MAX_INLINE + 1] = "as much as goes into a slot, and an octet";
 	struct rnic_sw_cq *cq = make_cq();
@@ -227,7 +227,7 @@ static void test_flags_are_copied(void)
 }
 
 /* Writes and Sends accept inline data; other opcodes reject it */
-static void test_opcodes_with_inline_data(void)
+static void test_which_opcodes_accept_inline_data(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
@@ -354,7 +354,7 @@ static int post_recv_to_srq(void *srq, struct ibv_recv_wr *wr)
 	return rnic_sw_post_srq_recv(srq, wr, &bad);
 }
 
-static void test_posted_receives(void)
+static void test_contents_of_posted_receives(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 2);
@@ -426,11 +426,11 @@ static void test_posts_take_lock(void)
 void test_request_contents(void)
 {
 	test_wqe_of_each_opcode();
-	test_inline_data();
+	test_inline_data_limit();
 	test_flags_are_copied();
-	test_opcodes_with_inline_data();
+	test_which_opcodes_accept_inline_data();
 	test_invalid_requests_refused();
 	test_bind_changes_rkey();
-	test_posted_receives();
+	test_contents_of_posted_receives();
 	test_posts_take_lock();
 }

@@ -12,7 +12,7 @@
 /* Functions for corrupt_response[], which make a response of the fake kernel invalid */
 static void set_no_slots(struct played_ring *r) { r->slots = 0; }
 static void set_odd_slots(struct played_ring *r) { r->slots = SLOTS - 1; }
-static void set_more_slots(struct played_ring *r) { r->slots *= 2; }
+static void set_too_many_slots(struct played_ring *r) { r->slots *= 2; }
 static void set_no_stride(struct played_ring *r) { r->stride = 0; }
 static void set_narrow_stride(struct played_ring *r) { r->stride = 8; }
 static void set_misaligned_stride(struct played_ring *r) { r->stride -= 4; }
@@ -43,7 +43,7 @@ static void set_smallest_rq_stride(struct played_ring *r)
 }
 
 static void (*const nonsense[])(struct played_ring *) = {
-	set_odd_slots, set_more_slots, set_no_stride, set_narrow_stride,
+	set_odd_slots, set_too_many_slots, set_no_stride, set_narrow_stride,
 	set_misaligned_stride, set_bytes_below_header, set_bytes_short_by_one, set_unmapped_key,
 };
 
@@ -136,7 +136,7 @@ static void test_smallest_qp_rings(void)
 	destroy_qp_and_cq(qp, cq);
 }
 
-static void set_bare_cqe_stride(struct played_ring *r)
+static void set_smallest_cq_stride(struct played_ring *r)
 {
 	r->stride = sizeof(struct rnic_sw_cqe);
 }
@@ -145,7 +145,7 @@ static void test_smallest_cq_ring(void)
 {
 	struct rnic_sw_cq *cq;
 
-	corrupt_response[0] = set_bare_cqe_stride;
+	corrupt_response[0] = set_smallest_cq_stride;
 	cq = make_cq();
 	corrupt_response[0] = NULL;
 	CHECK(cq && cq->q.stride == 32 && !rnic_sw_destroy_cq(&cq->vcq.cq));
@@ -195,7 +195,7 @@ static void expect_qp_refused(struct ibv_qp_init_attr_ex attr, int want)
  * Unsupported and invalid QP attributes are rejected without a command to the
  * kernel
  */
-static void test_qp_attr(void)
+static void test_invalid_qp_attr_refused(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	const struct ibv_qp_init_attr_ex good = {
@@ -239,7 +239,7 @@ static void expect_cq_refused(struct ibv_cq_init_attr_ex attr, int want)
 	CHECK(!rnic_sw_create_cq_ex(&own.vctx.context, &attr) && errno == want);
 }
 
-static void test_cq_attr(void)
+static void test_invalid_cq_attr_refused(void)
 {
 	expect_cq_refused((struct ibv_cq_init_attr_ex){}, EINVAL);
 	expect_cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 0x80000000 },
@@ -336,7 +336,7 @@ static void test_refused_create_drops_pd(void)
 	refuse_create = 0;
 }
 
-static void test_device_attr(void)
+static void test_query_device_ex(void)
 {
 	struct ibv_device_attr_ex attr = {};
 
@@ -403,12 +403,12 @@ void test_object_creation(void)
 	test_smallest_cq_ring();
 	test_smallest_srq_ring();
 	test_destroy_unmaps_ring();
-	test_qp_attr();
-	test_cq_attr();
+	test_invalid_qp_attr_refused();
+	test_invalid_cq_attr_refused();
 	test_cq_ex_has_requested_functions();
 	test_cq_ex_functions_return_fields();
 	test_refused_create_drops_pd();
-	test_device_attr();
+	test_query_device_ex();
 	test_rate_limit();
 	test_dlid_is_passed();
 }

@@ -217,8 +217,8 @@ static void test_cqs_in_use_cannot_be_destroyed(void)
  * thread cannot complete the destruction of the QP, and neither CQ can be
  * destroyed
  */
-static void poll_cq_during_qp_destroy(struct rnic_sw_cq *scq, struct rnic_sw_cq *rcq,
-				      struct ibv_cq_ex *polled)
+static void poll_cq_and_expect_qp_destroy_waits(struct rnic_sw_cq *scq, struct rnic_sw_cq *rcq,
+						struct ibv_cq_ex *polled)
 {
 	struct rnic_sw_qp *qp = make_qp_with_cqs(scq, rcq);
 	struct ibv_poll_cq_attr poll = {};
@@ -239,8 +239,8 @@ static void test_cqes_removed_after_poll(void)
 {
 	struct rnic_sw_cq *scq = make_cq_ex(0), *rcq = make_cq_ex(0);
 
-	poll_cq_during_qp_destroy(scq, rcq, &scq->vcq.cq_ex);
-	poll_cq_during_qp_destroy(scq, rcq, &rcq->vcq.cq_ex);
+	poll_cq_and_expect_qp_destroy_waits(scq, rcq, &scq->vcq.cq_ex);
+	poll_cq_and_expect_qp_destroy_waits(scq, rcq, &rcq->vcq.cq_ex);
 	CHECK(!rnic_sw_destroy_cq(&scq->vcq.cq));
 	CHECK(!rnic_sw_destroy_cq(&rcq->vcq.cq));
 }
@@ -314,7 +314,7 @@ static void test_destroy_waits_for_post(void)
 }
 
 /* If the kernel refuses to destroy a QP, the QP remains usable and unlocked */
-static void test_refused_destroy(void)
+static void test_qp_usable_after_refused_destroy(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 2);
@@ -355,7 +355,7 @@ static void delay_doorbell(void)
 	CHECK(!destroyed);
 }
 
-static void *post_one(void *qp)
+static void *post_send_in_thread(void *qp)
 {
 	CHECK(!post_send(qp));
 	return NULL;
@@ -376,7 +376,7 @@ static void test_destroy_during_other_doorbell(void)
 	qp->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
 	through = false;
 	during_doorbell = delay_doorbell;
-	CHECK(!pthread_create(&poster, NULL, post_one, qp));
+	CHECK(!pthread_create(&poster, NULL, post_send_in_thread, qp));
 	while (during_doorbell)
 		sched_yield();
 	ex->wr_start(ex);
@@ -410,7 +410,7 @@ static void test_srq_destroy_waits_for_post(void)
 void test_object_destruction(void)
 {
 	test_destroy_waits_for_post();
-	test_refused_destroy();
+	test_qp_usable_after_refused_destroy();
 	test_destroy_during_wr_build();
 	test_destroy_during_other_doorbell();
 	test_srq_destroy_waits_for_post();

@@ -71,7 +71,7 @@ static void test_queues_hold_domain(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-static void test_rereg_mr(void)
+static void test_rereg_mr_moves_pd_reference(void)
 {
 	struct ibv_mr *mr = rnic_sw_reg_mr(&pd.ibpd, NULL, 1, 0, 0);
 
@@ -89,7 +89,7 @@ static void test_rereg_mr(void)
 	CHECK(pd.refs == 1);
 }
 
-static void test_parent_deallocation(void)
+static void test_parent_domain_holds_pd(void)
 {
 	struct ibv_pd *domain = rnic_sw_alloc_pd(&own.vctx.context);
 
@@ -138,8 +138,8 @@ void test_domains(void)
 	parent = make_parent(&pd.ibpd);
 	test_mrs_and_mws_hold_domain();
 	test_queues_hold_domain();
-	test_rereg_mr();
-	test_parent_deallocation();
+	test_rereg_mr_moves_pd_reference();
+	test_parent_domain_holds_pd();
 	test_unimport_with_objects();
 	test_dealloc_with_imported_mr();
 	CHECK(!rnic_sw_dealloc_td(td));

@@ -18,7 +18,7 @@ static int post_with_doorbell(struct rnic_sw_qp *qp)
  * process has a file of the same context, the kernel still returns a doorbell number for a new QP.
  * The QP must not use that number.
  */
-static void test_kernel_without_files(void)
+static void test_kernel_without_doorbell_files(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
@@ -30,7 +30,7 @@ static void test_kernel_without_files(void)
 }
 
 /* If the kernel fails to allocate a file, the QP uses commands, and the next QP tries again. */
-static void test_commands_without_file(void)
+static void test_qp_without_doorbell_file_uses_commands(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp;
@@ -67,7 +67,7 @@ static void test_qps_share_one_file(void)
 }
 
 /* If the file fails, the QP uses the command; but not if the device was removed, which is EIO. */
-static void test_broken_file_is_bypassed(void)
+static void test_broken_doorbell_file_is_bypassed(void)
 {
 	static const int errors[] = { ENOENT, EBADF, ENOTTY };
 	struct rnic_sw_cq *cq = make_cq();
@@ -89,10 +89,10 @@ static void test_broken_file_is_bypassed(void)
 void test_doorbells(void)
 {
 	doorbell = 10;
-	test_kernel_without_files();
-	test_commands_without_file();
+	test_kernel_without_doorbell_files();
+	test_qp_without_doorbell_file_uses_commands();
 	test_qps_share_one_file();
-	test_broken_file_is_bypassed();
+	test_broken_doorbell_file_is_bypassed();
 	own.has_doorbells = false;
 	doorbell = 0;
 }

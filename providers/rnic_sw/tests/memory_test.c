@@ -106,7 +106,7 @@ static void create_and_check_queues(struct ibv_pd *parent, bool allocated)
 	CHECK(own_memory.freed == own_memory.allocated);
 }
 
-static void test_allocators(void)
+static void test_allocators_of_parent_domain(void)
 {
 	struct ibv_pd *parent = make_parent();
 
@@ -204,7 +204,7 @@ static void test_comp_cntrs(void)
 
 void test_memory(void)
 {
-	test_allocators();
+	test_allocators_of_parent_domain();
 	test_incomplete_allocators_refused();
 #if IBVERBS_PABI_VERSION >= 64
 	test_alloc_buf();

@@ -42,7 +42,7 @@ static void test_shared_mapping(void)
  * The provider identifies shared mappings by number: rings in mappings with
  * different numbers do not share memory, even if the keys are the same.
  */
-static void test_mapping_numbers(void)
+static void test_mappings_are_told_apart_by_number(void)
 {
 	struct rnic_sw_cq *old = make_cq(), *cq, *next;
 
@@ -97,7 +97,7 @@ static void expect_create_cq_refused(void)
 }
 
 /* Invalid ring locations in responses of the kernel are rejected. */
-static void test_invalid_locations(void)
+static void test_invalid_ring_locations_refused(void)
 {
 	const struct played_page good = page;
 	struct rnic_sw_cq *cq = make_cq();
@@ -137,8 +137,8 @@ void test_ring_packing(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 	own.can_pack = true;
 	test_shared_mapping();
-	test_mapping_numbers();
+	test_mappings_are_told_apart_by_number();
 	test_resized_ring_is_not_shared();
-	test_invalid_locations();
+	test_invalid_ring_locations_refused();
 	own.can_pack = false;
 }

@@ -97,7 +97,7 @@ bool is_lock_free(pthread_spinlock_t *lock)
  * The receive queue's ring must follow the send queue's ring in the same
  * mapping
  */
-static void test_rings_in_one_mapping(void)
+static void test_rq_ring_follows_sq_ring(void)
 {
 	const uint32_t nowhere[] = {
 		0, RING - RNIC_SW_RING_HDR, RING + 8, RING + RNIC_SW_RING_HDR,
@@ -309,7 +309,7 @@ static void test_poll_ex_frees_slots(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-static void test_changed_credentials(void)
+static void test_doorbell_with_changed_credentials(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 2);
@@ -436,7 +436,7 @@ static void test_raw_clock(void)
 	CHECK(rnic_sw_query_rt_values(&own.vctx.context, &v) == EOPNOTSUPP);
 }
 
-static void test_query_port(void)
+static void test_query_port_with_old_library(void)
 {
 	struct ibv_port_attr attr = { .active_speed_ex = 77 };
 
@@ -558,7 +558,7 @@ int main(void)
 	test_request_contents();
 	test_object_creation();
 	test_ring_packing();
-	test_rings_in_one_mapping();
+	test_rq_ring_follows_sq_ring();
 	test_post_to_full_ring();
 	test_index_wrap();
 	test_wr_api();
@@ -573,9 +573,9 @@ int main(void)
 	test_memory();
 	test_refusals();
 	test_cq_resize();
-	test_changed_credentials();
+	test_doorbell_with_changed_credentials();
 	test_doorbells();
-	test_query_port();
+	test_query_port_with_old_library();
 	test_odp_mr_and_advice();
 	test_reg_dmabuf_mr();
 	test_raw_clock();

@@ -147,7 +147,7 @@ static void test_refused_pd_dealloc(void)
  * Parent and thread domains exist only in the provider, so they can be
  * deallocated while the kernel refuses all destroy commands
  */
-static void test_parent_ignores_refusal(void)
+static void test_parent_and_td_dealloc_without_kernel(void)
 {
 	refusal = EIO;
 	CHECK(!rnic_sw_dealloc_pd(parent));
@@ -170,5 +170,5 @@ void test_refusals(void)
 	test_refused_mr_change();
 	test_refused_mw_dealloc();
 	test_refused_pd_dealloc();
-	test_parent_ignores_refusal();
+	test_parent_and_td_dealloc_without_kernel();
 }

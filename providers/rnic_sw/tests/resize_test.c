@@ -10,7 +10,7 @@
 static struct rnic_sw_cq *resized;
 static pthread_t other;
 
-static void test_arm_and_resize(void)
+static void test_resize_keeps_arm_flags(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 
@@ -70,7 +70,7 @@ static void check_locks_and_poll_cq(bool step2)
  * A resize sends two commands. If a thread polls and arms the CQ during the first one, the new ring
  * keeps the consumer index and the arming.
  */
-static void test_resize_and_poll(void)
+static void test_poll_during_resize(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	void *old = cq->q.hdr;
@@ -171,8 +171,8 @@ void test_cq_resize(void)
 {
 	test_resize_during_poll();
 	test_resized_ring_is_unmapped();
-	test_arm_and_resize();
+	test_resize_keeps_arm_flags();
 	test_resize_refused();
-	test_resize_and_poll();
+	test_poll_during_resize();
 	test_concurrent_resizes();
 }

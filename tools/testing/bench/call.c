@@ -39,7 +39,7 @@ static void destroy_shared_objects(struct side *s, struct rdma_cm_id *at)
 	free(s->buf);
 }
 
-static void make_qp(struct side *s)
+static void make_qp_and_post_recv(struct side *s)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
@@ -64,7 +64,7 @@ static void destroy_connection(struct side *s)
 static void connect_and_ping_once(struct side *s, uint64_t n, uint32_t octets)
 {
 	side_resolve(s);
-	make_qp(s);
+	make_qp_and_post_recv(s);
 	side_establish(s);
 	ping_send(s, n, octets);
 	ping_wait(s);
@@ -79,7 +79,7 @@ static uint32_t accept_and_answer_once(struct side *s, uint64_t n)
 	uint32_t octets;
 
 	side_wait_request(s);
-	make_qp(s);
+	make_qp_and_post_recv(s);
 	side_accept_request(s);
 	octets = ping_wait(s);
 	ping_send(s, n, s->opt->size);

@@ -147,7 +147,7 @@ static void make_buffer(struct side *s)
 		die("ibv_reg_mr");
 }
 
-static void make_qp(struct side *s, uint32_t sends, uint32_t recvs)
+static void make_qp_cq_and_buffer(struct side *s, uint32_t sends, uint32_t recvs)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
@@ -255,7 +255,7 @@ void side_connect(struct side *s)
 		side_bind(s);
 	else
 		side_resolve(s);
-	make_qp(s, s->opt->depth + 1, 1);
+	make_qp_cq_and_buffer(s, s->opt->depth + 1, 1);
 	if (s->opt->by_hand)
 		connect_by_modify_qp(s, 1);
 	else
@@ -300,7 +300,7 @@ void side_accept(struct side *s)
 	if (!s->opt->by_hand)
 		side_wait_request(s);
 	s->skew = s->opt->skew;
-	make_qp(s, s->opt->op == OP_PING ? s->opt->depth : 1, s->opt->recvs);
+	make_qp_cq_and_buffer(s, s->opt->op == OP_PING ? s->opt->depth : 1, s->opt->recvs);
 	if (s->opt->op == OP_READ)
 		fill_pattern(s->buf, s->window);
 	s->sh->addr = (uintptr_t)s->buf;

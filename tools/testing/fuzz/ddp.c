@@ -36,7 +36,7 @@ static bool has_whole_header(const u8 *p, size_t len)
 /*
  * Decode a header, and check that encoding it again gives the same bytes, except for reserved bits
  */
-static enum iw_reason check_header(struct ddp_hdr *h, const u8 *p, size_t len)
+static enum iw_reason decode_and_check_header(struct ddp_hdr *h, const u8 *p, size_t len)
 {
 	enum iw_reason why = ddp_hdr_decode(h, p, len);
 	u8 again[IW_DDP_HDR_MAX];
@@ -170,7 +170,7 @@ static void check_segment(struct scene *c, const u8 *p, size_t len,
 {
 	struct ddp_hdr h;
 
-	if (check_header(&h, p, len))
+	if (decode_and_check_header(&h, p, len))
 		return;
 	if (h.tagged)
 		check_tagged_segment_ranges(c, &h, len - DDP_T_HDR_LEN);

@@ -35,7 +35,7 @@ struct parts {
 	u8	ulpdu[65536];
 };
 
-static u32 random_below(struct stream *s, u32 n)
+static u32 draw_random_below(struct stream *s, u32 n)
 {
 	s->seed = s->seed * 1664525 + 1013904223;
 	return (u64)(s->seed >> 8) * n >> 24;
@@ -93,7 +93,7 @@ static void parse_fpdu(struct parts *a, const struct stream *s, const u8 *p,
 	}
 }
 
-static u32 encode_due_marker(const struct stream *s, u8 *out, u32 at)
+static u32 encode_marker_if_due(const struct stream *s, u8 *out, u32 at)
 {
 	u32 pos = s->pos + at;
 
@@ -110,7 +110,7 @@ static u32 build_fpdu(const struct stream *s, u8 *out, const u8 *ulpdu, u32 len)
 	u8 crc[MPA_CRC_SIZE];
 
 	for (i = 0; i < total; i++) {
-		at += encode_due_marker(s, out, at);
+		at += encode_marker_if_due(s, out, at);
 		if (i == total - MPA_CRC_SIZE) {
 			sum = mpa_crc_update(mpa_crc_init(), out, at);
 			mpa_crc_final(sum, crc);
@@ -133,9 +133,9 @@ static u32 build_fpdu(const struct stream *s, u8 *out, const u8 *ulpdu, u32 len)
  * Decode the length of an FPDU from @have bytes, and check that fewer bytes
  * give the same length or none. Return: the length, or 0 if it is unknown.
  */
-static u32 decode_length(struct stream *s, const u8 *p, size_t have)
+static u32 decode_and_check_length(struct stream *s, const u8 *p, size_t have)
 {
-	size_t some = random_below(s, have + 1);
+	size_t some = draw_random_below(s, have + 1);
 	u8 *piece = malloc(some);
 	struct mpa_fpdu f;
 	u32 early, len;
@@ -168,7 +168,8 @@ static enum iw_reason compute_expected_result(const struct parts *a)
  * Copy and verify an FPDU in pieces with the driver's functions, and compare with the result of
  * parse_fpdu()
  */
-static void verify_fpdu_copy(const struct stream *s, const u8 *p, u32 len, u32 ulpdu)
+static void copy_fpdu_and_check_verification(const struct stream *s, const u8 *p, u32 len,
+					     u32 ulpdu)
 {
 	struct mpa_verify t = { .markers = s->markers, .crc = true };
 	u8 *to, *mem = malloc(mpa_fpdu_content_len(ulpdu));
@@ -192,7 +193,7 @@ static void verify_fpdu_copy(const struct stream *s, const u8 *p, u32 len, u32 u
 /* Check one FPDU. Return: the length of the FPDU in bytes, or 0 if it is not complete */
 static u32 check_fpdu(struct stream *s, const u8 *p, size_t have)
 {
-	u32 len = decode_length(s, p, have);
+	u32 len = decode_and_check_length(s, p, have);
 	u8 field[MPA_CRC_SIZE];
 	u32 ulpdu;
 	bool lead;
@@ -205,7 +206,7 @@ static u32 check_fpdu(struct stream *s, const u8 *p, size_t have)
 	MUST("fpdu-content", parts.got == mpa_fpdu_content_len(ulpdu));
 	MUST("fpdu-markers", !s->markers || parts.nmarkers ==
 	     mpa_count_markers(s->pos, mpa_fpdu_content_len(ulpdu)));
-	verify_fpdu_copy(s, p, len, ulpdu);
+	copy_fpdu_and_check_verification(s, p, len, ulpdu);
 	mpa_crc_final(parts.crc, field);
 	if (parts.markers_ok && parts.zeros &&
 	    !memcmp(field, parts.field, MPA_CRC_SIZE))

@@ -96,7 +96,7 @@ static u64 compute_cmp_swap(const struct rdmap_atomic *a, u64 old)
 	return out;
 }
 
-static void check_atomic(const u8 *p, u64 old)
+static void check_atomic_request(const u8 *p, u64 old)
 {
 	u8 code = p[RDMAP_AREQ_CODE + 3] & 15;
 	u8 again[RDMAP_AREQ_LEN];
@@ -150,7 +150,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	len = RDMAP_AREQ_LEN;
 	if (in.left >= len) {
 		p = read_bytes(&in, &len);
-		check_atomic(p, read_u64(&in));
+		check_atomic_request(p, read_u64(&in));
 		free(p);
 	}
 	return 0;

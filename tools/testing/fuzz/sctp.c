@@ -55,7 +55,7 @@ static void check_control_encoding(const struct sddp_control *c, const u8 *p, si
 	MUST("sctp-again", !memcmp(again, p, n));
 }
 
-static bool read_control_message(struct kept *k, const u8 *p, size_t len)
+static bool decode_and_check_control_chunk(struct kept *k, const u8 *p, size_t len)
 {
 	struct sddp_control c;
 	enum iw_reason why = sddp_control_decode(&c, p, len);
@@ -142,7 +142,7 @@ static void receive_chunk(bool segment, const u8 *p, size_t len)
 	}
 	MUST("sctp-ssn", ssn == (p[0] << 8 | p[1]));
 	if (!segment)
-		k.wrong = !read_control_message(&k, p, len);
+		k.wrong = !decode_and_check_control_chunk(&k, p, len);
 	ahead = ssn - sc.next;
 	switch (sddp_ssn_compare(sc.next, ssn)) {
 	case SDDP_SSN_NEXT:

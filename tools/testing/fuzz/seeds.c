@@ -83,7 +83,7 @@ static int run_inputs(const struct inputs *in)
 }
 
 /* Wait for a child process. Return: true if it has ended successfully */
-static bool wait_for_child_exit(pid_t child)
+static bool wait_and_check_child_success(pid_t child)
 {
 	int status;
 
@@ -93,12 +93,12 @@ static bool wait_for_child_exit(pid_t child)
 }
 
 /* Run one input in a child process. Return: true if it does not fail */
-static bool run_in_child(const struct one *one, bool silent)
+static bool run_input_in_child(const struct one *one, bool silent)
 {
 	pid_t child = fork();
 
 	if (child)
-		return wait_for_child_exit(child);
+		return wait_and_check_child_success(child);
 	if (silent) {
 		dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
 		dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -125,7 +125,7 @@ static void shrink_input(struct one *one)
 		for (at = 0; at + n <= one->len && time(NULL) < until;) {
 			smaller = *one;
 			remove_bytes(&smaller, at, n);
-			if (run_in_child(&smaller, true))
+			if (run_input_in_child(&smaller, true))
 				at += n;
 			else
 				*one = smaller;
@@ -142,7 +142,7 @@ static void save_input(const struct one *one, const char *path)
 }
 
 /* Report the input at which the child process has ended */
-static void report_failure(const char *program, const struct inputs *in)
+static void report_shrink_and_save_input(const char *program, const struct inputs *in)
 {
 	const char *path = getenv("FUZZ_SAVE") ?: "./fuzz-input";
 	static struct one one;
@@ -150,7 +150,7 @@ static void report_failure(const char *program, const struct inputs *in)
 	fprintf(stderr, "# input %lu of seed %llu fails; to repeat: %s %llu %lu\n", *running,
 		(unsigned long long)in->seed, program, (unsigned long long)in->seed, *running);
 	make_input(&one, in->seed, *running);
-	if (run_in_child(&one, true)) {
+	if (run_input_in_child(&one, true)) {
 		fprintf(stderr, "# the input fails only after others\n");
 		return;
 	}
@@ -159,7 +159,7 @@ static void report_failure(const char *program, const struct inputs *in)
 	shrink_input(&one);
 	save_input(&one, path);
 	fprintf(stderr, "# %zu bytes are enough; to repeat: %s %s\n", one.len, program, path);
-	run_in_child(&one, false);
+	run_input_in_child(&one, false);
 }
 
 static int run_file(const char *path)
@@ -173,7 +173,7 @@ static int run_file(const char *path)
 	}
 	one.len = fread(one.bytes, 1, sizeof(one.bytes), file);
 	fclose(file);
-	return !run_in_child(&one, false);
+	return !run_input_in_child(&one, false);
 }
 
 static unsigned long parse_number_argument(int argc, char **argv, int which, unsigned long other)
@@ -205,8 +205,8 @@ int main(int argc, char **argv)
 	child = fork();
 	if (!child)
 		return run_inputs(&in);
-	if (wait_for_child_exit(child))
+	if (wait_and_check_child_success(child))
 		return 0;
-	report_failure(argv[0], &in);
+	report_shrink_and_save_input(argv[0], &in);
 	return 1;
 }

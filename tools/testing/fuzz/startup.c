@@ -45,7 +45,7 @@ static void read_plan(struct plan *p, struct input *in)
 }
 
 /* Check how the other end's state machine handles the frame that is sent */
-static void check_peer_side(const struct mpa_startup *su, const u8 *frame, size_t len)
+static void check_peer_accepts_frame(const struct mpa_startup *su, const u8 *frame, size_t len)
 {
 	struct mpa_startup other;
 	struct ddp_offer o = { .enhanced = su->enhanced };
@@ -84,7 +84,7 @@ static void send_frame(struct mpa_startup *su)
 	MUST("startup-frame-small", !mpa_startup_encode_frame(su, buf, len - 1));
 	buf = realloc(buf, len);
 	MUST("startup-frame-same", mpa_startup_encode_frame(su, buf, len) == len);
-	check_peer_side(su, buf, len);
+	check_peer_accepts_frame(su, buf, len);
 	free(buf);
 	mpa_startup_record_frame_sent(su);
 }
@@ -118,8 +118,8 @@ static void check_early_input_is_refused(struct mpa_startup *su, const struct in
  * Pass the next @split bytes of input, or all that is left if @split is 0. If nothing is left, report
  * the end of the input. Return: false if nothing was left, true otherwise
  */
-static bool pass_input(struct mpa_startup *su, const struct plan *p, struct input *in,
-		       u32 split)
+static bool pass_input_or_eof(struct mpa_startup *su, const struct plan *p, struct input *in,
+			      u32 split)
 {
 	size_t need = mpa_startup_get_missing_len(su);
 	size_t give = split ? min_t(size_t, split, in->left) : in->left;
@@ -161,7 +161,7 @@ static bool run_step(struct mpa_startup *su, const struct plan *p,
 		send_frame(su);
 		return false;
 	case MPA_WANT_READ:
-		pass_input(su, p, in, split);
+		pass_input_or_eof(su, p, in, split);
 		return false;
 	case MPA_WANT_RETRY:
 		if (!p->fall_back)

@@ -44,7 +44,7 @@ static size_t encode_terminate(const struct rdmap_term *t, u8 *p)
 	return n + t->rdma_len;
 }
 
-static void check_parsing(const u8 *p, size_t len)
+static void check_terminate_parsing(const u8 *p, size_t len)
 {
 	u8 again[RDMAP_TERM_BUILD_MAX];
 	struct rdmap_term t;
@@ -87,7 +87,7 @@ static void read_failure(struct iw_failure *f, struct input *in)
 		f->rdma_len = 28;
 }
 
-static void check_building(const struct iw_failure *f)
+static void check_terminate_building(const struct iw_failure *f)
 {
 	const struct iw_reason_row *row = iw_reason_get_row(f->why);
 	u8 *p = malloc(RDMAP_TERM_BUILD_MAX);
@@ -118,8 +118,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct input in = { data, size };
 	struct iw_failure f;
 
-	check_parsing(data, size);
+	check_terminate_parsing(data, size);
 	read_failure(&f, &in);
-	check_building(&f);
+	check_terminate_building(&f);
 	return 0;
 }

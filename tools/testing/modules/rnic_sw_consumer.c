@@ -132,7 +132,7 @@ static int post_sends(struct queue *q, u32 n)
 	return err;
 }
 
-static int move_to_error(struct queue *q)
+static int move_qp_to_error(struct queue *q)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
@@ -143,7 +143,7 @@ static int move_to_error(struct queue *q)
  * Cause one completion. Return: CPU on which the vector's handler ran, or a
  * negative errno
  */
-static int get_handler_cpu_once(struct ib_pd *pd, u32 vector)
+static int cause_completion_and_get_cpu(struct ib_pd *pd, u32 vector)
 {
 	struct queue q = {};
 	int err = make_queue(&q, pd, 1, vector);
@@ -154,7 +154,7 @@ static int get_handler_cpu_once(struct ib_pd *pd, u32 vector)
 	if (!err)
 		err = post_receives(&q, 1);
 	if (!err)
-		err = move_to_error(&q);
+		err = move_qp_to_error(&q);
 	if (!err && !wait_for_completion_timeout(&q.told, 10 * HZ))
 		err = -ETIMEDOUT;
 	destroy_queue(&q);
@@ -163,10 +163,10 @@ static int get_handler_cpu_once(struct ib_pd *pd, u32 vector)
 
 static int get_handler_cpu(struct ib_pd *pd, u32 vector)
 {
-	int i, cpu = get_handler_cpu_once(pd, vector);
+	int i, cpu = cause_completion_and_get_cpu(pd, vector);
 
 	for (i = 1; i < ROUNDS && cpu >= 0; i++)
-		if (get_handler_cpu_once(pd, vector) != cpu)
+		if (cause_completion_and_get_cpu(pd, vector) != cpu)
 			return -1;
 	return cpu;
 }
@@ -192,9 +192,9 @@ static int flush_two_queues(struct queue *one, struct queue *other)
 	if (!err)
 		err = post_receives(other, CROWD);
 	if (!err)
-		err = move_to_error(one);
+		err = move_qp_to_error(one);
 	if (!err)
-		err = move_to_error(other);
+		err = move_qp_to_error(other);
 	return err ?: drain_cq(one->cq, 2 * CROWD);
 }
 
@@ -220,7 +220,7 @@ static int count_nested_calls(struct ib_pd *pd)
 	return err ?: atomic_read(&nested);
 }
 
-static void on_event(struct ib_event *ev, void *context)
+static void on_qp_event(struct ib_event *ev, void *context)
 {
 	int *n = context;
 
@@ -232,7 +232,7 @@ static struct ib_qp *create_srq_qp(struct ib_pd *pd, struct ib_cq *cq, struct ib
 				   int *events)
 {
 	struct ib_qp_init_attr attr = {
-		.event_handler = on_event,
+		.event_handler = on_qp_event,
 		.qp_context = events,
 		.qp_type = IB_QPT_RC,
 		.send_cq = cq,
@@ -245,7 +245,7 @@ static struct ib_qp *create_srq_qp(struct ib_pd *pd, struct ib_cq *cq, struct ib
 }
 
 /* Move the QP to error, and wait a second for an event; there may be none */
-static int wait_error_event(struct ib_qp *qp, const int *events)
+static int move_qp_to_error_and_wait_event(struct ib_qp *qp, const int *events)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	int err = ib_modify_qp(qp, &attr, IB_QP_STATE);
@@ -261,7 +261,7 @@ static int wait_error_event(struct ib_qp *qp, const int *events)
  * state in between. Return: the number of last-WQE events of the QP, or a
  * negative errno
  */
-static int count_srq_events(struct ib_pd *pd, struct ib_cq *cq, struct ib_srq *srq, bool fails)
+static int count_last_wqe_events(struct ib_pd *pd, struct ib_cq *cq, struct ib_srq *srq, bool fails)
 {
 	int events = 0, err = 0;
 	struct ib_qp *qp = create_srq_qp(pd, cq, srq, &events);
@@ -269,12 +269,12 @@ static int count_srq_events(struct ib_pd *pd, struct ib_cq *cq, struct ib_srq *s
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
 	if (fails)
-		err = wait_error_event(qp, &events);
+		err = move_qp_to_error_and_wait_event(qp, &events);
 	ib_destroy_qp(qp);
 	return err ?: events;
 }
 
-static int check_srq_events(struct ib_pd *pd)
+static int record_last_wqe_events(struct ib_pd *pd)
 {
 	struct ib_cq_init_attr cq_attr = { .cqe = 1 };
 	struct ib_srq_init_attr attr = { .attr = { .max_wr = 1, .max_sge = 1 } };
@@ -285,8 +285,8 @@ static int check_srq_events(struct ib_pd *pd)
 		return PTR_ERR(cq);
 	srq = ib_create_srq(pd, &attr);
 	if (!IS_ERR(srq)) {
-		ended[0] = count_srq_events(pd, cq, srq, false);
-		ended[1] = count_srq_events(pd, cq, srq, true);
+		ended[0] = count_last_wqe_events(pd, cq, srq, false);
+		ended[1] = count_last_wqe_events(pd, cq, srq, true);
 		ib_destroy_srq(srq);
 	}
 	ib_destroy_cq(cq);
@@ -318,7 +318,7 @@ static int make_full_queues(struct seen *s)
 	return err;
 }
 
-static int check_device(struct seen *s, struct ib_device *ib)
+static int test_device_and_fill_queues(struct seen *s, struct ib_device *ib)
 {
 	unsigned int i;
 	int err;
@@ -330,7 +330,7 @@ static int check_device(struct seen *s, struct ib_device *ib)
 	for (i = 0; i < vectors; i++)
 		heard[i] = get_handler_cpu(s->pd, i);
 	doubled = count_nested_calls(s->pd);
-	err = check_srq_events(s->pd) ?: make_full_queues(s);
+	err = record_last_wqe_events(s->pd) ?: make_full_queues(s);
 	if (err)
 		ib_dealloc_pd(s->pd);
 	return err;
@@ -348,7 +348,7 @@ static int consumer_add(struct ib_device *ib)
 	s = kzalloc(sizeof(*s), GFP_KERNEL);
 	if (!s)
 		return -ENOMEM;
-	err = check_device(s, ib);
+	err = test_device_and_fill_queues(s, ib);
 	if (err) {
 		kfree(s);
 		return err;
@@ -361,7 +361,7 @@ static int consumer_add(struct ib_device *ib)
  * Count the requests that have no completion yet. Do not wait for them: the driver must have
  * flushed all requests before it calls the remove callback.
  */
-static int count_unflushed(struct ib_cq *cq)
+static int count_unflushed_requests(struct ib_cq *cq)
 {
 	int n, left = REQUESTS;
 	struct ib_wc wc[8];
@@ -376,8 +376,8 @@ static void consumer_remove(struct ib_device *ib, void *data)
 	struct seen *s = data;
 
 	/* count first, because destroying the objects takes time */
-	unflushed = count_unflushed(s->sends.cq);
-	unflushed += count_unflushed(s->receives.cq);
+	unflushed = count_unflushed_requests(s->sends.cq);
+	unflushed += count_unflushed_requests(s->receives.cq);
 	destroy_queue(&s->sends);
 	destroy_queue(&s->receives);
 	ib_dealloc_pd(s->pd);

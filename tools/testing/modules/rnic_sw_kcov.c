@@ -77,7 +77,7 @@ static unsigned long *seen;	/* a bit for each byte of the shown range */
  * Find the bounds of the code that contains @pc. Kernels have them in different members of
  * struct module. CPUs that do this at the same time find the same bounds.
  */
-static notrace void find_bounds(struct text *t, const struct module *mod, unsigned long pc)
+static notrace void find_text_bounds(struct text *t, const struct module *mod, unsigned long pc)
 {
 	unsigned long start = pc & PAGE_MASK, end = start;
 
@@ -94,7 +94,7 @@ static notrace bool has_code(struct text *t, unsigned long pc)
 	const struct module *mod = READ_ONCE(t->mod);
 
 	if (mod && !READ_ONCE(t->start) && within_module_core(pc, mod))
-		find_bounds(t, mod, pc);
+		find_text_bounds(t, mod, pc);
 	return pc >= READ_ONCE(t->start) && pc < READ_ONCE(t->end);
 }
 
@@ -102,7 +102,7 @@ static notrace bool has_code(struct text *t, unsigned long pc)
  * Return: where the shown range has the code at @pc; NR_TEXTS * TEXT_BYTES if the range has
  * not, as for functions that run only when a module is loaded
  */
-static notrace unsigned long find_shown(unsigned long pc)
+static notrace unsigned long get_shown_offset(unsigned long pc)
 {
 	unsigned long i;
 
@@ -160,7 +160,7 @@ static notrace void record_entry(unsigned int mode, const unsigned long *entry, 
 void __sanitizer_cov_trace_pc(void);
 notrace void __sanitizer_cov_trace_pc(void)
 {
-	unsigned long at = find_shown(_RET_IP_), pc = SHOWN_START + at;
+	unsigned long at = get_shown_offset(_RET_IP_), pc = SHOWN_START + at;
 
 	if (at >= NR_TEXTS * TEXT_BYTES)
 		return;
@@ -172,7 +172,7 @@ EXPORT_SYMBOL(__sanitizer_cov_trace_pc);
 
 static notrace void record_cmp(unsigned long type, u64 a, u64 b, unsigned long pc)
 {
-	const unsigned long entry[CMP_WORDS] = { type, a, b, SHOWN_START + find_shown(pc) };
+	const unsigned long entry[CMP_WORDS] = { type, a, b, SHOWN_START + get_shown_offset(pc) };
 
 	record_entry(KCOV_TRACE_CMP, entry, CMP_WORDS);
 }
@@ -347,7 +347,7 @@ static const struct file_operations cover_fops = {
 /* Modules ------------------------------------------------------------------ */
 
 /* A line of a function with its module, as addresses in a call trace have them */
-static void show_text(struct seq_file *m, unsigned long i)
+static void show_seen_lines(struct seq_file *m, unsigned long i)
 {
 	unsigned long at = i * TEXT_BYTES, end = at + TEXT_BYTES;
 
@@ -362,7 +362,7 @@ static int seen_show(struct seq_file *m, void *unused)
 	unsigned long i;
 
 	for (i = 0; i < NR_TEXTS; i++)
-		show_text(m, i);
+		show_seen_lines(m, i);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(seen);
@@ -378,7 +378,7 @@ static struct text *find_text(const char *name)
 }
 
 /* The module loader calls this function for one module at a time */
-static int on_module(struct notifier_block *nb, unsigned long event, void *data)
+static int on_module_event(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct module *mod = data;
 	struct text *t = find_text(mod->name);
@@ -393,7 +393,7 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 	return NOTIFY_OK;
 }
 
-static struct notifier_block on_module_nb = { .notifier_call = on_module };
+static struct notifier_block on_module_nb = { .notifier_call = on_module_event };
 
 static int __init cover_init(void)
 {

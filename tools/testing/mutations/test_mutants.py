@@ -29,7 +29,7 @@ class Mutants(unittest.TestCase):
         self.assertEqual(mutate_body("return a->b - c;"), ["return a->b + c;"])
         self.assertEqual(mutate_body("a++;"), ["a--;"])
 
-    def test_signs_are_not_replaced(self):
+    def test_unary_operators_are_not_replaced(self):
         self.assertEqual(mutate_body("return -a;"), [])
         self.assertEqual(mutate_body("return *a;"), [])
         self.assertEqual(mutate_body("g(&a);", "operator"), [])

@@ -43,7 +43,7 @@ void prove_ssn_encoding(void)
  * Check whether a Session Control chunk is legal (RFC 5043 5.2.3, RFC 6581 7). A Reject
  * without the IRD/ORD word is legal.
  */
-static bool is_legal(const u8 *p, size_t len)
+static bool is_legal_control_chunk(const u8 *p, size_t len)
 {
 	u16 code;
 
@@ -82,7 +82,7 @@ void prove_control_decoding(void)
 	p = any_bytes(len);
 	why = sddp_control_decode(&c, p, len);
 	MUST("SCTPDDP-13, SCTPDDP-16, MPA2-11: exactly the legal chunks are accepted",
-	     why == (is_legal(p, len) ? IW_OK : IW_SCTP_CONTROL));
+	     why == (is_legal_control_chunk(p, len) ? IW_OK : IW_SCTP_CONTROL));
 	if (why) {
 		REACHED("an illegal chunk");
 		return;

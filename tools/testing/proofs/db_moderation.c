@@ -53,7 +53,7 @@ void prove_record_doorbell(void)
 		REACHED("the streak grows");
 }
 
-void prove_record_transmitted(void)
+void prove_record_transmit_end(void)
 {
 	u64 now = ANY(u64);
 	struct db_mod b, was;

@@ -57,7 +57,7 @@ void prove_table_update(void)
 }
 
 /* An address of the interface that has an entry keeps it */
-void prove_kept_entries(void)
+void prove_addresses_keep_entries(void)
 {
 	struct gid table[GIDS_MAX], a, b;
 	struct gids_update u;
@@ -77,7 +77,7 @@ void prove_kept_entries(void)
 }
 
 /* A new address gets an entry if one is free */
-void prove_new_entries(void)
+void prove_new_address_gets_free_entry(void)
 {
 	struct gid table[GIDS_MAX], a;
 	struct gids_update u;

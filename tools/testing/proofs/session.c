@@ -55,8 +55,8 @@ static enum sddp_chunk_kind any_chunk_kind(void)
 /*
  * Check whether a received chunk is legal in this state (RFC 5043 6.2 to 6.4, RFC 6581 7)
  */
-static bool is_legal(const struct sddp_session *s, enum sddp_chunk_kind what,
-		     bool enhanced)
+static bool is_chunk_legal_in_state(const struct sddp_session *s, enum sddp_chunk_kind what,
+				    bool enhanced)
 {
 	if (s->peer_done || s->state == SDDP_OVER)
 		return false;
@@ -108,7 +108,7 @@ void prove_session_receive(void)
 
 	MUST("the invariant holds again", is_sound(&s));
 	MUST("SCTPDDP-28: a legal chunk has its effect, another one ends the session",
-	     is_legal(&was, what, enhanced) ?
+	     is_chunk_legal_in_state(&was, what, enhanced) ?
 	     does == get_expected_action(&was, what)
 	     : does == (was.state == SDDP_OVER ? SDDP_DO_IGNORE : SDDP_DO_END));
 	MUST("SCTPDDP-28: after an illegal chunk the session is over",

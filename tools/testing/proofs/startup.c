@@ -155,7 +155,7 @@ void prove_encoded_frame(void)
  * The end of the peer's data, the acceptance of our frame by TCP, and the retry with
  * revision 1 each lead to the right state
  */
-void prove_end_sent_and_retry_states(void)
+void prove_states_after_eof_send_and_retry(void)
 {
 	struct mpa_startup su, was;
 	bool acked = any_bool();

@@ -244,7 +244,7 @@ static void init_any_state(enum mpa_startup_state state)
 }
 
 /* Process one piece in @state. Return: true if the piece is refused, false if not */
-static bool process_piece(enum mpa_startup_state state)
+static bool process_and_check_piece(enum mpa_startup_state state)
 {
 	size_t n = ANY(size_t);
 	enum iw_reason why;
@@ -278,12 +278,12 @@ static bool process_piece(enum mpa_startup_state state)
 
 void prove_header_decoding(void)
 {
-	if (process_piece(MPA_SU_HEADER))
+	if (process_and_check_piece(MPA_SU_HEADER))
 		REACHED("refused");
 }
 
 void prove_data_decoding(void)
 {
 	MUST("data after a legal header is never refused",
-	     !process_piece(MPA_SU_DATA));
+	     !process_and_check_piece(MPA_SU_DATA));
 }

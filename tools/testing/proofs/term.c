@@ -54,7 +54,7 @@ static void check_quoted_headers(const struct rdmap_term *t, const u8 *p, size_t
 		REACHED("both headers");
 }
 
-void prove_parsing(void)
+void prove_terminate_parsing(void)
 {
 	size_t len = ANY(size_t);
 	struct rdmap_term t;

@@ -47,8 +47,8 @@ static inline bool read_bool_one_in(struct maker *m, u32 n)
 }
 
 /* segments.c */
-void fill_bytes(struct maker *m, u8 *at, u32 len);
-void add_garbage(struct maker *m);
+void fill_random_bytes(struct maker *m, u8 *at, u32 len);
+void add_garbage_segment(struct maker *m);
 void add_next_segments(struct maker *m, struct message *msg, u32 n);
 
 #endif

@@ -275,7 +275,7 @@ void memory_register_mrs(const struct ddp_stream *s)
 }
 
 /* Register the MRs once, and record their STags, which are the same in each run */
-static void record_stags(void)
+static void register_mrs_and_record_stags(void)
 {
 	static const struct ddp_stream s;
 	u32 i;
@@ -292,7 +292,7 @@ static void record_stags(void)
 const struct world_mr *get_test_mr(u32 mr)
 {
 	if (!known[0].stag)
-		record_stags();
+		register_mrs_and_record_stags();
 	return &known[mr];
 }
 

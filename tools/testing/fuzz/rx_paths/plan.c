@@ -8,7 +8,7 @@
 #include "maker.h"
 
 /* Choose a length of a payload */
-static u32 pick_len(struct maker *m)
+static u32 pick_payload_len(struct maker *m)
 {
 	static const u16 lens[] = {
 		0, 1, 3, 4, 8, 13, 50, 64, 100, 114, 200, 256, 300, 500, 1000, 1024,
@@ -67,7 +67,7 @@ static u8 pick_mr(struct maker *m)
 }
 
 /* Choose a range of @len bytes in an MR, or rarely beyond its end */
-static u64 pick_to(struct maker *m, const struct world_mr *mr, u32 *len)
+static u64 pick_tagged_offset(struct maker *m, const struct world_mr *mr, u32 *len)
 {
 	u32 off;
 
@@ -102,11 +102,11 @@ static void begin_write(struct maker *m)
 			.tagged = true, .ulp8 = rdmap_make_ulp8(RDMAP_OP_WRITE),
 			.stag = mr->stag,
 		},
-		.each = pick_len(m),
+		.each = pick_payload_len(m),
 	};
 
 	msg.left = pick_message_len(m, msg.each);
-	msg.h.to = pick_to(m, mr, &msg.left);
+	msg.h.to = pick_tagged_offset(m, mr, &msg.left);
 	begin_message(m, &msg);
 }
 
@@ -120,14 +120,14 @@ static void add_repeated_writes(struct maker *m)
 			.stag = mr->stag,
 		},
 	};
-	u32 n = 1 + read_u8(m->in) % 32, len = pick_len(m);
+	u32 n = 1 + read_u8(m->in) % 32, len = pick_payload_len(m);
 	bool forward = read_bool_one_in(m, 2);
-	u64 to = pick_to(m, mr, &len), beyond = mr->base + mr->length;
+	u64 to = pick_tagged_offset(m, mr, &len), beyond = mr->base + mr->length;
 
 	for (; n--; to += forward ? len : 0) {
 		msg.left = msg.each = len;
 		if (!forward)
-			to = pick_to(m, mr, &len);
+			to = pick_tagged_offset(m, mr, &len);
 		else if (beyond - to < len && !m->wrong)
 			break;
 		msg.h.to = to;
@@ -161,7 +161,7 @@ static void begin_send(struct maker *m)
 {
 	struct message msg = {
 		.h = { .ulp8 = rdmap_make_ulp8(RDMAP_OP_SEND + read_u8(m->in) % 4) },
-		.each = pick_len(m),
+		.each = pick_payload_len(m),
 	};
 	u32 room;
 
@@ -192,7 +192,7 @@ static void begin_immediate(struct maker *m)
 		return;
 	if (m->wrong && read_bool_one_in(m, 8))
 		len += (s8)(read_u8(m->in) % 3 - 1);
-	fill_bytes(m, raw, sizeof(raw));
+	fill_random_bytes(m, raw, sizeof(raw));
 	claim_recv(m);
 	begin_raw_message(m, RDMAP_OP_IMM + read_bool_one_in(m, 2), RDMAP_QN_SEND, raw, len);
 }
@@ -202,12 +202,12 @@ static void begin_read_request(struct maker *m)
 	const struct world_mr *mr = get_test_mr(pick_mr(m));
 	struct rdmap_rreq q = {
 		.sink_stag = draw_random_u32(&m->dice), .sink_to = draw_random_u32(&m->dice),
-		.len = pick_len(m),
+		.len = pick_payload_len(m),
 		.src_stag = mr->stag,
 	};
 	u8 raw[RDMAP_RREQ_LEN];
 
-	q.src_to = pick_to(m, mr, &q.len);
+	q.src_to = pick_tagged_offset(m, mr, &q.len);
 	rdmap_rreq_encode(raw, &q);
 	begin_raw_message(m, RDMAP_OP_READ_REQ, RDMAP_QN_READ_REQ, raw, sizeof(raw));
 }
@@ -218,7 +218,8 @@ static void begin_atomic_request(struct maker *m)
 	u32 len = RDMAP_ATOMIC_OPERAND;
 	struct rdmap_atomic a = {
 		.code = read_bool_one_in(m, 2) ? RDMAP_ATOMIC_CMP_SWAP : RDMAP_ATOMIC_FETCH_ADD,
-		.id = draw_random_u32(&m->dice), .stag = mr->stag, .to = pick_to(m, mr, &len),
+		.id = draw_random_u32(&m->dice), .stag = mr->stag,
+		.to = pick_tagged_offset(m, mr, &len),
 		.data = draw_random_u32(&m->dice), .mask = draw_random_u32(&m->dice), .cmp = 0,
 	};
 	u8 raw[RDMAP_AREQ_LEN];
@@ -235,7 +236,7 @@ static void begin_response(struct maker *m)
 	const struct request *req = &m->request[m->requests_answered % REQUESTS];
 	struct message msg = {
 		.h = { .tagged = true, .ulp8 = rdmap_make_ulp8(RDMAP_OP_READ_RESP) },
-		.each = pick_len(m),
+		.each = pick_payload_len(m),
 	};
 	u8 raw[RDMAP_ARESP_LEN];
 
@@ -280,13 +281,13 @@ static struct plan_action *alloc_action(struct maker *m, enum plan_what what)
 static struct ddp_sge pick_sge(struct maker *m)
 {
 	const struct world_mr *mr = get_test_mr(pick_mr(m));
-	struct ddp_sge sge = { .stag = mr->stag, .len = pick_len(m) };
+	struct ddp_sge sge = { .stag = mr->stag, .len = pick_payload_len(m) };
 
-	sge.addr = pick_to(m, mr, &sge.len);
+	sge.addr = pick_tagged_offset(m, mr, &sge.len);
 	return sge;
 }
 
-static void post_receive(struct maker *m)
+static void add_receive_action(struct maker *m)
 {
 	bool invalid = m->wrong && read_bool_one_in(m, 64);
 	struct plan_action *a = alloc_action(m, invalid ? PLAN_RECV_INVALID : PLAN_RECV);
@@ -308,7 +309,7 @@ static void post_receive(struct maker *m)
 	m->recv[m->recvs++ % RECVS] = total;
 }
 
-static void post_request(struct maker *m, enum plan_what what)
+static void add_request_action(struct maker *m, enum plan_what what)
 {
 	struct plan_action *a;
 
@@ -349,7 +350,7 @@ static void add_memory_action(struct maker *m)
 }
 
 /* End a step with some actions */
-static void end_step(struct maker *m, u32 actions)
+static void add_actions_and_end_step(struct maker *m, u32 actions)
 {
 	struct plan *p = m->p;
 
@@ -358,14 +359,14 @@ static void end_step(struct maker *m, u32 actions)
 	while (actions--) {
 		switch (read_u8(m->in) % 8) {
 		case 0 ... 3:
-			post_receive(m);
+			add_receive_action(m);
 			break;
 		case 4:
 		case 5:
-			post_request(m, PLAN_READ);
+			add_request_action(m, PLAN_READ);
 			break;
 		case 6:
-			post_request(m, PLAN_ATOMIC);
+			add_request_action(m, PLAN_ATOMIC);
 			break;
 		case 7:
 			add_memory_action(m);
@@ -415,10 +416,10 @@ static void add_random_message_or_action(struct maker *m)
 		if (m->wrong && read_bool_one_in(m, 4))
 			begin_terminate(m);
 		else if (m->wrong && read_bool_one_in(m, 4))
-			add_garbage(m);
+			add_garbage_segment(m);
 		break;
 	default:
-		end_step(m, read_u8(m->in) % 6);
+		add_actions_and_end_step(m, read_u8(m->in) % 6);
 	}
 }
 
@@ -472,7 +473,7 @@ void make_plan(struct plan *p, struct input *in)
 	init_plan(&m);
 	how = read_u8(in);
 	which = read_u16(in);
-	end_step(&m, 4);
+	add_actions_and_end_step(&m, 4);
 	while (in->left && p->segs < PLAN_SEGS && p->used < PLAN_BYTES / 2)
 		add_random_message_or_action(&m);
 	for (i = 0; i < ARRAY_SIZE(m.open); i++)

@@ -129,7 +129,7 @@ static void add_frags(struct sk_buff *skb, struct source *s, struct dice *d)
 	info->frags[info->nr_frags++] = (skb_frag_t) { .at = at + first, .len = len - first };
 }
 
-static struct sk_buff *make_test_skb(struct source *s, struct dice *d, bool whole)
+static struct sk_buff *make_skb_part(struct source *s, struct dice *d, bool whole)
 {
 	struct sk_buff *skb = calloc(1, sizeof(*skb));
 
@@ -146,11 +146,11 @@ static struct sk_buff *make_test_skb(struct source *s, struct dice *d, bool whol
 /* Put all bytes of @s into one skb */
 static struct sk_buff *make_skb(struct source *s, struct cut *cut)
 {
-	struct sk_buff *skb = make_test_skb(s, &cut->dice, !cut->pieces), *part;
+	struct sk_buff *skb = make_skb_part(s, &cut->dice, !cut->pieces), *part;
 	struct sk_buff **end = &skb->info.frag_list;
 
 	while (s->left) {
-		part = make_test_skb(s, &cut->dice, false);
+		part = make_skb_part(s, &cut->dice, false);
 		/* the kernel's frag_lists have no empty members */
 		if (!part->len) {
 			free_skb(part);
@@ -189,7 +189,7 @@ static u8 *find_queued_byte(struct tcp_sock *tp, u32 seq)
  * Make the next FPDU the second segment of an untagged message, if the FPDU is its first segment
  * and has no marker: its MO becomes its own length. Other changes hardly ever do this.
  */
-static void advance_queued_mo(struct tcp_sock *tp)
+static void make_queued_fpdu_second_segment(struct tcp_sock *tp)
 {
 	u32 i, mo = 0;
 	u8 *at;
@@ -218,7 +218,7 @@ void queue_rewrite_bytes(struct tcp_sock *tp, struct dice *d)
 	if (!inq)
 		return;
 	if (draw_random_u32_below(d, 2)) {
-		advance_queued_mo(tp);
+		make_queued_fpdu_second_segment(tp);
 		return;
 	}
 	for (n = 1 + draw_random_u32_below(d, 3); n; n--) {

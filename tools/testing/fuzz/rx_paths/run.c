@@ -310,7 +310,7 @@ static void receive_queued_data(void)
 }
 
 /* Let the bytes up to the position @to arrive, in skbs */
-static void append_stream_bytes(u32 *from, u32 to, struct cut *cut)
+static void append_and_receive_stream_bytes(u32 *from, u32 to, struct cut *cut)
 {
 	u32 len;
 
@@ -365,7 +365,7 @@ void run_way(const struct plan *p, const struct way *w, struct result *result)
 	write_stream(p, w);
 	for (step = p->step; step < p->step + p->steps; step++) {
 		if (w->mpa)
-			append_stream_bytes(&at, get_step_end(p, step), &cut);
+			append_and_receive_stream_bytes(&at, get_step_end(p, step), &cut);
 		else
 			pass_segments(p, w, last->segs, step->segs);
 		world_record_state();

@@ -14,7 +14,7 @@ static u8 *alloc_segment_bytes(struct maker *m, u32 len)
 	return p->bytes + p->used - len;
 }
 
-void fill_bytes(struct maker *m, u8 *at, u32 len)
+void fill_random_bytes(struct maker *m, u8 *at, u32 len)
 {
 	u32 word;
 
@@ -36,10 +36,10 @@ static void add_segment(struct maker *m, const struct ddp_hdr *h, const u8 *raw,
 	if (raw)
 		memcpy(at, raw, len);
 	else
-		fill_bytes(m, at, len);
+		fill_random_bytes(m, at, len);
 }
 
-void add_garbage(struct maker *m)
+void add_garbage_segment(struct maker *m)
 {
 	u32 len = read_u8(m->in) % 64;
 	u8 *at = alloc_segment_bytes(m, len);
@@ -82,7 +82,7 @@ static void corrupt_header(struct maker *m, struct ddp_hdr *h)
 }
 
 /* Change the bytes of the segment that was added last */
-static void corrupt_bytes(struct maker *m)
+static void corrupt_byte_of_last_segment(struct maker *m)
 {
 	struct plan_seg *seg = &m->p->seg[m->p->segs - 1];
 	u32 at = read_u8(m->in) % 18;
@@ -92,7 +92,7 @@ static void corrupt_bytes(struct maker *m)
 }
 
 /* Repeat, drop, shorten or swap segments that were added last */
-static void corrupt_order(struct maker *m)
+static void corrupt_last_segments(struct maker *m)
 {
 	struct plan *p = m->p;
 	struct plan_seg *last = &p->seg[p->segs - 1], before;
@@ -137,9 +137,9 @@ static void add_next_segment(struct maker *m, struct message *msg)
 	add_segment(m, &h, msg->raw_len ? msg->raw + msg->done : NULL,
 		    msg->raw_len ? min(len, RAW_MAX - msg->done) : len);
 	if (how == 1)
-		corrupt_bytes(m);
+		corrupt_byte_of_last_segment(m);
 	if (how == 2 && m->p->segs)
-		corrupt_order(m);
+		corrupt_last_segments(m);
 	len = min(msg->each, msg->left);
 	msg->h.to += len;
 	msg->h.mo += len;

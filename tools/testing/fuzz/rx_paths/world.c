@@ -231,7 +231,7 @@ bool world_resolve_faults(void)
 }
 
 /* Pull all segments that the stream has to send, and record them */
-static void pull_segments(struct ddp_stream *s)
+static void pull_and_record_segments(struct ddp_stream *s)
 {
 	static u8 bytes[2048];
 	struct ddp_txseg seg;
@@ -253,7 +253,7 @@ void world_transmit(void)
 
 	do {
 		world.kicked = false;
-		pull_segments(&world.r.stream);
+		pull_and_record_segments(&world.r.stream);
 		/* each pass resolves at least one page, or ends a batch */
 		MUST("tx-ends", ++passes < 1000);
 	} while (world_resolve_faults() || world.kicked);

@@ -225,7 +225,7 @@ static void equal_and_hash_distinguish_addrs(struct kunit *test)
 }
 
 /* Ports of one IPv4 host, and hosts of one IPv6 /64, are the same source */
-static void source_ignores_port_and_interface_id(struct kunit *test)
+static void source_hash_ignores_port_and_interface_id(struct kunit *test)
 {
 	struct sockaddr_storage a = make_ipv4(1, 7), port = make_ipv4(1, 8), host = make_ipv4(2, 7);
 	struct sockaddr_storage b = make_ipv6(1, 1, 1, 1), near = make_ipv6(1, 1, 2, 2);
@@ -241,7 +241,7 @@ static void source_ignores_port_and_interface_id(struct kunit *test)
 }
 
 /* Wildcard and loopback addresses are for all devices, as in rdma_cm's cma_any_addr() */
-static void wildcard_and_loopback_serve_all_devices(struct kunit *test)
+static void wildcard_and_loopback_addrs_are_recognised(struct kunit *test)
 {
 	struct sockaddr_storage any4 = make_ipv4(0, 7), lo4 = make_ipv4(0x7f000001, 7);
 	struct sockaddr_storage one4 = make_ipv4(1, 7);
@@ -299,7 +299,7 @@ static void addr_belongs_to_first_interface(struct kunit *test)
 	rcu_read_unlock();
 }
 
-static bool is_dev_related(int mine, int has)
+static bool are_stub_ifaces_related(int mine, int has)
 {
 	return ddp_are_ifaces_related(&stubs.net, FIRST + mine, &stubs.dev[has]);
 }
@@ -317,17 +317,18 @@ static void vlan_is_related_to_lower_iface(struct kunit *test)
 {
 	stubs.dev[1].vlan_on = &stubs.dev[0];
 	stubs.dev[2].vlan_on = &stubs.dev[0];
-	KUNIT_EXPECT_TRUE(test, is_dev_related(0, 0) && may_dev_serve_iface(0, 0));
-	KUNIT_EXPECT_TRUE(test, is_dev_related(0, 1) && may_dev_serve_iface(0, 1));
-	KUNIT_EXPECT_TRUE(test, is_dev_related(1, 0) && may_dev_serve_iface(1, 0));
+	KUNIT_EXPECT_TRUE(test, are_stub_ifaces_related(0, 0) && may_dev_serve_iface(0, 0));
+	KUNIT_EXPECT_TRUE(test, are_stub_ifaces_related(0, 1) && may_dev_serve_iface(0, 1));
+	KUNIT_EXPECT_TRUE(test, are_stub_ifaces_related(1, 0) && may_dev_serve_iface(1, 0));
 	/* a device does not serve the addresses of another VLAN */
-	KUNIT_EXPECT_FALSE(test, is_dev_related(1, 2) || may_dev_serve_iface(1, 2));
+	KUNIT_EXPECT_FALSE(test, are_stub_ifaces_related(1, 2) || may_dev_serve_iface(1, 2));
 	stubs.dev[2].vlan_on = NULL;
-	KUNIT_EXPECT_FALSE(test, is_dev_related(0, 2) || may_dev_serve_iface(0, 2));
-	KUNIT_EXPECT_FALSE(test, is_dev_related(2, 0) || may_dev_serve_iface(2, 0));
+	KUNIT_EXPECT_FALSE(test, are_stub_ifaces_related(0, 2) || may_dev_serve_iface(0, 2));
+	KUNIT_EXPECT_FALSE(test, are_stub_ifaces_related(2, 0) || may_dev_serve_iface(2, 0));
 	/* one of the interfaces has been removed */
-	KUNIT_EXPECT_FALSE(test, is_dev_related(DEVICES, 0) || may_dev_serve_iface(DEVICES, 0) ||
-			   may_dev_serve_iface(0, DEVICES));
+	KUNIT_EXPECT_FALSE(test, are_stub_ifaces_related(DEVICES, 0) ||
+				 may_dev_serve_iface(DEVICES, 0) ||
+				 may_dev_serve_iface(0, DEVICES));
 }
 
 /* A wildcard listener serves only addresses of interfaces in the VRF of its device */
@@ -335,7 +336,7 @@ static void device_serves_only_its_vrf(struct kunit *test)
 {
 	stubs.dev[1].vlan_on = &stubs.dev[0];
 	stubs.dev[1].vrf = 9;
-	KUNIT_EXPECT_TRUE(test, is_dev_related(0, 1) && is_dev_related(1, 0));
+	KUNIT_EXPECT_TRUE(test, are_stub_ifaces_related(0, 1) && are_stub_ifaces_related(1, 0));
 	KUNIT_EXPECT_FALSE(test, may_dev_serve_iface(0, 1) || may_dev_serve_iface(1, 0));
 	stubs.dev[0].vrf = 9;
 	KUNIT_EXPECT_TRUE(test, may_dev_serve_iface(0, 1) && may_dev_serve_iface(1, 0));
@@ -443,8 +444,8 @@ static void list_is_empty_without_addrs(struct kunit *test)
 static struct kunit_case ddp_addr_cases[] = {
 	KUNIT_CASE(zero_addr_is_wildcard),
 	KUNIT_CASE(equal_and_hash_distinguish_addrs),
-	KUNIT_CASE(source_ignores_port_and_interface_id),
-	KUNIT_CASE(wildcard_and_loopback_serve_all_devices),
+	KUNIT_CASE(source_hash_ignores_port_and_interface_id),
+	KUNIT_CASE(wildcard_and_loopback_addrs_are_recognised),
 	KUNIT_CASE(v4_mapped_addr_becomes_v4),
 	KUNIT_CASE(addr_belongs_to_first_interface),
 	KUNIT_CASE(vlan_is_related_to_lower_iface),

@@ -124,7 +124,7 @@ static void backlog_evicts_from_largest_source(struct kunit *test)
  * The policy callback must not be called after the listener has ended, because
  * the ULP may have freed its data.
  */
-static void ended_listener_calls_no_policy(struct kunit *test)
+static void ended_listener_makes_no_policy_upcall(struct kunit *test)
 {
 	struct ddp_policy p = {};
 
@@ -142,7 +142,7 @@ static void ended_listener_calls_no_policy(struct kunit *test)
  * If two sources share a counter, a request of the source with more requests is
  * evicted. The other source keeps its only request, although that one is older.
  */
-static void shared_counter_evicts_larger_source(struct kunit *test)
+static void larger_of_sources_sharing_counter_is_evicted(struct kunit *test)
 {
 	int i;
 
@@ -161,7 +161,7 @@ static void shared_counter_evicts_larger_source(struct kunit *test)
  * Evicted requests stay attached until they have ended. A listener must refuse a new request
  * when twice as many requests as its limit are attached.
  */
-static void requests_stay_below_twice_the_limit(struct kunit *test)
+static void requests_never_exceed_twice_the_limit(struct kunit *test)
 {
 	int i;
 
@@ -227,9 +227,9 @@ static void reported_request_is_not_counted(struct kunit *test)
 
 static struct kunit_case caller_cases[] = {
 	KUNIT_CASE(backlog_evicts_from_largest_source),
-	KUNIT_CASE(shared_counter_evicts_larger_source),
-	KUNIT_CASE(ended_listener_calls_no_policy),
-	KUNIT_CASE(requests_stay_below_twice_the_limit),
+	KUNIT_CASE(larger_of_sources_sharing_counter_is_evicted),
+	KUNIT_CASE(ended_listener_makes_no_policy_upcall),
+	KUNIT_CASE(requests_never_exceed_twice_the_limit),
 	KUNIT_CASE(limit_may_be_exceeded_without_eviction),
 	KUNIT_CASE(reported_request_is_not_counted),
 	{}

@@ -67,7 +67,7 @@ static const struct ddp_mem_ops fake_ops = {
  * While a page fault is pending, no second one is requested. After the page fault, a page that has
  * become non-present again is requested again.
  */
-static void page_is_requested_once(struct kunit *test)
+static void pending_fault_prevents_another_request(struct kunit *test)
 {
 	const struct ddp_region r = {
 		.base = 1000, .mem_base = 5000, .mem = &stubs, .ops = &fake_ops,
@@ -183,7 +183,7 @@ static void copy_or_atomic_clears_failed_fault(struct kunit *test)
 }
 
 static struct kunit_case wait_cases[] = {
-	KUNIT_CASE(page_is_requested_once),
+	KUNIT_CASE(pending_fault_prevents_another_request),
 	KUNIT_CASE(failed_fault_fails_next_access),
 	KUNIT_CASE(access_clears_failed_fault),
 	KUNIT_CASE(copy_or_atomic_clears_failed_fault),

@@ -151,7 +151,7 @@ static void copy_writes_only_requested_bytes(struct kunit *test)
 }
 
 /* At the end of a message, and only there, the last byte is read separately */
-static void last_byte_is_read_last(struct kunit *test)
+static void last_byte_of_msg_is_read_separately(struct kunit *test)
 {
 	struct ddp_fault w = {};
 
@@ -236,7 +236,7 @@ static struct kunit_case paged_cases[] = {
 	KUNIT_CASE(scatter_fills_only_destinations),
 	KUNIT_CASE(partial_destination_is_not_counted),
 	KUNIT_CASE(copy_writes_only_requested_bytes),
-	KUNIT_CASE(last_byte_is_read_last),
+	KUNIT_CASE(last_byte_of_msg_is_read_separately),
 	KUNIT_CASE(copy_reports_llp_error),
 	KUNIT_CASE(copy_requests_first_missing_byte),
 	KUNIT_CASE(kernel_memory_is_copied_unlocked),

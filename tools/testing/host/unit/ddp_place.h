@@ -33,7 +33,7 @@ static bool read_segment_bytes(struct ddp_llp *llp, void *dst, u32 len)
 
 static const struct ddp_llp_ops llp_ops = { .read = read_segment_bytes };
 
-static void fill_segment(void)
+static void prepare_random_segment(void)
 {
 	prandom_bytes_state(&stubs.rnd, segment.octets, sizeof(segment.octets));
 	segment.llp.ops = &llp_ops;
@@ -42,13 +42,13 @@ static void fill_segment(void)
 	segment.fails_at = 0;
 }
 
-static void open_writable_memory(u32 seed)
+static void open_conn_with_writable_mrs(u32 seed)
 {
 	open_conn(seed, false, false);
 	regions[0].rights |= WRITE;
 	regions[1].rights |= WRITE;
 	memcpy(expected, stubs.memory, sizeof(expected));
-	fill_segment();
+	prepare_random_segment();
 }
 
 /* Return the index in stubs.memory of byte @off of an MR, or of DMA memory */

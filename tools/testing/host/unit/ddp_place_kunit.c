@@ -11,9 +11,9 @@ static void tagged_data_is_placed_at_its_to(struct kunit *test)
 {
 	u32 i, stag, off, len;
 
-	open_writable_memory(1);
+	open_conn_with_writable_mrs(1);
 	for (i = 0; i < 300; i++) {
-		fill_segment();
+		prepare_random_segment();
 		stag = i % 2 ? PAGED : BLOCKED;
 		len = 1 + random_below(SEGMENT);
 		off = i < 4 ? LENGTH - len : random_below(LENGTH - len);
@@ -55,7 +55,7 @@ static enum iw_reason place_next_untagged(const void *body, struct ddp_cursor *t
 }
 
 /* Place a tagged segment that continues the previous one */
-static enum iw_reason place_next(const void *body, u64 to, u32 len, bool last)
+static enum iw_reason place_next_tagged(const void *body, u64 to, u32 len, bool last)
 {
 	return ddp_place_next_tagged_segment(&stubs.s, &segment.llp, body, to, len, last);
 }
@@ -74,12 +74,12 @@ static enum iw_reason place_write_end(u32 stag, u32 off, u32 len, u32 how)
 	if (why)
 		return why;
 	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
-	return place_next(how == 1 ? NULL : segment.octets, BASE + off, len, true);
+	return place_next_tagged(how == 1 ? NULL : segment.octets, BASE + off, len, true);
 }
 
 static void expect_last_byte_written_last(struct kunit *test, u32 stag, u32 off, u32 len, u32 how)
 {
-	fill_segment();
+	prepare_random_segment();
 	before_last.stag = stag;
 	before_last.off = off;
 	before_last.len = len;
@@ -99,7 +99,7 @@ static void last_byte_is_written_last(struct kunit *test)
 {
 	u32 i, len;
 
-	open_writable_memory(2);
+	open_conn_with_writable_mrs(2);
 	for (i = 0; i < 120; i++) {
 		len = 1 + (i < 12 ? 0 : random_below(SEGMENT));
 		expect_last_byte_written_last(test, i & 1 ? PAGED : BLOCKED,
@@ -118,7 +118,7 @@ static void repeated_write_is_retried_after_fault(struct kunit *test)
 	u32 how;
 
 	for (how = 1; how < 3; how++) {
-		open_writable_memory(12 + how);
+		open_conn_with_writable_mrs(12 + how);
 		KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(PAGED, off, 20, true, NULL));
 		stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
 		stubs.present[1] = false;
@@ -140,7 +140,7 @@ static void region_is_checked_for_repeated_write(struct kunit *test)
 {
 	u32 stag;
 
-	open_writable_memory(12);
+	open_conn_with_writable_mrs(12);
 	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
 	for (stag = BLOCKED; stag <= PAGED; stag++) {
 		KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(stag, 0, 8, true, NULL));
@@ -159,14 +159,14 @@ static void region_is_checked_for_repeated_write(struct kunit *test)
 		regions[stag & 1].valid = true;
 	}
 	segment.fails_at = 1;
-	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, place_next(NULL, BASE, 1, true));
+	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, place_next_tagged(NULL, BASE, 1, true));
 	expect_memory_and_no_refs(test);
 }
 
 /* No memory changes if a segment fails a check, or if there is no lower layer to read from */
 static void failed_check_writes_nothing(struct kunit *test)
 {
-	open_writable_memory(3);
+	open_conn_with_writable_mrs(3);
 	KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(BLOCKED, 0, 8, true, NULL));
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, place_tagged(BLOCKED, LENGTH - 7, 8, true, &segment.llp));
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, place_tagged(BLOCKED + 8, 0, 8, true, &segment.llp));
@@ -183,19 +183,20 @@ static void expect_next_segment_placed(struct kunit *test, u32 stag, bool togeth
 
 	KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(stag, off, len, false, &segment.llp));
 	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
-	KUNIT_EXPECT_EQ(test, IW_OK, place_next(together ? octets + len : NULL,
+	KUNIT_EXPECT_EQ(test, IW_OK, place_next_tagged(together ? octets + len : NULL,
 				   BASE + off + len, 2 * len, false));
 	KUNIT_EXPECT_EQ(test, stag == BLOCKED, ddp_can_place_batch(&stubs.s, BASE + off, 3 * len));
 	KUNIT_EXPECT_EQ(test, together ? len : 3 * len, segment.at);
 	set_expected_bytes(stag, off, octets, 3 * len);
-	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, place_next(octets, BASE + LENGTH - 7, 8, false));
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
+			place_next_tagged(octets, BASE + LENGTH - 7, 8, false));
 	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + LENGTH - 7, 8));
 	stubs.s.denied = DDP_REMOTE_WRITE;
 	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + off, 8));
 	stubs.s.denied = 0;
 	regions[stag & 1].valid = false;
 	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + off, 8));
-	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, place_next(octets, BASE + off, 8, false));
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, place_next_tagged(octets, BASE + off, 8, false));
 	regions[stag & 1].valid = true;
 	expect_memory_and_no_refs(test);
 }
@@ -204,9 +205,9 @@ static void region_is_checked_for_next_segments(struct kunit *test)
 {
 	u32 i;
 
-	open_writable_memory(4);
+	open_conn_with_writable_mrs(4);
 	for (i = 0; i < 40; i++) {
-		fill_segment();
+		prepare_random_segment();
 		expect_next_segment_placed(test, i & 1 ? PAGED : BLOCKED, i & 2);
 	}
 }
@@ -243,12 +244,12 @@ static void untagged_data_fills_sges_in_order(struct kunit *test)
 	struct message *m;
 
 	for (seed = 10; seed < 60; seed++) {
-		open_writable_memory(seed);
+		open_conn_with_writable_mrs(seed);
 		m = add_message(false);
 		end = add_random_sges(m);
 		ddp_cursor_init(&to, &m->buf);
 		for (at = 0; at < end; at += len) {
-			fill_segment();
+			prepare_random_segment();
 			len = min(end - at, 1 + random_below(SEGMENT));
 			KUNIT_EXPECT_EQ(test, IW_OK,
 					place_next_untagged(random_below(2) ? segment.octets : NULL,
@@ -256,7 +257,7 @@ static void untagged_data_fills_sges_in_order(struct kunit *test)
 			for (i = 0; i < len; i++)
 				set_expected_sge_byte(m, at + i, segment.octets[i]);
 		}
-		fill_segment();
+		prepare_random_segment();
 		KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, place_next_untagged(NULL, &to, 1));
 		expect_memory_and_no_refs(test);
 	}
@@ -277,7 +278,7 @@ static void bad_receive_sge_is_local_error(struct kunit *test)
 {
 	struct ddp_pd *other = (void *)&segment;
 
-	open_writable_memory(5);
+	open_conn_with_writable_mrs(5);
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, place_in_sge(BLOCKED + 8, 0, 8));
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, place_in_sge(BLOCKED, LENGTH, 1));
 	/* a user-space stream may not use kernel memory */
@@ -307,11 +308,11 @@ static enum iw_reason fetch_from_sge(u32 stag, u32 off, u8 *dst, u32 len)
 }
 
 /* The stream caches its reference to an MR until it accesses other memory, such as DMA memory */
-static void mr_ref_is_cached_until_other_memory(struct kunit *test)
+static void mr_ref_is_cached_until_other_memory_is_used(struct kunit *test)
 {
 	u8 octets[8];
 
-	open_writable_memory(9);
+	open_conn_with_writable_mrs(9);
 	stubs.s.msg.rights = DDP_LOCAL_READ;
 	KUNIT_EXPECT_EQ(test, IW_OK, place_in_sge(BLOCKED, 0, 8));
 	set_expected_bytes(BLOCKED, 0, segment.octets, 8);
@@ -320,7 +321,7 @@ static void mr_ref_is_cached_until_other_memory(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &regions[0], stubs.s.tx_mr);
 	KUNIT_EXPECT_EQ(test, IW_OK, fetch_from_sge(DDP_STAG_DMA, 20, octets, 8));
 	KUNIT_EXPECT_NULL(test, stubs.s.tx_mr);
-	fill_segment();
+	prepare_random_segment();
 	KUNIT_EXPECT_EQ(test, IW_OK, place_in_sge(DDP_STAG_DMA, 20, 8));
 	set_expected_bytes(DDP_STAG_DMA, 20, segment.octets, 8);
 	KUNIT_EXPECT_NULL(test, stubs.s.rx_mr);
@@ -336,7 +337,7 @@ static void flat_buffer_is_filled_in_order(struct kunit *test)
 	struct ddp_buf b = { .flat = stubs.memory, .len = 100 };
 	struct ddp_cursor to;
 
-	open_writable_memory(6);
+	open_conn_with_writable_mrs(6);
 	ddp_cursor_init(&to, &b);
 	KUNIT_EXPECT_EQ(test, IW_OK, place_next_untagged(NULL, &to, 30));
 	KUNIT_EXPECT_EQ(test, IW_OK, place_next_untagged(segment.octets + 30, &to, 70));
@@ -348,12 +349,12 @@ static void flat_buffer_is_filled_in_order(struct kunit *test)
 }
 
 /* If the lower layer's data is unreadable, no reference is kept */
-static void unreadable_data_keeps_no_ref(struct kunit *test)
+static void no_ref_is_kept_after_unreadable_data(struct kunit *test)
 {
 	static const u32 stags[] = { BLOCKED, PAGED, DDP_STAG_DMA };
 	u32 i;
 
-	open_writable_memory(7);
+	open_conn_with_writable_mrs(7);
 	segment.fails_at = 1;
 	for (i = 0; i < 3; i++) {
 		segment.reads = 0;
@@ -370,7 +371,7 @@ static void unreadable_data_keeps_no_ref(struct kunit *test)
 /* Missing pages are faulted in, and the whole segment is retried */
 static void segment_is_retried_after_missing_page(struct kunit *test)
 {
-	open_writable_memory(8);
+	open_conn_with_writable_mrs(8);
 	stubs.present[1] = false;
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, place_tagged(PAGED, BLOCK - SKIP - 10, 20, true, &segment.llp));
 	/* the bytes that belong to the present page have been placed */
@@ -378,7 +379,7 @@ static void segment_is_retried_after_missing_page(struct kunit *test)
 	expect_memory_and_no_refs(test);
 	KUNIT_EXPECT_TRUE(test, stubs.fault);
 	complete_fault();
-	fill_segment();
+	prepare_random_segment();
 	KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(PAGED, BLOCK - SKIP - 10, 20, true, &segment.llp));
 	set_expected_bytes(PAGED, BLOCK - SKIP - 10, segment.octets, 20);
 	expect_memory_and_no_refs(test);
@@ -400,9 +401,9 @@ static void atomic_response_is_stored(struct kunit *test)
 	static const u32 stags[] = { BLOCKED, PAGED, DDP_STAG_DMA };
 	u32 i, off;
 
-	open_writable_memory(9);
+	open_conn_with_writable_mrs(9);
 	for (i = 0; i < 60; i++) {
-		fill_segment();
+		prepare_random_segment();
 		off = random_below(LENGTH - SEGMENT);
 		KUNIT_EXPECT_EQ(test, IW_OK, store_atomic_response(stags[i % 3], off, 8 + 40 * i));
 		set_expected_bytes(stags[i % 3], off, segment.octets, 8 + 40 * i);
@@ -428,7 +429,7 @@ static u64 read_expected_word(u32 stag, u32 off)
 	return value;
 }
 
-static void apply_and_expect_atomic_add(struct kunit *test, u32 stag, u32 off, u64 by)
+static void apply_atomic_add_and_expect_result(struct kunit *test, u32 stag, u32 off, u64 by)
 {
 	u64 was = read_expected_word(stag, off), new = was + by, old = 0;
 
@@ -450,10 +451,10 @@ static void atomic_needs_aligned_memory(struct kunit *test)
 	u32 i, stag;
 	u64 old = 7, by = 1;
 
-	open_writable_memory(10);
+	open_conn_with_writable_mrs(10);
 	for (i = 0; i < 8; i++)
-		apply_and_expect_atomic_add(test, i % 2 ? PAGED : BLOCKED,
-					    aligned + 4096 * i + 8 * random_below(500), i);
+		apply_atomic_add_and_expect_result(test, i % 2 ? PAGED : BLOCKED,
+						   aligned + 4096 * i + 8 * random_below(500), i);
 	for (stag = BLOCKED; stag <= PAGED; stag++) {
 		for (i = 1; i < 8; i++) {
 			KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
@@ -482,7 +483,7 @@ static void atomic_requests_missing_page(struct kunit *test)
 	const u32 off = 2 * BLOCK - SKIP;
 	u64 old = 7, by = 1;
 
-	open_writable_memory(11);
+	open_conn_with_writable_mrs(11);
 	stubs.present[2] = false;
 	KUNIT_EXPECT_EQ(test, IW_AGAIN,
 			ddp_mem_apply_atomic(&stubs.s, PAGED, BASE + off, add_operand, &by, &old));
@@ -490,7 +491,7 @@ static void atomic_requests_missing_page(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 7ull, old);
 	expect_memory_and_no_refs(test);
 	complete_fault();
-	apply_and_expect_atomic_add(test, PAGED, off, by);
+	apply_atomic_add_and_expect_result(test, PAGED, off, by);
 }
 
 static struct kunit_case ddp_place_cases[] = {
@@ -502,9 +503,9 @@ static struct kunit_case ddp_place_cases[] = {
 	KUNIT_CASE(region_is_checked_for_next_segments),
 	KUNIT_CASE(untagged_data_fills_sges_in_order),
 	KUNIT_CASE(bad_receive_sge_is_local_error),
-	KUNIT_CASE(mr_ref_is_cached_until_other_memory),
+	KUNIT_CASE(mr_ref_is_cached_until_other_memory_is_used),
 	KUNIT_CASE(flat_buffer_is_filled_in_order),
-	KUNIT_CASE(unreadable_data_keeps_no_ref),
+	KUNIT_CASE(no_ref_is_kept_after_unreadable_data),
 	KUNIT_CASE(segment_is_retried_after_missing_page),
 	KUNIT_CASE(atomic_response_is_stored),
 	KUNIT_CASE(atomic_needs_aligned_memory),

@@ -134,7 +134,7 @@ static bool may_place_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 p
 	return !stubs.admits;
 }
 
-static void record_down(struct ddp_stream *s, enum iw_reason why)
+static void record_llp_down(struct ddp_stream *s, enum iw_reason why)
 {
 	stubs.down++;
 	stubs.down_why = why;
@@ -143,7 +143,7 @@ static void record_down(struct ddp_stream *s, enum iw_reason why)
 static const struct ddp_ulp_ops ulp_ops = {
 	.admit = admit_segment, .admit_more = admit_next_segments, .writes_placed = count_writes,
 	.may_place_early = may_place_early, .deliver = record_delivery,
-	.failed = record_failure, .down = record_down,
+	.failed = record_failure, .down = record_llp_down,
 };
 
 /* A lower layer ------------------------------------------------------------- */

@@ -69,7 +69,8 @@ static struct ddp_stream *open_and_receive_write(void)
  * Receive a segment after a Write. Expect that the fast path accepts it as a repeated Write if
  * @alike is true, and does not accept it otherwise.
  */
-static void expect_repeated_write(struct kunit *test, const u8 *octets, u32 len, bool alike)
+static void expect_repeated_write_only_if_alike(struct kunit *test, const u8 *octets, u32 len,
+						bool alike)
 {
 	struct ddp_stream *s = open_and_receive_write();
 	enum iw_reason why = IW_UNREADABLE;
@@ -91,17 +92,18 @@ static void expect_repeated_write(struct kunit *test, const u8 *octets, u32 len,
 }
 
 /* A segment is a repeated Write only if its header equals the last Write's, except for the TO */
-static void repeated_write_differs_in_to_only(struct kunit *test)
+static void repeated_write_needs_same_header_except_to(struct kunit *test)
 {
 	u8 octets[IW_DDP_HDR_MAX];
 	u32 len, bit;
 
 	ddp_hdr_encode(octets, &some_write);
 	for (len = 15; len < 60; len++) {
-		expect_repeated_write(test, octets, len, len == 50);
+		expect_repeated_write_only_if_alike(test, octets, len, len == 50);
 		for (bit = 0; bit < 8 * IW_DDP_T_HDR_LEN; bit++) {
 			octets[bit / 8] ^= 1 << bit % 8;
-			expect_repeated_write(test, octets, len, len == 50 && bit >= 8 * DDP_T_TO);
+			expect_repeated_write_only_if_alike(test, octets, len,
+							    len == 50 && bit >= 8 * DDP_T_TO);
 			octets[bit / 8] ^= 1 << bit % 8;
 		}
 	}
@@ -289,7 +291,7 @@ static void repeated_write_waits_for_page(struct kunit *test)
 
 static struct kunit_case rx_alike_cases[] = {
 	KUNIT_CASE(ref_stays_cached_after_write),
-	KUNIT_CASE(repeated_write_differs_in_to_only),
+	KUNIT_CASE(repeated_write_needs_same_header_except_to),
 	KUNIT_CASE(repeated_writes_are_reported_together),
 	KUNIT_CASE(repeated_write_is_no_continuation),
 	KUNIT_CASE(failed_repeated_write_is_quoted),

@@ -42,7 +42,7 @@ static void mr_ref_is_cached_within_message(struct kunit *test)
  * The reference is dropped before a failure is reported, because the ULP may
  * invalidate the MR
  */
-static void ref_is_dropped_before_failure(struct kunit *test)
+static void ref_is_dropped_before_failure_report(struct kunit *test)
 {
 	const struct ddp_hdr bad_send = { .msn = 2 };
 	struct ddp_stream *s;
@@ -417,7 +417,7 @@ static void refused_segment_is_not_offered_again(struct kunit *test)
  * If the second segment of a batch fails, the first one is placed, the error
  * report quotes the second one, and the third one is not processed
  */
-static void failed_batch_quotes_failed_segment(struct kunit *test)
+static void failed_segment_of_batch_is_quoted(struct kunit *test)
 {
 	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why;
@@ -499,7 +499,7 @@ static void no_segment_is_placed_after_revoke_or_failure(struct kunit *test)
 
 static struct kunit_case rx_more_cases[] = {
 	KUNIT_CASE(mr_ref_is_cached_within_message),
-	KUNIT_CASE(ref_is_dropped_before_failure),
+	KUNIT_CASE(ref_is_dropped_before_failure_report),
 	KUNIT_CASE(segment_uses_its_own_header),
 	KUNIT_CASE(untagged_never_continues_tagged),
 	KUNIT_CASE(failed_continuation_is_quoted),
@@ -511,7 +511,7 @@ static struct kunit_case rx_more_cases[] = {
 	KUNIT_CASE(batch_is_placed_with_one_copy),
 	KUNIT_CASE(refused_batch_is_placed_singly),
 	KUNIT_CASE(refused_segment_is_not_offered_again),
-	KUNIT_CASE(failed_batch_quotes_failed_segment),
+	KUNIT_CASE(failed_segment_of_batch_is_quoted),
 	KUNIT_CASE(deferred_batch_segment_is_retried),
 	KUNIT_CASE(no_segment_is_placed_after_revoke_or_failure),
 	{}

@@ -49,7 +49,7 @@ static bool offer_segment_with_mo(struct ddp_stream *s, u32 mo, enum iw_reason *
  * Offer a segment after the first one to the fast path. Expect that the fast path accepts it if
  * @good is true: it may accept only a segment with the next MO and an otherwise equal header.
  */
-static void expect_fast_path(struct kunit *test, const u8 *octets, u32 len, bool good)
+static void expect_fast_path_only_if_good(struct kunit *test, const u8 *octets, u32 len, bool good)
 {
 	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why = IW_UNREADABLE;
@@ -72,7 +72,7 @@ static void expect_fast_path(struct kunit *test, const u8 *octets, u32 len, bool
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 }
 
-static void fast_path_needs_same_header(struct kunit *test)
+static void fast_path_needs_next_mo_and_same_header(struct kunit *test)
 {
 	struct ddp_hdr next = first;
 	u8 octets[100] = {};
@@ -81,10 +81,10 @@ static void fast_path_needs_same_header(struct kunit *test)
 	next.mo = PAYLOAD;
 	ddp_hdr_encode(octets, &next);
 	for (len = DDP_U_HDR_LEN; len < 60; len++) {
-		expect_fast_path(test, octets, len, len == LEN);
+		expect_fast_path_only_if_good(test, octets, len, len == LEN);
 		for (bit = 0; bit < 8 * DDP_U_HDR_LEN; bit++) {
 			octets[bit / 8] ^= 1 << bit % 8;
-			expect_fast_path(test, octets, len, false);
+			expect_fast_path_only_if_good(test, octets, len, false);
 			octets[bit / 8] ^= 1 << bit % 8;
 		}
 	}
@@ -212,7 +212,7 @@ static void segment_after_unadmitted_one_is_refused(struct kunit *test)
 }
 
 /* Messages in different queues are continued independently */
-static void queues_continue_independently(struct kunit *test)
+static void each_queue_continues_its_own_message(struct kunit *test)
 {
 	struct ddp_stream *s = open_and_receive_first_segment();
 	struct ddp_hdr h = { .ulp8 = 0x41, .qn = 1, .msn = 1 };
@@ -235,7 +235,7 @@ static void queues_continue_independently(struct kunit *test)
  * A segment uses the general path if the last segment belongs to another message,
  * if it has no payload, or if its MO is not contiguous
  */
-static void other_segments_use_general_path(struct kunit *test)
+static void noncontinuing_segments_use_general_path(struct kunit *test)
 {
 	static const struct ddp_hdr write = { .tagged = true };
 	struct ddp_stream *s = open_and_receive_first_segment();
@@ -267,14 +267,14 @@ static void other_segments_use_general_path(struct kunit *test)
 }
 
 static struct kunit_case rx_goes_on_cases[] = {
-	KUNIT_CASE(fast_path_needs_same_header),
+	KUNIT_CASE(fast_path_needs_next_mo_and_same_header),
 	KUNIT_CASE(ref_is_dropped_before_delivery),
 	KUNIT_CASE(segment_beyond_buffer_is_quoted),
 	KUNIT_CASE(fast_path_error_fails_stream),
 	KUNIT_CASE(deferred_segment_is_retried),
 	KUNIT_CASE(segment_after_unadmitted_one_is_refused),
-	KUNIT_CASE(queues_continue_independently),
-	KUNIT_CASE(other_segments_use_general_path),
+	KUNIT_CASE(each_queue_continues_its_own_message),
+	KUNIT_CASE(noncontinuing_segments_use_general_path),
 	{}
 };
 

@@ -26,7 +26,8 @@ static struct ddp_stream *open_and_receive_first_segment(void)
 }
 
 /* Offer a segment to the fast path. Return: true if the fast path has processed it. */
-static bool offer(struct ddp_stream *s, const struct ddp_hdr *h, u32 len, enum iw_reason *why)
+static bool offer_message_to_fast_path(struct ddp_stream *s, const struct ddp_hdr *h, u32 len,
+				       enum iw_reason *why)
 {
 	u8 octets[200] = {};
 
@@ -43,7 +44,7 @@ static struct ddp_hdr make_hdr(u32 msn)
 }
 
 /* Offer bytes after the first message. Expect that the fast path accepts them if @good. */
-static void expect_fast_path(struct kunit *test, const u8 *octets, u32 len, bool good)
+static void expect_fast_path_only_if_good(struct kunit *test, const u8 *octets, u32 len, bool good)
 {
 	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why = IW_UNREADABLE;
@@ -76,10 +77,10 @@ static void fast_path_needs_next_header(struct kunit *test)
 
 	ddp_hdr_encode(octets, &next);
 	for (len = IW_DDP_T_HDR_LEN; len < 60; len++) {
-		expect_fast_path(test, octets, len, len >= DDP_U_HDR_LEN);
+		expect_fast_path_only_if_good(test, octets, len, len >= DDP_U_HDR_LEN);
 		for (bit = 0; bit < 8 * DDP_U_HDR_LEN; bit++) {
 			octets[bit / 8] ^= 1 << bit % 8;
-			expect_fast_path(test, octets, len, false);
+			expect_fast_path_only_if_good(test, octets, len, false);
 			octets[bit / 8] ^= 1 << bit % 8;
 		}
 	}
@@ -97,16 +98,16 @@ static void successive_messages_use_fast_path(struct kunit *test)
 		/* a message of another kind in between uses the general path */
 		if (i == 10) {
 			h.ulp8 = 0x44;
-			KUNIT_EXPECT_FALSE(test, offer(s, &h, LEN, &why));
+			KUNIT_EXPECT_FALSE(test, offer_message_to_fast_path(s, &h, LEN, &why));
 			receive_segment(s, &h, 0, LEN);
 			i++;
 			h.msn++;
-			KUNIT_EXPECT_TRUE(test, offer(s, &h, LEN, &why));
+			KUNIT_EXPECT_TRUE(test, offer_message_to_fast_path(s, &h, LEN, &why));
 			h = make_hdr(MSN + ++i);
 			receive_segment(s, &h, 0, LEN);
 			continue;
 		}
-		KUNIT_EXPECT_TRUE(test, offer(s, &h, LEN + i, &why));
+		KUNIT_EXPECT_TRUE(test, offer_message_to_fast_path(s, &h, LEN + i, &why));
 		KUNIT_EXPECT_EQ(test, IW_OK, why);
 	}
 	KUNIT_EXPECT_EQ(test, 21u, stubs.delivered);
@@ -115,7 +116,7 @@ static void successive_messages_use_fast_path(struct kunit *test)
 }
 
 /* DDP-41: the MSN wraps from 2^32 - 1 to 0, and the QN is not changed by that */
-static void msn_wraps(struct kunit *test)
+static void msn_wraps_without_changing_qn(struct kunit *test)
 {
 	struct ddp_stream *s = open_rx_stream();
 	struct ddp_hdr h = make_hdr(U32_MAX);
@@ -126,17 +127,17 @@ static void msn_wraps(struct kunit *test)
 	receive_segment(s, &h, 0, LEN);
 	h.msn = 0;
 	h.qn = 1;
-	KUNIT_EXPECT_FALSE(test, offer(s, &h, LEN, &why));
+	KUNIT_EXPECT_FALSE(test, offer_message_to_fast_path(s, &h, LEN, &why));
 	h.qn = 0;
-	KUNIT_EXPECT_TRUE(test, offer(s, &h, LEN, &why));
+	KUNIT_EXPECT_TRUE(test, offer_message_to_fast_path(s, &h, LEN, &why));
 	h.msn = 1;
-	KUNIT_EXPECT_TRUE(test, offer(s, &h, LEN, &why));
+	KUNIT_EXPECT_TRUE(test, offer_message_to_fast_path(s, &h, LEN, &why));
 	KUNIT_EXPECT_EQ(test, 3u, stubs.delivered);
 	ddp_rx_end(s);
 }
 
 /* The last segment of a longer message tells nothing about the next message */
-static void longer_message_gives_no_fast_path(struct kunit *test)
+static void message_after_longer_one_uses_general_path(struct kunit *test)
 {
 	struct ddp_stream *s = open_rx_stream();
 	struct ddp_hdr h = make_hdr(MSN);
@@ -151,9 +152,9 @@ static void longer_message_gives_no_fast_path(struct kunit *test)
 	receive_segment(s, &h, 0, LEN);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	h = make_hdr(MSN + 1);
-	KUNIT_EXPECT_FALSE(test, offer(s, &h, LEN, &why));
+	KUNIT_EXPECT_FALSE(test, offer_message_to_fast_path(s, &h, LEN, &why));
 	h.mo = LEN - DDP_U_HDR_LEN;
-	KUNIT_EXPECT_FALSE(test, offer(s, &h, LEN, &why));
+	KUNIT_EXPECT_FALSE(test, offer_message_to_fast_path(s, &h, LEN, &why));
 	ddp_rx_end(s);
 }
 
@@ -165,31 +166,31 @@ static void deferred_message_is_retried(struct kunit *test)
 	enum iw_reason why;
 
 	stubs.places = IW_AGAIN;
-	KUNIT_EXPECT_TRUE(test, offer(s, &h, LEN, &why));
+	KUNIT_EXPECT_TRUE(test, offer_message_to_fast_path(s, &h, LEN, &why));
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, why);
 	stubs.places = IW_OK;
-	KUNIT_EXPECT_FALSE(test, offer(s, &after, LEN, &why));
-	KUNIT_EXPECT_FALSE(test, offer(s, &h, LEN, &why));
+	KUNIT_EXPECT_FALSE(test, offer_message_to_fast_path(s, &after, LEN, &why));
+	KUNIT_EXPECT_FALSE(test, offer_message_to_fast_path(s, &h, LEN, &why));
 	receive_segment(s, &h, 0, LEN);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
-	KUNIT_EXPECT_TRUE(test, offer(s, &after, LEN, &why));
+	KUNIT_EXPECT_TRUE(test, offer_message_to_fast_path(s, &after, LEN, &why));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	ddp_rx_end(s);
 }
 
 /* A message that waits for a receive is admitted again; the next one does not take its place */
-static void waiting_message_is_retried(struct kunit *test)
+static void message_waiting_for_receive_is_retried(struct kunit *test)
 {
 	struct ddp_stream *s = open_and_receive_first_segment();
 	struct ddp_hdr h = make_hdr(MSN + 1);
 	enum iw_reason why;
 
 	stubs.admits = IW_AGAIN;
-	KUNIT_EXPECT_TRUE(test, offer(s, &h, LEN, &why));
+	KUNIT_EXPECT_TRUE(test, offer_message_to_fast_path(s, &h, LEN, &why));
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, why);
 	stubs.admits = IW_OK;
-	KUNIT_EXPECT_FALSE(test, offer(s, &h, LEN, &why));
+	KUNIT_EXPECT_FALSE(test, offer_message_to_fast_path(s, &h, LEN, &why));
 	receive_segment(s, &h, 0, LEN);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
@@ -204,7 +205,7 @@ static void refused_message_is_quoted(struct kunit *test)
 	enum iw_reason why;
 
 	/* the buffer has 100 bytes */
-	KUNIT_EXPECT_TRUE(test, offer(s, &h, DDP_U_HDR_LEN + 101, &why));
+	KUNIT_EXPECT_TRUE(test, offer_message_to_fast_path(s, &h, DDP_U_HDR_LEN + 101, &why));
 	KUNIT_EXPECT_EQ(test, IW_DDP_U_TOO_LONG, why);
 	KUNIT_EXPECT_EQ(test, IW_DDP_U_TOO_LONG, stubs.why);
 	KUNIT_EXPECT_EQ(test, DDP_U_HDR_LEN + 101u, stubs.quoted.seg_len);
@@ -212,17 +213,17 @@ static void refused_message_is_quoted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MSN + 1, get_unaligned_be32(stubs.quoted.ddp + DDP_U_MSN));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	h.msn++;
-	KUNIT_EXPECT_FALSE(test, offer(s, &h, LEN, &why));
+	KUNIT_EXPECT_FALSE(test, offer_message_to_fast_path(s, &h, LEN, &why));
 	ddp_rx_end(s);
 }
 
 static struct kunit_case rx_whole_msg_cases[] = {
 	KUNIT_CASE(fast_path_needs_next_header),
 	KUNIT_CASE(successive_messages_use_fast_path),
-	KUNIT_CASE(msn_wraps),
-	KUNIT_CASE(longer_message_gives_no_fast_path),
+	KUNIT_CASE(msn_wraps_without_changing_qn),
+	KUNIT_CASE(message_after_longer_one_uses_general_path),
 	KUNIT_CASE(deferred_message_is_retried),
-	KUNIT_CASE(waiting_message_is_retried),
+	KUNIT_CASE(message_waiting_for_receive_is_retried),
 	KUNIT_CASE(refused_message_is_quoted),
 	{}
 };

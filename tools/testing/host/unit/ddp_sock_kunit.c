@@ -24,7 +24,7 @@ static int get_fake_name(struct socket *sock, struct sockaddr *addr, int peer)
 	return sizeof(*in);
 }
 
-static void expect_addrs(struct kunit *test, int state)
+static void expect_both_addrs_in_state(struct kunit *test, int state)
 {
 	static const struct proto_ops ops = { .getname = get_fake_name };
 	struct sock sk = { .sk_family = AF_INET, .sk_state = state };
@@ -45,8 +45,8 @@ static void expect_addrs(struct kunit *test, int state)
  */
 static void addrs_are_known_after_peer_close(struct kunit *test)
 {
-	expect_addrs(test, TCP_ESTABLISHED);
-	expect_addrs(test, TCP_CLOSE);
+	expect_both_addrs_in_state(test, TCP_ESTABLISHED);
+	expect_both_addrs_in_state(test, TCP_CLOSE);
 }
 
 static struct kunit_case ddp_sock_cases[] = {

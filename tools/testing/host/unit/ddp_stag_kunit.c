@@ -65,7 +65,7 @@ static void *look_up_in_table(const struct rhashtable *ht, const u32 *index)
  * Check the parameters of the hash table. It must use its own seeded hash of the index, so that a
  * program cannot cause collisions.
  */
-static int init_table(struct rhashtable *ht, const struct rhashtable_params *by)
+static int check_params_and_init_table(struct rhashtable *ht, const struct rhashtable_params *by)
 {
 	const struct ddp_region r = { .index = 0x123456 };
 	const u32 other = 0x123457;
@@ -82,7 +82,7 @@ static int init_table(struct rhashtable *ht, const struct rhashtable_params *by)
 
 #undef usleep_range
 #define usleep_range(min, max)				((void)table.sleeps++)
-#define rhashtable_init(ht, params)			init_table(ht, params)
+#define rhashtable_init(ht, params)			check_params_and_init_table(ht, params)
 #define rhashtable_destroy(ht)				BUG_ON((ht)->nelems.v)
 #define rhashtable_lookup(ht, key, params)		look_up_in_table(ht, key)
 #define rhashtable_lookup_insert_fast(ht, node, params)	insert_into_table(ht, node)
@@ -250,7 +250,7 @@ static void remove_waits_for_access(struct kunit *test)
 }
 
 /* DDP-128, SEC-17: a cached reference does not permit access to an invalidated MR */
-static void cached_ref_permits_no_access(struct kunit *test)
+static void cached_ref_permits_no_access_to_invalid_mr(struct kunit *test)
 {
 	struct ddp_sge m;
 
@@ -392,7 +392,7 @@ static bool are_indices_distinct(void)
 }
 
 /* RFC 5042 6.1.1: if an index is in use, insertion tries another random index without sleeping */
-static void insert_retries_used_index(struct kunit *test)
+static void insert_tries_another_index_if_used(struct kunit *test)
 {
 	struct ddp_region other = { 0 };
 
@@ -425,7 +425,7 @@ static void insert_sleeps_until_table_grows(struct kunit *test)
 }
 
 /* RDMAP-178: a peer can invalidate only an MR that its own stream has registered */
-static void peer_invalidates_own_stream_only(struct kunit *test)
+static void peer_invalidates_only_mrs_of_own_stream(struct kunit *test)
 {
 	struct ddp_stream neighbour = stream;
 
@@ -443,18 +443,18 @@ static void peer_invalidates_own_stream_only(struct kunit *test)
 }
 
 static struct kunit_case stag_cases[] = {
-	KUNIT_CASE(insert_retries_used_index),
+	KUNIT_CASE(insert_tries_another_index_if_used),
 	KUNIT_CASE(insert_sleeps_until_table_grows),
 	KUNIT_CASE(revoke_waits_for_access),
 	KUNIT_CASE(invalid_mr_gets_no_ref),
 	KUNIT_CASE(remove_waits_for_access),
-	KUNIT_CASE(cached_ref_permits_no_access),
+	KUNIT_CASE(cached_ref_permits_no_access_to_invalid_mr),
 	KUNIT_CASE(invalid_cached_mr_is_replaced),
 	KUNIT_CASE(hint_saves_lookup),
 	KUNIT_CASE(hint_is_unused_after_removal),
 	KUNIT_CASE(old_key_finds_no_revalidated_mr),
 	KUNIT_CASE(invalidate_counts_as_access),
-	KUNIT_CASE(peer_invalidates_own_stream_only),
+	KUNIT_CASE(peer_invalidates_only_mrs_of_own_stream),
 	{}
 };
 

@@ -57,7 +57,7 @@ static void count_failure(struct ddp_stream *s, const struct iw_failure *f)
 }
 
 /* After a reset the stream can be bound and can fail again, and has another ID */
-static void reset_makes_new_stream(struct kunit *test)
+static void reset_makes_stream_like_new(struct kunit *test)
 {
 	static const struct ddp_llp_ops ops = { .unbind = llp_unbind };
 	static const struct ddp_ulp_ops ulp = { .failed = count_failure };
@@ -91,7 +91,7 @@ static void reset_makes_new_stream(struct kunit *test)
 }
 
 static struct kunit_case stream_cases[] = {
-	KUNIT_CASE(reset_makes_new_stream),
+	KUNIT_CASE(reset_makes_stream_like_new),
 	KUNIT_CASE(pacing_is_passed_to_llp),
 	KUNIT_CASE(pacing_needs_llp_support),
 	{}

@@ -77,7 +77,7 @@ static bool get_next_message(struct ddp_stream *s, struct ddp_msg *m)
 }
 
 /* Stub of the ULP: fail the stream while it chooses the next message */
-static bool fail_stream_in_next(struct ddp_stream *s, struct ddp_msg *m)
+static bool fail_stream_and_get_next_message(struct ddp_stream *s, struct ddp_msg *m)
 {
 	const struct iw_failure f = { .why = IW_LOCAL_ABORT };
 
@@ -90,7 +90,7 @@ static const struct ddp_ulp_ops one_ops = {
 };
 
 static const struct ddp_ulp_ops just_then_ops = {
-	.next = fail_stream_in_next, .failed = record_failure,
+	.next = fail_stream_and_get_next_message, .failed = record_failure,
 };
 
 static struct ddp_stream *open_stream(void)
@@ -235,7 +235,7 @@ static void missing_page_delays_segment(struct kunit *test)
 }
 
 /* After ddp_tx_undo_pull() the segment is sent later, and may then have another size */
-static void returned_segment_is_sent_later(struct kunit *test)
+static void segment_is_pulled_again_after_undo(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
@@ -418,7 +418,7 @@ static void batch_equals_single_segments(struct kunit *test)
 }
 
 /* After a failure or during a page fault there is no batch */
-static void no_batch_is_pulled_after_failure_or_fault(struct kunit *test)
+static void failure_or_pending_fault_prevents_batch(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	u8 bytes[100];
@@ -501,12 +501,12 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(failure_stops_segment_fill),
 	KUNIT_CASE(unreadable_memory_fails_stream_once),
 	KUNIT_CASE(missing_page_delays_segment),
-	KUNIT_CASE(returned_segment_is_sent_later),
+	KUNIT_CASE(segment_is_pulled_again_after_undo),
 	KUNIT_CASE(failure_during_fault_sends_terminate),
 	KUNIT_CASE(cursor_starts_in_any_sge),
 	KUNIT_CASE(mr_ref_is_cached_within_pass),
 	KUNIT_CASE(batch_equals_single_segments),
-	KUNIT_CASE(no_batch_is_pulled_after_failure_or_fault),
+	KUNIT_CASE(failure_or_pending_fault_prevents_batch),
 	KUNIT_CASE(quiesce_waits_for_tx),
 	KUNIT_CASE(quiesce_waits_for_rx),
 	{}

@@ -31,7 +31,7 @@ static void request_is_reported_once(struct kunit *test)
  * If a peer closes before the worker processes its Request, the program gets no
  * connection request
  */
-static void closed_peer_is_not_reported(struct kunit *test)
+static void request_of_closed_peer_is_not_reported(struct kunit *test)
 {
 	struct mpa_conn *c = open_passive_conn();
 
@@ -107,7 +107,7 @@ static void close_and_run_worker(struct mpa_conn *c, bool drained)
 }
 
 /* Let @seconds pass; the connection must not end before the last jiffy of that time */
-static void advance_time(struct mpa_conn *c, unsigned int seconds)
+static void advance_time_and_run_worker(struct mpa_conn *c, unsigned int seconds)
 {
 	jiffies += seconds * HZ - 1;
 	set_state_event_and_run_worker(c);
@@ -116,7 +116,8 @@ static void advance_time(struct mpa_conn *c, unsigned int seconds)
 	set_state_event_and_run_worker(c);
 }
 
-static void expect_end(struct kunit *test, u32 ended, bool reset, enum iw_reason why)
+static void expect_end_reports_and_reset(struct kunit *test, u32 ended, bool reset,
+					 enum iw_reason why)
 {
 	expect_reports(test, 0, 0, ended, why);
 	KUNIT_EXPECT_EQ(test, reset, stubs.reset);
@@ -146,8 +147,8 @@ static void reply_has_time_limit(struct kunit *test)
 	struct mpa_conn *c = open_conn_with_unsent_request(test, INT_MAX);
 
 	set_state_event_and_run_worker(c);
-	advance_time(c, 60);
-	expect_end(test, 1, true, IW_TIMEOUT);
+	advance_time_and_run_worker(c, 60);
+	expect_end_reports_and_reset(test, 1, true, IW_TIMEOUT);
 }
 
 /* If memory is short, the worker retries sending the Request, up to a time limit */
@@ -161,8 +162,8 @@ static void request_is_retried_without_memory(struct kunit *test)
 	set_state_event_and_run_worker(c);
 	KUNIT_EXPECT_EQ(test, 3u, c->startup_written);
 	stubs.takes = -EAGAIN;
-	advance_time(c, MPA_DEADLINE_MEMORY);
-	expect_end(test, 1, true, IW_TIMEOUT);
+	advance_time_and_run_worker(c, MPA_DEADLINE_MEMORY);
+	expect_end_reports_and_reset(test, 1, true, IW_TIMEOUT);
 }
 
 /*
@@ -174,10 +175,10 @@ static void request_send_error_ends_conn(struct kunit *test)
 	struct mpa_conn *c = open_conn_with_unsent_request(test, -ECONNRESET);
 
 	set_state_event_and_run_worker(c);
-	expect_end(test, 1, true, IW_PEER_RESET);
+	expect_end_reports_and_reset(test, 1, true, IW_PEER_RESET);
 	c = open_conn_with_unsent_request(test, -EPIPE);
 	set_state_event_and_run_worker(c);
-	expect_end(test, 1, true, IW_MPA_LOST);
+	expect_end_reports_and_reset(test, 1, true, IW_MPA_LOST);
 }
 
 /*
@@ -241,7 +242,7 @@ static void fin_inside_fpdu_is_error(struct kunit *test)
 	stubs.fin = true;
 	stubs.cut = true;
 	set_state_event_and_run_worker(c);
-	expect_end(test, 1, false, IW_MPA_LOST);
+	expect_end_reports_and_reset(test, 1, false, IW_MPA_LOST);
 }
 
 /* Data that arrived before a reset is received first */
@@ -253,10 +254,10 @@ static void data_before_reset_is_received(struct kunit *test)
 	/* each of 100 receive calls finds new data */
 	stubs.events = 100;
 	set_state_event_and_run_worker(c);
-	expect_end(test, 0, false, IW_OK);
+	expect_end_reports_and_reset(test, 0, false, IW_OK);
 	stubs.events = 0;
 	set_state_event_and_run_worker(c);
-	expect_end(test, 1, false, IW_PEER_RESET);
+	expect_end_reports_and_reset(test, 1, false, IW_PEER_RESET);
 }
 
 /*
@@ -277,16 +278,16 @@ static void close_waits_for_slow_acks(struct kunit *test)
 		jiffies += 130 * HZ - 1;
 		stubs.acked++;
 		set_state_event_and_run_worker(c);
-		expect_end(test, 0, false, IW_OK);
+		expect_end_reports_and_reset(test, 0, false, IW_OK);
 	}
 	/* the peer acknowledges the FIN and then sends its own FIN */
 	stubs.acked++;
 	set_state_event_and_run_worker(c);
-	expect_end(test, 0, false, IW_OK);
+	expect_end_reports_and_reset(test, 0, false, IW_OK);
 	stubs.fin = true;
 	stubs.closed = true;
 	set_state_event_and_run_worker(c);
-	expect_end(test, 1, false, IW_LOCAL_CLOSE);
+	expect_end_reports_and_reset(test, 1, false, IW_LOCAL_CLOSE);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	/* a complete close is not reported as a half-close first */
 	KUNIT_EXPECT_EQ(test, 0u, stubs.half_closes);
@@ -303,26 +304,26 @@ static void close_has_time_limit_per_ack(struct kunit *test)
 	close_and_run_worker(c, true);
 	stubs.acked++;
 	set_state_event_and_run_worker(c);
-	advance_time(c, 130);
-	expect_end(test, 1, true, IW_TIMEOUT);
+	advance_time_and_run_worker(c, 130);
+	expect_end_reports_and_reset(test, 1, true, IW_TIMEOUT);
 
 	c = open_established_conn(4);
 	close_and_run_worker(c, true);
-	advance_time(c, 129);
+	advance_time_and_run_worker(c, 129);
 	stubs.acked = stubs.written;
 	set_state_event_and_run_worker(c);
-	advance_time(c, 10);
-	expect_end(test, 1, true, IW_TIMEOUT);
+	advance_time_and_run_worker(c, 10);
+	expect_end_reports_and_reset(test, 1, true, IW_TIMEOUT);
 
 	/* polling does not extend the limit */
 	c = open_established_conn(0);
 	close_and_run_worker(c, true);
 	stubs.acked = stubs.written;
 	set_state_event_and_run_worker(c);
-	advance_time(c, 9);
-	expect_end(test, 0, false, IW_OK);
-	advance_time(c, 1);
-	expect_end(test, 1, true, IW_TIMEOUT);
+	advance_time_and_run_worker(c, 9);
+	expect_end_reports_and_reset(test, 0, false, IW_OK);
+	advance_time_and_run_worker(c, 1);
+	expect_end_reports_and_reset(test, 1, true, IW_TIMEOUT);
 }
 
 /*
@@ -350,15 +351,15 @@ static void close_has_total_time_limit(struct kunit *test)
 		stubs.acked++;
 		set_state_event_and_run_worker(c);
 	}
-	expect_end(test, 0, false, IW_OK);
+	expect_end_reports_and_reset(test, 0, false, IW_OK);
 	jiffies += 100 * HZ - 1;
 	stubs.acked++;
 	set_state_event_and_run_worker(c);
-	expect_end(test, 0, false, IW_OK);
+	expect_end_reports_and_reset(test, 0, false, IW_OK);
 	jiffies++;
 	stubs.acked++;
 	set_state_event_and_run_worker(c);
-	expect_end(test, 1, true, IW_TIMEOUT);
+	expect_end_reports_and_reset(test, 1, true, IW_TIMEOUT);
 }
 
 /*
@@ -375,16 +376,16 @@ static void close_ends_when_all_acked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.half_closes);
 	close_and_run_worker(c, true);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
-	expect_end(test, 0, false, IW_OK);
+	expect_end_reports_and_reset(test, 0, false, IW_OK);
 	jiffies += 30 * HZ;
 	stubs.acked = stubs.written - 2;
 	set_state_event_and_run_worker(c);
 	jiffies += 129 * HZ;
 	set_state_event_and_run_worker(c);
-	expect_end(test, 0, false, IW_OK);
+	expect_end_reports_and_reset(test, 0, false, IW_OK);
 	stubs.acked++;
 	set_state_event_and_run_worker(c);
-	expect_end(test, 1, false, IW_PEER_CLOSED);
+	expect_end_reports_and_reset(test, 1, false, IW_PEER_CLOSED);
 }
 
 /* If all data is acknowledged, the short time limit applies to a peer that does not close */
@@ -394,8 +395,8 @@ static void close_limit_is_short_if_all_acked(struct kunit *test)
 
 	close_and_run_worker(c, true);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
-	advance_time(c, 10);
-	expect_end(test, 1, true, IW_TIMEOUT);
+	advance_time_and_run_worker(c, 10);
+	expect_end_reports_and_reset(test, 1, true, IW_TIMEOUT);
 
 	/*
 	 * if the peer has closed and TCP has accepted our FIN, the connection
@@ -405,7 +406,7 @@ static void close_limit_is_short_if_all_acked(struct kunit *test)
 	stubs.fin = true;
 	set_state_event_and_run_worker(c);
 	close_and_run_worker(c, true);
-	expect_end(test, 1, false, IW_PEER_CLOSED);
+	expect_end_reports_and_reset(test, 1, false, IW_PEER_CLOSED);
 }
 
 /*
@@ -419,13 +420,13 @@ static void fin_is_retried_without_memory(struct kunit *test)
 	stubs.no_memory = true;
 	close_and_run_worker(c, true);
 	KUNIT_EXPECT_EQ(test, HZ / 10ul, stubs.delay);
-	advance_time(c, 129);
-	expect_end(test, 0, false, IW_OK);
+	advance_time_and_run_worker(c, 129);
+	expect_end_reports_and_reset(test, 0, false, IW_OK);
 	stubs.no_memory = false;
 	set_state_event_and_run_worker(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
-	advance_time(c, 130);
-	expect_end(test, 1, true, IW_TIMEOUT);
+	advance_time_and_run_worker(c, 130);
+	expect_end_reports_and_reset(test, 1, true, IW_TIMEOUT);
 
 	/*
 	 * TCP has sent all data, but the transmit path may still send an FPDU that is blocked on a
@@ -434,17 +435,17 @@ static void fin_is_retried_without_memory(struct kunit *test)
 	c = open_established_conn(0);
 	stubs.no_memory = true;
 	close_and_run_worker(c, false);
-	advance_time(c, 129);
-	expect_end(test, 0, false, IW_OK);
+	advance_time_and_run_worker(c, 129);
+	expect_end_reports_and_reset(test, 0, false, IW_OK);
 	c->drained = true;
 	set_state_event_and_run_worker(c);
-	advance_time(c, 10);
-	expect_end(test, 1, true, IW_TIMEOUT);
+	advance_time_and_run_worker(c, 10);
+	expect_end_reports_and_reset(test, 1, true, IW_TIMEOUT);
 }
 
 static struct kunit_case mpa_conn_cases[] = {
 	KUNIT_CASE(request_is_reported_once),
-	KUNIT_CASE(closed_peer_is_not_reported),
+	KUNIT_CASE(request_of_closed_peer_is_not_reported),
 	KUNIT_CASE(data_after_request_is_error),
 	KUNIT_CASE(request_waits_for_tcp_handshake),
 	KUNIT_CASE(tcp_handshake_has_time_limit),

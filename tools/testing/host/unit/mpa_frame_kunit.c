@@ -39,7 +39,7 @@ static u32 find_first_difference(const struct mpa_out *o, const u8 *octets)
 }
 
 /* Let TCP free the pages of the last batch, whose bytes must not have changed since it was sent */
-static void free_batch_pages(struct kunit *test)
+static void check_and_free_batch_pages(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, tcp.out.len, find_first_difference(&tcp.out, tcp.octets));
 	while (tcp.out.n)
@@ -54,7 +54,7 @@ static void let_tcp_accept_batch(struct kunit *test)
 
 	for (i = 0; i < o->n; i++)
 		get_page(o->vec[i].bv_page);
-	free_batch_pages(test);
+	check_and_free_batch_pages(test);
 	tcp.out = *o;
 	memcpy(tcp.octets, want.octets, want.len);
 	mpa_frame_drop_batch(&stubs.c);
@@ -76,7 +76,7 @@ static void expect_no_spare_page_space(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0u, o->reserved);
 }
 
-static void expect_batch_limits(struct kunit *test, u32 emss)
+static void expect_batch_within_limits(struct kunit *test, u32 emss)
 {
 	const struct mpa_out *o = &stubs.c.out;
 	u32 most = max_t(u32, MPA_BATCH, 2 * emss), octets = 0, i;
@@ -134,7 +134,7 @@ static bool build_and_check_batch(struct kunit *test, u32 emss)
 	bool ok;
 
 	ok = mpa_frame_build_batch(&stubs.c, emss);
-	expect_batch_limits(test, emss);
+	expect_batch_within_limits(test, emss);
 	expect_batch_bytes(test, mulpdu);
 	KUNIT_EXPECT_TRUE(test, ok || (stubs.short_of && !stubs.c.out.len));
 	expect_last_flag(test, emss);
@@ -165,7 +165,7 @@ static void send_all_messages(struct kunit *test, u32 emss)
 static void drop_batch_and_check_pages(struct kunit *test)
 {
 	mpa_frame_drop_batch(&stubs.c);
-	free_batch_pages(test);
+	check_and_free_batch_pages(test);
 	mpa_frame_exit();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.pages);
 }
@@ -193,7 +193,7 @@ static void messages_give_expected_bytes(struct kunit *test)
 }
 
 /* All messages must be sent correctly even if page allocations fail */
-static void messages_are_sent_without_pages(struct kunit *test)
+static void messages_are_sent_despite_page_shortage(struct kunit *test)
 {
 	u32 seed;
 
@@ -267,7 +267,7 @@ static void middle_fpdus_share_mr_lookup(struct kunit *test)
 }
 
 /* Return the vector that begins at byte @at of the batch, or NULL */
-static const struct bio_vec *find_vec(const struct mpa_out *o, u32 at)
+static const struct bio_vec *find_vec_beginning_at(const struct mpa_out *o, u32 at)
 {
 	const struct bio_vec *v = o->vec;
 
@@ -292,7 +292,7 @@ static void payload_keeps_page_offset(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, emss));
 		KUNIT_EXPECT_EQ(test, 3 * emss, stubs.c.out.len);
 		for (i = 0; i < 3; i++) {
-			v = find_vec(&stubs.c.out, i * emss);
+			v = find_vec_beginning_at(&stubs.c.out, i * emss);
 			KUNIT_ASSERT_NOT_NULL(test, v);
 			KUNIT_EXPECT_EQ(test, (from + i * payload) % BLOCK,
 					(v->bv_offset + 16) % BLOCK);
@@ -449,7 +449,7 @@ static void emergency_page_is_freed_when_full(struct kunit *test)
 	open_conn_with_large_message(BLOCKED);
 	stubs.emergency = true;
 	send_all_messages(test, EMSS);
-	free_batch_pages(test);
+	check_and_free_batch_pages(test);
 	KUNIT_EXPECT_GT(test, stubs.made, 8u);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.pages);
 	drop_batch_and_check_pages(test);
@@ -457,7 +457,7 @@ static void emergency_page_is_freed_when_full(struct kunit *test)
 
 static struct kunit_case mpa_frame_cases[] = {
 	KUNIT_CASE(messages_give_expected_bytes),
-	KUNIT_CASE(messages_are_sent_without_pages),
+	KUNIT_CASE(messages_are_sent_despite_page_shortage),
 	KUNIT_CASE(batch_ends_with_last_known_message),
 	KUNIT_CASE(dropped_message_does_not_end_batch),
 	KUNIT_CASE(middle_fpdus_share_mr_lookup),

@@ -279,7 +279,7 @@ static void accept_failure_leaks_nothing(struct kunit *test)
 }
 
 /* Evicting a request, which also happens when its listener ends, aborts the connection */
-static void listener_end_aborts_request(struct kunit *test)
+static void evicted_request_is_aborted(struct kunit *test)
 {
 	mpa_listen_evict(&stubs.c->conn_req);
 	KUNIT_EXPECT_EQ(test, 1, stubs.stopped);
@@ -335,7 +335,7 @@ static struct kunit_case mpa_listen_cases[] = {
 	KUNIT_CASE(no_event_is_raised_without_data),
 	KUNIT_CASE(conn_may_end_while_accepted),
 	KUNIT_CASE(accept_failure_leaks_nothing),
-	KUNIT_CASE(listener_end_aborts_request),
+	KUNIT_CASE(evicted_request_is_aborted),
 	KUNIT_CASE(listen_sets_v6only),
 	KUNIT_CASE(wildcard_listener_has_no_vrf),
 	{}

@@ -171,7 +171,7 @@ static struct ddp_session *connect_with_private_data(u16 private_data)
  * Expect that connecting fails with @err, and that afterwards the only reference
  * is that of a worker that is still queued
  */
-static void expect_connect_fails(struct kunit *test, u16 private_data, int err)
+static void connect_and_expect_failure(struct kunit *test, u16 private_data, int err)
 {
 	struct ddp_session *ss = connect_with_private_data(private_data);
 
@@ -185,21 +185,21 @@ static void expect_connect_fails(struct kunit *test, u16 private_data, int err)
 
 static void too_long_private_data_is_refused(struct kunit *test)
 {
-	expect_connect_fails(test, MPA_PD_MAX + 1, -EINVAL);
+	connect_and_expect_failure(test, MPA_PD_MAX + 1, -EINVAL);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.events);
 }
 
 static void connect_without_route_fails(struct kunit *test)
 {
 	stubs.connect = -ENETUNREACH;
-	expect_connect_fails(test, 0, -ENETUNREACH);
+	connect_and_expect_failure(test, 0, -ENETUNREACH);
 }
 
 /* If binding the stream fails, the socket is released, although it has already queued the worker */
 static void failed_bind_releases_socket(struct kunit *test)
 {
 	stubs.bind = -EISCONN;
-	expect_connect_fails(test, 0, -EISCONN);
+	connect_and_expect_failure(test, 0, -EISCONN);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.events);
 	KUNIT_EXPECT_TRUE(test, stubs.reset);
 }
@@ -226,7 +226,7 @@ static void connect_takes_three_refs(struct kunit *test)
 }
 
 /* The ULP may connect without a stream, and bind the stream in the established upcall */
-static void stream_is_bound_later(struct kunit *test)
+static void stream_may_be_bound_after_connect(struct kunit *test)
 {
 	struct ddp_session *ss = connect_stream(NULL, 0);
 	struct mpa_conn *c = ss_to_conn(ss);
@@ -369,7 +369,7 @@ static struct kunit_case mpa_llp_cases[] = {
 	KUNIT_CASE(connect_without_route_fails),
 	KUNIT_CASE(failed_bind_releases_socket),
 	KUNIT_CASE(connect_takes_three_refs),
-	KUNIT_CASE(stream_is_bound_later),
+	KUNIT_CASE(stream_may_be_bound_after_connect),
 	KUNIT_CASE(accept_and_reject_queue_worker),
 	KUNIT_CASE(reply_fails_if_peer_closed_or_qp_in_use),
 	KUNIT_CASE(accepted_session_stays_accepted),

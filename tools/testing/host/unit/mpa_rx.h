@@ -52,7 +52,7 @@ void rx_test_exit(struct kunit *test);
  * Append @len bytes of the test data, which begin at index @at, to the receive queue as one
  * extent
  */
-void receive_bytes(u32 at, u32 len);
+void queue_received_bytes(u32 at, u32 len);
 u32 receive_fpdus(void);
 u32 receive_fpdus_with_budget(int *budget);
 /*
@@ -61,7 +61,7 @@ u32 receive_fpdus_with_budget(int *budget);
  */
 bool receive_from_queue(u32 unread);
 /* Expect that the stream fails: DDP gets the reason, and the transmit path is scheduled */
-void expect_refused(struct kunit *test, u32 used, enum iw_reason why);
+void receive_and_expect_stream_failure(struct kunit *test, u32 used, enum iw_reason why);
 /* Write the length and the CRC of an FPDU with any content */
 void write_fpdu_length_and_crc(u8 *p, u32 ulpdu_len);
 

@@ -15,7 +15,7 @@ static void queue_three_fpdus(u32 more)
 	stubs.c.crc = true;
 	stubs.off = 0;
 	stubs.next_possible = more;
-	receive_bytes(0, 3 * WIRE);
+	queue_received_bytes(0, 3 * WIRE);
 }
 
 /* Expect that DDP has received the first FPDU, and then @n payloads without headers */
@@ -88,7 +88,7 @@ static void wrong_crc_ends_batch(struct kunit *test)
 {
 	queue_three_fpdus(2);
 	stubs.octets[3 * WIRE - 1] ^= 1;
-	expect_refused(test, 2 * WIRE, IW_MPA_CRC);
+	receive_and_expect_stream_failure(test, 2 * WIRE, IW_MPA_CRC);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
 	expect_payloads(test, 1);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, stubs.c.rx_pos);
@@ -200,7 +200,7 @@ static void full_batches_pass_all_payloads(struct kunit *test)
 }
 
 /* If DDP does not accept all FPDUs of a full batch, the pass ends after it */
-static void partial_full_batch_ends_pass(struct kunit *test)
+static void partly_accepted_batch_ends_pass(struct kunit *test)
 {
 	static u8 queue[30 * 1448];
 	u32 i;
@@ -227,7 +227,7 @@ static struct kunit_case mpa_rx_crc_cases[] = {
 	KUNIT_CASE(batch_uses_budget),
 	KUNIT_CASE(gap_ends_batch),
 	KUNIT_CASE(full_batches_pass_all_payloads),
-	KUNIT_CASE(partial_full_batch_ends_pass),
+	KUNIT_CASE(partly_accepted_batch_ends_pass),
 	{}
 };
 

@@ -7,7 +7,7 @@
 
 static void receive_and_expect_two_fpdus(struct kunit *test)
 {
-	receive_bytes(0, 3 * WIRE - 1);
+	queue_received_bytes(0, 3 * WIRE - 1);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 2u * ULPDU, stubs.len);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(stubs.octets + MPA_LEN_SIZE, stubs.got, ULPDU));
@@ -82,7 +82,7 @@ static void copied_fpdus_use_fast_path(struct kunit *test)
 	/* FPDUs that are copied for the CRC check are all offered to the fast path */
 	stubs.more = 2;
 	stubs.c.tx_permitted = true;
-	receive_bytes(0, 2 * WIRE);
+	queue_received_bytes(0, 2 * WIRE);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(stubs.octets + WIRE + MPA_LEN_SIZE,
@@ -90,8 +90,8 @@ static void copied_fpdus_use_fast_path(struct kunit *test)
 	/* the fast path does not accept an FPDU with a wrong CRC */
 	stubs.more = 3;
 	stubs.octets[3 * WIRE - 1] ^= 1;
-	receive_bytes(2 * WIRE, WIRE);
-	expect_refused(test, 0, IW_MPA_CRC);
+	queue_received_bytes(2 * WIRE, WIRE);
+	receive_and_expect_stream_failure(test, 0, IW_MPA_CRC);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.next_segs);
 }
 
@@ -101,14 +101,14 @@ static void noncontiguous_fpdu_uses_slow_path(struct kunit *test)
 	stubs.more = 3;
 	put_unaligned_be16(ULPDU - 4, stubs.octets + WIRE);
 	/* the second FPDU is shorter, but the queue has the bytes of two long ones */
-	receive_bytes(0, 2 * WIRE);
+	queue_received_bytes(0, 2 * WIRE);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE - 4, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.next_segs);
 
 	put_unaligned_be16(ULPDU, stubs.octets + WIRE);
 	stubs.reads = 0;
-	receive_bytes(0, 2 * WIRE - 1);
+	queue_received_bytes(0, 2 * WIRE - 1);
 	stubs.c.cur.left = 1;
 	receive_fpdus();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
@@ -124,7 +124,7 @@ static void short_fpdu_uses_slow_path(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		stubs.more = stubs.next_segs + 1;
 		put_unaligned_be16(lens[i], stubs.octets);
-		receive_bytes(0, WIRE);
+		queue_received_bytes(0, WIRE);
 		stubs.why = IW_DDP_SHORT;
 		receive_fpdus();
 		KUNIT_EXPECT_EQ(test, i + 1u, stubs.segments);
@@ -138,7 +138,7 @@ static void fast_path_failure_stops_rx(struct kunit *test)
 {
 	stubs.more = 1;
 	stubs.why_more = IW_DDP_T_BOUNDS;
-	receive_bytes(0, 3 * WIRE);
+	queue_received_bytes(0, 3 * WIRE);
 	KUNIT_EXPECT_EQ(test, 0u, receive_fpdus());
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);
 	KUNIT_EXPECT_FALSE(test, stubs.c.rx_deferred);
@@ -157,7 +157,7 @@ static void fast_path_defers_fpdu(struct kunit *test)
 		stubs.len = 0;
 		stubs.c.rx_deferred = false;
 		stubs.why_more = IW_AGAIN;
-		receive_bytes(0, 3 * WIRE);
+		queue_received_bytes(0, 3 * WIRE);
 		KUNIT_EXPECT_EQ(test, 0u, receive_fpdus());
 		KUNIT_EXPECT_EQ(test, stubs.more - 1, stubs.next_segs);
 		stubs.more--;
@@ -173,28 +173,28 @@ static void fast_path_defers_fpdu(struct kunit *test)
 /* A header that the CPU cannot read fails the stream */
 static void unreadable_header_fails_stream(struct kunit *test)
 {
-	receive_bytes(0, WIRE);
+	queue_received_bytes(0, WIRE);
 	stubs.c.cur.at = NULL;
-	expect_refused(test, 0, IW_UNREADABLE);
+	receive_and_expect_stream_failure(test, 0, IW_UNREADABLE);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 }
 
 static void unreadable_data_fails_copy(struct kunit *test)
 {
 	stubs.c.crc = true;
-	receive_bytes(0, HEADS);
+	queue_received_bytes(0, HEADS);
 	stubs.c.cur.left = WIRE - HEADS;
-	expect_refused(test, 0, IW_UNREADABLE);
+	receive_and_expect_stream_failure(test, 0, IW_UNREADABLE);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 }
 
 /* If DDP does not read the end of an FPDU, and that end is unreadable, the stream fails */
 static void unreadable_end_fails_stream(struct kunit *test)
 {
-	receive_bytes(0, WIRE + HEADS);
+	queue_received_bytes(0, WIRE + HEADS);
 	stubs.c.cur.left = WIRE - HEADS;
 	stubs.reads = 0;
-	expect_refused(test, WIRE, IW_UNREADABLE);
+	receive_and_expect_stream_failure(test, WIRE, IW_UNREADABLE);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.segments);
 }
 
@@ -202,8 +202,8 @@ static void wrong_crc_fails_stream(struct kunit *test)
 {
 	stubs.c.crc = true;
 	stubs.octets[WIRE - 1] ^= 1;
-	receive_bytes(0, WIRE);
-	expect_refused(test, 0, IW_MPA_CRC);
+	queue_received_bytes(0, WIRE);
+	receive_and_expect_stream_failure(test, 0, IW_MPA_CRC);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 }
 
@@ -211,7 +211,7 @@ static void wrong_crc_fails_stream(struct kunit *test)
 static void ddp_error_is_reported_once(struct kunit *test)
 {
 	stubs.why = IW_UNREADABLE;
-	receive_bytes(0, WIRE);
+	queue_received_bytes(0, WIRE);
 	KUNIT_EXPECT_EQ(test, 0u, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.errors);
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);
@@ -224,7 +224,7 @@ static void ddp_reads_only_its_segment(struct kunit *test)
 	u8 octet = 7;
 
 	stubs.reads = 0;
-	receive_bytes(0, 2 * WIRE);
+	queue_received_bytes(0, 2 * WIRE);
 	KUNIT_EXPECT_EQ(test, (u32)WIRE, receive_fpdus_with_budget(&budget));
 	KUNIT_EXPECT_TRUE(test, mpa_rx_read(&stubs.c, stubs.got,
 					    ULPDU - IW_DDP_T_HDR_LEN));
@@ -240,7 +240,7 @@ static void budget_limits_short_fpdus(struct kunit *test)
 {
 	int budget = 256 + 1;
 
-	receive_bytes(0, 3 * WIRE);
+	queue_received_bytes(0, 3 * WIRE);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, receive_fpdus_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 	budget = 1000;
@@ -253,7 +253,7 @@ static void budget_limits_short_fpdus(struct kunit *test)
 	stubs.more = 3;
 	stubs.len = 0;
 	budget = 256 + 1;
-	receive_bytes(0, 3 * WIRE);
+	queue_received_bytes(0, 3 * WIRE);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, receive_fpdus_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.next_segs);
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
@@ -263,7 +263,7 @@ static void budget_limits_short_fpdus(struct kunit *test)
 static void deferred_fpdu_stays_queued(struct kunit *test)
 {
 	stubs.why = IW_AGAIN;
-	receive_bytes(0, WIRE);
+	queue_received_bytes(0, WIRE);
 	KUNIT_EXPECT_EQ(test, 0u, receive_fpdus());
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_deferred);
 	KUNIT_EXPECT_PTR_EQ(test, stubs.octets, stubs.c.cur.at);
@@ -308,7 +308,8 @@ static void mpa_rx_consumes_complete_fpdus(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 }
 
-static void expect_rcvbuf_after(struct kunit *test, u32 unread, u32 kib, int buffer, u32 clamp)
+static void receive_and_expect_rcvbuf(struct kunit *test, u32 unread, u32 kib, int buffer,
+				      u32 clamp)
 {
 	stubs.tp.sk.sk_rcvbuf = 600 * 1024;
 	stubs.tp.window_clamp = 290 * 1024;
@@ -324,17 +325,17 @@ static void expect_rcvbuf_after(struct kunit *test, u32 unread, u32 kib, int buf
  */
 static void partial_fpdu_enlarges_rcvbuf(struct kunit *test)
 {
-	expect_rcvbuf_after(test, WIRE + 100, 88, 600, 290);
-	expect_rcvbuf_after(test, WIRE + 100, 90, 602, 301);
-	expect_rcvbuf_after(test, WIRE + 100, 500, 1012, 506);
-	expect_rcvbuf_after(test, WIRE + 100, 3584, 4096, 2048);
-	expect_rcvbuf_after(test, WIRE + 100, 9000, 4096, 2048);
+	receive_and_expect_rcvbuf(test, WIRE + 100, 88, 600, 290);
+	receive_and_expect_rcvbuf(test, WIRE + 100, 90, 602, 301);
+	receive_and_expect_rcvbuf(test, WIRE + 100, 500, 1012, 506);
+	receive_and_expect_rcvbuf(test, WIRE + 100, 3584, 4096, 2048);
+	receive_and_expect_rcvbuf(test, WIRE + 100, 9000, 4096, 2048);
 	/*
 	 * the buffer does not grow if no incomplete FPDU is queued, or after reception has stopped
 	 */
-	expect_rcvbuf_after(test, WIRE, 500, 600, 290);
+	receive_and_expect_rcvbuf(test, WIRE, 500, 600, 290);
 	stubs.c.rx_stopped = true;
-	expect_rcvbuf_after(test, WIRE + 100, 500, 600, 290);
+	receive_and_expect_rcvbuf(test, WIRE + 100, 500, 600, 290);
 }
 
 /*
@@ -345,11 +346,11 @@ static void partial_fpdu_in_next_skb_enlarges_rcvbuf(struct kunit *test)
 {
 	stubs.skb_len = WIRE;
 	stubs.skb2.truesize = 500 * 1024;
-	expect_rcvbuf_after(test, WIRE + 1, 1, 1012, 506);
+	receive_and_expect_rcvbuf(test, WIRE + 1, 1, 1012, 506);
 	/* the FPDU begins in the first skb */
 	stubs.skb_len = WIRE + 1;
 	stubs.skb2.truesize = 1024;
-	expect_rcvbuf_after(test, WIRE + 1, 500, 1012, 506);
+	receive_and_expect_rcvbuf(test, WIRE + 1, 500, 1012, 506);
 }
 
 static struct kunit_case mpa_rx_cases[] = {

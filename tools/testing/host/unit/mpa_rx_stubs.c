@@ -69,7 +69,7 @@ void mpa_cursor_seek(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 	};
 }
 
-void receive_bytes(u32 at, u32 len)
+void queue_received_bytes(u32 at, u32 len)
 {
 	stubs.c.cur = (struct mpa_cursor) {
 		.at = stubs.octets + at, .extent_left = len, .frag = -1,
@@ -220,7 +220,7 @@ bool receive_from_queue(u32 unread)
 	return mpa_rx_receive_or_discard(&stubs.c, &stubs.tp.sk);
 }
 
-void expect_refused(struct kunit *test, u32 used, enum iw_reason why)
+void receive_and_expect_stream_failure(struct kunit *test, u32 used, enum iw_reason why)
 {
 	u32 before = stubs.kicks;
 

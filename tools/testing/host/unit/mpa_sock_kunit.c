@@ -345,7 +345,7 @@ static void reset_is_not_orderly_close(struct kunit *test)
 }
 
 /* If sending fails after both FINs, the connection is closed, not lost */
-static void send_error_after_fins_is_close(struct kunit *test)
+static void conn_is_closed_if_send_fails_after_fins(struct kunit *test)
 {
 	test_init(test);
 	stubs.c.out.len = 100;
@@ -515,7 +515,7 @@ static void release_adds_retransmissions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 5u, stubs.c.retransmits);
 }
 
-static void receive_reports_complete_fpdus(struct kunit *test)
+static void receive_reports_fpdus_left_in_queue(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, mpa_sock_receive_fpdus(&stubs.c));
 	stubs.more = true;
@@ -543,7 +543,7 @@ static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(connect_tries_another_port),
 	KUNIT_CASE(send_error_selects_retry),
 	KUNIT_CASE(reset_is_not_orderly_close),
-	KUNIT_CASE(send_error_after_fins_is_close),
+	KUNIT_CASE(conn_is_closed_if_send_fails_after_fins),
 	KUNIT_CASE(unread_data_is_partial_fpdu),
 	KUNIT_CASE(batch_waits_for_busy_socket),
 	KUNIT_CASE(fin_is_sent_once),
@@ -553,7 +553,7 @@ static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(release_resets_if_nothing_is_lost),
 	KUNIT_CASE(release_resets_without_memory),
 	KUNIT_CASE(release_adds_retransmissions),
-	KUNIT_CASE(receive_reports_complete_fpdus),
+	KUNIT_CASE(receive_reports_fpdus_left_in_queue),
 	{}
 };
 

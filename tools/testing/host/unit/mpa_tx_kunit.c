@@ -52,7 +52,7 @@ static void small_amounts_are_sent_in_softirq(struct kunit *test)
 }
 
 /* mpa_tx_kick() must not enable BH if its caller has interrupts off */
-static void kick_keeps_bh_off_with_irqs_off(struct kunit *test)
+static void kick_with_irqs_off_does_not_enable_bh(struct kunit *test)
 {
 	open_conns(1, 2);
 	stubs.irqs_off = true;
@@ -108,7 +108,7 @@ static void post_transmits_one_pass(struct kunit *test)
  * If the ULP knows of one message only, the batch is sent first, and then the ULP looks for more.
  * Without more, no other batch is built.
  */
-static void ulp_looks_for_more_after_send(struct kunit *test)
+static void ulp_looks_for_messages_after_send(struct kunit *test)
 {
 	struct mpa_conn *c = open_conns(1, 1);
 
@@ -359,10 +359,10 @@ static void no_response_is_sent_after_drain(struct kunit *test)
 static struct kunit_case mpa_tx_cases[] = {
 	KUNIT_CASE(softirq_time_is_limited),
 	KUNIT_CASE(small_amounts_are_sent_in_softirq),
-	KUNIT_CASE(ulp_looks_for_more_after_send),
+	KUNIT_CASE(ulp_looks_for_messages_after_send),
 	KUNIT_CASE(close_needs_pull_that_finds_nothing),
 	KUNIT_CASE(short_posted_batch_is_delivered_early),
-	KUNIT_CASE(kick_keeps_bh_off_with_irqs_off),
+	KUNIT_CASE(kick_with_irqs_off_does_not_enable_bh),
 	KUNIT_CASE(worker_continues_long_transmission),
 	KUNIT_CASE(post_transmits_one_pass),
 	KUNIT_CASE(send_without_memory_retries_with_backoff),

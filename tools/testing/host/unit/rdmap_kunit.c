@@ -41,8 +41,9 @@ static void expect_terminate(struct kunit *test, const struct rdmap *r,
 }
 
 /* Expect that only the first of two faults is reported, and determines the Terminate */
-static void expect_first_fault_counts(struct kunit *test, struct rdmap *r, enum iw_reason why,
-				      const u8 *bytes, u32 len)
+static void fail_twice_and_expect_first_fault(struct kunit *test, struct rdmap *r,
+					      enum iw_reason why,
+					      const u8 *bytes, u32 len)
 {
 	rdmap_fail(r, why);
 	rdmap_fail(r, IW_MPA_MARKER);
@@ -56,8 +57,8 @@ static void local_fault_sends_terminate(struct kunit *test)
 {
 	static const u8 catastrophic[4];
 
-	expect_first_fault_counts(test, open_rdmap(), IW_LOCAL_PROT, catastrophic, 4);
-	expect_first_fault_counts(test, open_rdmap(), IW_LOCAL_CQ, catastrophic, 4);
+	fail_twice_and_expect_first_fault(test, open_rdmap(), IW_LOCAL_PROT, catastrophic, 4);
+	fail_twice_and_expect_first_fault(test, open_rdmap(), IW_LOCAL_CQ, catastrophic, 4);
 }
 
 /*
@@ -68,7 +69,7 @@ static void llp_fault_sends_terminate(struct kunit *test)
 {
 	static const u8 crc[4] = { 0x20, 0x02 };
 
-	expect_first_fault_counts(test, open_rdmap(), IW_MPA_CRC, crc, 4);
+	fail_twice_and_expect_first_fault(test, open_rdmap(), IW_MPA_CRC, crc, 4);
 }
 
 /* An abort by the program is not an error and sends no Terminate */

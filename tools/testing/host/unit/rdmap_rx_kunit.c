@@ -210,7 +210,7 @@ static void failed_invalidation_is_error(struct kunit *test)
  * RDMAP-10, RDMAP-12, RDMAP-26, RDMAP-57, RDMAP-68: a Write and a Read Request
  * consume no receive and invalidate nothing
  */
-static void write_consumes_no_receive(struct kunit *test)
+static void write_and_read_consume_no_receive(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
 	const struct ddp_hdr write = {
@@ -482,7 +482,7 @@ static void write_length_is_limited(struct kunit *test)
 }
 
 /* A batch of segments is accepted and counted completely or not at all */
-static void batch_is_accepted_completely(struct kunit *test)
+static void batch_is_accepted_completely_or_not_at_all(struct kunit *test)
 {
 	const struct ddp_hdr write = { .tagged = true, .ulp8 = 0x40 };
 	struct rdmap *r = open_receiver();
@@ -538,7 +538,7 @@ static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE_PARAM(each_kind_of_send_consumes_receive, kind_gen_params),
 	KUNIT_CASE(atomic_response_checks_sink),
 	KUNIT_CASE(failed_invalidation_is_error),
-	KUNIT_CASE(write_consumes_no_receive),
+	KUNIT_CASE(write_and_read_consume_no_receive),
 	KUNIT_CASE(rtr_send_consumes_no_receive),
 	KUNIT_CASE(only_plain_send_is_rtr),
 	KUNIT_CASE(read_requests_are_queued_in_order),
@@ -549,7 +549,7 @@ static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE(read_needs_right_of_qp),
 	KUNIT_CASE(terminate_is_recognised),
 	KUNIT_CASE(write_length_is_limited),
-	KUNIT_CASE(batch_is_accepted_completely),
+	KUNIT_CASE(batch_is_accepted_completely_or_not_at_all),
 	KUNIT_CASE(repeated_writes_are_counted),
 	KUNIT_CASE(send_continues_in_its_buffer),
 	{}

@@ -63,7 +63,7 @@ static void accepted_messages_reset_limit(struct kunit *test)
 }
 
 /* RDMAP-125: a request is not complete if its last segment did not fit */
-static void request_with_returned_segment_is_incomplete(struct kunit *test)
+static void request_with_undone_pull_is_incomplete(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 2);
 
@@ -318,7 +318,7 @@ static void fence_waits_for_responses(struct kunit *test)
 }
 
 /* A graceful end waits for work requests that cannot be sent before a response */
-static void close_waits_for_requests(struct kunit *test)
+static void close_waits_for_blocked_requests(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
 
@@ -416,7 +416,7 @@ static void atomic_response_has_old_value(struct kunit *test)
 }
 
 /* An atomic fails if the QP does not permit atomics, or if the MR refuses the access */
-static void atomic_needs_valid_right(struct kunit *test)
+static void atomic_needs_rights_of_qp_and_mr(struct kunit *test)
 {
 	struct rdmap *r = receive_atomic_request(0);
 
@@ -461,7 +461,7 @@ static void expect_sink_checked(struct kunit *test, enum rdmap_wr_op op, u8 opco
 	KUNIT_EXPECT_TRUE(test, rdmap_reqq_is_empty(&r->orq));
 }
 
-static void read_sink_is_checked(struct kunit *test)
+static void read_and_atomic_sinks_are_checked(struct kunit *test)
 {
 	expect_sink_checked(test, RDMAP_WR_READ, RDMAP_OP_READ_REQ);
 	expect_sink_checked(test, RDMAP_WR_FETCH_ADD, RDMAP_OP_ATOMIC_REQ);
@@ -524,7 +524,7 @@ static void no_message_is_sent_until_terminate_built(struct kunit *test)
 }
 
 /* Send a Write whose MR reference is cached, then post a request that may invalidate the MR */
-static struct rdmap *open_and_send_cached_write(struct kunit *test, enum rdmap_wr_op op)
+static struct rdmap *send_write_with_cached_ref_and_post(struct kunit *test, enum rdmap_wr_op op)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
 
@@ -545,20 +545,20 @@ static void expect_no_cached_ref_after_pull(struct kunit *test, struct rdmap *r,
 	KUNIT_EXPECT_EQ(test, 0u, posted.mr_refs);
 }
 
-static void tx_drops_cached_refs(struct kunit *test)
+static void tx_drops_cached_refs_before_invalidation(struct kunit *test)
 {
-	struct rdmap *r = open_and_send_cached_write(test, RDMAP_WR_LOCAL_INV);
+	struct rdmap *r = send_write_with_cached_ref_and_post(test, RDMAP_WR_LOCAL_INV);
 
 	expect_no_cached_ref_after_pull(test, r, 0);
 	KUNIT_EXPECT_EQ(test, 1u, posted.locals);
 
 	/* the next request is a Read whose sink may not be written, so the stream fails */
-	r = open_and_send_cached_write(test, RDMAP_WR_READ);
+	r = send_write_with_cached_ref_and_post(test, RDMAP_WR_READ);
 	mem.check = IW_DDP_T_STAG;
 	expect_no_cached_ref_after_pull(test, r, 1);
 
 	/* the next message is the response to an atomic of the peer, which has lost its access */
-	r = open_and_send_cached_write(test, RDMAP_WR_WRITE);
+	r = send_write_with_cached_ref_and_post(test, RDMAP_WR_WRITE);
 	posted.left = 0;
 	mem.atomic = IW_DDP_T_STAG;
 	receive_peer_request(r)->is_atomic = true;
@@ -569,7 +569,7 @@ static struct kunit_case rdmap_tx_cases[] = {
 	KUNIT_CASE(tx_yields_after_local_requests),
 	KUNIT_CASE(tx_yields_after_empty_messages),
 	KUNIT_CASE(accepted_messages_reset_limit),
-	KUNIT_CASE(request_with_returned_segment_is_incomplete),
+	KUNIT_CASE(request_with_undone_pull_is_incomplete),
 	KUNIT_CASE(each_queue_has_own_msn),
 	KUNIT_CASE(rtr_is_sent_first),
 	KUNIT_CASE_PARAM(each_kind_of_send_has_its_header, kind_gen_params),
@@ -578,17 +578,17 @@ static struct kunit_case rdmap_tx_cases[] = {
 	KUNIT_CASE(empty_messages_avoid_stag_0),
 	KUNIT_CASE(ord_limits_requests),
 	KUNIT_CASE(fence_waits_for_responses),
-	KUNIT_CASE(close_waits_for_requests),
+	KUNIT_CASE(close_waits_for_blocked_requests),
 	KUNIT_CASE(read_response_goes_to_requested_sink),
 	KUNIT_CASE(sent_response_frees_slot),
 	KUNIT_CASE(atomic_response_has_old_value),
-	KUNIT_CASE(atomic_needs_valid_right),
+	KUNIT_CASE(atomic_needs_rights_of_qp_and_mr),
 	KUNIT_CASE(atomic_waits_for_page),
-	KUNIT_CASE(read_sink_is_checked),
+	KUNIT_CASE(read_and_atomic_sinks_are_checked),
 	KUNIT_CASE(terminate_is_last_after_failure),
 	KUNIT_CASE(late_fault_sends_terminate),
 	KUNIT_CASE(no_message_is_sent_until_terminate_built),
-	KUNIT_CASE(tx_drops_cached_refs),
+	KUNIT_CASE(tx_drops_cached_refs_before_invalidation),
 	{}
 };
 

@@ -14,7 +14,7 @@ static bool report_sent_and_look_for_more(struct rdmap *r)
 	return ddp_tx_report_sent(&r->stream, true);
 }
 
-static void last_known_request_has_no_more(struct kunit *test)
+static void last_known_request_leaves_nothing_to_send(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 2);
 
@@ -29,7 +29,7 @@ static void last_known_request_has_no_more(struct kunit *test)
 }
 
 /* The segments of one message follow each other */
-static void unfinished_message_counts_as_more(struct kunit *test)
+static void unfinished_message_counts_as_more_to_send(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
 
@@ -43,7 +43,7 @@ static void unfinished_message_counts_as_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, posted.looks);
 }
 
-static void immediate_data_counts_as_more(struct kunit *test)
+static void immediate_data_counts_as_more_to_send(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
 
@@ -55,7 +55,7 @@ static void immediate_data_counts_as_more(struct kunit *test)
 }
 
 /* A request of the peer that arrives before the pull, or after it, must be answered */
-static void due_response_counts_as_more(struct kunit *test)
+static void due_response_counts_as_more_to_send(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
 
@@ -76,7 +76,7 @@ static void due_response_counts_as_more(struct kunit *test)
 }
 
 /* A request that waits for a response of the peer is pulled, but not sent */
-static void blocked_request_counts_as_more(struct kunit *test)
+static void blocked_request_counts_as_more_to_send(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_READ, DEPTH + 1);
 	u32 i;
@@ -90,7 +90,7 @@ static void blocked_request_counts_as_more(struct kunit *test)
 }
 
 /* The Terminate of a stream that fails during the send must follow */
-static void terminate_counts_as_more(struct kunit *test)
+static void terminate_counts_as_more_to_send(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
 
@@ -126,7 +126,7 @@ static void dropped_request_is_not_complete(struct kunit *test)
 }
 
 /* The message that makes the connection ready to receive goes before all others */
-static void rtr_has_more(struct kunit *test)
+static void rtr_leaves_more_to_send(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
 
@@ -136,14 +136,14 @@ static void rtr_has_more(struct kunit *test)
 }
 
 static struct kunit_case rdmap_tx_look_cases[] = {
-	KUNIT_CASE(last_known_request_has_no_more),
-	KUNIT_CASE(unfinished_message_counts_as_more),
-	KUNIT_CASE(immediate_data_counts_as_more),
-	KUNIT_CASE(due_response_counts_as_more),
-	KUNIT_CASE(blocked_request_counts_as_more),
-	KUNIT_CASE(terminate_counts_as_more),
+	KUNIT_CASE(last_known_request_leaves_nothing_to_send),
+	KUNIT_CASE(unfinished_message_counts_as_more_to_send),
+	KUNIT_CASE(immediate_data_counts_as_more_to_send),
+	KUNIT_CASE(due_response_counts_as_more_to_send),
+	KUNIT_CASE(blocked_request_counts_as_more_to_send),
+	KUNIT_CASE(terminate_counts_as_more_to_send),
 	KUNIT_CASE(dropped_request_is_not_complete),
-	KUNIT_CASE(rtr_has_more),
+	KUNIT_CASE(rtr_leaves_more_to_send),
 	{}
 };
 

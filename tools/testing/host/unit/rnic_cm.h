@@ -259,7 +259,7 @@ static void destroy_qp(int i)
 	kfree(stubs.qp[i].peer_msg);
 }
 
-static void end_all_and_expect_released(struct kunit *test)
+static void expect_all_objects_released(struct kunit *test)
 {
 	KUNIT_EXPECT_NULL(test, watched);
 	KUNIT_EXPECT_EQ(test, stubs.id_refs, 0);
@@ -268,12 +268,12 @@ static void end_all_and_expect_released(struct kunit *test)
 }
 
 /* Drop iw_cm's reference to @held, destroy both QPs, and expect that nothing is left */
-static void release_qps_and_expect_none_left(struct kunit *test, struct ib_qp *held)
+static void release_qps_and_expect_nothing_left(struct kunit *test, struct ib_qp *held)
 {
 	rnic_qp_rem_ref(held);
 	destroy_qp(0);
 	destroy_qp(1);
-	end_all_and_expect_released(test);
+	expect_all_objects_released(test);
 }
 
 #endif

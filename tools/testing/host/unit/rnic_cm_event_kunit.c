@@ -86,7 +86,7 @@ static void accept_reports_ird_and_ord(struct kunit *test)
  * If the peer has sent no IRD and ORD, a Reply event has the negotiated values,
  * and a connection request event has the maximum values
  */
-static void plain_peer_gives_negotiated_depths(struct kunit *test)
+static void plain_peer_gives_negotiated_or_max_depths(struct kunit *test)
 {
 	stubs.offer.enhanced = false;
 	rnic_ep_report_connect_failure(&stubs.ep, -ECONNREFUSED, &stubs.offer);
@@ -99,7 +99,7 @@ static void plain_peer_gives_negotiated_depths(struct kunit *test)
 }
 
 /* Values that exceed the 8 bits of their field in an event are reported as 255 */
-static void large_depths_are_reported_as_255(struct kunit *test)
+static void large_values_are_reported_as_255(struct kunit *test)
 {
 	stubs.offer.ird = 256;
 	stubs.offer.ord = U16_MAX;
@@ -111,7 +111,7 @@ static void large_depths_are_reported_as_255(struct kunit *test)
 }
 
 /* If there is no memory for the peer's private data, the Reject is reported without the data */
-static void no_memory_drops_private_data(struct kunit *test)
+static void reject_without_memory_lacks_private_data(struct kunit *test)
 {
 	stubs.fails = 1;
 	rnic_ep_report_connect_failure(&stubs.ep, -ECONNREFUSED, &stubs.offer);
@@ -136,9 +136,9 @@ static void accept_of_gone_peer_reports_close(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(reject_reports_ird_and_ord),
 	KUNIT_CASE(accept_reports_ird_and_ord),
-	KUNIT_CASE(plain_peer_gives_negotiated_depths),
-	KUNIT_CASE(large_depths_are_reported_as_255),
-	KUNIT_CASE(no_memory_drops_private_data),
+	KUNIT_CASE(plain_peer_gives_negotiated_or_max_depths),
+	KUNIT_CASE(large_values_are_reported_as_255),
+	KUNIT_CASE(reject_without_memory_lacks_private_data),
 	KUNIT_CASE(accept_of_gone_peer_reports_close),
 	{}
 };

@@ -41,7 +41,7 @@ static void accepted_conn_reports_established_and_close(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stubs.qp[0].ref.refs, 1);
 	destroy_qp(0);
 	destroy_qp(1);
-	end_all_and_expect_released(test);
+	expect_all_objects_released(test);
 }
 
 static void reject_gives_no_event(struct kunit *test)
@@ -52,7 +52,7 @@ static void reject_gives_no_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stubs.events, 0);
 	destroy_qp(0);
 	destroy_qp(1);
-	end_all_and_expect_released(test);
+	expect_all_objects_released(test);
 }
 
 /*
@@ -81,7 +81,7 @@ static void reject_after_accept_ends_conn(struct kunit *test)
 	memset(&stubs.qp[0], 0xff, sizeof(stubs.qp[0]));
 	rnic_qp_rem_ref(held);
 	destroy_qp(1);
-	end_all_and_expect_released(test);
+	expect_all_objects_released(test);
 }
 
 /*
@@ -96,11 +96,11 @@ static void reject_before_establishment_is_silent(struct kunit *test)
 	rnic_iw_reject(&stubs.id, NULL, 0);
 	rnic_session_user.closed(&stubs.ss, IW_PEER_RESET, NULL);
 	KUNIT_EXPECT_EQ(test, stubs.events, 0);
-	release_qps_and_expect_none_left(test, held);
+	release_qps_and_expect_nothing_left(test, held);
 }
 
 /* After ESTABLISHED iw_cm always gets CLOSE, even after a reject, because iw_cm waits for CLOSE */
-static void established_conn_reports_close_once(struct kunit *test)
+static void established_conn_reports_close_after_reject(struct kunit *test)
 {
 	struct ib_qp *held;
 
@@ -110,7 +110,7 @@ static void established_conn_reports_close_once(struct kunit *test)
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_ABORT, NULL);
 	KUNIT_EXPECT_EQ(test, stubs.events, 2);
 	KUNIT_EXPECT_EQ(test, stubs.event[1], IW_CM_EVENT_CLOSE);
-	release_qps_and_expect_none_left(test, held);
+	release_qps_and_expect_nothing_left(test, held);
 }
 
 /*
@@ -139,7 +139,7 @@ static void second_accept_needs_same_qp(struct kunit *test)
 	rnic_qp_rem_ref(third);
 	destroy_qp(0);
 	destroy_qp(1);
-	end_all_and_expect_released(test);
+	expect_all_objects_released(test);
 }
 
 /* After rnic_qp_cm_revoke_refs() iw_cm cannot look the QP up to connect it */
@@ -152,11 +152,11 @@ static void revoked_qp_is_not_found(struct kunit *test)
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_CLOSE, NULL);
 	destroy_qp(0);
 	destroy_qp(1);
-	end_all_and_expect_released(test);
+	expect_all_objects_released(test);
 }
 
 /* Removing a device aborts pending connection requests, but no request that was accepted */
-static void removal_aborts_pending_requests(struct kunit *test)
+static void removal_aborts_only_pending_requests(struct kunit *test)
 {
 	struct ib_qp *held;
 
@@ -167,7 +167,7 @@ static void removal_aborts_pending_requests(struct kunit *test)
 	rnic_pending_reqs_abort(&stubs.dev);
 	KUNIT_EXPECT_FALSE(test, stubs.stopped);
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_ABORT, NULL);
-	release_qps_and_expect_none_left(test, held);
+	release_qps_and_expect_nothing_left(test, held);
 }
 
 /* An accept after the end of the session reports ESTABLISHED and CLOSE during the call */
@@ -181,7 +181,7 @@ static void accept_of_ended_session_reports_close(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stubs.events, 2);
 	KUNIT_EXPECT_EQ(test, stubs.event[0], IW_CM_EVENT_ESTABLISHED);
 	KUNIT_EXPECT_EQ(test, stubs.event[1], IW_CM_EVENT_CLOSE);
-	release_qps_and_expect_none_left(test, held);
+	release_qps_and_expect_nothing_left(test, held);
 }
 
 /*
@@ -198,7 +198,7 @@ static void failed_accept_rejects_request(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, stubs.stopped);
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_CLOSE, NULL);
 	KUNIT_EXPECT_EQ(test, stubs.events, 0);
-	release_qps_and_expect_none_left(test, held);
+	release_qps_and_expect_nothing_left(test, held);
 }
 
 /*
@@ -229,7 +229,7 @@ static void depths_are_adjusted_before_rtr(struct kunit *test)
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_CLOSE, NULL);
 	destroy_qp(0);
 	destroy_qp(1);
-	end_all_and_expect_released(test);
+	expect_all_objects_released(test);
 }
 
 /* rdma_cm can neither connect nor accept with a QP that the program connects without rdma_cm */
@@ -245,7 +245,7 @@ static void qp_with_rendezvous_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, accept_with_qp(0, &held));
 	KUNIT_EXPECT_TRUE(test, stubs.rejected);
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_CLOSE, NULL);
-	release_qps_and_expect_none_left(test, held);
+	release_qps_and_expect_nothing_left(test, held);
 }
 
 static struct kunit_case cases[] = {
@@ -253,10 +253,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(reject_gives_no_event),
 	KUNIT_CASE(reject_after_accept_ends_conn),
 	KUNIT_CASE(reject_before_establishment_is_silent),
-	KUNIT_CASE(established_conn_reports_close_once),
+	KUNIT_CASE(established_conn_reports_close_after_reject),
 	KUNIT_CASE(second_accept_needs_same_qp),
 	KUNIT_CASE(revoked_qp_is_not_found),
-	KUNIT_CASE(removal_aborts_pending_requests),
+	KUNIT_CASE(removal_aborts_only_pending_requests),
 	KUNIT_CASE(accept_of_ended_session_reports_close),
 	KUNIT_CASE(failed_accept_rejects_request),
 	KUNIT_CASE(depths_are_adjusted_before_rtr),

@@ -59,7 +59,7 @@ static void test_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, host_allocations);
 }
 
-static u64 read_value(u32 n, enum ib_comp_cntr_entry entry)
+static u64 read_counter_value(u32 n, enum ib_comp_cntr_entry entry)
 {
 	u64 value = 99;
 
@@ -69,8 +69,8 @@ static u64 read_value(u32 n, enum ib_comp_cntr_entry entry)
 
 static void expect_counter_values(struct kunit *test, u32 n, u64 comp, u64 err)
 {
-	KUNIT_EXPECT_EQ(test, comp, read_value(n, IB_COMP_CNTR_ENTRY_COMP));
-	KUNIT_EXPECT_EQ(test, err, read_value(n, IB_COMP_CNTR_ENTRY_ERR));
+	KUNIT_EXPECT_EQ(test, comp, read_counter_value(n, IB_COMP_CNTR_ENTRY_COMP));
+	KUNIT_EXPECT_EQ(test, err, read_counter_value(n, IB_COMP_CNTR_ENTRY_ERR));
 }
 
 static void count_send(u8 opcode, u8 status)
@@ -97,7 +97,7 @@ static void complete_all_operations(void)
 }
 
 /* A counter that is attached to one operation counts this operation only */
-static void each_operation_has_own_counter(struct kunit *test)
+static void counter_counts_only_its_operation(struct kunit *test)
 {
 	u32 op;
 
@@ -143,25 +143,26 @@ static void peer_operations_are_counted_if_needed(struct kunit *test)
 }
 
 /* Variants of an operation are counted like the operation; all other opcodes are not counted */
-static void opcodes_select_counters(struct kunit *test)
+static void only_send_write_read_opcodes_are_counted(struct kunit *test)
 {
 	u32 opcode;
 
 	KUNIT_ASSERT_EQ(test, 0, attach_counter(BIT(RNIC_COMP_OPS) - 1, 0));
 	for (opcode = 0; opcode < 256; opcode++) {
-		u64 was = read_value(0, IB_COMP_CNTR_ENTRY_COMP);
+		u64 was = read_counter_value(0, IB_COMP_CNTR_ENTRY_COMP);
 		bool counted = opcode == RNIC_SW_OP_SEND || opcode == RNIC_SW_OP_SEND_INV ||
 			       opcode == RNIC_SW_OP_WRITE || opcode == RNIC_SW_OP_WRITE_IMM ||
 			       opcode == RNIC_SW_OP_READ;
 
 		count_send(opcode, IB_WC_SUCCESS);
-		KUNIT_EXPECT_EQ_MSG(test, was + counted, read_value(0, IB_COMP_CNTR_ENTRY_COMP),
+		KUNIT_EXPECT_EQ_MSG(test, was + counted,
+				    read_counter_value(0, IB_COMP_CNTR_ENTRY_COMP),
 				    "opcode %u", opcode);
 	}
 }
 
 /* Nothing is counted without a counter, or while the queue pair is being destroyed */
-static void nothing_is_counted_without_counter(struct kunit *test)
+static void nothing_is_counted_without_counter_or_in_destroy(struct kunit *test)
 {
 	complete_all_operations();
 	KUNIT_EXPECT_NULL(test, stubs.qp.comp_cntrs);
@@ -188,7 +189,7 @@ static void counter_values_can_be_changed(struct kunit *test)
 	expect_counter_values(test, 0, 43, 0);
 }
 
-static void unknown_entries_are_refused(struct kunit *test)
+static void unknown_entries_and_operations_are_refused(struct kunit *test)
 {
 	static const int bad[] = { 2, 3, 255, INT_MAX, -1, INT_MIN };
 	struct ib_comp_cntr *ib = &stubs.cntr[0].ib;
@@ -217,7 +218,7 @@ static void attach_without_memory_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, attach_counter(BIT(RNIC_COMP_PEER_READ), 0));
 }
 
-static void counters_are_limited(struct kunit *test)
+static void number_of_counters_is_limited(struct kunit *test)
 {
 	struct ib_comp_cntr_caps caps;
 	u32 i;
@@ -234,15 +235,15 @@ static void counters_are_limited(struct kunit *test)
 }
 
 static struct kunit_case rnic_comp_cntr_cases[] = {
-	KUNIT_CASE(each_operation_has_own_counter),
+	KUNIT_CASE(counter_counts_only_its_operation),
 	KUNIT_CASE(one_counter_counts_many_operations),
 	KUNIT_CASE(peer_operations_are_counted_if_needed),
-	KUNIT_CASE(opcodes_select_counters),
-	KUNIT_CASE(nothing_is_counted_without_counter),
+	KUNIT_CASE(only_send_write_read_opcodes_are_counted),
+	KUNIT_CASE(nothing_is_counted_without_counter_or_in_destroy),
 	KUNIT_CASE(counter_values_can_be_changed),
-	KUNIT_CASE(unknown_entries_are_refused),
+	KUNIT_CASE(unknown_entries_and_operations_are_refused),
 	KUNIT_CASE(attach_without_memory_fails),
-	KUNIT_CASE(counters_are_limited),
+	KUNIT_CASE(number_of_counters_is_limited),
 	{}
 };
 

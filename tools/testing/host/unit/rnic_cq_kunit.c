@@ -215,7 +215,7 @@ static void overrun_is_reported_once(struct kunit *test)
 }
 
 /* Completions of a QP that is destroyed are removed; those of other QPs remain */
-static void drop_qp_removes_its_completions(struct kunit *test)
+static void completions_of_destroyed_qp_are_removed(struct kunit *test)
 {
 	const struct rnic_sw_cqe cqe = { .opcode = RNIC_SW_OP_SEND };
 	struct ib_wc wc[SLOTS];
@@ -260,7 +260,7 @@ static struct kunit_case rnic_cq_cases[] = {
 	KUNIT_CASE(immediate_data_is_reported),
 	KUNIT_CASE(failed_completion_has_vendor_error),
 	KUNIT_CASE(overrun_is_reported_once),
-	KUNIT_CASE(drop_qp_removes_its_completions),
+	KUNIT_CASE(completions_of_destroyed_qp_are_removed),
 	KUNIT_CASE(armed_cq_gives_one_event),
 	{}
 };

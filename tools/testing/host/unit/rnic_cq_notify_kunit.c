@@ -95,7 +95,7 @@ static void run_softirq(void)
 		bh->run(bh);
 }
 
-static void complete_on_cpu(unsigned int cpu)
+static void notify_cq_on_cpu(unsigned int cpu)
 {
 	unsigned int was = stubs.cpu;
 
@@ -115,7 +115,7 @@ void host_on_sleep(void)
 	run_softirq();
 }
 
-static void destroy_qp(void)
+static void run_notify_wait_and_record_blocking(void)
 {
 	stubs.waited = setjmp(stubs.waits);
 	if (!stubs.waited)
@@ -133,12 +133,12 @@ static void on_completion(struct ib_cq *cq, void *context)
 		 * the handler has armed the CQ: add completions on another CPU
 		 * and, in an interrupt, on this CPU
 		 */
-		complete_on_cpu(!VECTOR);
-		complete_on_cpu(stubs.cpu);
+		notify_cq_on_cpu(!VECTOR);
+		notify_cq_on_cpu(stubs.cpu);
 		deliver_interrupt();
 	}
 	if (stubs.ended)
-		destroy_qp();
+		run_notify_wait_and_record_blocking();
 	stubs.in_handler--;
 	stubs.handler_calls++;
 	stubs.calls_on_vector += stubs.cpu == VECTOR;
@@ -189,8 +189,8 @@ static void local_completion_calls_handler(struct kunit *test)
 	stubs.cpu = VECTOR;
 	rnic_cq_notify(&stubs.cq);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.calls_on_vector);
-	complete_on_cpu(!VECTOR);
-	complete_on_cpu(VECTOR);
+	notify_cq_on_cpu(!VECTOR);
+	notify_cq_on_cpu(VECTOR);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.handler_calls);
 	deliver_interrupt();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.calls_on_vector);
@@ -209,7 +209,7 @@ static void migrated_task_calls_handler_once(struct kunit *test)
 }
 
 /* If the vector's CPU is offline, the handler is called directly on this CPU */
-static void offline_vector_calls_handler_here(struct kunit *test)
+static void offline_vector_calls_handler_on_this_cpu(struct kunit *test)
 {
 	stubs.offline = true;
 	rnic_cq_notify(&stubs.cq);
@@ -240,15 +240,15 @@ static void cq_without_handler_sends_no_interrupt(struct kunit *test)
 static void handlers_run_one_at_a_time(struct kunit *test)
 {
 	stubs.again = 1;
-	complete_on_cpu(VECTOR);
+	notify_cq_on_cpu(VECTOR);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.calls_on_vector);
 	stubs.again = 1;
-	complete_on_cpu(!VECTOR);
+	notify_cq_on_cpu(!VECTOR);
 	deliver_interrupt();
 	KUNIT_EXPECT_EQ(test, 4u, stubs.calls_on_vector);
 	stubs.offline = true;
 	stubs.again = 1;
-	complete_on_cpu(!VECTOR);
+	notify_cq_on_cpu(!VECTOR);
 	KUNIT_EXPECT_EQ(test, 6u, stubs.handler_calls);
 }
 
@@ -261,10 +261,10 @@ static void softirq_continues_busy_handler(struct kunit *test)
 	u32 rounds;
 
 	stubs.again = 100;
-	complete_on_cpu(VECTOR);
+	notify_cq_on_cpu(VECTOR);
 	KUNIT_EXPECT_EQ(test, 16u, stubs.handler_calls);
-	complete_on_cpu(VECTOR);
-	complete_on_cpu(!VECTOR);
+	notify_cq_on_cpu(VECTOR);
+	notify_cq_on_cpu(!VECTOR);
 	KUNIT_EXPECT_NULL(test, stubs.called);
 	KUNIT_EXPECT_EQ(test, 16u, stubs.handler_calls);
 	stubs.cpu = VECTOR;
@@ -286,7 +286,7 @@ static void destroy_waits_for_notification(struct kunit *test)
 static void destroy_waits_for_handler(struct kunit *test)
 {
 	stubs.ended = true;
-	complete_on_cpu(VECTOR);
+	notify_cq_on_cpu(VECTOR);
 	KUNIT_EXPECT_TRUE(test, stubs.waited);
 	stubs.waited = false;
 	rnic_cq_notify(&stubs.cq);
@@ -301,17 +301,17 @@ static void destroy_waits_for_handler(struct kunit *test)
 static void destroy_waits_for_softirq(struct kunit *test)
 {
 	stubs.again = 20;
-	complete_on_cpu(VECTOR);
+	notify_cq_on_cpu(VECTOR);
 	rnic_cq_notify_wait(&stubs.cq);
 	KUNIT_EXPECT_EQ(test, 21u, stubs.handler_calls);
 }
 
 /* Destroying a QP does not wait for completions that other QPs keep adding */
-static void destroy_ignores_other_qps(struct kunit *test)
+static void destroy_does_not_wait_for_other_qps(struct kunit *test)
 {
 	stubs.busy = true;
 	stubs.again = 100;
-	complete_on_cpu(VECTOR);
+	notify_cq_on_cpu(VECTOR);
 	rnic_cq_notify_wait(&stubs.cq);
 	KUNIT_EXPECT_LT(test, stubs.slept, 3u);
 	stubs.again = 0;
@@ -322,7 +322,7 @@ static struct kunit_case rnic_cq_notify_cases[] = {
 	KUNIT_CASE(one_interrupt_is_pending_at_a_time),
 	KUNIT_CASE(local_completion_calls_handler),
 	KUNIT_CASE(migrated_task_calls_handler_once),
-	KUNIT_CASE(offline_vector_calls_handler_here),
+	KUNIT_CASE(offline_vector_calls_handler_on_this_cpu),
 	KUNIT_CASE(user_cq_handler_runs_anywhere),
 	KUNIT_CASE(cq_without_handler_sends_no_interrupt),
 	KUNIT_CASE(handlers_run_one_at_a_time),
@@ -330,7 +330,7 @@ static struct kunit_case rnic_cq_notify_cases[] = {
 	KUNIT_CASE(destroy_waits_for_notification),
 	KUNIT_CASE(destroy_waits_for_handler),
 	KUNIT_CASE(destroy_waits_for_softirq),
-	KUNIT_CASE(destroy_ignores_other_qps),
+	KUNIT_CASE(destroy_does_not_wait_for_other_qps),
 	{}
 };
 

@@ -341,7 +341,7 @@ static void lid_follows_first_ipv4_address(struct kunit *test)
 }
 
 /* Many changes cause one check, and later changes do not postpone the check */
-static void changes_cause_one_check(struct kunit *test)
+static void many_addr_changes_cause_one_check(struct kunit *test)
 {
 	u32 n;
 
@@ -358,7 +358,7 @@ static void changes_cause_one_check(struct kunit *test)
 }
 
 /* The core does not read the table if no entry has changed */
-static void no_change_causes_no_event(struct kunit *test)
+static void reverted_change_causes_no_event(struct kunit *test)
 {
 	set_ipv4_addrs(2);
 	notify_addr_change(&stubs.netdev, false);
@@ -514,7 +514,7 @@ static void other_interfaces_are_ignored(struct kunit *test)
 }
 
 /* The work item does nothing if the device is being unregistered, or its interface removed */
-static void removal_ends_checks(struct kunit *test)
+static void removal_of_device_or_netdev_ends_checks(struct kunit *test)
 {
 	set_ipv4_addrs(2);
 	notify_addr_change(&stubs.netdev, false);
@@ -546,8 +546,8 @@ static struct kunit_case rnic_gid_table_cases[] = {
 	KUNIT_CASE(table_is_filled_before_registration),
 	KUNIT_CASE(change_during_registration_is_found),
 	KUNIT_CASE(lid_follows_first_ipv4_address),
-	KUNIT_CASE(changes_cause_one_check),
-	KUNIT_CASE(no_change_causes_no_event),
+	KUNIT_CASE(many_addr_changes_cause_one_check),
+	KUNIT_CASE(reverted_change_causes_no_event),
 	KUNIT_CASE(removed_address_leaves_an_empty_entry),
 	KUNIT_CASE(lost_event_is_repeated),
 	KUNIT_CASE(missing_gid_0_is_restored),
@@ -558,7 +558,7 @@ static struct kunit_case rnic_gid_table_cases[] = {
 	KUNIT_CASE(excess_addresses_get_no_gid),
 	KUNIT_CASE(interface_without_ip_has_no_gids),
 	KUNIT_CASE(other_interfaces_are_ignored),
-	KUNIT_CASE(removal_ends_checks),
+	KUNIT_CASE(removal_of_device_or_netdev_ends_checks),
 	KUNIT_CASE(failed_notifier_registration_is_undone),
 	{}
 };

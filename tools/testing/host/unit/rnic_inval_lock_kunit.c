@@ -51,7 +51,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-static void expect_unlocked(struct kunit *test)
+static void release_write_lock_and_expect_free(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 1, host_bh_off);
 	KUNIT_EXPECT_EQ(test, -1, gate.lock.readers);
@@ -66,38 +66,38 @@ static void write_lock_excludes_readers(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rnic_inval_write_lock(&gate, true));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.waits);
 	KUNIT_EXPECT_TRUE(test, stubs.made_way);
-	expect_unlocked(test);
+	release_write_lock_and_expect_free(test);
 }
 
 /*
  * A writer that only records new pages gets the lock between two readers
  * without waiting
  */
-static void write_lock_needs_no_wait(struct kunit *test)
+static void write_lock_when_free_is_taken_between_readers(struct kunit *test)
 {
 	stubs.gap_at = 10;
 	rnic_inval_write_lock_when_free(&gate);
 	KUNIT_EXPECT_EQ(test, 10u, stubs.tries);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.waits);
-	expect_unlocked(test);
+	release_write_lock_and_expect_free(test);
 }
 
 /*
  * If there is always a reader, rnic_inval_write_lock_when_free() makes new readers back
  * off. Otherwise it could wait for ever.
  */
-static void write_lock_stops_new_readers(struct kunit *test)
+static void write_lock_when_free_stops_new_readers(struct kunit *test)
 {
 	rnic_inval_write_lock_when_free(&gate);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.waits);
 	KUNIT_EXPECT_TRUE(test, stubs.made_way);
-	expect_unlocked(test);
+	release_write_lock_and_expect_free(test);
 }
 
 static struct kunit_case gate_cases[] = {
 	KUNIT_CASE(write_lock_excludes_readers),
-	KUNIT_CASE(write_lock_needs_no_wait),
-	KUNIT_CASE(write_lock_stops_new_readers),
+	KUNIT_CASE(write_lock_when_free_is_taken_between_readers),
+	KUNIT_CASE(write_lock_when_free_stops_new_readers),
 	{}
 };
 

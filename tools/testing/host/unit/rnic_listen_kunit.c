@@ -227,7 +227,7 @@ static void expect_llps(struct kunit *test, u8 first, u8 second, u8 third)
 	KUNIT_EXPECT_EQ(test, stubs.llps_of[2], third);
 }
 
-static int change_setting(u8 which)
+static int change_listen_setting(u8 which)
 {
 	int err = rnic_ensure_llp_loaded(&stubs.dev, RNIC_SW_LLP_SCTP);
 
@@ -239,13 +239,13 @@ static void listeners_follow_setting(struct kunit *test)
 {
 	listen_as_all_programs(test);
 	expect_llps(test, TCP, TCP, TCP);
-	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), 0);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(TCP | SCTP), 0);
 	expect_llps(test, TCP | SCTP, TCP | SCTP, TCP | SCTP);
-	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(SCTP), 0);
 	expect_llps(test, SCTP, SCTP, SCTP);
-	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(SCTP), 0);
 	expect_llps(test, SCTP, SCTP, SCTP);
-	KUNIT_EXPECT_EQ(test, change_setting(TCP), 0);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(TCP), 0);
 	expect_llps(test, TCP, TCP, TCP);
 	unlisten_all_and_expect_released(test);
 }
@@ -254,7 +254,7 @@ static void listeners_follow_setting(struct kunit *test)
  * If a wildcard listener cannot listen on a new device, the device is created
  * nevertheless
  */
-static void wildcard_errors_are_ignored(struct kunit *test)
+static void wildcard_error_on_new_device_is_ignored(struct kunit *test)
 {
 	struct sockaddr_in *local = (void *)&stubs.id[1].m_local_addr;
 
@@ -277,47 +277,47 @@ static void wildcard_errors_are_ignored(struct kunit *test)
 	unlisten_all_and_expect_released(test);
 }
 
-static void setting_changes_all_or_none(struct kunit *test)
+static void failed_setting_change_is_undone(struct kunit *test)
 {
 	listen_as_all_programs(test);
 	stubs.sctp_fails_for = 1;
 	stubs.error = -EADDRINUSE;
-	KUNIT_EXPECT_EQ(test, change_setting(SCTP), -EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(SCTP), -EADDRINUSE);
 	expect_llps(test, TCP, TCP, TCP);
 	KUNIT_EXPECT_EQ(test, stubs.dev.policy.llp_listen, TCP);
 	/* if the setting is both, a listener for which SCTP fails keeps only TCP */
-	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), 0);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(TCP | SCTP), 0);
 	expect_llps(test, TCP | SCTP, TCP, TCP | SCTP);
-	KUNIT_EXPECT_EQ(test, change_setting(SCTP), -EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(SCTP), -EADDRINUSE);
 	expect_llps(test, TCP | SCTP, TCP, TCP | SCTP);
 	/* setting the current value again never fails */
 	stubs.error = -ENOMEM;
-	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), 0);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(TCP | SCTP), 0);
 	expect_llps(test, TCP | SCTP, TCP, TCP | SCTP);
-	KUNIT_EXPECT_EQ(test, change_setting(TCP), 0);
-	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(TCP), 0);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(TCP | SCTP), -ENOMEM);
 	expect_llps(test, TCP, TCP, TCP);
 	stubs.sctp_fails_for = NOBODY;
-	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), 0);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(TCP | SCTP), 0);
 	expect_llps(test, TCP | SCTP, TCP | SCTP, TCP | SCTP);
 	unlisten_all_and_expect_released(test);
 }
 
 /* A listener of another network namespace does not follow the setting */
-static void other_netns_keeps_protocol(struct kunit *test)
+static void listener_of_other_netns_keeps_protocol(struct kunit *test)
 {
 	struct sockaddr_in *anywhere = (void *)&stubs.id[1].m_local_addr;
 
 	listen_as_all_programs(test);
 	stubs.id[1].net = &stubs.elsewhere;
 	anywhere->sin_addr.s_addr = 0;
-	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), 0);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(TCP | SCTP), 0);
 	expect_llps(test, TCP | SCTP, TCP, TCP | SCTP);
 	unlisten_all_and_expect_released(test);
 }
 
 /* A killed caller leaves all listeners with the old setting or all with the new one */
-static void killed_caller_leaves_all_or_none(struct kunit *test)
+static void killed_change_applies_to_all_or_none(struct kunit *test)
 {
 	int i;
 
@@ -325,7 +325,7 @@ static void killed_caller_leaves_all_or_none(struct kunit *test)
 	for (i = 1; stubs.dev.policy.llp_listen == TCP; i++) {
 		KUNIT_ASSERT_LT(test, i, 3 * MANY);
 		killed_at = i;
-		KUNIT_EXPECT_EQ(test, change_setting(SCTP), -EINTR);
+		KUNIT_EXPECT_EQ(test, change_listen_setting(SCTP), -EINTR);
 		if (stubs.dev.policy.llp_listen == TCP)
 			expect_llps(test, TCP, TCP, TCP);
 	}
@@ -335,7 +335,7 @@ static void killed_caller_leaves_all_or_none(struct kunit *test)
 	 */
 	expect_llps(test, SCTP, SCTP, SCTP);
 	killed_at = 0;
-	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(SCTP), 0);
 	expect_llps(test, SCTP, SCTP, SCTP);
 	unlisten_all_and_expect_released(test);
 }
@@ -351,21 +351,21 @@ static void start_third_listener(void)
  * A listener that starts while the setting changes gets the new protocol as well,
  * or keeps the old one if listening on the new protocol fails
  */
-static void listen_during_change_keeps_one_setting(struct kunit *test)
+static void listen_during_change_gets_new_protocol(struct kunit *test)
 {
 	current_test = test;
 	listen_as_program(test, 0);
 	listen_as_program(test, 1);
 	other_caller = start_third_listener;
-	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(SCTP), 0);
 	expect_llps(test, SCTP, SCTP, SCTP);
 	other_caller = NULL;
-	KUNIT_EXPECT_EQ(test, change_setting(TCP), 0);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(TCP), 0);
 	rnic_iw_unlisten(&stubs.id[2]);
 	stubs.sctp_fails_for = 2;
 	stubs.error = -EADDRINUSE;
 	other_caller = start_third_listener;
-	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(SCTP), 0);
 	expect_llps(test, SCTP, SCTP, TCP);
 	unlisten_all_and_expect_released(test);
 }
@@ -379,7 +379,7 @@ static void listener_may_end_during_change(struct kunit *test)
 {
 	listen_as_all_programs(test);
 	other_caller = stop_second_listener;
-	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(SCTP), 0);
 	expect_llps(test, SCTP, 0, SCTP);
 	other_caller = NULL;
 	listen_as_program(test, 1);
@@ -395,7 +395,7 @@ static void listener_without_addr_keeps_protocol(struct kunit *test)
 	listen_as_all_programs(test);
 	stubs.sctp_fails_for = 1;
 	stubs.error = -EADDRNOTAVAIL;
-	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(SCTP), 0);
 	expect_llps(test, SCTP, TCP, SCTP);
 	/*
 	 * The listener must also keep its protocol if the change is undone because another
@@ -404,7 +404,7 @@ static void listener_without_addr_keeps_protocol(struct kunit *test)
 	stubs.sctp_fails_for = NOBODY;
 	stubs.tcp_fails_for = 2;
 	stubs.error = -EADDRINUSE;
-	KUNIT_EXPECT_EQ(test, change_setting(TCP), -EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(TCP), -EADDRINUSE);
 	expect_llps(test, SCTP, TCP, SCTP);
 	unlisten_all_and_expect_released(test);
 }
@@ -415,7 +415,7 @@ static void permission_error_is_reported(struct kunit *test)
 	listen_as_all_programs(test);
 	stubs.sctp_fails_for = 1;
 	stubs.error = -EACCES;
-	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), -EACCES);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(TCP | SCTP), -EACCES);
 	expect_llps(test, TCP, TCP, TCP);
 	unlisten_all_and_expect_released(test);
 }
@@ -424,18 +424,18 @@ static void change_without_sctp_fails(struct kunit *test)
 {
 	stubs.no_sctp = true;
 	listen_as_all_programs(test);
-	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), -EPROTONOSUPPORT);
+	KUNIT_EXPECT_EQ(test, change_listen_setting(TCP | SCTP), -EPROTONOSUPPORT);
 	expect_llps(test, TCP, TCP, TCP);
 	unlisten_all_and_expect_released(test);
 }
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(listeners_follow_setting),
-	KUNIT_CASE(wildcard_errors_are_ignored),
-	KUNIT_CASE(setting_changes_all_or_none),
-	KUNIT_CASE(other_netns_keeps_protocol),
-	KUNIT_CASE(killed_caller_leaves_all_or_none),
-	KUNIT_CASE(listen_during_change_keeps_one_setting),
+	KUNIT_CASE(wildcard_error_on_new_device_is_ignored),
+	KUNIT_CASE(failed_setting_change_is_undone),
+	KUNIT_CASE(listener_of_other_netns_keeps_protocol),
+	KUNIT_CASE(killed_change_applies_to_all_or_none),
+	KUNIT_CASE(listen_during_change_gets_new_protocol),
 	KUNIT_CASE(listener_may_end_during_change),
 	KUNIT_CASE(listener_without_addr_keeps_protocol),
 	KUNIT_CASE(permission_error_is_reported),

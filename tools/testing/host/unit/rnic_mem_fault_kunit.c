@@ -254,7 +254,7 @@ static void user_has_process_quota(struct kunit *test)
  * While a user has 32 processes with ODP MRs, the workqueue of a further process
  * has one thread instead of 16
  */
-static void workqueue_shrinks_with_many_processes(struct kunit *test)
+static void new_workqueue_is_small_with_many_processes(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 32, create_mrs(0, 32));
 	KUNIT_EXPECT_EQ(test, 16, stubs.max_active);
@@ -355,7 +355,7 @@ static void create_mr_of_other_process(void)
 }
 
 /* If two callers concurrently exceed the overall limit, one of them succeeds */
-static void overall_limit_admits_one_of_two(struct kunit *test)
+static void overall_limit_admits_one_of_two_callers(struct kunit *test)
 {
 	become_user(0);
 	KUNIT_EXPECT_EQ(test, MOST - 1, create_mrs(0, MOST - 1));
@@ -373,7 +373,7 @@ static void create_second_mr(void)
 }
 
 /* If only one process is left in the quota, two threads of that process can both create MRs */
-static void last_process_serves_two_threads(struct kunit *test)
+static void two_threads_share_last_process_of_quota(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, EACH + 1, create_mrs(2, EACH - 1));
 	stubs.while_making = create_second_mr;
@@ -425,13 +425,13 @@ static void process_is_charged_once(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(user_has_process_quota),
-	KUNIT_CASE(workqueue_shrinks_with_many_processes),
+	KUNIT_CASE(new_workqueue_is_small_with_many_processes),
 	KUNIT_CASE(overall_limit_applies_to_root),
 	KUNIT_CASE(charged_user_is_uncharged),
 	KUNIT_CASE(nested_userns_is_charged_to_owner),
 	KUNIT_CASE(mapped_root_has_own_quota),
-	KUNIT_CASE(overall_limit_admits_one_of_two),
-	KUNIT_CASE(last_process_serves_two_threads),
+	KUNIT_CASE(overall_limit_admits_one_of_two_callers),
+	KUNIT_CASE(two_threads_share_last_process_of_quota),
 	KUNIT_CASE(failed_workqueue_fails_waiters),
 	KUNIT_CASE(process_is_charged_once),
 	{}

@@ -226,7 +226,7 @@ static void mr_records_registering_stream(struct kunit *test)
  * DDP-114, DDP-116, DDP-127: the MR has the registered range and rights, for
  * all streams of its PD
  */
-static void mr_has_registered_range(struct kunit *test)
+static void mr_has_registered_range_and_rights(struct kunit *test)
 {
 	struct rnic_mr *mr = alloc_mapped_mr(test);
 	struct ddp_stream s = { .id = 7, .pd = &domain };
@@ -291,7 +291,7 @@ static struct ib_mr *set_core_fields(struct ib_mr *ib)
 	return ib;
 }
 
-static void register_known_mr(struct kunit *test, int access)
+static void create_window_and_known_mr(struct kunit *test, int access)
 {
 	window.ib = (struct ib_mw) {
 		.device = &device.ib, .pd = &domain, .type = IB_MW_TYPE_2,
@@ -371,9 +371,9 @@ static void free_window_and_known_mr(struct kunit *test)
  * The blocks of a user MR are not smaller than a page, and the memory may begin
  * at any offset in the first block
  */
-static void user_blocks_cover_a_page(struct kunit *test)
+static void user_mr_blocks_have_page_size(struct kunit *test)
 {
-	register_known_mr(test, RIGHTS);
+	create_window_and_known_mr(test, RIGHTS);
 	KUNIT_EXPECT_EQ(test, PAGE_SHIFT, (int)to_rnic_mr(known)->region.shift);
 	KUNIT_EXPECT_EQ(test, SPOT & (u32)(PAGE_SIZE - 1), to_rnic_mr(known)->region.skip);
 	free_window_and_known_mr(test);
@@ -382,7 +382,7 @@ static void user_blocks_cover_a_page(struct kunit *test)
 /* Changing the memory fails if a window is bound to the old MR while the new memory is pinned */
 static void memory_change_fails_on_bind(struct kunit *test)
 {
-	register_known_mr(test, RIGHTS);
+	create_window_and_known_mr(test, RIGHTS);
 	expect_rereg_fails_on_bind(test, IB_MR_REREG_TRANS, 0);
 	expect_new_mr_and_destroy_old(test, rereg_known_mr(IB_MR_REREG_TRANS, 0));
 	free_window_and_known_mr(test);
@@ -393,7 +393,7 @@ static void repin_fails_on_bind(struct kunit *test)
 {
 	const int access = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
-	register_known_mr(test, RIGHTS);
+	create_window_and_known_mr(test, RIGHTS);
 	expect_rereg_fails_on_bind(test, IB_MR_REREG_ACCESS, access);
 	expect_new_mr_and_destroy_old(test, rereg_known_mr(IB_MR_REREG_ACCESS, access));
 	free_window_and_known_mr(test);
@@ -402,7 +402,7 @@ static void repin_fails_on_bind(struct kunit *test)
 /* An MR with a bound window is neither changed nor replaced */
 static void bound_window_blocks_rereg(struct kunit *test)
 {
-	register_known_mr(test, RIGHTS);
+	create_window_and_known_mr(test, RIGHTS);
 	bind_window_to_known_mr();
 	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EBUSY), (void *)rereg_known_mr(IB_MR_REREG_ACCESS, 0));
 	KUNIT_EXPECT_EQ(test, RIGHTS, to_rnic_mr(known)->access);
@@ -415,9 +415,9 @@ static void bound_window_blocks_rereg(struct kunit *test)
 }
 
 /* If no STag is free for the new MR, the old MR remains, and windows can be bound to it */
-static void old_mr_stays_without_free_stag(struct kunit *test)
+static void old_mr_stays_if_no_stag_is_free(struct kunit *test)
 {
-	register_known_mr(test, RIGHTS);
+	create_window_and_known_mr(test, RIGHTS);
 	no_room = true;
 	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-ENOSPC), (void *)rereg_known_mr(IB_MR_REREG_TRANS, 0));
 	no_room = false;
@@ -432,7 +432,7 @@ static void foreign_memory_is_not_pinned(struct kunit *test)
 {
 	const int access = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
-	register_known_mr(test, RIGHTS);
+	create_window_and_known_mr(test, RIGHTS);
 	caller.mm = &second;
 	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EINVAL),
 			    (void *)rereg_known_mr(IB_MR_REREG_ACCESS, access));
@@ -456,7 +456,7 @@ static void dereg_ignores_rereg_data(struct kunit *test)
 {
 	struct ib_mr *ib;
 
-	register_known_mr(test, RIGHTS);
+	create_window_and_known_mr(test, RIGHTS);
 	ib = rereg_known_mr(IB_MR_REREG_TRANS, 0);
 	udata_is = -EOPNOTSUPP;
 	expect_new_mr_and_destroy_old(test, ib);
@@ -465,7 +465,7 @@ static void dereg_ignores_rereg_data(struct kunit *test)
 }
 
 /* The driver data of a dma-buf registration must be empty */
-static void dmabuf_data_must_be_empty(struct kunit *test)
+static void dmabuf_driver_data_must_be_empty(struct kunit *test)
 {
 	struct uverbs_attr_bundle attrs = {};
 	struct ib_mr *mr;
@@ -489,7 +489,7 @@ static void access_change_keeps_base(struct kunit *test)
 {
 	const int to_write = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
-	register_known_mr(test, RIGHTS);
+	create_window_and_known_mr(test, RIGHTS);
 	KUNIT_EXPECT_PTR_EQ(test, NULL,
 			    (void *)rereg_known_mr(IB_MR_REREG_ACCESS, RIGHTS | IB_ZERO_BASED));
 	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_mr_base());
@@ -512,7 +512,7 @@ static void zero_based_mr_keeps_base(struct kunit *test)
 {
 	const int to_write = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
-	register_known_mr(test, RIGHTS | IB_ZERO_BASED);
+	create_window_and_known_mr(test, RIGHTS | IB_ZERO_BASED);
 	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg_known_mr(IB_MR_REREG_ACCESS, RIGHTS));
 	KUNIT_EXPECT_EQ(test, 0ull, get_known_mr_base());
 	KUNIT_EXPECT_EQ(test, (u64)AT, known->iova);
@@ -529,17 +529,17 @@ static void zero_based_mr_keeps_base(struct kunit *test)
 
 static struct kunit_case rnic_mr_cases[] = {
 	KUNIT_CASE(mr_records_registering_stream),
-	KUNIT_CASE(mr_has_registered_range),
+	KUNIT_CASE(mr_has_registered_range_and_rights),
 	KUNIT_CASE(failed_registration_changes_nothing),
 	KUNIT_CASE(mr_blocks_have_set_size),
-	KUNIT_CASE(user_blocks_cover_a_page),
+	KUNIT_CASE(user_mr_blocks_have_page_size),
 	KUNIT_CASE(memory_change_fails_on_bind),
 	KUNIT_CASE(repin_fails_on_bind),
 	KUNIT_CASE(bound_window_blocks_rereg),
 	KUNIT_CASE(dereg_ignores_rereg_data),
-	KUNIT_CASE(old_mr_stays_without_free_stag),
+	KUNIT_CASE(old_mr_stays_if_no_stag_is_free),
 	KUNIT_CASE(foreign_memory_is_not_pinned),
-	KUNIT_CASE(dmabuf_data_must_be_empty),
+	KUNIT_CASE(dmabuf_driver_data_must_be_empty),
 	KUNIT_CASE(access_change_keeps_base),
 	KUNIT_CASE(zero_based_mr_keeps_base),
 	{}

@@ -158,7 +158,7 @@ static void bind_outside_mr_fails(struct kunit *test)
 }
 
 /* A bind fails if the stream has another PD, or if the STag belongs to no window */
-static void bind_needs_own_window(struct kunit *test)
+static void bind_needs_window_of_own_pd(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, bind_window_with_pd_and_rkey(&stubs.mr, RKEY | 1, BASE, LENGTH,
 							      IB_ACCESS_REMOTE_READ));
@@ -192,7 +192,7 @@ static void window_adds_no_atomic_right(struct kunit *test)
  * An MR with a valid window is not deregistered. An invalidated window is unlinked
  * from the MR after accesses through it have ended.
  */
-static void mr_with_valid_window_stays(struct kunit *test)
+static void mr_with_valid_window_is_not_deregistered(struct kunit *test)
 {
 	u32 waits;
 
@@ -214,10 +214,10 @@ static struct kunit_case rnic_mw_cases[] = {
 	KUNIT_CASE(type2_window_serves_one_stream),
 	KUNIT_CASE(type1_window_serves_pd),
 	KUNIT_CASE(bind_outside_mr_fails),
-	KUNIT_CASE(bind_needs_own_window),
+	KUNIT_CASE(bind_needs_window_of_own_pd),
 	KUNIT_CASE(bind_needs_rights_of_mr),
 	KUNIT_CASE(window_adds_no_atomic_right),
-	KUNIT_CASE(mr_with_valid_window_stays),
+	KUNIT_CASE(mr_with_valid_window_is_not_deregistered),
 	{}
 };
 

@@ -275,7 +275,7 @@ static void vlan_gets_other_guid(struct kunit *test)
 }
 
 /* Create and delete the device; check whether its GUID is derived from the MAC address only */
-static bool created_device_has_plain_guid(struct kunit *test)
+static bool create_delete_and_check_plain_guid(struct kunit *test)
 {
 	const u8 *guid;
 	bool plain;
@@ -301,20 +301,20 @@ static void bond_ports_get_different_guids(struct kunit *test)
 	stubs.netdev.dev_addr = mac;
 	stubs.netdev.master = &bond;
 	port.next_lower = &stubs.netdev;
-	KUNIT_EXPECT_FALSE(test, created_device_has_plain_guid(test));
+	KUNIT_EXPECT_FALSE(test, create_delete_and_check_plain_guid(test));
 	port.dev_addr = other;
-	KUNIT_EXPECT_TRUE(test, created_device_has_plain_guid(test));
+	KUNIT_EXPECT_TRUE(test, create_delete_and_check_plain_guid(test));
 	/*
 	 * a VLAN and the interface below it can both be ports of a VRF; only the VLAN's GUID is
 	 * made unique
 	 */
 	port.dev_addr = mac;
 	bond.is_lag_master = false;
-	KUNIT_EXPECT_TRUE(test, created_device_has_plain_guid(test));
+	KUNIT_EXPECT_TRUE(test, create_delete_and_check_plain_guid(test));
 	/* the only port */
 	bond.is_lag_master = true;
 	bond.lower = &stubs.netdev;
-	KUNIT_EXPECT_TRUE(test, created_device_has_plain_guid(test));
+	KUNIT_EXPECT_TRUE(test, create_delete_and_check_plain_guid(test));
 }
 
 static struct kunit_case rnic_netdev_cases[] = {

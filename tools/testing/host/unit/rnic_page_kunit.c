@@ -73,7 +73,7 @@ static struct space alloc_space(struct kunit *test, size_t bytes)
 
 static void free_space(struct space *r)
 {
-	rnic_page_free_space(r->page, r->at, r->bytes);
+	rnic_page_release_space(r->page, r->at, r->bytes);
 }
 
 static int test_init(struct kunit *test)
@@ -116,7 +116,7 @@ static void rings_share_a_page(struct kunit *test)
 }
 
 /* Freed space is allocated again, and is zero then */
-static void freed_space_is_zeroed(struct kunit *test)
+static void freed_space_is_reused_and_zero(struct kunit *test)
 {
 	struct space a = alloc_space(test, HALF), b = alloc_space(test, HALF), c;
 
@@ -149,7 +149,7 @@ static void only_last_empty_page_is_kept(struct kunit *test)
  * An allocation searches only a few of many pages, and the next allocation
  * searches other pages. So some allocation finds the page with enough space.
  */
-static void page_search_is_bounded(struct kunit *test)
+static void successive_searches_cover_other_pages(struct kunit *test)
 {
 	struct space large[20], small[20], a, b;
 	bool found = false;
@@ -180,7 +180,7 @@ static void page_search_is_bounded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, stubs.pages);
 }
 
-static void no_memory_returns_no_page(struct kunit *test)
+static void failed_alloc_returns_no_page(struct kunit *test)
 {
 	struct space a = alloc_space(test, HALF), b = alloc_space(test, HALF - 128);
 	struct rnic_map *page = NULL;
@@ -218,7 +218,7 @@ static void forked_page_is_not_shared(struct kunit *test)
  * No ring is placed in a page that a forked child has mapped, even if that page
  * is empty and the last one of the context
  */
-static void forked_page_gets_no_ring(struct kunit *test)
+static void empty_forked_page_gets_no_ring(struct kunit *test)
 {
 	struct space a = alloc_space(test, 128), b;
 	u64 number = a.page->number;
@@ -247,12 +247,12 @@ static void freed_ring_leaves_no_data(struct kunit *test)
 
 static struct kunit_case rnic_page_cases[] = {
 	KUNIT_CASE(rings_share_a_page),
-	KUNIT_CASE(freed_space_is_zeroed),
+	KUNIT_CASE(freed_space_is_reused_and_zero),
 	KUNIT_CASE(only_last_empty_page_is_kept),
-	KUNIT_CASE(page_search_is_bounded),
-	KUNIT_CASE(no_memory_returns_no_page),
+	KUNIT_CASE(successive_searches_cover_other_pages),
+	KUNIT_CASE(failed_alloc_returns_no_page),
 	KUNIT_CASE(forked_page_is_not_shared),
-	KUNIT_CASE(forked_page_gets_no_ring),
+	KUNIT_CASE(empty_forked_page_gets_no_ring),
 	KUNIT_CASE(freed_ring_leaves_no_data),
 	{}
 };

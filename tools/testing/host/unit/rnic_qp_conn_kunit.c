@@ -68,7 +68,7 @@ static void request_can_be_queried(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, query_conn(&stubs.qp[1]));
 	rnic_session_user.closed(&stubs.ss, IW_PEER_CLOSED, NULL);
 	KUNIT_EXPECT_EQ(test, 0, query_conn(&stubs.qp[0]));
-	release_qps_and_expect_none_left(test, held);
+	release_qps_and_expect_nothing_left(test, held);
 }
 
 /* A query needs no buffer for Private Data */
@@ -84,7 +84,7 @@ static void query_needs_no_data_buffer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resp.private_data_len, 3);
 	KUNIT_EXPECT_EQ(test, pd[0], 0xee);
 	rnic_session_user.closed(&stubs.ss, IW_PEER_CLOSED, NULL);
-	release_qps_and_expect_none_left(test, held);
+	release_qps_and_expect_nothing_left(test, held);
 }
 
 /* The QP of a kernel consumer keeps no message */
@@ -98,14 +98,14 @@ static void kernel_qp_keeps_no_message(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, stubs.qp[0].peer_msg);
 	KUNIT_EXPECT_EQ(test, stubs.charges, 0);
 	rnic_session_user.closed(&stubs.ss, IW_PEER_CLOSED, NULL);
-	release_qps_and_expect_none_left(test, held);
+	release_qps_and_expect_nothing_left(test, held);
 }
 
 /*
  * End the pending request of test_init(), and create an endpoint that connects QP 0. The endpoint
  * has the references that the closed upcall drops.
  */
-static struct rnic_ep *open_connecting_ep(struct kunit *test)
+static struct rnic_ep *end_request_and_open_connecting_ep(struct kunit *test)
 {
 	struct rnic_ep *ep;
 
@@ -123,13 +123,13 @@ static struct rnic_ep *open_connecting_ep(struct kunit *test)
 	return ep;
 }
 
-static void end_connecting_session(struct kunit *test, enum iw_reason why,
-                                   const struct ddp_offer *o)
+static void end_session_and_expect_released(struct kunit *test, enum iw_reason why,
+					    const struct ddp_offer *o)
 {
 	rnic_session_user.closed(&stubs.ss, why, o);
 	destroy_qp(0);
 	destroy_qp(1);
-	end_all_and_expect_released(test);
+	expect_all_objects_released(test);
 }
 
 /* Fill a start-up message of maximum length, with IRD and ORD that need all 14 bits */
@@ -160,14 +160,14 @@ static void reply_can_be_queried(struct kunit *test)
 	struct ddp_offer reply;
 
 	stubs.llp = RNIC_SW_LLP_SCTP;
-	open_connecting_ep(test);
+	end_request_and_open_connecting_ep(test);
 	fill_longest_offer(&reply);
 	reply.ord = 1;
 	KUNIT_EXPECT_EQ(test, IW_OK, rnic_session_user.established(&stubs.ss, &reply));
 	expect_longest_offer(test, &reply, RNIC_SW_CONN_DEPTHS);
 	KUNIT_EXPECT_EQ(test, resp.llp, RNIC_SW_LLP_SCTP);
 	KUNIT_EXPECT_EQ(test, resp.revision, 0);
-	end_connecting_session(test, IW_PEER_CLOSED, NULL);
+	end_session_and_expect_released(test, IW_PEER_CLOSED, NULL);
 }
 
 /* A program can query whether FPDUs have a CRC, and in which direction markers are sent */
@@ -182,7 +182,7 @@ static void crc_and_markers_can_be_queried(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(want); i++) {
 		if (i)
 			KUNIT_ASSERT_EQ(test, 0, test_init(test));
-		open_connecting_ep(test);
+		end_request_and_open_connecting_ep(test);
 		fill_longest_offer(&reply);
 		reply.ord = 1;
 		reply.crc = i == 0;
@@ -190,7 +190,7 @@ static void crc_and_markers_can_be_queried(struct kunit *test)
 		reply.rx_markers = i == 2;
 		KUNIT_EXPECT_EQ(test, IW_OK, rnic_session_user.established(&stubs.ss, &reply));
 		expect_longest_offer(test, &reply, RNIC_SW_CONN_DEPTHS | want[i]);
-		end_connecting_session(test, IW_PEER_CLOSED, NULL);
+		end_session_and_expect_released(test, IW_PEER_CLOSED, NULL);
 	}
 }
 
@@ -199,14 +199,14 @@ static void reject_can_be_queried(struct kunit *test)
 {
 	struct ddp_offer reject;
 
-	open_connecting_ep(test);
+	end_request_and_open_connecting_ep(test);
 	fill_longest_offer(&reject);
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, query_conn(&stubs.qp[0]));
 	rnic_session_user.closed(&stubs.ss, IW_PEER_REJECT, &reject);
 	expect_longest_offer(test, &reject, RNIC_SW_CONN_DEPTHS | RNIC_SW_CONN_REJECTED);
 	destroy_qp(0);
 	destroy_qp(1);
-	end_all_and_expect_released(test);
+	expect_all_objects_released(test);
 }
 
 /* A message that is not enhanced has no IRD and ORD, whatever the fields contain */
@@ -214,7 +214,7 @@ static void plain_message_has_no_depths(struct kunit *test)
 {
 	struct ddp_offer reject;
 
-	open_connecting_ep(test);
+	end_request_and_open_connecting_ep(test);
 	fill_longest_offer(&reject);
 	reject.enhanced = false;
 	reject.revision = 1;
@@ -226,18 +226,18 @@ static void plain_message_has_no_depths(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resp.revision, 1);
 	destroy_qp(0);
 	destroy_qp(1);
-	end_all_and_expect_released(test);
+	expect_all_objects_released(test);
 }
 
 /* If a connect fails and the peer has not rejected it, there is no message */
-static void connect_without_reject_leaves_no_message(struct kunit *test)
+static void failed_connect_without_reject_leaves_no_message(struct kunit *test)
 {
-	open_connecting_ep(test);
+	end_request_and_open_connecting_ep(test);
 	rnic_session_user.closed(&stubs.ss, IW_PEER_RESET, NULL);
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, query_conn(&stubs.qp[0]));
 	destroy_qp(0);
 	destroy_qp(1);
-	end_all_and_expect_released(test);
+	expect_all_objects_released(test);
 }
 
 /* Without memory for a copy of the peer's Reply, the connect fails */
@@ -245,14 +245,14 @@ static void connect_fails_without_memory_for_reply(struct kunit *test)
 {
 	struct ddp_offer reply;
 
-	open_connecting_ep(test);
+	end_request_and_open_connecting_ep(test);
 	fill_longest_offer(&reply);
 	reply.ord = 1;
 	host_alloc_fails = true;
 	KUNIT_EXPECT_EQ(test, IW_MPA_LOCAL, rnic_session_user.established(&stubs.ss, &reply));
 	host_alloc_fails = false;
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, query_conn(&stubs.qp[0]));
-	end_connecting_session(test, IW_MPA_LOCAL, NULL);
+	end_session_and_expect_released(test, IW_MPA_LOCAL, NULL);
 }
 
 /* Without memory for the peer's reject, the program still gets the event */
@@ -260,7 +260,7 @@ static void reject_is_reported_without_memory(struct kunit *test)
 {
 	struct ddp_offer reject;
 
-	open_connecting_ep(test);
+	end_request_and_open_connecting_ep(test);
 	fill_longest_offer(&reject);
 	host_alloc_fails = true;
 	rnic_session_user.closed(&stubs.ss, IW_PEER_REJECT, &reject);
@@ -269,7 +269,7 @@ static void reject_is_reported_without_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, query_conn(&stubs.qp[0]));
 	destroy_qp(0);
 	destroy_qp(1);
-	end_all_and_expect_released(test);
+	expect_all_objects_released(test);
 }
 
 static struct kunit_case cases[] = {
@@ -280,7 +280,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(crc_and_markers_can_be_queried),
 	KUNIT_CASE(reject_can_be_queried),
 	KUNIT_CASE(plain_message_has_no_depths),
-	KUNIT_CASE(connect_without_reject_leaves_no_message),
+	KUNIT_CASE(failed_connect_without_reject_leaves_no_message),
 	KUNIT_CASE(connect_fails_without_memory_for_reply),
 	KUNIT_CASE(reject_is_reported_without_memory),
 	{}

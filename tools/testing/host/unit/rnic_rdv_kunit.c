@@ -46,7 +46,7 @@ static int deliver_request(u32 to, u32 from, u32 rq_psn, u32 host)
 /* Active side --------------------------------------------------------------------------------- */
 
 /* While the peer is not in RTR, it refuses each attempt, and the pauses grow up to a limit */
-static void attempts_follow_each_other_with_pauses(struct kunit *test)
+static void pauses_between_connects_grow_to_limit(struct kunit *test)
 {
 	static const u32 pauses[] = { 1, 2, 4, 8, 16, 32, 64, 128, 250, 250, 250 };
 	unsigned long at = jiffies;
@@ -74,7 +74,7 @@ static void attempts_follow_each_other_with_pauses(struct kunit *test)
  * If an attempt cannot create a session, for example because memory is short, another attempt must
  * follow
  */
-static void attempt_without_memory_is_repeated(struct kunit *test)
+static void connect_without_memory_is_repeated(struct kunit *test)
 {
 	stubs.connect_err = -ENOMEM;
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
@@ -123,7 +123,7 @@ static void reply_binds_and_starts_stream(struct kunit *test)
  * If no RTR was negotiated, the first message is a Write of length 0, because the peer must not
  * send before it has received a message
  */
-static void first_message_is_sent_without_rtr(struct kunit *test)
+static void empty_write_is_sent_if_no_rtr_is_negotiated(struct kunit *test)
 {
 	const struct rdv_msg m = make_peer_msg(0, 0);
 
@@ -140,7 +140,7 @@ static void first_message_is_sent_without_rtr(struct kunit *test)
  * A Reply without a rendezvous message, or with a wrong one, binds no stream, and another attempt
  * follows
  */
-static void wrong_reply_is_followed_by_next_attempt(struct kunit *test)
+static void wrong_reply_causes_another_connect(struct kunit *test)
 {
 	struct rdv_msg m = make_peer_msg(0, 0);
 
@@ -199,7 +199,7 @@ static void stream_that_cannot_be_bound_ends_session(struct kunit *test)
  * If the queue pair fails after the stream has started, the rendezvous does not stop the session,
  * because the failed stream ends it
  */
-static void started_stream_is_not_stopped(struct kunit *test)
+static void session_of_started_stream_is_not_stopped(struct kunit *test)
 {
 	const struct rdv_msg m = make_peer_msg(0, 0);
 
@@ -215,7 +215,7 @@ static void started_stream_is_not_stopped(struct kunit *test)
 /* Passive side ---------------------------------------------------------------------------------- */
 
 /* Check that a Request is refused and counted, and that no reference is left */
-static void expect_refused(struct kunit *test, int err, u64 count)
+static void expect_request_refused_and_counted(struct kunit *test, int err, u64 count)
 {
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, err);
 	KUNIT_EXPECT_EQ(test, count, stubs.counters[RNIC_RDV_REFUSED]);
@@ -235,21 +235,21 @@ static void wrong_requests_are_refused(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	KUNIT_ASSERT_EQ(test, 0, move_to_rts(1, 0x222));
 	KUNIT_EXPECT_EQ(test, 1, stubs.listening);
-	expect_refused(test, deliver_request(PASSIVE + 1, PEER, 0x222, 2), 1);
-	expect_refused(test, deliver_request(PASSIVE, PEER + 1, 0x222, 2), 2);
-	expect_refused(test, deliver_request(PASSIVE, PEER, 0x223, 2), 3);
-	expect_refused(test, deliver_request(PASSIVE, PEER, 0x222, 3), 4);
-	expect_refused(test, deliver_request_with_msg(&m, RDV_MSG_LEN - 1, 2, &type), 5);
-	expect_refused(test, deliver_request_with_msg(&m, RDV_MSG_LEN, 2, &sctp_type), 6);
+	expect_request_refused_and_counted(test, deliver_request(PASSIVE + 1, PEER, 0x222, 2), 1);
+	expect_request_refused_and_counted(test, deliver_request(PASSIVE, PEER + 1, 0x222, 2), 2);
+	expect_request_refused_and_counted(test, deliver_request(PASSIVE, PEER, 0x223, 2), 3);
+	expect_request_refused_and_counted(test, deliver_request(PASSIVE, PEER, 0x222, 3), 4);
+	expect_request_refused_and_counted(test, deliver_request_with_msg(&m, RDV_MSG_LEN - 1, 2, &type), 5);
+	expect_request_refused_and_counted(test, deliver_request_with_msg(&m, RDV_MSG_LEN, 2, &sctp_type), 6);
 	m.sq_psn++;
-	expect_refused(test, deliver_request_with_msg(&m, RDV_MSG_LEN, 2, &type), 7);
+	expect_request_refused_and_counted(test, deliver_request_with_msg(&m, RDV_MSG_LEN, 2, &type), 7);
 	/*
 	 * refuse Requests for a queue pair without a rendezvous, and for one that is the connecting
 	 * side
 	 */
-	expect_refused(test, deliver_request(ACTIVE, PEER, 0x222, 2), 8);
+	expect_request_refused_and_counted(test, deliver_request(ACTIVE, PEER, 0x222, 2), 8);
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
-	expect_refused(test, deliver_request(ACTIVE, PEER, 0x222, 2), 9);
+	expect_request_refused_and_counted(test, deliver_request(ACTIVE, PEER, 0x222, 2), 9);
 	KUNIT_EXPECT_EQ(test, 0, deliver_request(PASSIVE, PEER, 0x222, 2));
 	end_all_and_expect_released(test);
 }
@@ -310,7 +310,7 @@ static void request_after_closed_one_is_accepted(struct kunit *test)
 }
 
 /* If the session ends while it is being accepted, the port stays open for the next Request */
-static void failed_accept_keeps_port(struct kunit *test)
+static void failed_accept_keeps_port_open(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	KUNIT_ASSERT_EQ(test, 0, deliver_request(PASSIVE, PEER, 0, 2));
@@ -404,18 +404,18 @@ static void request_during_rtr_is_accepted(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(request_during_rtr_is_accepted),
-	KUNIT_CASE(attempts_follow_each_other_with_pauses),
-	KUNIT_CASE(attempt_without_memory_is_repeated),
+	KUNIT_CASE(pauses_between_connects_grow_to_limit),
+	KUNIT_CASE(connect_without_memory_is_repeated),
 	KUNIT_CASE(reply_binds_and_starts_stream),
-	KUNIT_CASE(first_message_is_sent_without_rtr),
-	KUNIT_CASE(wrong_reply_is_followed_by_next_attempt),
+	KUNIT_CASE(empty_write_is_sent_if_no_rtr_is_negotiated),
+	KUNIT_CASE(wrong_reply_causes_another_connect),
 	KUNIT_CASE(failed_qp_is_not_bound),
 	KUNIT_CASE(stream_that_cannot_be_bound_ends_session),
-	KUNIT_CASE(started_stream_is_not_stopped),
+	KUNIT_CASE(session_of_started_stream_is_not_stopped),
 	KUNIT_CASE(wrong_requests_are_refused),
 	KUNIT_CASE(request_is_accepted_once),
 	KUNIT_CASE(request_after_closed_one_is_accepted),
-	KUNIT_CASE(failed_accept_keeps_port),
+	KUNIT_CASE(failed_accept_keeps_port_open),
 	KUNIT_CASE(failed_qp_closes_port),
 	KUNIT_CASE(waiting_qp_can_be_destroyed),
 	KUNIT_CASE(port_is_shared),

@@ -10,7 +10,7 @@
 /* Before the stream has started ----------------------------------------------------------- */
 
 /* The time limit runs only in RTS, and only while a request is posted */
-static void limit_counts_from_first_post(struct kunit *test)
+static void limit_runs_only_in_rts_with_posted_request(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(1));
 	stubs.ring[1].prod = 1;
@@ -29,7 +29,7 @@ static void limit_counts_from_first_post(struct kunit *test)
 }
 
 /* The limit also applies while an attempt is in progress */
-static void limit_ends_attempt(struct kunit *test)
+static void limit_ends_connect_attempt(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, move_to_rtr(0));
 	KUNIT_ASSERT_EQ(test, 0, move_to_rts(0, 1));
@@ -198,8 +198,8 @@ static void limit_is_not_applied_twice(struct kunit *test)
 }
 
 static struct kunit_case rdv_loss_cases[] = {
-	KUNIT_CASE(limit_counts_from_first_post),
-	KUNIT_CASE(limit_ends_attempt),
+	KUNIT_CASE(limit_runs_only_in_rts_with_posted_request),
+	KUNIT_CASE(limit_ends_connect_attempt),
 	KUNIT_CASE(limit_ends_when_stream_starts),
 	KUNIT_CASE(outstanding_requests_fail_after_limit),
 	KUNIT_CASE(limit_begins_with_later_post),

@@ -6,7 +6,7 @@
 #include "rnic_rdv.h"
 
 /* Entering RTS fails if the peer expects another PSN, and can be repeated with the right PSN */
-static void rts_compares_psn(struct kunit *test)
+static void rts_with_wrong_psn_is_refused(struct kunit *test)
 {
 	const struct rdv_msg m = make_peer_msg(0, 0x222);
 
@@ -31,7 +31,7 @@ static int modify_qp_in_rts(int mask)
 }
 
 /* In RTS a program can change the same attributes as on InfiniBand */
-static void attributes_change_in_rts(struct kunit *test)
+static void attributes_can_be_changed_in_rts(struct kunit *test)
 {
 	const struct rdv_msg m = {
 		.qpn = PEER, .dest_qpn = ACTIVE, .rq_psn = 0x222, .sq_psn = 0x111, .rnr_retry = 6,
@@ -185,7 +185,7 @@ static void rtr_sets_rights(struct kunit *test)
 }
 
 /* A rate limit that is set with RTS applies when the stream starts */
-static void rate_applies_at_start(struct kunit *test)
+static void rate_limit_applies_at_stream_start(struct kunit *test)
 {
 	struct ib_qp_attr a = { .rate_limit = 16000 };
 	const struct rdv_msg m = make_peer_msg(0, 0);
@@ -204,15 +204,15 @@ static void rate_applies_at_start(struct kunit *test)
 }
 
 static struct kunit_case rdv_modify_cases[] = {
-	KUNIT_CASE(rts_compares_psn),
-	KUNIT_CASE(attributes_change_in_rts),
+	KUNIT_CASE(rts_with_wrong_psn_is_refused),
+	KUNIT_CASE(attributes_can_be_changed_in_rts),
 	KUNIT_CASE(wrong_rtr_attributes_are_refused),
 	KUNIT_CASE(only_reset_leads_back_from_rtr),
 	KUNIT_CASE(failure_during_rtr_ends_rendezvous),
 	KUNIT_CASE(query_returns_state_set_by_program),
 	KUNIT_CASE(query_returns_attributes_set_by_program),
 	KUNIT_CASE(rtr_sets_rights),
-	KUNIT_CASE(rate_applies_at_start),
+	KUNIT_CASE(rate_limit_applies_at_stream_start),
 	{}
 };
 

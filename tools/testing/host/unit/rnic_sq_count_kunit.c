@@ -24,7 +24,7 @@ static void completed_requests_are_counted(struct kunit *test)
 	u32 n;
 
 	for (n = 1; n < 100; n += 7) {
-		open_queue_at(3);
+		open_sq_at_index(3);
 		attach_counter(test, &cntr, IB_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE);
 		stubs.cntr = &cntr;
 		stubs.qp.sq.sig_all = n & 8;

@@ -22,7 +22,7 @@ static void requests_after_close_are_flushed(struct kunit *test)
 	u32 used;
 
 	for (used = 0; used < 3; used++) {
-		open_queue_at(used);
+		open_sq_at_index(used);
 		post_requests(3);
 		rnic_sq_close(&stubs.qp);
 		post_requests(2);
@@ -42,7 +42,7 @@ static void requests_after_close_are_flushed(struct kunit *test)
 /* If nothing was posted before the close, nothing is sent */
 static void close_of_idle_queue_sends_nothing(struct kunit *test)
 {
-	open_queue_at(1);
+	open_sq_at_index(1);
 	rnic_sq_close(&stubs.qp);
 	post_requests(1);
 	KUNIT_EXPECT_EQ(test, 0u, send_all_requests());
@@ -53,9 +53,9 @@ static void close_of_idle_queue_sends_nothing(struct kunit *test)
  * After a graceful close the send queue reads no new requests, so an invalid
  * producer index does not fail the stream
  */
-static void bad_index_after_close_is_unread(struct kunit *test)
+static void bad_index_after_close_is_not_read(struct kunit *test)
 {
-	open_queue_at(1);
+	open_sq_at_index(1);
 	post_requests(2);
 	KUNIT_EXPECT_EQ(test, 2u, send_all_requests());
 	stubs.hdr.prod += SLOTS + 1;
@@ -73,7 +73,7 @@ static void bad_index_fails_stream(struct kunit *test)
 	struct ddp_region region = {};
 	struct rdmap_wr wr;
 
-	open_queue_at(1);
+	open_sq_at_index(1);
 	post_requests(3);
 	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull_wr(&stubs.qp.rdmap, &wr));
 	stubs.hdr.prod += SLOTS + 1;
@@ -93,7 +93,7 @@ static void signalled_request_completes_after_unsignalled(struct kunit *test)
 	u32 n;
 
 	for (n = 1; n < 200; n++) {
-		open_queue_at(0);
+		open_sq_at_index(0);
 		stubs.qp.sq.sig_all = false;
 		post_requests(n);
 		stubs.slots[n - 1].flags = RNIC_SW_SEND_SIGNALED;
@@ -111,7 +111,7 @@ static void signalled_request_completes_after_unsignalled(struct kunit *test)
  */
 static void worker_generates_remaining_completions(struct kunit *test)
 {
-	open_queue_at(0);
+	open_sq_at_index(0);
 	post_requests(SLOTS);
 	KUNIT_EXPECT_EQ(test, (u32)SLOTS, send_all_requests());
 	KUNIT_EXPECT_EQ(test, 256u, stubs.completed);
@@ -126,7 +126,7 @@ static void worker_generates_remaining_completions(struct kunit *test)
 /* rnic_sq_wait_flushed() waits for the worker's completions too, but not for later posts */
 static void wait_flushed_waits_for_worker(struct kunit *test)
 {
-	open_queue_at(3);
+	open_sq_at_index(3);
 	post_requests(SLOTS);
 	rnic_sq_flush(&stubs.qp);
 	KUNIT_EXPECT_EQ(test, 256u, stubs.completed);
@@ -141,7 +141,7 @@ static void wait_flushed_waits_for_worker(struct kunit *test)
 /* rnic_sq_wait_flushed() also waits for a context that was generating completions at the flush */
 static void wait_flushed_waits_for_context(struct kunit *test)
 {
-	open_queue_at(0);
+	open_sq_at_index(0);
 	post_requests(3);
 	stubs.qp.sq.completing = true;
 	stubs.ends_in_sleep = true;
@@ -155,7 +155,7 @@ static void wait_flushed_waits_for_context(struct kunit *test)
 /* The wait includes the last completion, which is generated after its request is dequeued */
 static void wait_flushed_includes_last_completion(struct kunit *test)
 {
-	open_queue_at(0);
+	open_sq_at_index(0);
 	post_requests(1);
 	rnic_sq_flush(&stubs.qp);
 	stubs.qp.sq.completing = true;
@@ -167,7 +167,7 @@ static void wait_flushed_includes_last_completion(struct kunit *test)
 /* For exactly 256 completions, which one context may generate, no worker is queued */
 static void no_worker_is_queued_for_256_completions(struct kunit *test)
 {
-	open_queue_at(0);
+	open_sq_at_index(0);
 	post_requests(256);
 	KUNIT_EXPECT_EQ(test, 256u, send_all_requests());
 	KUNIT_EXPECT_EQ(test, 256u, stubs.completed);
@@ -176,9 +176,9 @@ static void no_worker_is_queued_for_256_completions(struct kunit *test)
 }
 
 /* Unsignalled requests too are dequeued at most 256 at a time; the worker continues */
-static void unsignalled_requests_are_limited_too(struct kunit *test)
+static void unsignalled_requests_are_dequeued_256_at_a_time(struct kunit *test)
 {
-	open_queue_at(0);
+	open_sq_at_index(0);
 	stubs.qp.sq.sig_all = false;
 	post_requests(SLOTS);
 	KUNIT_EXPECT_EQ(test, (u32)SLOTS, send_all_requests());
@@ -193,9 +193,9 @@ static void unsignalled_requests_are_limited_too(struct kunit *test)
  * One context at a time generates completions, in order and without the lock. A
  * second context leaves its completions to the first one.
  */
-static void completions_are_in_order(struct kunit *test)
+static void completions_come_from_one_context_in_order(struct kunit *test)
 {
-	open_queue_at(0);
+	open_sq_at_index(0);
 	stubs.also_elsewhere = true;
 	post_requests(100);
 	KUNIT_EXPECT_EQ(test, 100u, send_all_requests());
@@ -217,7 +217,7 @@ static void no_request_completes_before_send(struct kunit *test)
 	struct rdmap_wr wr;
 	u32 n;
 
-	open_queue_at(0);
+	open_sq_at_index(0);
 	post_requests(3);
 	for (n = 0; n < 3; n++) {
 		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull_wr(r, &wr));
@@ -239,7 +239,7 @@ static void post_on_failed_stream_is_flushed(struct kunit *test)
 	struct rdmap *r = &stubs.qp.rdmap;
 	struct rdmap_wr wr;
 
-	open_queue_at(0);
+	open_sq_at_index(0);
 	stubs.qp.sq.sig_all = false;
 	set_bit(0, &r->stream.failed);
 	post_requests(1);
@@ -264,7 +264,7 @@ static void expect_status_after_terminate(struct kunit *test, u8 layer, u8 type,
 	struct rdmap_wr wr;
 	u32 n;
 
-	open_queue_at(0);
+	open_sq_at_index(0);
 	post_requests(ARRAY_SIZE(want));
 	stubs.slots[1].opcode = RNIC_SW_OP_READ;
 	stubs.slots[3].opcode = RNIC_SW_OP_READ;
@@ -309,7 +309,7 @@ static void flush_request_after_stream_end(enum iw_reason why)
 {
 	struct rdmap *r = &stubs.qp.rdmap;
 
-	open_queue_at(0);
+	open_sq_at_index(0);
 	post_requests(1);
 	stubs.qp.why = why;
 	r->peer_layer = 0xa;
@@ -342,7 +342,7 @@ static void terminate_is_reported(struct kunit *test)
 
 static void full_cq_fails_stream(struct kunit *test)
 {
-	open_queue_at(0);
+	open_sq_at_index(0);
 	stubs.full = true;
 	post_requests(1);
 	KUNIT_EXPECT_EQ(test, 1u, send_all_requests());
@@ -357,7 +357,7 @@ static void open_coalescing_queue(struct kunit *test)
 {
 	static u64 counts[RNIC_COUNTERS_ALL];
 
-	open_queue_at(0);
+	open_sq_at_index(0);
 	stubs.now = 1000000;
 	stubs.qp.counts = counts;
 	hrtimer_resolution = 1;
@@ -522,7 +522,7 @@ static void expect_rare_coalescing(struct kunit *test, u32 window)
 	end_coalescing(test);
 }
 
-static void small_windows_rarely_coalesce(struct kunit *test)
+static void doorbells_rarely_coalesce_with_small_window(struct kunit *test)
 {
 	expect_rare_coalescing(test, 1);
 	expect_rare_coalescing(test, 2);
@@ -548,7 +548,7 @@ static void late_timer_stops_coalescing(struct kunit *test)
 }
 
 /* With a coarse clock the timer could expire a whole tick late, so posts are not coalesced */
-static void coarse_clock_stops_coalescing(struct kunit *test)
+static void coarse_clock_prevents_coalescing(struct kunit *test)
 {
 	u32 i;
 
@@ -565,7 +565,7 @@ static void coarse_clock_stops_coalescing(struct kunit *test)
 static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(requests_after_close_are_flushed),
 	KUNIT_CASE(close_of_idle_queue_sends_nothing),
-	KUNIT_CASE(bad_index_after_close_is_unread),
+	KUNIT_CASE(bad_index_after_close_is_not_read),
 	KUNIT_CASE(bad_index_fails_stream),
 	KUNIT_CASE(signalled_request_completes_after_unsignalled),
 	KUNIT_CASE(worker_generates_remaining_completions),
@@ -573,8 +573,8 @@ static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(wait_flushed_waits_for_context),
 	KUNIT_CASE(wait_flushed_includes_last_completion),
 	KUNIT_CASE(no_worker_is_queued_for_256_completions),
-	KUNIT_CASE(unsignalled_requests_are_limited_too),
-	KUNIT_CASE(completions_are_in_order),
+	KUNIT_CASE(unsignalled_requests_are_dequeued_256_at_a_time),
+	KUNIT_CASE(completions_come_from_one_context_in_order),
 	KUNIT_CASE(no_request_completes_before_send),
 	KUNIT_CASE(post_on_failed_stream_is_flushed),
 	KUNIT_CASE(terminate_flushes_incomplete_requests),
@@ -586,9 +586,9 @@ static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(extra_doorbell_keeps_timer),
 	KUNIT_CASE(error_ends_coalescing),
 	KUNIT_CASE(flush_flag_survives_doorbell),
-	KUNIT_CASE(small_windows_rarely_coalesce),
+	KUNIT_CASE(doorbells_rarely_coalesce_with_small_window),
 	KUNIT_CASE(late_timer_stops_coalescing),
-	KUNIT_CASE(coarse_clock_stops_coalescing),
+	KUNIT_CASE(coarse_clock_prevents_coalescing),
 	{}
 };
 

@@ -29,7 +29,7 @@ static void expect_wakeup_flag(struct kunit *test, bool set)
 
 static void look_sets_wakeup_after_last_request(struct kunit *test)
 {
-	open_queue_at(0);
+	open_sq_at_index(0);
 	post_requests(2);
 	KUNIT_EXPECT_TRUE(test, pull_one_request(test));
 	KUNIT_EXPECT_FALSE(test, pull_one_request(test));
@@ -46,7 +46,7 @@ static void look_sets_wakeup_after_last_request(struct kunit *test)
 /* A request that is posted without a doorbell during the send is found */
 static void look_finds_later_post(struct kunit *test)
 {
-	open_queue_at(0);
+	open_sq_at_index(0);
 	post_requests(1);
 	KUNIT_EXPECT_FALSE(test, pull_one_request(test));
 	post_requests(1);
@@ -59,7 +59,7 @@ static void look_finds_later_post(struct kunit *test)
 
 static void completion_without_look_leaves_flag(struct kunit *test)
 {
-	open_queue_at(0);
+	open_sq_at_index(0);
 	post_requests(1);
 	pull_one_request(test);
 	KUNIT_EXPECT_TRUE(test, rdmap_sq_complete_sent_wrs(&stubs.qp.rdmap, false));
@@ -68,9 +68,9 @@ static void completion_without_look_leaves_flag(struct kunit *test)
 }
 
 /* While posts are coalesced, the timer starts the next transmission, so no post rings */
-static void look_keeps_coalesced_posts_quiet(struct kunit *test)
+static void look_sets_no_wakeup_while_coalescing(struct kunit *test)
 {
-	open_queue_at(0);
+	open_sq_at_index(0);
 	post_requests(1);
 	pull_one_request(test);
 	stubs.qp.sq.coalescing = true;
@@ -79,9 +79,9 @@ static void look_keeps_coalesced_posts_quiet(struct kunit *test)
 }
 
 /* RFC 5041 6.2.1: requests posted after the close stay in the queue, and are not looked for */
-static void look_ends_at_close(struct kunit *test)
+static void look_ignores_posts_after_close(struct kunit *test)
 {
-	open_queue_at(0);
+	open_sq_at_index(0);
 	post_requests(1);
 	pull_one_request(test);
 	rnic_sq_close(&stubs.qp);
@@ -94,7 +94,7 @@ static void look_reports_invalid_index_as_more(struct kunit *test)
 {
 	struct rdmap_wr wr;
 
-	open_queue_at(0);
+	open_sq_at_index(0);
 	post_requests(1);
 	pull_one_request(test);
 	stubs.hdr.prod = 0;
@@ -108,8 +108,8 @@ static struct kunit_case sq_look_cases[] = {
 	KUNIT_CASE(look_sets_wakeup_after_last_request),
 	KUNIT_CASE(look_finds_later_post),
 	KUNIT_CASE(completion_without_look_leaves_flag),
-	KUNIT_CASE(look_keeps_coalesced_posts_quiet),
-	KUNIT_CASE(look_ends_at_close),
+	KUNIT_CASE(look_sets_no_wakeup_while_coalescing),
+	KUNIT_CASE(look_ignores_posts_after_close),
 	KUNIT_CASE(look_reports_invalid_index_as_more),
 	{}
 };

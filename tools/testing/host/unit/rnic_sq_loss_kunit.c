@@ -11,9 +11,9 @@
 #include "rnic_sq.h"
 
 /* Flush three requests, of which the first is done, of a QP that has ended because of @why */
-static void flush_three_requests_after(enum iw_reason why, bool rendezvous)
+static void flush_three_requests_after_qp_end(enum iw_reason why, bool rendezvous)
 {
-	open_queue_at(0);
+	open_sq_at_index(0);
 	stubs.qp.rdv = rendezvous ? (void *)&stubs : NULL;
 	post_requests(1);
 	send_all_requests();
@@ -35,7 +35,7 @@ static void lost_peer_gives_retry_error_once(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(lost); i++) {
-		flush_three_requests_after(lost[i], true);
+		flush_three_requests_after_qp_end(lost[i], true);
 		post_requests(1);
 		rnic_sq_flush(&stubs.qp);
 		KUNIT_ASSERT_EQ(test, 4u, stubs.completed);
@@ -51,10 +51,10 @@ static void lost_peer_gives_retry_error_once(struct kunit *test)
 /* With rdma_cm, or for another reason, no request gets a retry error */
 static void other_ends_give_no_retry_error(struct kunit *test)
 {
-	flush_three_requests_after(IW_PEER_RESET, false);
+	flush_three_requests_after_qp_end(IW_PEER_RESET, false);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.flushes);
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_WR_FLUSH_ERR, (u32)stubs.status[1]);
-	flush_three_requests_after(IW_LOCAL_ABORT, true);
+	flush_three_requests_after_qp_end(IW_LOCAL_ABORT, true);
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_WR_FLUSH_ERR, (u32)stubs.status[1]);
 }
 

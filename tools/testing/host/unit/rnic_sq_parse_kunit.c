@@ -42,7 +42,7 @@ static void read_with_inv_invalidates_sink(struct kunit *test)
  * A Read with Invalidate without a sink is rejected: the STag to invalidate would
  * be that of the work request parsed before
  */
-static void read_invalidate_needs_sink(struct kunit *test)
+static void read_with_inv_needs_sink(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, parse_read(RNIC_SW_OP_READ, 1));
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_LOC_QP_OP_ERR, parse_read(RNIC_OP_READ_INV, 0));
@@ -57,7 +57,7 @@ static void empty_read_needs_no_sink(struct kunit *test)
 
 static struct kunit_case rnic_sq_parse_cases[] = {
 	KUNIT_CASE(read_with_inv_invalidates_sink),
-	KUNIT_CASE(read_invalidate_needs_sink),
+	KUNIT_CASE(read_with_inv_needs_sink),
 	KUNIT_CASE(empty_read_needs_no_sink),
 	{}
 };

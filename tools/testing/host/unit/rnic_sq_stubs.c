@@ -34,7 +34,7 @@ enum ib_wc_status rnic_sq_parse_wqe(const struct rnic_qp *qp, const struct rnic_
 	return IB_WC_SUCCESS;
 }
 
-u64 count_completed_requests(void)
+u64 get_counted_completions(void)
 {
 	return stubs.cntr->value[IB_COMP_CNTR_ENTRY_COMP].v +
 	       stubs.cntr->value[IB_COMP_CNTR_ENTRY_ERR].v;
@@ -44,7 +44,7 @@ bool rnic_cq_post_cqe(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe, struct 
 {
 	stubs.locked += !!stubs.qp.sq.lock.held;
 	if (stubs.cntr)
-		stubs.uncounted += count_completed_requests() <= stubs.completed;
+		stubs.uncounted += get_counted_completions() <= stubs.completed;
 	stubs.concurrent += stubs.in_push++;
 	stubs.early += stubs.completed && cqe->wr_id != stubs.last.wr_id + 1;
 	stubs.status[stubs.completed++ % SLOTS] = cqe->status;
@@ -115,7 +115,7 @@ void host_setup_hrtimer(struct hrtimer *timer)
 	stubs.timer = timer;
 }
 
-void open_queue_at(u32 used)
+void open_sq_at_index(u32 used)
 {
 	struct rnic_sq *sq = &stubs.qp.sq;
 

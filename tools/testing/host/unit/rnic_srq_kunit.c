@@ -127,7 +127,7 @@ static void on_event(struct ib_event *event, void *context)
 /* Cases -------------------------------------------------------------------------- */
 
 /* Create an SRQ with this limit, and post three receives */
-static void create_srq(struct kunit *test, u32 limit)
+static void create_srq_with_three_receives(struct kunit *test, u32 limit)
 {
 	struct ib_srq_init_attr attr = {
 		.attr = { .max_wr = SLOTS, .max_sge = 1, .srq_limit = limit },
@@ -182,7 +182,7 @@ static void limit_at_creation_is_ignored(struct kunit *test)
 	u32 limit;
 
 	for (limit = 0; limit < 2 * SLOTS; limit++) {
-		create_srq(test, limit);
+		create_srq_with_three_receives(test, limit);
 		KUNIT_EXPECT_EQ(test, 0u, query_srq_limit());
 		dequeue_receive(test);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.reached);
@@ -195,7 +195,7 @@ static void armed_limit_gives_one_event(struct kunit *test)
 	u32 reached[] = { 0, 1, 1 };
 	u32 i;
 
-	create_srq(test, 0);
+	create_srq_with_three_receives(test, 0);
 	arm_limit_and_run_worker(test, 2);
 	KUNIT_EXPECT_EQ(test, 2u, query_srq_limit());
 	for (i = 0; i < 3; i++) {
@@ -209,11 +209,11 @@ static void armed_limit_gives_one_event(struct kunit *test)
  * Arming a limit above the number of receives generates an event immediately, but
  * only one for each number of receives
  */
-static void arming_above_count_fires_once(struct kunit *test)
+static void arming_above_count_gives_one_event(struct kunit *test)
 {
 	u32 i, n;
 
-	create_srq(test, 0);
+	create_srq_with_three_receives(test, 0);
 	for (n = 1; n <= 3; n++) {
 		for (i = 0; i < 100; i++)
 			arm_limit_and_run_worker(test, SLOTS);
@@ -231,7 +231,7 @@ static void arming_above_count_fires_once(struct kunit *test)
 /* Each armed limit that is reached generates its own event, even if the worker runs only later */
 static void late_worker_reports_each_limit(struct kunit *test)
 {
-	create_srq(test, 0);
+	create_srq_with_three_receives(test, 0);
 	arm_limit(test, SLOTS);
 	KUNIT_EXPECT_EQ(test, 0u, query_srq_limit());
 	dequeue_receive(test);
@@ -246,7 +246,7 @@ static void late_worker_reports_each_limit(struct kunit *test)
 /* Arming detects an invalid producer index, which is reported once */
 static void arming_detects_bad_index(struct kunit *test)
 {
-	create_srq(test, 0);
+	create_srq_with_three_receives(test, 0);
 	stubs.hdr.prod = SLOTS + 1;
 	arm_limit_and_run_worker(test, 1);
 	arm_limit_and_run_worker(test, 1);
@@ -257,7 +257,7 @@ static void arming_detects_bad_index(struct kunit *test)
 /* Destroying an SRQ waits for its event work */
 static void destroy_waits_for_event_work(struct kunit *test)
 {
-	create_srq(test, 0);
+	create_srq_with_three_receives(test, 0);
 	arm_limit(test, SLOTS);
 	KUNIT_EXPECT_NOT_NULL(test, stubs.queued);
 	KUNIT_EXPECT_EQ(test, 0, rnic_destroy_srq(&stubs.srq.ib, NULL));
@@ -270,7 +270,7 @@ static void post_wakes_waiting_messages(struct kunit *test)
 	struct list_head entry;
 	const struct ib_recv_wr *bad;
 
-	create_srq(test, 0);
+	create_srq_with_three_receives(test, 0);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.wakes);
 	list_add_tail(&entry, &stubs.srq.waiters);
 	KUNIT_EXPECT_EQ(test, 0, rnic_post_srq_recv(&stubs.srq.ib, NULL, &bad));
@@ -281,7 +281,7 @@ static void post_wakes_waiting_messages(struct kunit *test)
 static struct kunit_case rnic_srq_cases[] = {
 	KUNIT_CASE(limit_at_creation_is_ignored),
 	KUNIT_CASE(armed_limit_gives_one_event),
-	KUNIT_CASE(arming_above_count_fires_once),
+	KUNIT_CASE(arming_above_count_gives_one_event),
 	KUNIT_CASE(late_worker_reports_each_limit),
 	KUNIT_CASE(arming_detects_bad_index),
 	KUNIT_CASE(destroy_waits_for_event_work),

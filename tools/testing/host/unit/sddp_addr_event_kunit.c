@@ -88,7 +88,7 @@ static const struct net_device *call_notifier(int i, unsigned long event, void *
  * Each change of an address updates the listeners. A change of an interface does so only if the
  * interface joins or leaves a VRF.
  */
-static void events_update_listeners(struct kunit *test)
+static void addr_and_vrf_events_update_listeners(struct kunit *test)
 {
 	struct net net = {};
 	struct net_device dev = { .net = &net };
@@ -117,7 +117,7 @@ static void failed_registration_is_undone(struct kunit *test)
 }
 
 static struct kunit_case sddp_addr_event_cases[] = {
-	KUNIT_CASE(events_update_listeners),
+	KUNIT_CASE(addr_and_vrf_events_update_listeners),
 	KUNIT_CASE(failed_registration_is_undone),
 	{}
 };

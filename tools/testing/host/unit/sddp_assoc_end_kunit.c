@@ -34,7 +34,7 @@ static void shutdown_keeps_socket(struct kunit *test)
  * If SCTP's association does not end after a SHUTDOWN, because the peer is unreachable or SCTP had
  * no memory for the SHUTDOWN, the socket is released after 10 s
  */
-static void lost_shutdown_releases_socket(struct kunit *test)
+static void unanswered_shutdown_releases_socket(struct kunit *test)
 {
 	begin_unanswered_shutdown(test);
 	advance_ms(9999);
@@ -54,7 +54,7 @@ static void stop_releases_socket_at_once(struct kunit *test)
 
 static struct kunit_case sddp_assoc_end_cases[] = {
 	KUNIT_CASE(shutdown_keeps_socket),
-	KUNIT_CASE(lost_shutdown_releases_socket),
+	KUNIT_CASE(unanswered_shutdown_releases_socket),
 	KUNIT_CASE(stop_releases_socket_at_once),
 	{}
 };

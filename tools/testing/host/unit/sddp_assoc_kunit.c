@@ -218,7 +218,7 @@ static void advance_time_until(unsigned long then, u32 each)
 }
 
 /* A deferred session and events for the worker do not postpone the next attempt to send */
-static void deferred_session_keeps_send_time(struct kunit *test)
+static void deferred_session_does_not_delay_sending(struct kunit *test)
 {
 	stubs.a->deferred = 1;
 	stubs.more = -ENOMEM;
@@ -256,7 +256,7 @@ static void earlier_retry_time_is_used(struct kunit *test)
  * If an association ends while it is being accepted, it stays allocated until
  * sddp_assoc_set_up_passive() is done
  */
-static void end_during_accept_keeps_memory(struct kunit *test)
+static void assoc_that_ends_in_accept_stays_allocated(struct kunit *test)
 {
 	struct sddp_assoc *a = sddp_assoc_new(&stubs.net, NULL, sddp_assoc_work);
 	int both = host_allocations;
@@ -384,7 +384,7 @@ static void session_cancels_eviction(struct kunit *test)
 }
 
 /* An evicted association that has violated the protocol ends even if it gets a session */
-static void violating_assoc_is_evicted_anyway(struct kunit *test)
+static void violating_assoc_with_session_is_evicted(struct kunit *test)
 {
 	replace_with_passive_assoc();
 	stubs.at_limit = true;
@@ -554,7 +554,7 @@ static void only_local_sessions_keep_active_assoc(struct kunit *test)
 static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(assoc_without_session_ends),
 	KUNIT_CASE(session_cancels_eviction),
-	KUNIT_CASE(violating_assoc_is_evicted_anyway),
+	KUNIT_CASE(violating_assoc_with_session_is_evicted),
 	KUNIT_CASE(idle_assoc_becomes_unaccepted),
 	KUNIT_CASE(unreported_requests_keep_idle_timeout),
 	KUNIT_CASE(rejected_request_keeps_timeout),
@@ -573,9 +573,9 @@ static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(shutdown_ends_other_sessions),
 	KUNIT_CASE(sending_assoc_can_end),
 	KUNIT_CASE(shutdown_ends_sending_assoc),
-	KUNIT_CASE(deferred_session_keeps_send_time),
+	KUNIT_CASE(deferred_session_does_not_delay_sending),
 	KUNIT_CASE(earlier_retry_time_is_used),
-	KUNIT_CASE(end_during_accept_keeps_memory),
+	KUNIT_CASE(assoc_that_ends_in_accept_stays_allocated),
 	KUNIT_CASE(unusable_assoc_is_refused),
 	{}
 };

@@ -115,7 +115,7 @@ static struct sddp_assoc *reserve_and_expect_assoc(struct kunit *test)
 	return a;
 }
 
-static void pop_all_assocs(struct kunit *test)
+static void pop_all_assocs_and_expect_freed(struct kunit *test)
 {
 	struct sddp_assoc *a;
 
@@ -152,11 +152,11 @@ static void owners_do_not_share_assoc(struct kunit *test)
 	stubs.owner.privileged = false;
 	KUNIT_EXPECT_TRUE(test, reserve_and_expect_assoc(test) == other);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.released);
-	pop_all_assocs(test);
+	pop_all_assocs_and_expect_freed(test);
 }
 
 /* A task that cannot create a socket gets the error at once */
-static void no_socket_fails_reserve(struct kunit *test)
+static void reserve_returns_socket_error(struct kunit *test)
 {
 	memset(&stubs, 0, sizeof(stubs));
 	stubs.err = -EPROTONOSUPPORT;
@@ -166,7 +166,7 @@ static void no_socket_fails_reserve(struct kunit *test)
 }
 
 /* An association set up before the interface joined its VRF must not be used */
-static void assoc_of_other_vrf_is_unused(struct kunit *test)
+static void assoc_of_other_vrf_is_not_reused(struct kunit *test)
 {
 	struct sddp_assoc *outside, *inside;
 
@@ -178,7 +178,7 @@ static void assoc_of_other_vrf_is_unused(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, inside != outside);
 	KUNIT_EXPECT_EQ(test, 9, inside->vrf);
 	KUNIT_EXPECT_TRUE(test, reserve_and_expect_assoc(test) == inside);
-	pop_all_assocs(test);
+	pop_all_assocs_and_expect_freed(test);
 }
 
 /*
@@ -206,8 +206,8 @@ static void unhashed_assoc_gets_no_session(struct kunit *test)
 
 static struct kunit_case sddp_reserve_cases[] = {
 	KUNIT_CASE(owners_do_not_share_assoc),
-	KUNIT_CASE(no_socket_fails_reserve),
-	KUNIT_CASE(assoc_of_other_vrf_is_unused),
+	KUNIT_CASE(reserve_returns_socket_error),
+	KUNIT_CASE(assoc_of_other_vrf_is_not_reused),
 	KUNIT_CASE(unhashed_assoc_gets_no_session),
 	{}
 };

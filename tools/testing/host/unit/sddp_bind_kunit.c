@@ -136,7 +136,7 @@ static void bind_skips_unusable_addrs(struct kunit *test)
 }
 
 /* If there is no memory to add an address, the bind fails, because SCTP has released the port */
-static void no_memory_fails_bind(struct kunit *test)
+static void bind_without_memory_fails(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3, 4, 5 };
 
@@ -174,7 +174,7 @@ static void link_local_bind_adds_no_addr(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(bind_adds_all_addrs),
 	KUNIT_CASE(bind_skips_unusable_addrs),
-	KUNIT_CASE(no_memory_fails_bind),
+	KUNIT_CASE(bind_without_memory_fails),
 	KUNIT_CASE(first_bind_failure_adds_no_addr),
 	KUNIT_CASE(link_local_bind_adds_no_addr),
 	{}

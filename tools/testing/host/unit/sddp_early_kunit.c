@@ -27,7 +27,7 @@ static int test_init(struct kunit *test)
 }
 
 /* Free all chunks, and expect that all memory is freed and all counts are zero */
-static void free_all_early_chunks(struct kunit *test)
+static void free_early_chunks_and_expect_none_left(struct kunit *test)
 {
 	sddp_kept_chunks_free(&stream);
 	sddp_kept_chunks_free(&far);
@@ -77,7 +77,7 @@ static void early_chunks_are_popped_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, assoc.kept);
 }
 
-static void stream_end_frees_early_chunks(struct kunit *test)
+static void cost_of_early_chunks_is_accounted(struct kunit *test)
 {
 	u16 ssn;
 
@@ -111,7 +111,7 @@ static void early_bytes_are_limited(struct kunit *test)
 }
 
 /* The limit for deferred chunks is lower than that for chunks kept out of order */
-static void deferred_limit_is_lower(struct kunit *test)
+static void deferred_chunk_limit_is_lower(struct kunit *test)
 {
 	u16 n;
 
@@ -125,16 +125,16 @@ static void deferred_limit_is_lower(struct kunit *test)
 
 static struct kunit_case sddp_early_cases[] = {
 	KUNIT_CASE(early_chunks_are_popped_in_order),
-	KUNIT_CASE(stream_end_frees_early_chunks),
+	KUNIT_CASE(cost_of_early_chunks_is_accounted),
 	KUNIT_CASE(early_bytes_are_limited),
-	KUNIT_CASE(deferred_limit_is_lower),
+	KUNIT_CASE(deferred_chunk_limit_is_lower),
 	{}
 };
 
 static struct kunit_suite sddp_early_suite = {
 	.name = "sddp_early",
 	.init = test_init,
-	.exit = free_all_early_chunks,
+	.exit = free_early_chunks_and_expect_none_left,
 	.test_cases = sddp_early_cases,
 };
 

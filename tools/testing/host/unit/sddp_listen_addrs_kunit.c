@@ -117,7 +117,7 @@ static void other_interfaces_are_ignored(struct kunit *test)
  * When a listener ends, the other listeners of its namespace are checked, as they
  * may use its addresses
  */
-static void listener_end_checks_others(struct kunit *test)
+static void listener_end_rechecks_other_listeners(struct kunit *test)
 {
 	struct ddp_listener *there = listen_on_wildcard(&stubs.other), *second;
 
@@ -149,7 +149,7 @@ static void ended_listener_is_not_checked(struct kunit *test)
  * After a lack of memory the check is repeated, because no further notification
  * would cause a check
  */
-static void no_memory_repeats_check(struct kunit *test)
+static void only_enomem_repeats_check(struct kunit *test)
 {
 	stubs.addresses++;
 	stubs.wrong = -ENOMEM;
@@ -213,7 +213,7 @@ static void socket_is_created_in_current_vrf(struct kunit *test)
 }
 
 /* A VLAN on the interface, without a device */
-static void add_vlan(void)
+static void add_vlan_and_notify(void)
 {
 	stubs.vlan.net = &stubs.net;
 	stubs.vlan.ifindex = 4;
@@ -230,7 +230,7 @@ static void run_all_work(void)
 /* A listener also listens on the VLAN's address, but not if the VLAN is in another VRF */
 static void related_addrs_are_served(struct kunit *test)
 {
-	add_vlan();
+	add_vlan_and_notify();
 	run_all_work();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
 	stubs.no_serve = true;
@@ -242,10 +242,10 @@ static void related_addrs_are_served(struct kunit *test)
 }
 
 /* A lack of memory for the socket on the VLAN's address causes another check */
-static void no_memory_for_related_addr_repeats_check(struct kunit *test)
+static void enomem_for_related_addr_repeats_check(struct kunit *test)
 {
 	stubs.no_memory = BIT(20);
-	add_vlan();
+	add_vlan_and_notify();
 	KUNIT_EXPECT_EQ(test, 50u, run_next_work());
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
 	stubs.no_memory = 0;
@@ -257,7 +257,7 @@ static void no_memory_for_related_addr_repeats_check(struct kunit *test)
 static void related_addr_in_use_is_ignored(struct kunit *test)
 {
 	sddp_unlisten(listener);
-	add_vlan();
+	add_vlan_and_notify();
 	stubs.in_use = BIT(20);
 	listener = listen_on_wildcard(&stubs.net);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(listener));
@@ -275,11 +275,11 @@ static void related_addr_in_use_is_ignored(struct kunit *test)
  * on the address of a VLAN that has a device, too. When this listener ends, the second one accepts
  * on these addresses.
  */
-static void first_listener_has_addrs(struct kunit *test)
+static void first_listener_serves_all_addrs(struct kunit *test)
 {
 	struct ddp_listener *second;
 
-	add_vlan();
+	add_vlan_and_notify();
 	run_all_work();
 	second = listen_on_wildcard_of_iface(&stubs.net, 4);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
@@ -304,7 +304,7 @@ static void no_listener_serves_addr_in_other_vrf(struct kunit *test)
 {
 	struct ddp_listener *second;
 
-	add_vlan();
+	add_vlan_and_notify();
 	stubs.no_serve = true;
 	second = listen_on_wildcard_of_iface(&stubs.net, 4);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
@@ -318,11 +318,11 @@ static void no_listener_serves_addr_in_other_vrf(struct kunit *test)
  * If the setting "listen" stops a listener and starts it again after another listener, the call
  * returns only when the restarted listener has its addresses again
  */
-static void restarted_listener_takes_addrs(struct kunit *test)
+static void restarted_listener_gets_addrs_back(struct kunit *test)
 {
 	struct ddp_listener *second;
 
-	add_vlan();
+	add_vlan_and_notify();
 	second = listen_on_wildcard_of_iface(&stubs.net, 4);
 	run_all_work();
 	sddp_unlisten(listener);
@@ -349,10 +349,10 @@ static void start_first_listener(void)
  * If the first listener is started again while the second one is starting and already has the
  * address, the first one starts without error, and gets the address later
  */
-static void first_listener_starts_concurrently(struct kunit *test)
+static void concurrent_start_gives_addr_to_first_listener(struct kunit *test)
 {
 	sddp_unlisten(listener);
-	add_vlan();
+	add_vlan_and_notify();
 	stubs.starting = 3;
 	listener = listen_on_wildcard(&stubs.net);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(first_listener));
@@ -378,18 +378,18 @@ static void first_listener_starts_concurrently(struct kunit *test)
 
 static struct kunit_case sddp_laddrs_cases[] = {
 	KUNIT_CASE(related_addrs_are_served),
-	KUNIT_CASE(no_memory_for_related_addr_repeats_check),
+	KUNIT_CASE(enomem_for_related_addr_repeats_check),
 	KUNIT_CASE(related_addr_in_use_is_ignored),
-	KUNIT_CASE(first_listener_has_addrs),
+	KUNIT_CASE(first_listener_serves_all_addrs),
 	KUNIT_CASE(no_listener_serves_addr_in_other_vrf),
-	KUNIT_CASE(restarted_listener_takes_addrs),
-	KUNIT_CASE(first_listener_starts_concurrently),
+	KUNIT_CASE(restarted_listener_gets_addrs_back),
+	KUNIT_CASE(concurrent_start_gives_addr_to_first_listener),
 	KUNIT_CASE(socket_is_created_in_current_vrf),
 	KUNIT_CASE(addr_changes_cause_one_check),
 	KUNIT_CASE(other_interfaces_are_ignored),
-	KUNIT_CASE(listener_end_checks_others),
+	KUNIT_CASE(listener_end_rechecks_other_listeners),
 	KUNIT_CASE(ended_listener_is_not_checked),
-	KUNIT_CASE(no_memory_repeats_check),
+	KUNIT_CASE(only_enomem_repeats_check),
 	KUNIT_CASE(moved_addr_is_handed_over),
 	{}
 };

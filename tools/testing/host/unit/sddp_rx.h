@@ -159,7 +159,7 @@ int sddp_sock_send_chunk(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf
 }
 
 void sddp_unaccepted_remove(struct sddp_assoc *a) {}
-void sddp_assoc_count_accepted_session(struct sddp_assoc *a) {}
+void sddp_assoc_record_accepted_session(struct sddp_assoc *a) {}
 void sddp_tx_enqueue_stream(struct sddp_stream *st) {}
 void sddp_tx_drop_pending_segment(struct sddp_stream *st) {}
 

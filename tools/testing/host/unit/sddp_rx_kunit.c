@@ -153,7 +153,7 @@ static void resume_session(struct sddp_stream *st)
 }
 
 /* A deferred chunk and those after it are kept; a repeated SSN is an error */
-static void deferred_chunk_keeps_later_ones(struct kunit *test)
+static void chunks_after_deferred_one_are_kept(struct kunit *test)
 {
 	struct sddp_stream *st = open_accepted_session(0);
 
@@ -204,7 +204,7 @@ static void excess_chunks_stay_in_sctp(struct kunit *test)
  * If the session ends while a chunk is deferred, later chunks are counted and
  * dropped
  */
-static void end_drops_deferred_chunks(struct kunit *test)
+static void session_end_drops_deferred_chunks(struct kunit *test)
 {
 	struct sddp_stream *st = open_accepted_session(0);
 
@@ -308,7 +308,7 @@ static struct sddp_stream *open_closing_session_with_deferred_write(struct kunit
  * Let the peer begin the next session on the stream. Expect that this session waits
  * for the deferred Write of the first session. Return: the first session.
  */
-static struct sddp_stream *expect_next_session_waits(struct kunit *test)
+static struct sddp_stream *open_next_session_and_expect_it_waits(struct kunit *test)
 {
 	struct sddp_stream *st = open_closing_session_with_deferred_write(test);
 
@@ -328,11 +328,11 @@ static void complete_page_fault(struct sddp_stream *st)
 }
 
 /* When the page is present, the first session ends normally, and the next session begins */
-static void next_session_begins_after_page(struct kunit *test)
+static void next_session_begins_after_page_fault(struct kunit *test)
 {
 	struct sddp_stream *next;
 
-	complete_page_fault(expect_next_session_waits(test));
+	complete_page_fault(open_next_session_and_expect_it_waits(test));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.peer_closed);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
@@ -348,7 +348,7 @@ static void next_session_begins_after_page(struct kunit *test)
 /* If the program aborts, neither the first nor the next session waits for memory */
 static void abort_lets_next_session_begin(struct kunit *test)
 {
-	struct sddp_stream *st = expect_next_session_waits(test);
+	struct sddp_stream *st = open_next_session_and_expect_it_waits(test);
 
 	sddp_stream_request_end(st, IW_LOCAL_ABORT);
 	run_worker();
@@ -360,7 +360,7 @@ static void abort_lets_next_session_begin(struct kunit *test)
 /* A violation by the next session ends that session only */
 static void violation_of_next_session_ends_it_only(struct kunit *test)
 {
-	struct sddp_stream *st = expect_next_session_waits(test);
+	struct sddp_stream *st = open_next_session_and_expect_it_waits(test);
 
 	KUNIT_EXPECT_TRUE(test, receive_segment(1));
 	run_worker();
@@ -380,7 +380,7 @@ static void violation_of_next_session_ends_it_only(struct kunit *test)
 /* If the association ends while the next session waits, both sessions are freed */
 static void assoc_end_frees_both_sessions(struct kunit *test)
 {
-	expect_next_session_waits(test);
+	open_next_session_and_expect_it_waits(test);
 	KUNIT_EXPECT_EQ(test, 2, atomic_read(&stubs.a.live));
 }
 
@@ -429,7 +429,7 @@ static void stream_reuse_needs_both_terminates(struct kunit *test)
  * When a session ends, the association gets two flags: whether the session was reported to a
  * program, and whether the program accepted it
  */
-static void session_end_notifies_assoc(struct kunit *test)
+static void session_end_reports_flags_to_assoc(struct kunit *test)
 {
 	stubs.request_err = -ECONNREFUSED;
 	KUNIT_EXPECT_TRUE(test, receive_control(0, SDDP_INITIATE));
@@ -448,17 +448,17 @@ static void session_end_notifies_assoc(struct kunit *test)
 }
 
 static struct kunit_case sddp_rx_cases[] = {
-	KUNIT_CASE(session_end_notifies_assoc),
+	KUNIT_CASE(session_end_reports_flags_to_assoc),
 	KUNIT_CASE(stream_bound_on_accept_gets_segments),
 	KUNIT_CASE(accept_without_bind_ends_session),
-	KUNIT_CASE(deferred_chunk_keeps_later_ones),
+	KUNIT_CASE(chunks_after_deferred_one_are_kept),
 	KUNIT_CASE(excess_chunks_stay_in_sctp),
-	KUNIT_CASE(end_drops_deferred_chunks),
+	KUNIT_CASE(session_end_drops_deferred_chunks),
 	KUNIT_CASE(terminate_waits_for_accept_ack),
 	KUNIT_CASE(terminate_needs_no_memory),
 	KUNIT_CASE(control_without_memory_ends_session),
 	KUNIT_CASE(many_early_chunks_are_delivered_in_order),
-	KUNIT_CASE(next_session_begins_after_page),
+	KUNIT_CASE(next_session_begins_after_page_fault),
 	KUNIT_CASE(abort_lets_next_session_begin),
 	KUNIT_CASE(violation_of_next_session_ends_it_only),
 	KUNIT_CASE(assoc_end_frees_both_sessions),

@@ -29,7 +29,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-static void unaccepted_buffers_are_small(struct kunit *test)
+static void buffers_of_unaccepted_assoc_are_small(struct kunit *test)
 {
 	sddp_sock_init_buffers(&stubs.sock, true);
 	KUNIT_EXPECT_EQ(test, SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK, stubs.sk.sk_userlocks);
@@ -75,7 +75,7 @@ static void restart_clears_sndbuf(struct kunit *test)
 }
 
 /* The window of an unaccepted peer is ignored until the program has accepted it */
-static void unaccepted_window_is_ignored(struct kunit *test)
+static void window_of_unaccepted_peer_is_ignored(struct kunit *test)
 {
 	sddp_sock_init_buffers(&stubs.sock, true);
 	KUNIT_EXPECT_EQ(test, 32 * KIB, grow_and_get_sndbuf_for_window(64 * MIB));
@@ -158,10 +158,10 @@ static void cork_needs_sndbuf_space(struct kunit *test)
 }
 
 static struct kunit_case sddp_room_cases[] = {
-	KUNIT_CASE(unaccepted_buffers_are_small),
+	KUNIT_CASE(buffers_of_unaccepted_assoc_are_small),
 	KUNIT_CASE(sndbuf_is_half_of_window),
 	KUNIT_CASE(restart_clears_sndbuf),
-	KUNIT_CASE(unaccepted_window_is_ignored),
+	KUNIT_CASE(window_of_unaccepted_peer_is_ignored),
 	KUNIT_CASE(last_session_end_shrinks_buffers),
 	KUNIT_CASE(full_sndbuf_schedules_sender),
 	KUNIT_CASE(cork_needs_sndbuf_space),

@@ -159,7 +159,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-static void expect_state(struct kunit *test, enum sddp_sock_state want, int want_err)
+static void expect_sock_state(struct kunit *test, enum sddp_sock_state want, int want_err)
 {
 	int err;
 
@@ -177,7 +177,7 @@ static void end_assoc(int err)
 	stubs.result = -EPIPE;
 }
 
-static void socket_errors_are_loss(struct kunit *test)
+static void socket_errors_are_reported_as_loss(struct kunit *test)
 {
 	static const int errors[] = {
 		ECONNRESET, ECONNABORTED, ETIMEDOUT, ECONNREFUSED, EHOSTUNREACH,
@@ -186,9 +186,9 @@ static void socket_errors_are_loss(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(errors); i++) {
 		test_init(test);
-		expect_state(test, SDDP_SOCK_OPEN, 0);
+		expect_sock_state(test, SDDP_SOCK_OPEN, 0);
 		end_assoc(errors[i]);
-		expect_state(test, SDDP_SOCK_LOST, -errors[i]);
+		expect_sock_state(test, SDDP_SOCK_LOST, -errors[i]);
 	}
 }
 
@@ -196,9 +196,9 @@ static void socket_errors_are_loss(struct kunit *test)
 static void shutdown_is_reported_as_peer_done(struct kunit *test)
 {
 	stubs.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
-	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
+	expect_sock_state(test, SDDP_SOCK_PEER_DONE, 0);
 	end_assoc(0);
-	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
+	expect_sock_state(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
 /*
@@ -208,14 +208,14 @@ static void shutdown_is_reported_as_peer_done(struct kunit *test)
 static void enomem_of_timer_is_ignored(struct kunit *test)
 {
 	stubs.sk.sk_err = ENOMEM;
-	expect_state(test, SDDP_SOCK_OPEN, 0);
+	expect_sock_state(test, SDDP_SOCK_OPEN, 0);
 	stubs.asoc.state = SCTP_STATE_CLOSED;
-	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
+	expect_sock_state(test, SDDP_SOCK_PEER_DONE, 0);
 	stubs.sk.asoc = NULL;
-	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
+	expect_sock_state(test, SDDP_SOCK_PEER_DONE, 0);
 	/* an error that ends the association replaces ENOMEM */
 	end_assoc(ECONNRESET);
-	expect_state(test, SDDP_SOCK_LOST, -ECONNRESET);
+	expect_sock_state(test, SDDP_SOCK_LOST, -ECONNRESET);
 }
 
 static int send_one_chunk(void)
@@ -227,26 +227,26 @@ static int send_one_chunk(void)
  * If the sender reads the error of the association first, the worker gets the same
  * error nevertheless
  */
-static void send_error_keeps_loss(struct kunit *test)
+static void send_error_does_not_hide_loss(struct kunit *test)
 {
-	expect_state(test, SDDP_SOCK_OPEN, 0);
+	expect_sock_state(test, SDDP_SOCK_OPEN, 0);
 	end_assoc(ECONNRESET);
 	KUNIT_EXPECT_EQ(test, -ECONNRESET, send_one_chunk());
 	KUNIT_EXPECT_EQ(test, -EPIPE, send_one_chunk());
-	expect_state(test, SDDP_SOCK_LOST, -ECONNRESET);
+	expect_sock_state(test, SDDP_SOCK_LOST, -ECONNRESET);
 }
 
 /*
  * A SHUTDOWN from the peer must not be mistaken for a loss, even if the sender gets an error first
  */
-static void send_error_keeps_peer_done(struct kunit *test)
+static void send_error_does_not_hide_peer_done(struct kunit *test)
 {
 	stubs.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
 	stubs.result = -ESHUTDOWN;
 	KUNIT_EXPECT_EQ(test, -ESHUTDOWN, send_one_chunk());
 	end_assoc(0);
 	KUNIT_EXPECT_EQ(test, -EPIPE, send_one_chunk());
-	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
+	expect_sock_state(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
 /* A lack of send buffer space does not end the association */
@@ -262,7 +262,7 @@ static void full_sndbuf_keeps_assoc(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, stubs.a.sndbuf_full);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.a.retry_delay);
 	end_assoc(0);
-	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
+	expect_sock_state(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
 /* States of an association that is being established, and of one that cannot be established */
@@ -270,13 +270,13 @@ static void connecting_socket_has_own_states(struct kunit *test)
 {
 	stubs.a.phase = SDDP_CONNECTING;
 	stubs.asoc.state = SCTP_STATE_COOKIE_WAIT;
-	expect_state(test, SDDP_SOCK_CONNECTING, 0);
+	expect_sock_state(test, SDDP_SOCK_CONNECTING, 0);
 	stubs.sk.sk_err = ENOMEM;
-	expect_state(test, SDDP_SOCK_CONNECTING, 0);
+	expect_sock_state(test, SDDP_SOCK_CONNECTING, 0);
 	stubs.sk.sk_err = EHOSTUNREACH;
-	expect_state(test, SDDP_SOCK_LOST, -EHOSTUNREACH);
+	expect_sock_state(test, SDDP_SOCK_LOST, -EHOSTUNREACH);
 	end_assoc(0);
-	expect_state(test, SDDP_SOCK_LOST, 0);
+	expect_sock_state(test, SDDP_SOCK_LOST, 0);
 }
 
 /* ICMP errors do not end an established association: SCTP does not report them then */
@@ -284,14 +284,14 @@ static void icmp_errors_are_ignored(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, stubs.recverr);
 	stubs.sk.asoc = NULL;
-	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
+	expect_sock_state(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
 /* If the peer has restarted, the association counts as lost */
-static void peer_restart_is_loss(struct kunit *test)
+static void peer_restart_is_reported_as_loss(struct kunit *test)
 {
 	stubs.asoc.c.peer_vtag = 8;
-	expect_state(test, SDDP_SOCK_LOST, 0);
+	expect_sock_state(test, SDDP_SOCK_LOST, 0);
 	/* acknowledgments of the restarted peer do not count: they belong to another association */
 	stubs.a.acked = 5;
 	stubs.asoc.ctsn_ack_point = 7;
@@ -346,7 +346,7 @@ static void option_failure_is_returned(struct kunit *test)
  * If the peer restarts before the association is accepted, data that the earlier
  * incarnation has sent makes the association unusable
  */
-static void restart_before_accept_loses_assoc(struct kunit *test)
+static void restart_with_queued_data_makes_assoc_unusable(struct kunit *test)
 {
 	stubs.sk.sk_receive_queue.n = 1;
 	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_check_and_read_assoc(&stubs.a));
@@ -395,7 +395,7 @@ static void unacked_data_stays_unacked_after_end(struct kunit *test)
  * After a SHUTDOWN the socket must be kept until SCTP's association has ended: in the state
  * SHUTDOWN-PENDING SCTP may have had no memory for the SHUTDOWN
  */
-static void shutdown_waits_for_sctp_end(struct kunit *test)
+static void assoc_ends_only_in_sctp_state_closed(struct kunit *test)
 {
 	static const int states[] = {
 		SCTP_STATE_ESTABLISHED, SCTP_STATE_SHUTDOWN_PENDING, SCTP_STATE_SHUTDOWN_SENT,
@@ -426,22 +426,22 @@ static void release_aborts_assoc(struct kunit *test)
 }
 
 static struct kunit_case sddp_sock_cases[] = {
-	KUNIT_CASE(shutdown_waits_for_sctp_end),
+	KUNIT_CASE(assoc_ends_only_in_sctp_state_closed),
 	KUNIT_CASE(release_aborts_assoc),
 	KUNIT_CASE(support_check_leaks_no_socket),
 	KUNIT_CASE(socket_is_created_in_vrf),
-	KUNIT_CASE(socket_errors_are_loss),
+	KUNIT_CASE(socket_errors_are_reported_as_loss),
 	KUNIT_CASE(shutdown_is_reported_as_peer_done),
 	KUNIT_CASE(enomem_of_timer_is_ignored),
-	KUNIT_CASE(send_error_keeps_loss),
-	KUNIT_CASE(send_error_keeps_peer_done),
+	KUNIT_CASE(send_error_does_not_hide_loss),
+	KUNIT_CASE(send_error_does_not_hide_peer_done),
 	KUNIT_CASE(full_sndbuf_keeps_assoc),
 	KUNIT_CASE(unacked_data_stays_unacked_after_end),
 	KUNIT_CASE(connecting_socket_has_own_states),
 	KUNIT_CASE(icmp_errors_are_ignored),
-	KUNIT_CASE(peer_restart_is_loss),
+	KUNIT_CASE(peer_restart_is_reported_as_loss),
 	KUNIT_CASE(restart_clears_sndbuf),
-	KUNIT_CASE(restart_before_accept_loses_assoc),
+	KUNIT_CASE(restart_with_queued_data_makes_assoc_unusable),
 	KUNIT_CASE(option_failure_is_returned),
 	{}
 };

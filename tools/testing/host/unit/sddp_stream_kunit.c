@@ -113,7 +113,7 @@ void sddp_tx_enqueue_stream(struct sddp_stream *st)
 	stubs.queued++;
 }
 
-void sddp_assoc_count_accepted_session(struct sddp_assoc *a)
+void sddp_assoc_record_accepted_session(struct sddp_assoc *a)
 {
 	a->peer_accepted = true;
 }
@@ -133,7 +133,7 @@ void sddp_rx_start_counting_if_ended(struct sddp_stream *st) {}
 void sddp_rx_resume(struct sddp_stream *st) {}
 void sddp_kept_chunks_free(struct sddp_stream *st) {}
 void sddp_rx_begin_session(struct sddp_stream *st) {}
-void sddp_orphan_session(struct sddp_stream *st, bool owed) {}
+void sddp_stream_make_orphan(struct sddp_stream *st, bool owed) {}
 
 /* Run an association's worker. Return: the number of sessions with events. */
 static u32 run_worker(struct sddp_assoc *a)
@@ -193,7 +193,8 @@ static struct sddp_stream *open_session(u16 id, bool active)
 }
 
 /* Expect that the QP was notified of the end once, with @why, and that the QP is unbound */
-static void expect_session_ended(struct kunit *test, struct sddp_stream *st, enum iw_reason why)
+static void expect_session_ended_and_put_refs(struct kunit *test, struct sddp_stream *st,
+					      enum iw_reason why)
 {
 	KUNIT_EXPECT_EQ(test, 1u, stubs.downs);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
@@ -221,7 +222,7 @@ static void accept_after_session_end_is_ignored(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ECONNRESET, sddp_stream_set_reply(st, c, &stubs.stream));
 	run_worker(&stubs.a);
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 1));
-	expect_session_ended(test, st, IW_TIMEOUT);
+	expect_session_ended_and_put_refs(test, st, IW_TIMEOUT);
 }
 
 /* If the peer allows too few streams, the session moves to another association */
@@ -246,7 +247,7 @@ static void session_moves_to_other_assoc(struct kunit *test)
 	list_del_init(&st->late);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
 	run_worker(&stubs.other);
-	expect_session_ended(test, st, IW_TIMEOUT);
+	expect_session_ended_and_put_refs(test, st, IW_TIMEOUT);
 }
 
 /*
@@ -268,7 +269,7 @@ static void moved_session_is_counted_once(struct kunit *test)
 	list_del_init(&st->late);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
 	run_worker(&stubs.other);
-	expect_session_ended(test, st, IW_TIMEOUT);
+	expect_session_ended_and_put_refs(test, st, IW_TIMEOUT);
 }
 
 /* A session on the last stream that the peer allows does not move */
@@ -283,7 +284,7 @@ static void last_stream_does_not_move(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
 	run_worker(&stubs.a);
-	expect_session_ended(test, st, IW_TIMEOUT);
+	expect_session_ended_and_put_refs(test, st, IW_TIMEOUT);
 }
 
 /* If no other association can be reserved, the session fails */
@@ -296,11 +297,11 @@ static void move_without_assoc_fails(struct kunit *test)
 	sddp_stream_set_event(st, SDDP_EV_TX);
 	run_worker(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
-	expect_session_ended(test, st, IW_NO_MEMORY);
+	expect_session_ended_and_put_refs(test, st, IW_NO_MEMORY);
 }
 
 /* A session may begin without a DDP stream, which is bound later and then has a reference */
-static void stream_is_bound_later(struct kunit *test)
+static void stream_can_be_bound_after_begin(struct kunit *test)
 {
 	struct sddp_stream *st = open_session(1, true);
 
@@ -320,11 +321,11 @@ static void stream_is_bound_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, st->ss.ref.refs);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
 	run_worker(&stubs.a);
-	expect_session_ended(test, st, IW_TIMEOUT);
+	expect_session_ended_and_put_refs(test, st, IW_TIMEOUT);
 }
 
 /* A session that ends before its DDP stream is bound reports its end only to the program */
-static void session_ends_without_stream(struct kunit *test)
+static void end_without_stream_is_reported_to_program(struct kunit *test)
 {
 	struct sddp_stream *st = open_session(1, true);
 
@@ -337,7 +338,7 @@ static void session_ends_without_stream(struct kunit *test)
 	ddp_session_put(&st->ss);
 }
 
-static void aborted_session_moves_nowhere(struct kunit *test)
+static void aborted_session_does_not_move(struct kunit *test)
 {
 	struct sddp_stream *st = open_session(6, true);
 
@@ -345,7 +346,7 @@ static void aborted_session_moves_nowhere(struct kunit *test)
 	sddp_stream_request_end(st, IW_LOCAL_ABORT);
 	run_worker(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.requests);
-	expect_session_ended(test, st, IW_LOCAL_ABORT);
+	expect_session_ended_and_put_refs(test, st, IW_LOCAL_ABORT);
 }
 
 /*
@@ -381,7 +382,7 @@ static void run_worker_at_timeout(struct sddp_stream *st)
 }
 
 /* Expect that the session ends half a minute after the program has accepted or rejected */
-static void expect_time_limit(struct kunit *test, struct sddp_stream *st)
+static void expect_session_ends_after_30_s(struct kunit *test, struct sddp_stream *st)
 {
 	KUNIT_EXPECT_NOT_NULL(test, stubs.timer);
 	jiffies += 29 * HZ;
@@ -395,11 +396,11 @@ static void expect_time_limit(struct kunit *test, struct sddp_stream *st)
 	run_worker(&stubs.a);
 }
 
-static void unsent_reject_ends_session(struct kunit *test)
+static void unsent_reject_ends_session_at_timeout(struct kunit *test)
 {
 	struct sddp_stream *st = open_session_with_unsent_reply(test, SDDP_KIND_REJECT);
 
-	expect_time_limit(test, st);
+	expect_session_ends_after_30_s(test, st);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.up);
 	KUNIT_EXPECT_FALSE(test, stubs.a.peer_accepted);
 	ddp_session_put(&st->ss);
@@ -418,8 +419,8 @@ static void unsent_accept_is_up_until_timeout(struct kunit *test)
 	sddp_stream_set_event(st, SDDP_EV_TX);
 	run_worker(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.up);
-	expect_time_limit(test, st);
-	expect_session_ended(test, st, IW_TIMEOUT);
+	expect_session_ends_after_30_s(test, st);
+	expect_session_ended_and_put_refs(test, st, IW_TIMEOUT);
 }
 
 /*
@@ -444,7 +445,7 @@ static void close_keeps_unsent_accept(struct kunit *test)
 	sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 	st->s.state = SDDP_IDLE;
 	run_worker(&stubs.a);
-	expect_session_ended(test, st, IW_LOCAL_CLOSE);
+	expect_session_ended_and_put_refs(test, st, IW_LOCAL_CLOSE);
 }
 
 /* If the device is removed before the Reject is sent, the session ends without delay */
@@ -468,10 +469,10 @@ static struct kunit_case sddp_stream_cases[] = {
 	KUNIT_CASE(moved_session_is_counted_once),
 	KUNIT_CASE(last_stream_does_not_move),
 	KUNIT_CASE(move_without_assoc_fails),
-	KUNIT_CASE(stream_is_bound_later),
-	KUNIT_CASE(session_ends_without_stream),
-	KUNIT_CASE(aborted_session_moves_nowhere),
-	KUNIT_CASE(unsent_reject_ends_session),
+	KUNIT_CASE(stream_can_be_bound_after_begin),
+	KUNIT_CASE(end_without_stream_is_reported_to_program),
+	KUNIT_CASE(aborted_session_does_not_move),
+	KUNIT_CASE(unsent_reject_ends_session_at_timeout),
 	KUNIT_CASE(unsent_accept_is_up_until_timeout),
 	KUNIT_CASE(close_keeps_unsent_accept),
 	KUNIT_CASE(device_removal_drops_reject),

@@ -486,7 +486,7 @@ static void wrong_chunks_are_counted(struct kunit *test)
  * For an orphaned session one Terminate is sent. Its table entry is removed when
  * all chunks up to the peer's Terminate have arrived.
  */
-static void orphan_gets_one_terminate(struct kunit *test)
+static void one_terminate_is_sent_for_orphan(struct kunit *test)
 {
 	struct sddp_head h = { .well_formed = true, .has_ssn = true, .ssn = 1 };
 	struct sddp_assoc *a = &stubs.a;
@@ -553,7 +553,7 @@ static struct kunit_case sddp_tx_cases[] = {
 	KUNIT_CASE(new_data_precedes_terminate),
 	KUNIT_CASE(terminate_waits_for_requests),
 	KUNIT_CASE(wrong_chunks_are_counted),
-	KUNIT_CASE(orphan_gets_one_terminate),
+	KUNIT_CASE(one_terminate_is_sent_for_orphan),
 	KUNIT_CASE(orphan_terminate_is_ignored),
 	KUNIT_CASE(many_orphan_chunks_end_assoc),
 	{}

@@ -167,8 +167,8 @@ static void accepted_assoc_leaves_list(struct kunit *test)
 	struct sddp_assoc *a = &assocs[0];
 
 	add_assoc(0, 1);
-	sddp_assoc_count_accepted_session(a);
-	sddp_assoc_count_accepted_session(a);
+	sddp_assoc_record_accepted_session(a);
+	sddp_assoc_record_accepted_session(a);
 	KUNIT_EXPECT_TRUE(test, a->peer_accepted && list_empty(&a->unaccepted));
 	KUNIT_EXPECT_EQ(test, 1u, widened);
 	KUNIT_EXPECT_EQ(test, 2u, a->accepted_sessions);
@@ -183,7 +183,7 @@ static void active_assoc_only_counts_session(struct kunit *test)
 	struct sddp_assoc *a = &assocs[0];
 
 	a->active = true;
-	sddp_assoc_count_accepted_session(a);
+	sddp_assoc_record_accepted_session(a);
 	KUNIT_EXPECT_EQ(test, 1u, a->accepted_sessions);
 	KUNIT_EXPECT_FALSE(test, a->peer_accepted);
 	KUNIT_EXPECT_EQ(test, 0u, widened);

@@ -19,9 +19,9 @@ start_pending_connect() {
 
 has_tcp_connection() { ss -tnH state established "sport = :$PORT" | grep -q .; }
 
-# start_silent_peer DATA: connect a raw TCP client to a listening program; the client sends DATA and
+# start_server_and_silent_peer DATA: connect a raw TCP client to a listening program; the client sends DATA and
 # then nothing
-start_silent_peer() {
+start_server_and_silent_peer() {
 	create_one_device
 	t_choose_port
 	t_start server a rping -s -a 10.9.0.1 -p "$PORT"
@@ -50,7 +50,7 @@ device_deletion_ends_pending_connect() {
 }
 
 silent_peer_does_not_delay_deletion() {
-	start_silent_peer "$1"
+	start_server_and_silent_peer "$1"
 	check_command_ends_soon rdma link del iw0
 	# The driver gives a peer 10 s for its Request, counted from $called. The removal must not
 	# wait for that.

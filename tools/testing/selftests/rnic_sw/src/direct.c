@@ -34,7 +34,7 @@ static dv_set_llp_fn *find_set_llp(void)
 	return fn;
 }
 
-static void select_llp(struct ibv_context *ctx, const char *word)
+static void check_refusal_and_select_llp(struct ibv_context *ctx, const char *word)
 {
 	dv_set_llp_fn *set_llp = find_set_llp();
 
@@ -47,7 +47,7 @@ static void select_llp(struct ibv_context *ctx, const char *word)
 		die("rnic_sw_dv_set_llp");
 }
 
-static void connect_to_peer(struct rdma_cm_id *id)
+static void create_qp_and_connect(struct rdma_cm_id *id)
 {
 	struct rdma_conn_param param = { .responder_resources = 1,
 					 .initiator_depth = 1 };
@@ -78,8 +78,8 @@ int main(int argc, char **argv)
 	if (rdma_resolve_addr(id, NULL, (struct sockaddr *)&sin, TIMEOUT_MS) ||
 	    rdma_resolve_route(id, TIMEOUT_MS))
 		die("rdma_resolve");
-	select_llp(id->verbs, argv[3]);
-	connect_to_peer(id);
+	check_refusal_and_select_llp(id->verbs, argv[3]);
+	create_qp_and_connect(id);
 	rdma_disconnect(id);
 	return 0;
 }

@@ -32,7 +32,7 @@ struct dv_conn {
 typedef int dv_set_llp_fn(struct ibv_context *context, int llp);
 typedef int dv_query_conn_fn(struct ibv_qp *qp, struct dv_conn *conn);
 
-static int find_provider(struct dl_phdr_info *info, size_t size, void *path)
+static int store_path_if_provider(struct dl_phdr_info *info, size_t size, void *path)
 {
 	(void)size;
 	if (!strstr(info->dlpi_name, "/librnic_sw"))
@@ -47,7 +47,7 @@ static inline void *find_direct_verb(const char *name)
 	const char *path = NULL;
 	void *lib;
 
-	if (!dl_iterate_phdr(find_provider, &path))
+	if (!dl_iterate_phdr(store_path_if_provider, &path))
 		return NULL;
 	lib = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
 	return lib ? dlsym(lib, name) : NULL;

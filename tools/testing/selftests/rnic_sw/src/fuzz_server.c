@@ -203,7 +203,7 @@ static void post_recv(struct conn *c, uint32_t slot)
 	ibv_post_recv(c->id->qp, &wr, &bad);
 }
 
-static bool create_qp(struct conn *c)
+static bool create_qp_and_post_recvs(struct conn *c)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = cq,
@@ -264,7 +264,7 @@ static bool can_post_reads(struct conn *c)
 			     &init) && attr.max_rd_atomic;
 }
 
-static void post_messages(struct conn *c)
+static void do_established_actions(struct conn *c)
 {
 	uint32_t slot = (c - conns) * READS * SLOT;
 
@@ -304,7 +304,7 @@ static void accept_request(struct rdma_cm_id *id, uint8_t actions)
 	}
 	if (actions & ACT_REJECT)
 		rdma_reject(id, "no", 2);
-	if (actions & (ACT_REJECT | ACT_IGNORE) || !create_qp(c) ||
+	if (actions & (ACT_REJECT | ACT_IGNORE) || !create_qp_and_post_recvs(c) ||
 	    rdma_accept(id, &terms))
 		destroy_conn(c);
 }
@@ -341,7 +341,7 @@ static void run_listen_command(char **w)
  * Set the Private Data of the connection request: the actions, and the number of the command. The
  * peer needs the number, because connections may reach it in another order than the commands.
  */
-static void record_private_data(struct conn *c, int actions, int number)
+static void set_request_private_data(struct conn *c, int actions, int number)
 {
 	c->told[0] = actions;
 	c->told[1] = number >> 8;
@@ -361,7 +361,7 @@ static void run_call_command(char **w)
 	}
 	c = allocate_conn(id, atoi(w[3]) & ~(ACT_REJECT | ACT_IGNORE));
 	if (c)
-		record_private_data(c, atoi(w[3]), w[4] ? atoi(w[4]) : 0);
+		set_request_private_data(c, atoi(w[3]), w[4] ? atoi(w[4]) : 0);
 	if (!c || rdma_resolve_addr(id, NULL, (struct sockaddr *)&a, 2000)) {
 		print_reply(1, "call");
 		rdma_destroy_id(id);
@@ -445,16 +445,16 @@ static bool continue_connect(struct conn *c, enum rdma_cm_event_type what)
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		return !rdma_resolve_route(c->id, 2000);
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		return create_qp(c) && !start_connect(c);
+		return create_qp_and_post_recvs(c) && !start_connect(c);
 	case RDMA_CM_EVENT_ESTABLISHED:
-		post_messages(c);
+		do_established_actions(c);
 		return true;
 	default:
 		return false;
 	}
 }
 
-static void read_cm_event_and_continue(void)
+static void handle_cm_event(void)
 {
 	enum rdma_cm_event_type what;
 	struct rdma_cm_event *ev;
@@ -536,13 +536,13 @@ static void run_event_loop(void)
 		if (fds[3].revents)
 			read_async_event();
 		if (fds[1].revents)
-			read_cm_event_and_continue();
+			handle_cm_event();
 		if (fds[0].revents && !read_and_run_command())
 			return;
 	}
 }
 
-static bool set_up(const char *name)
+static bool open_device_and_create_areas(const char *name)
 {
 	struct ibv_context **all = rdma_get_devices(NULL);
 	int i;
@@ -567,7 +567,7 @@ static bool set_up(const char *name)
 
 int main(int argc, char **argv)
 {
-	if (argc != 2 || !set_up(argv[1])) {
+	if (argc != 2 || !open_device_and_create_areas(argv[1])) {
 		fprintf(stderr, "fuzz_server: cannot open device %s: %s\n",
 			argc == 2 ? argv[1] : "named", strerror(errno));
 		return 1;

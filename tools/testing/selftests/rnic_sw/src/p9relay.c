@@ -61,7 +61,7 @@ static void start_command(char **command)
 	server = ends[0];
 }
 
-static int read_all(void *p, size_t len)
+static int read_exactly(void *p, size_t len)
 {
 	ssize_t n;
 
@@ -83,11 +83,11 @@ static void *forward_replies(void *arg)
 
 	(void)arg;
 	for (;;) {
-		if (read_all(p, 4))
+		if (read_exactly(p, 4))
 			die("the server has ended");
 		memcpy(&len, p, 4);
 		len = le32toh(len);
-		if (len < 7 || len > SIZE || read_all(p + 4, len - 4))
+		if (len < 7 || len > SIZE || read_exactly(p + 4, len - 4))
 			die("the server's reply is invalid");
 		if (rdma_post_send(peer, NULL, p, len, mr, IBV_SEND_SIGNALED) ||
 		    rdma_get_send_comp(peer, &wc) != 1 || wc.status)
@@ -119,7 +119,7 @@ static void forward_requests(struct ibv_mr *mr, uint8_t *p)
 	}
 }
 
-static void wait_for_client_request(const char *address, const char *port)
+static void listen_and_wait_for_request(const char *address, const char *port)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE,
 				       .ai_port_space = RDMA_PS_TCP }, *at;
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 		return 2;
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_IGN);
-	wait_for_client_request(argv[1], argv[2]);
+	listen_and_wait_for_request(argv[1], argv[2]);
 	/* fork before memory is registered, because the child would share that memory */
 	start_command(argv + 3);
 	p = register_new_buffer((size_t)DEPTH * SIZE, &mr);

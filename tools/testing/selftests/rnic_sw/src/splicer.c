@@ -94,7 +94,7 @@ static void *change_memory_repeatedly(void *unused)
 }
 
 /* Check whether the peer has sent a Terminate or ended the connection */
-static bool has_peer_replied(int fd)
+static bool has_peer_sent_or_closed(int fd)
 {
 	struct pollfd in = { .fd = fd, .events = POLLIN };
 
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
 		fail("thread");
 	pin_to_cpu(0);
 	end = time(NULL) + atoi(argv[2]);
-	while (time(NULL) < end && !has_peer_replied(fd) && splice_memory_once(fd, ends))
+	while (time(NULL) < end && !has_peer_sent_or_closed(fd) && splice_memory_once(fd, ends))
 		count++;
 	over = true;
 	pthread_join(writer, NULL);

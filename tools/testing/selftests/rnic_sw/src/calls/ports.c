@@ -31,7 +31,7 @@ static struct rdma_cm_id *create_bound_id(struct sockaddr_in to, int ahead)
 	return id;
 }
 
-static long measure_listen_us(struct rdma_cm_id *id)
+static long listen_and_measure_us(struct rdma_cm_id *id)
 {
 	long began = calls_now_us();
 
@@ -48,7 +48,7 @@ static long measure_shortest_listen(const struct sockaddr_in *to)
 
 	for (i = 0; i < TRIES; i++) {
 		id = create_bound_id(*to, 0);
-		took = measure_listen_us(id);
+		took = listen_and_measure_us(id);
 		if (took < least)
 			least = took;
 		rdma_destroy_id(id);
@@ -66,7 +66,7 @@ static long measure_shortest_listen_among_others(const struct sockaddr_in *to, i
 		calls_die("calloc");
 	for (i = 0; i < others; i++) {
 		id[i] = create_bound_id(*to, i + 1);
-		measure_listen_us(id[i]);
+		listen_and_measure_us(id[i]);
 	}
 	among = measure_shortest_listen(to);
 	for (i = 0; i < others; i++)

@@ -53,7 +53,7 @@ static long choose_delay(void)
 	return random() % (took[TIMED / 2] + 1);
 }
 
-static void *make_call(void *arg)
+static void *connect_or_accept_and_time(void *arg)
 {
 	const struct side *side = arg;
 	struct rdma_conn_param param = calls_make_conn_param(side->qp);
@@ -74,7 +74,7 @@ static void race_call_with_destroy(struct rdma_cm_id *id)
 	struct side side = { id, calls_create_qp(id) };
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, make_call, &side))
+	if (pthread_create(&thread, NULL, connect_or_accept_and_time, &side))
 		calls_die("pthread_create");
 	pthread_barrier_wait(&start);
 	nanosleep(&nap, NULL);

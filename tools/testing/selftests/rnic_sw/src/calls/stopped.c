@@ -107,7 +107,7 @@ static void destroy_listener(struct side *side)
 
 static struct side many;	/* its ID opens the device for the queue pairs of mode count */
 
-static void create_queue_pairs(struct side *side)
+static void create_many_qps_once_and_wait(struct side *side)
 {
 	int i;
 
@@ -144,7 +144,7 @@ static const struct call calls[] = {
 	{ "connect", create_resolved_side, call_connect, call_connect },
 	{ "listen", create_bound_side, call_listen, call_listen },
 	{ "unlisten", bind_and_listen, destroy_listener, destroy_listener },
-	{ "count", create_queue_pairs, read_counter, create_side_qp },
+	{ "count", create_many_qps_once_and_wait, read_counter, create_side_qp },
 	{}
 };
 
@@ -158,7 +158,7 @@ static void destroy_side(const struct side *side)
 		rdma_destroy_id(side->id);
 }
 
-static void *make_calls(void *arg)
+static void *make_first_call_and_time(void *arg)
 {
 	long began;
 
@@ -240,7 +240,7 @@ static void run_round(void)
 	if (rounds >= TIMED)
 		nap.tv_nsec = 1000 * (random() % (sum / TIMED + 1));
 	returned = 0;
-	if (pthread_create(&thread, NULL, make_calls, &first))
+	if (pthread_create(&thread, NULL, make_first_call_and_time, &first))
 		calls_die("pthread_create");
 	pthread_barrier_wait(&start);
 	nanosleep(&nap, NULL);

@@ -164,8 +164,8 @@ static const struct scene scenes[] = {
 	{ "device", run_device_scene },
 };
 
-static bool print_result(const struct scene *s, const struct way *w, unsigned long n,
-			 const char *what, int err)
+static bool print_failure(const struct scene *s, const struct way *w, unsigned long n,
+			  const char *what, int err)
 {
 	printf("# %s, %s %lu: %s: %s\n", s->name, w->name, n, what,
 	       err == WRONG ? "see above" : strerror(err));
@@ -186,9 +186,9 @@ static bool run_round(const struct scene *s, struct way *w, unsigned long n,
 	if (took > 5000)
 		printf("# %s, %s %lu: took %ld ms\n", s->name, w->name, n, took);
 	if (err == WRONG)
-		return print_result(s, w, n, "wrong", err);
+		return print_failure(s, w, n, "wrong", err);
 	if (!*fired)
-		return err ? print_result(s, w, n, "failed without an injected failure", err) : true;
+		return err ? print_failure(s, w, n, "failed without an injected failure", err) : true;
 	injected++;
 	if (err)
 		failed++;
@@ -196,7 +196,7 @@ static bool run_round(const struct scene *s, struct way *w, unsigned long n,
 		harmless++;
 	errnos[err < 256 ? err : 255]++;
 	err = s->run();
-	return err ? print_result(s, w, n, "failed in the repetition without failures", err) : true;
+	return err ? print_failure(s, w, n, "failed in the repetition without failures", err) : true;
 }
 
 /*
@@ -270,7 +270,7 @@ static void print_summary(void)
 	printf("injected %lu\n", injected);
 }
 
-static bool is_in_list(const char *name, const char *list)
+static bool is_way_selected(const char *name, const char *list)
 {
 	size_t len = strlen(name);
 	const char *at;
@@ -327,7 +327,7 @@ static const char *parse_args(int argc, char **argv)
 	return which;
 }
 
-static bool run_scene_all_ways(const struct scene *s, const char *which)
+static bool run_scene_in_selected_ways(const struct scene *s, const char *which)
 {
 	size_t w;
 	int err;
@@ -335,9 +335,9 @@ static bool run_scene_all_ways(const struct scene *s, const char *which)
 	/* run the scene once without failures, because some allocations are made only once */
 	err = s->run();
 	if (err)
-		return print_result(s, &ways[0], 0, "fails without an injected failure", err);
+		return print_failure(s, &ways[0], 0, "fails without an injected failure", err);
 	for (w = 0; w < ARRAY_SIZE(ways); w++)
-		if (is_in_list(ways[w].name, which) && !run_scene(s, &ways[w]))
+		if (is_way_selected(ways[w].name, which) && !run_scene(s, &ways[w]))
 			return false;
 	return true;
 }
@@ -354,7 +354,7 @@ int main(int argc, char **argv)
 				break;
 		if (i == ARRAY_SIZE(scenes))
 			usage();
-		good = run_scene_all_ways(&scenes[i], which);
+		good = run_scene_in_selected_ways(&scenes[i], which);
 	}
 	print_summary();
 	return !good;

@@ -60,7 +60,7 @@ static int create_half(struct both *b, struct half *h)
 				       IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE));
 }
 
-static int create_both_halves(struct both *b)
+static int open_device_and_create_halves(struct both *b)
 {
 	int err = MADE(b->ctx = open_device());
 
@@ -201,7 +201,7 @@ static int destroy_half(struct half *h)
 	return bad;
 }
 
-static int destroy_both_halves(struct both *b, int err)
+static int destroy_halves_and_close_device(struct both *b, int err)
 {
 	int bad = destroy_half(&b->half[0]) | destroy_half(&b->half[1]);
 
@@ -215,7 +215,7 @@ static int destroy_both_halves(struct both *b, int err)
 int run_modify_scene(void)
 {
 	struct both b = {};
-	int err = create_both_halves(&b);
+	int err = open_device_and_create_halves(&b);
 
 	if (!err)
 		err = connect_both_qps(&b);
@@ -223,5 +223,5 @@ int run_modify_scene(void)
 		err = transfer_messages(&b.half[0], &b.half[1]);
 	if (!err)
 		err = transfer_messages(&b.half[1], &b.half[0]);
-	return destroy_both_halves(&b, err);
+	return destroy_halves_and_close_device(&b, err);
 }

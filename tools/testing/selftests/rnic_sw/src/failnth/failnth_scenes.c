@@ -106,17 +106,17 @@ static bool is_resolved_or_over(const struct pair *p)
 	return p->resolved || p->c.over;
 }
 
-static bool has_request_or_client_over(const struct pair *p)
+static bool has_request_or_is_client_over(const struct pair *p)
 {
 	return p->s.id || p->c.over;
 }
 
-static bool are_both_answered(const struct pair *p)
+static bool are_both_up_or_over(const struct pair *p)
 {
 	return (p->c.up || p->c.over) && (p->s.up || p->s.over);
 }
 
-static bool is_client_answered(const struct pair *p)
+static bool is_client_up_or_over(const struct pair *p)
 {
 	return p->c.up || p->c.over;
 }
@@ -265,7 +265,7 @@ static int start_listening(struct pair *p)
 	return err;
 }
 
-static int resolve_addr(struct pair *p)
+static int create_and_resolve_client_id(struct pair *p)
 {
 	struct sockaddr_in to = make_address(rdma_get_src_port(p->listen));
 	int err;
@@ -296,19 +296,19 @@ static struct rdma_conn_param make_conn_param(void)
 }
 
 /* Connect, and wait for the request at the server */
-static int connect_client(struct pair *p)
+static int connect_client_and_wait_request(struct pair *p)
 {
 	struct rdma_conn_param param = make_conn_param();
 	int err = start_listening(p);
 
 	if (!err)
-		err = resolve_addr(p);
+		err = create_and_resolve_client_id(p);
 	if (!err)
 		err = create_end(&p->c);
 	if (!err)
 		err = TRY(rdma_connect(p->c.id, &param));
 	if (!err)
-		err = wait_until(p, has_request_or_client_over, "connection request");
+		err = wait_until(p, has_request_or_is_client_over, "connection request");
 	return err ? err : p->c.why;
 }
 
@@ -345,12 +345,12 @@ static int accept_request(struct pair *p)
 
 static int establish_pair(struct pair *p)
 {
-	int err = connect_client(p);
+	int err = connect_client_and_wait_request(p);
 
 	if (!err)
 		err = accept_request(p);
 	if (!err)
-		err = wait_until(p, are_both_answered, "established connection");
+		err = wait_until(p, are_both_up_or_over, "established connection");
 	if (err || (!p->c.over && !p->s.over))
 		return err;
 	err = p->c.over ? p->c.why : p->s.why;
@@ -456,7 +456,7 @@ static int reject_request(struct pair *p)
 
 	if (err)
 		return close_server_after_error(p, err);
-	err = wait_until(p, is_client_answered, "rejection");
+	err = wait_until(p, is_client_up_or_over, "rejection");
 	if (err)
 		return err;
 	if (p->c.up)
@@ -467,7 +467,7 @@ static int reject_request(struct pair *p)
 int run_reject_scene(void)
 {
 	struct pair p = {};
-	int err = connect_client(&p);
+	int err = connect_client_and_wait_request(&p);
 
 	if (!err)
 		err = reject_request(&p);

@@ -38,7 +38,7 @@ struct ibv_context *open_device(void)
 	return ctx;
 }
 
-static int open_objects(struct objects *o)
+static int open_device_and_create_cq(struct objects *o)
 {
 	int err = MADE(o->ctx = open_device());
 
@@ -53,7 +53,7 @@ static int open_objects(struct objects *o)
 	return err;
 }
 
-static int create_qp(struct objects *o, int i, struct ibv_srq *srq, bool long_ones)
+static int create_qp_in_error_state(struct objects *o, int i, struct ibv_srq *srq, bool long_ones)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC, .send_cq = o->cq, .recv_cq = o->cq,
@@ -78,12 +78,12 @@ static int create_queues(struct objects *o)
 	int err = MADE(o->srq = ibv_create_srq(o->pd, &attr)), i;
 
 	if (!err)
-		err = create_qp(o, 0, o->srq, true);
+		err = create_qp_in_error_state(o, 0, o->srq, true);
 	if (!err)
-		err = create_qp(o, 1, NULL, true);
+		err = create_qp_in_error_state(o, 1, NULL, true);
 	/* rings share pages, but one of these QPs needs a new page, whose allocation can fail */
 	for (i = 2; !err && i < QPS; i++)
-		err = create_qp(o, i, NULL, false);
+		err = create_qp_in_error_state(o, i, NULL, false);
 	return err;
 }
 
@@ -104,7 +104,7 @@ static int create_memory_objects(struct objects *o)
 	return err;
 }
 
-static int close_objects(struct objects *o, int err)
+static int destroy_objects_and_close_device(struct objects *o, int err)
 {
 	int bad = 0, i;
 
@@ -133,13 +133,13 @@ static int close_objects(struct objects *o, int err)
 int run_verbs_scene(void)
 {
 	struct objects o = {};
-	int err = open_objects(&o);
+	int err = open_device_and_create_cq(&o);
 
 	if (!err)
 		err = create_queues(&o);
 	if (!err)
 		err = create_memory_objects(&o);
-	return close_objects(&o, err);
+	return destroy_objects_and_close_device(&o, err);
 }
 
 /* Devices ----------------------------------------------------------------- */

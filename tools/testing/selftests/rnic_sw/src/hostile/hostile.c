@@ -168,7 +168,7 @@ static bool has_odp(struct ibv_context *ctx)
 	       attr.odp_caps.general_caps & IBV_ODP_SUPPORT;
 }
 
-static bool set_up(void)
+static bool connect_and_register_memory(void)
 {
 	size_t i;
 
@@ -264,7 +264,7 @@ static void connect_with_random_qpn(void)
 	rdma_freeaddrinfo(ai);
 }
 
-static void change_random_object(void)
+static void make_random_call_or_sleep(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = get_random_below(8),
 				    .qp_access_flags = get_random_value() };
@@ -326,7 +326,7 @@ static void corrupt_rings_and_count(void)
 
 static void modify_random_qp_and_count(void)
 {
-	atomic_fetch_add(&tally->modified, modify_random_qp());
+	atomic_fetch_add(&tally->modified, advance_random_qp_and_poll());
 }
 
 static void change_pages(void)
@@ -341,7 +341,7 @@ static void change_pages(void)
 }
 
 static void (*const jobs[])(void) = {
-	post_random_work, post_random_work, change_random_object, issue_random_command,
+	post_random_work, post_random_work, make_random_call_or_sleep, issue_random_command,
 	corrupt_rings_and_count, change_pages, modify_random_qp_and_count,
 };
 
@@ -398,7 +398,7 @@ static void fork_ring_corrupting_child(void)
 		corrupt_mapped_rings();
 }
 
-static void end_process(void)
+static void end_process_in_random_way(void)
 {
 	size_t i;
 
@@ -425,7 +425,7 @@ static void run_session(uint64_t seed)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	alarm(SESSION_S);
 	seed_random(seed);
-	if (!set_up())
+	if (!connect_and_register_memory())
 		_exit(0);
 	install_fault_handler();
 	for (i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
@@ -434,7 +434,7 @@ static void run_session(uint64_t seed)
 			_exit(0);
 	}
 	usleep(1000 * (50 + get_random_below(700)));
-	end_process();
+	end_process_in_random_way();
 }
 
 /* Return: true if the session has ended, false if it is still alive */

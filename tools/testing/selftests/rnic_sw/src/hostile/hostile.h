@@ -38,7 +38,7 @@ bool corrupt_mapped_rings(void);
 /* hostile_modify.c: QPs connected by ibv_modify_qp() */
 bool init_qp_modification(struct ibv_pd *pd, struct ibv_mr *memory);
 /* Do a step of one of the QPs. Return the number of successful completions found */
-unsigned int modify_random_qp(void);
+unsigned int advance_random_qp_and_poll(void);
 
 /* hostile_soft.c: memory of ODP MRs that changes while it is in use */
 struct soft {

@@ -106,8 +106,8 @@ static uint32_t *write_field(uint32_t *at, char field, const struct cmd_target *
 }
 
 /* Build the RDMA core's part of a command. Return: the number of words */
-static size_t build_command(uint32_t *cmd, size_t i, const struct cmd_target *w,
-			    void *answer)
+static size_t build_core_words(uint32_t *cmd, size_t i, const struct cmd_target *w,
+			       void *answer)
 {
 	const char *field = commands[i].fields;
 	size_t n = commands[i].size / 4;
@@ -153,7 +153,7 @@ void write_random_command(const struct cmd_target *w)
 	} c = {};
 	size_t i = get_random_below(ARRAY_SIZE(commands)), n;
 
-	n = build_command(c.words, i, w, w->answer);
+	n = build_core_words(c.words, i, w, w->answer);
 	corrupt_words(c.words, n);
 	n += add_driver_words(c.words + n);
 	c.hdr.command = commands[i].nr;

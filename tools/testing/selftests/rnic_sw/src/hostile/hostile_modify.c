@@ -141,7 +141,7 @@ static void advance_qp(unsigned int i)
 	}
 }
 
-unsigned int modify_random_qp(void)
+unsigned int advance_random_qp_and_poll(void)
 {
 	unsigned int i = get_random_below(QPS), good = 0;
 	struct ibv_wc wc[8];

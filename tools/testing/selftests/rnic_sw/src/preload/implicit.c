@@ -21,9 +21,9 @@ typedef struct ibv_mr *reg_iova(struct ibv_pd *pd, void *addr, size_t length, ui
  * Call the function of libibverbs. RTLD_NEXT does not find the function if libibverbs was loaded
  * with dlopen().
  */
-static struct ibv_mr *call_real_reg_mr_on_demand(struct ibv_pd *pd, void *addr, size_t length,
-						 uint64_t iova,
-						 unsigned int access)
+static struct ibv_mr *call_real_reg_mr_with_odp(struct ibv_pd *pd, void *addr, size_t length,
+						uint64_t iova,
+						unsigned int access)
 {
 	void *lib = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	reg_iova *real = lib ? (reg_iova *)dlsym(lib, "ibv_reg_mr_iova2") : NULL;
@@ -51,7 +51,7 @@ static void log_registration(void)
  */
 static struct ibv_mr *register_whole_space(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-	struct ibv_mr *mr = call_real_reg_mr_on_demand(pd, NULL, SIZE_MAX, 0, access);
+	struct ibv_mr *mr = call_real_reg_mr_with_odp(pd, NULL, SIZE_MAX, 0, access);
 
 	if (!mr)
 		return NULL;
@@ -72,5 +72,5 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, ui
 {
 	if (iova == (uintptr_t)addr)
 		return register_whole_space(pd, addr, length, access);
-	return call_real_reg_mr_on_demand(pd, addr, length, iova, access);
+	return call_real_reg_mr_with_odp(pd, addr, length, iova, access);
 }

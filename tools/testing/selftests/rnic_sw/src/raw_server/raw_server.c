@@ -130,7 +130,7 @@ static int create_qp(struct conn *c)
 	return 0;
 }
 
-static struct conn *create_id(void)
+static struct conn *create_conn_with_id(void)
 {
 	struct rdma_event_channel *chan = rdma_create_event_channel();
 	struct conn *c = chan ? add_conn() : NULL;
@@ -147,7 +147,7 @@ static struct conn *create_id(void)
 static void run_listen_command(char **w)
 {
 	struct sockaddr_storage a = parse_address(w[1], w[2]);
-	struct conn *c = create_id();
+	struct conn *c = create_conn_with_id();
 
 	if (!c || rdma_bind_addr(c->id, (struct sockaddr *)&a) ||
 	    rdma_listen(c->id, 64))
@@ -174,7 +174,7 @@ static int wait_cm_event(struct conn *c, enum rdma_cm_event_type want)
  * Bind to the source address FROM PORT, and set the type of service TOS. Without these arguments do
  * nothing: the kernel then chooses the source address.
  */
-static int bind_source_address(struct conn *c, char **w)
+static int bind_source_and_set_tos(struct conn *c, char **w)
 {
 	struct sockaddr_storage from;
 	uint8_t tos;
@@ -192,9 +192,9 @@ static int bind_source_address(struct conn *c, char **w)
 static void run_open_command(char **w)
 {
 	struct sockaddr_storage a = parse_address(w[1], w[2]);
-	struct conn *c = create_id();
+	struct conn *c = create_conn_with_id();
 
-	if (!c || bind_source_address(c, w + 3) ||
+	if (!c || bind_source_and_set_tos(c, w + 3) ||
 	    rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&a, PATIENCE) ||
 	    wait_cm_event(c, RDMA_CM_EVENT_ADDR_RESOLVED) ||
 	    rdma_resolve_route(c->id, PATIENCE) ||

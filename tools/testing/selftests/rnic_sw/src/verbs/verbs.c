@@ -111,7 +111,7 @@ static unsigned int get_time_limit(const struct test *t)
 	return scale_timeout(t->seconds ? t->seconds : USUAL_SECONDS);
 }
 
-static void run_child(const struct test *t, int fd)
+static void run_case_in_child(const struct test *t, int fd)
 {
 	reason_fd = fd;
 	alarm(get_time_limit(t));
@@ -151,7 +151,7 @@ static bool run_case(const struct test *t, int nr)
 	pid = fork();
 	if (!pid) {
 		close(fds[0]);
-		run_child(t, fds[1]);
+		run_case_in_child(t, fds[1]);
 	}
 	close(fds[1]);
 	if (read(fds[0], reason, sizeof(reason) - 1) < 0)

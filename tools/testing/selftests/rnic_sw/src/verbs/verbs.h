@@ -112,7 +112,7 @@ struct buf {
 
 void buf_create(struct buf *b, size_t len);
 void buf_reg(struct buf *b, struct ibv_pd *pd, int access);
-int make_buf_access(int access);		/* adds on-demand paging if setting.on_demand */
+int add_odp_access_if_set(int access);		/* adds on-demand paging if setting.on_demand */
 void buf_free(struct buf *b);
 /* Fill the buffer with a pattern that buf_fill() never writes */
 void buf_clear(struct buf *b);

@@ -59,7 +59,7 @@ static const struct spoil sends[] = {
  * Post the request before the connection is established, and then spoil its WQE: the kernel fetches
  * requests only after the connection is established
  */
-static void try_bad_send(const struct spoil *s)
+static void spoil_send_and_expect_error(const struct spoil *s)
 {
 	struct pair p = {};
 
@@ -78,12 +78,12 @@ static void try_bad_send(const struct spoil *s)
 	pair_free(&p);
 }
 
-static void test_abi_sends(void)
+static void test_abi_undefined_bits_of_sends(void)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(sends); i++)
-		try_bad_send(&sends[i]);
+		spoil_send_and_expect_error(&sends[i]);
 }
 
 static void post_marked_recv(struct pair *p)
@@ -95,7 +95,7 @@ static void post_marked_recv(struct pair *p)
 	CHECK(!err, "%s", strerror(err));
 }
 
-static void try_bad_recv(uint32_t srq, size_t at)
+static void spoil_recv_and_expect_error(uint32_t srq, size_t at)
 {
 	struct pair p = {};
 
@@ -112,11 +112,11 @@ static void try_bad_recv(uint32_t srq, size_t at)
 }
 
 /* A receive with undefined bits, in the receive queue of a QP or in an SRQ, must fail locally */
-static void test_abi_receives(void)
+static void test_abi_undefined_bits_of_receives(void)
 {
-	try_bad_recv(0, AT_RQE_RESERVED);
-	try_bad_recv(0, AT_RQE_RESERVED + 3);
-	try_bad_recv(8, AT_RQE_RESERVED);
+	spoil_recv_and_expect_error(0, AT_RQE_RESERVED);
+	spoil_recv_and_expect_error(0, AT_RQE_RESERVED + 3);
+	spoil_recv_and_expect_error(8, AT_RQE_RESERVED);
 }
 
 /* Commands ---------------------------------------------------------------- */
@@ -274,7 +274,7 @@ static void try_modify_and_query_commands(struct ibv_context *ctx, struct pair *
 }
 
 /* Try each command that can have data of the driver, with correct and incorrect data */
-static void test_abi_commands(void)
+static void test_abi_driver_data_of_commands(void)
 {
 	struct pair p = {};
 
@@ -296,8 +296,9 @@ struct word {
 };
 
 /* Set one word at a time to a wrong value */
-static void try_bad_words(struct pair *p, const struct verb *create, const struct word *bad,
-			  size_t n)
+static void expect_bad_words_refused(struct pair *p, const struct verb *create,
+				     const struct word *bad,
+				     size_t n)
 {
 	uint32_t own[6];
 	size_t i;
@@ -310,7 +311,7 @@ static void try_bad_words(struct pair *p, const struct verb *create, const struc
 	}
 }
 
-static void test_abi_words(void)
+static void test_abi_wrong_words_are_refused(void)
 {
 	static const struct word of_cq[] = {
 		{ 0, 1 }, { 0, 1u << 31 },	/* comp_mask */
@@ -333,9 +334,9 @@ static void test_abi_words(void)
 	const struct verb srq = MAKE_SRQ(p.c.id->pd->handle);
 	const struct verb qp = MAKE_QP(p.c.id->pd->handle, p.c.scq->handle);
 
-	try_bad_words(&p, &cq, of_cq, ARRAY_SIZE(of_cq));
-	try_bad_words(&p, &srq, of_srq, ARRAY_SIZE(of_srq));
-	try_bad_words(&p, &qp, of_qp, ARRAY_SIZE(of_qp));
+	expect_bad_words_refused(&p, &cq, of_cq, ARRAY_SIZE(of_cq));
+	expect_bad_words_refused(&p, &srq, of_srq, ARRAY_SIZE(of_srq));
+	expect_bad_words_refused(&p, &qp, of_qp, ARRAY_SIZE(of_qp));
 	pair_free(&p);
 }
 
@@ -344,7 +345,7 @@ static void test_abi_words(void)
  * address that is not mapped. The command must then fail, and the kernel must destroy the object
  * that it has just created, here one with options of the driver, without a warning.
  */
-static void test_abi_unanswered(void)
+static void test_abi_unwritable_response_fails(void)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);
 	const uint32_t timestamps[] = { 0, OWN_TIMESTAMPS | OWN_PACK_CQ, 0, 0 };
@@ -373,7 +374,7 @@ static void test_abi_unanswered(void)
 }
 
 /* A query must return the attribute with which the QP was created */
-static void test_abi_signal_all(void)
+static void test_abi_query_returns_sig_all(void)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
@@ -534,7 +535,7 @@ static rlim_t read_address_space_size(void)
 }
 
 /* If the program cannot map the new ring, the CQ must keep its old one */
-static void test_resize_unmapped(void)
+static void test_cq_kept_if_resize_fails(void)
 {
 	struct rlimit was, tight;
 	struct fixture d;
@@ -568,13 +569,13 @@ static void test_resize_unmapped(void)
 }
 
 const struct test abi_tests[] = {
-	CASE("abi_sends", test_abi_sends, 60, "the ABI"),
-	CASE("abi_receives", test_abi_receives, 0, "the ABI"),
-	CASE("abi_commands", test_abi_commands, 0, "the ABI"),
-	CASE("abi_words", test_abi_words, 0, "the ABI"),
-	CASE("abi_unanswered", test_abi_unanswered, 0, "the ABI"),
-	CASE("abi_signal_all", test_abi_signal_all, 0, "the ABI"),
+	CASE("abi_sends", test_abi_undefined_bits_of_sends, 60, "the ABI"),
+	CASE("abi_receives", test_abi_undefined_bits_of_receives, 0, "the ABI"),
+	CASE("abi_commands", test_abi_driver_data_of_commands, 0, "the ABI"),
+	CASE("abi_words", test_abi_wrong_words_are_refused, 0, "the ABI"),
+	CASE("abi_unanswered", test_abi_unwritable_response_fails, 0, "the ABI"),
+	CASE("abi_signal_all", test_abi_query_returns_sig_all, 0, "the ABI"),
 	CASE("abi_query_conn", test_abi_query_conn, 0, "the ABI"),
-	CASE("abi_resize_unmapped", test_resize_unmapped, 0, "the ABI"),
+	CASE("abi_resize_unmapped", test_cq_kept_if_resize_fails, 0, "the ABI"),
 	{}
 };

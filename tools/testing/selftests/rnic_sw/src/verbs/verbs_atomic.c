@@ -97,7 +97,7 @@ static void execute_and_check_atomic(struct fixture *d, enum ibv_wr_opcode op, u
 	      (unsigned long long)*get_word(&d->s, 5), (unsigned long long)want);
 }
 
-static void execute_and_check_atomic_values(uint64_t send_ops)
+static void check_atomics_with_many_values(uint64_t send_ops)
 {
 	struct fixture d;
 	uint64_t i, *at;
@@ -125,13 +125,13 @@ static void execute_and_check_atomic_values(uint64_t send_ops)
 
 static void test_atomic_values(void)
 {
-	execute_and_check_atomic_values(0);
+	check_atomics_with_many_values(0);
 }
 
 static void test_atomic_wr_api(void)
 {
-	execute_and_check_atomic_values(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-					IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD);
+	check_atomics_with_many_values(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+				       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD);
 }
 
 enum { QPS = 6, BURST = 32 };
@@ -311,7 +311,7 @@ static void post_atomic_read_or_send(struct fixture *d, uint32_t i, uint64_t val
 }
 
 /* More atomics and Reads than ORD, mixed with Sends, must execute in order */
-static void test_atomic_many(void)
+static void test_more_atomics_than_ord(void)
 {
 	static const enum ibv_wc_opcode wcs[] = {
 		IBV_WC_FETCH_ADD, IBV_WC_COMP_SWAP, IBV_WC_RDMA_READ,
@@ -341,7 +341,7 @@ static void test_atomic_many(void)
 }
 
 /* The result of an atomic needs exactly one SGE of 8 bytes; other lists must be refused */
-static void post_atomic_with_bad_sges(int num_sge, uint32_t len, enum ibv_wc_status status)
+static void expect_atomic_with_bad_sges_fails(int num_sge, uint32_t len, enum ibv_wc_status status)
 {
 	struct ibv_sge sge[2];
 	struct ibv_send_wr *bad, wr = {
@@ -372,7 +372,7 @@ static void post_atomic_with_bad_sges(int num_sge, uint32_t len, enum ibv_wc_sta
 	fixture_free(&d);
 }
 
-static void test_atomic_wrong_pieces(void)
+static void test_atomic_with_bad_sges_fails(void)
 {
 	struct ibv_sge sge = { .length = 8 };
 	struct ibv_send_wr *bad, wr = {
@@ -382,11 +382,11 @@ static void test_atomic_wrong_pieces(void)
 	uint64_t value = 1;
 	struct fixture d;
 
-	post_atomic_with_bad_sges(0, 0, IBV_WC_LOC_QP_OP_ERR);
-	post_atomic_with_bad_sges(2, 4, IBV_WC_LOC_QP_OP_ERR);
-	post_atomic_with_bad_sges(1, 0, IBV_WC_LOC_LEN_ERR);
-	post_atomic_with_bad_sges(1, 7, IBV_WC_LOC_LEN_ERR);
-	post_atomic_with_bad_sges(1, 16, IBV_WC_LOC_LEN_ERR);
+	expect_atomic_with_bad_sges_fails(0, 0, IBV_WC_LOC_QP_OP_ERR);
+	expect_atomic_with_bad_sges_fails(2, 4, IBV_WC_LOC_QP_OP_ERR);
+	expect_atomic_with_bad_sges_fails(1, 0, IBV_WC_LOC_LEN_ERR);
+	expect_atomic_with_bad_sges_fails(1, 7, IBV_WC_LOC_LEN_ERR);
+	expect_atomic_with_bad_sges_fails(1, 16, IBV_WC_LOC_LEN_ERR);
 	open_fixture(&d, &(struct opts){ .inl = 64 });
 	sge.addr = (uintptr_t)&value;
 	CHECK(ibv_post_send(d.p.c.qp, &wr, &bad) == EINVAL, "inline");
@@ -428,7 +428,7 @@ struct bad_access {
 	bool			dead;		/* the MR is deregistered */
 };
 
-static void arrange_access(struct fixture *d, const struct bad_access *bad)
+static void restrict_mr_or_qp_rights(struct fixture *d, const struct bad_access *bad)
 {
 	struct ibv_qp_attr attr = { .qp_access_flags = bad->qp };
 
@@ -448,7 +448,7 @@ static void post_atomic_and_expect_failure(const struct bad_access *bad, enum ib
 	struct fixture d;
 
 	open_fixture(&d, &(struct opts){});
-	arrange_access(&d, bad);
+	restrict_mr_or_qp_rights(&d, bad);
 	was = read_counter(&d.p.s, bad->ends);
 	post_recv(&d.p.s, 7, NULL, 0, 0);
 	mr = *d.s.mr;
@@ -505,9 +505,9 @@ const struct test atomic_tests[] = {
 	CASE("atomic_in_line", test_atomic_in_order, 0, "EXT-61 EXT-81 EXT-84"),
 	CASE("atomic_after_read", test_atomic_after_read, 0, "EXT-81"),
 	CASE("atomic_fence", test_atomic_fence, 0, "EXT-59 EXT-65"),
-	CASE("atomic_many", test_atomic_many, 0,
+	CASE("atomic_many", test_more_atomics_than_ord, 0,
 	  "EXT-14 EXT-41 EXT-46 EXT-47 EXT-54 EXT-57 EXT-66 EXT-82"),
-	CASE("atomic_wrong_pieces", test_atomic_wrong_pieces, 0, "EXT-85"),
+	CASE("atomic_wrong_pieces", test_atomic_with_bad_sges_fails, 0, "EXT-85"),
 	CASE("atomic_wrong_sink", test_atomic_wrong_sink, 0, "EXT-85"),
 	T(misaligned, "EXT-16 EXT-17 EXT-18 EXT-29 EXT-30 EXT-31 EXT-91"),
 	T(past_end, "EXT-92"),

@@ -71,14 +71,14 @@ void buf_create(struct buf *b, size_t len)
 	buf_clear(b);
 }
 
-int make_buf_access(int access)
+int add_odp_access_if_set(int access)
 {
 	return setting.on_demand ? access | IBV_ACCESS_ON_DEMAND : access;
 }
 
 void buf_reg(struct buf *b, struct ibv_pd *pd, int access)
 {
-	b->mr = ibv_reg_mr(pd, b->at, b->len, make_buf_access(access));
+	b->mr = ibv_reg_mr(pd, b->at, b->len, add_odp_access_if_set(access));
 	CHECK(b->mr, "reg_mr of %zu bytes: %m", b->len);
 }
 
@@ -139,7 +139,7 @@ void buf_check_guards(const struct buf *b)
 }
 
 /* The comparison functions must detect a difference */
-static void test_check_detection(void)
+static void test_buf_checks_detect_changes(void)
 {
 	struct buf b;
 
@@ -154,6 +154,6 @@ static void test_check_detection(void)
 }
 
 const struct test buf_tests[] = {
-	CASE("buf_notices", test_check_detection, 0, "the test itself"),
+	CASE("buf_notices", test_buf_checks_detect_changes, 0, "the test itself"),
 	{}
 };

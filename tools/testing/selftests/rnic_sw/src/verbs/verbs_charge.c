@@ -66,7 +66,7 @@ static unsigned long count_ring_kib(void)
 }
 
 /* The rings of QPs, CQs and SRQs must be charged */
-static void charge_rings(void)
+static void rings_are_charged(void)
 {
 	const struct opts o = { .sq = 4096, .rq = 4096, .ssge = 8, .rsge = 8,
 				.cqe = 65536, .srq = 4096 };
@@ -83,7 +83,7 @@ static void charge_rings(void)
 }
 
 /* Memory windows must be charged; most of their memory is entries in the STag tables */
-static void charge_windows(void)
+static void windows_are_charged(void)
 {
 	struct pair p = {};
 	struct ibv_mw **mw;
@@ -106,7 +106,7 @@ static void charge_windows(void)
 }
 
 /* The page lists of MRs must be charged */
-static void charge_regions(void)
+static void page_lists_are_charged(void)
 {
 	const size_t page = get_page_size(), len = 16 * MIB, each = len / page * 8;
 	struct ibv_mr *mr[16];
@@ -157,7 +157,7 @@ static void expect_cm_event(struct rdma_event_channel *ch,
 }
 
 /* Connections that are being set up must be charged; their QPs are charged earlier */
-static void charge_connects(void)
+static void starting_connections_are_charged(void)
 {
 	static struct rdma_cm_id *id[CALLERS];
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
@@ -201,7 +201,7 @@ static void charge_connects(void)
  * program. The Writes access pages that are far apart, so that each page fault needs a new page
  * table of the process and a new table of the driver.
  */
-static void charge_brought(void)
+static void page_fault_memory_is_charged(void)
 {
 	const size_t apart = 512, n = 512;
 	unsigned long before;
@@ -223,14 +223,14 @@ static void charge_brought(void)
 	odp_fixture_close(&d);
 }
 
-#define CHARGE(n)	{ .name = #n, .run = n, .seconds = 60, \
+#define CHARGE(n, fn)	{ .name = n, .run = fn, .seconds = 60, \
 			  .shows = "SEC-24", .asked = true }
 
 const struct test charge_tests[] = {
-	CHARGE(charge_rings),
-	CHARGE(charge_windows),
-	CHARGE(charge_regions),
-	CHARGE(charge_connects),
-	CHARGE(charge_brought),
+	CHARGE("charge_rings", rings_are_charged),
+	CHARGE("charge_windows", windows_are_charged),
+	CHARGE("charge_regions", page_lists_are_charged),
+	CHARGE("charge_connects", starting_connections_are_charged),
+	CHARGE("charge_brought", page_fault_memory_is_charged),
 	{}
 };

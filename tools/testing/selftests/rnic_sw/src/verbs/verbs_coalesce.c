@@ -110,7 +110,7 @@ static void wait_and_count_completion(struct poster *p)
 	p->done++;
 }
 
-static void *keep_posting(void *arg)
+static void *post_until_flushed(void *arg)
 {
 	struct poster *p = arg;
 
@@ -141,7 +141,7 @@ static void test_qp_to_error_while_coalescing(void)
 
 		open_word_fixture(&d);
 		p.d = &d;
-		CHECK(!pthread_create(&thread, NULL, keep_posting, &p), "%m");
+		CHECK(!pthread_create(&thread, NULL, post_until_flushed, &p), "%m");
 		sleep_ms(get_random_below(20));
 		move_to_error(&d.p.c);
 		CHECK(!pthread_join(thread, NULL), "%m");
@@ -150,7 +150,7 @@ static void test_qp_to_error_while_coalescing(void)
 }
 
 /* The QP is destroyed immediately after posts */
-static void test_coalesce_destroyed(void)
+static void test_qp_destroyed_after_coalesced_posts(void)
 {
 	uint32_t turn, i;
 	struct fixture d;
@@ -169,6 +169,6 @@ const struct test coalesce_tests[] = {
 	CASE("coalesce_bursts", test_coalesce_bursts, 60, "the ABI: need-wakeup"),
 	CASE("coalesce_stream", test_coalesce_stream, 60, "the ABI: need-wakeup"),
 	CASE("coalesce_error", test_qp_to_error_while_coalescing, 60, ""),
-	CASE("coalesce_destroyed", test_coalesce_destroyed, 60, ""),
+	CASE("coalesce_destroyed", test_qp_destroyed_after_coalesced_posts, 60, ""),
 	{}
 };

@@ -8,7 +8,7 @@ struct counted {
 	uint32_t			of[OPS];
 };
 
-static void attach_counter_per_operation(struct counted *n, const struct end *e)
+static void create_and_attach_counters(struct counted *n, const struct end *e)
 {
 	int i, err;
 
@@ -48,8 +48,8 @@ static void open_counted_fixture(struct fixture *d, const struct opts *o, struct
 	skip_without_comp_counters(d->p.c.id->verbs);
 	pair_request(&d->p);
 	pair_create_qp(&d->p, &d->p.s);
-	attach_counter_per_operation(c, &d->p.c);
-	attach_counter_per_operation(s, &d->p.s);
+	create_and_attach_counters(c, &d->p.c);
+	create_and_attach_counters(s, &d->p.s);
 	pair_accept(&d->p);
 	buf_create(&d->c, 4096);
 	buf_create(&d->s, 4096);
@@ -164,7 +164,7 @@ static void test_comp_errors(void)
 }
 
 /* Receives that are flushed because the program destroys their QP get no CQE and no count */
-static void test_comp_destroyed(void)
+static void test_comp_destroyed_qp_counts_no_flush(void)
 {
 	struct fixture d = {};
 	struct counted c, s;
@@ -338,7 +338,7 @@ const struct test comp_tests[] = {
 	CASE("comp_operations", test_comp_operations, 0, ""),
 	CASE("comp_before_cqe", test_comp_before_cqe, 60, ""),
 	CASE("comp_errors", test_comp_errors, 0, ""),
-	CASE("comp_destroyed", test_comp_destroyed, 0, ""),
+	CASE("comp_destroyed", test_comp_destroyed_qp_counts_no_flush, 0, ""),
 	CASE("comp_refused_read", test_comp_refused_read, 0, ""),
 	CASE("comp_shared", test_comp_shared, 0, ""),
 	CASE("comp_modify", test_comp_modify, 0, ""),

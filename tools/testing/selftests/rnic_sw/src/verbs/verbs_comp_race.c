@@ -31,7 +31,7 @@ enum { WRITERS = 2 };
  * Writes of two connections and increases by the program are counted by one counter at the same
  * time, at both ends: none may be lost
  */
-static void test_comp_two_cpus(void)
+static void test_comp_concurrent_counts_are_kept(void)
 {
 	const uint32_t each = scale_rounds(4000), added = scale_rounds(2000);
 	struct fixture d[WRITERS] = {};
@@ -79,7 +79,7 @@ static void attach_to_busy_qp(const struct end *e, uint32_t cntr, uint64_t mask)
  * A counter is attached, and its value set, while requests complete; the QP is destroyed while
  * requests complete, and the counter directly after it
  */
-static void test_comp_race(void)
+static void test_comp_attach_during_completions(void)
 {
 	uint32_t round, cntr, theirs;
 
@@ -150,7 +150,7 @@ static void exit_with_counters_attached(void)
 }
 
 /* The kernel frees the counters of a program that ends; a later comp_limit would detect a leak */
-static void test_comp_end(void)
+static void test_comp_counters_are_freed_at_exit(void)
 {
 	int i, status;
 	pid_t pid;
@@ -168,8 +168,8 @@ static void test_comp_end(void)
 }
 
 const struct test comp_race_tests[] = {
-	CASE("comp_two_cpus", test_comp_two_cpus, 120, ""),
-	CASE("comp_race", test_comp_race, 120, ""),
-	CASE("comp_end", test_comp_end, 60, ""),
+	CASE("comp_two_cpus", test_comp_concurrent_counts_are_kept, 120, ""),
+	CASE("comp_race", test_comp_attach_during_completions, 120, ""),
+	CASE("comp_end", test_comp_counters_are_freed_at_exit, 60, ""),
 	{}
 };

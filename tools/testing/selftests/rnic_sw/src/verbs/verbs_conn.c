@@ -118,14 +118,14 @@ static void disconnect_and_check_all_sent(uint32_t n, uint32_t len)
 }
 
 /* Disconnect while messages of one, several and many segments are in the send queue */
-static void test_goodbye(void)
+static void test_disconnect_sends_all_posted(void)
 {
 	disconnect_and_check_all_sent(100, 7);
 	disconnect_and_check_all_sent(100, 4001);
 	disconnect_and_check_all_sent(60, 100001);
 }
 
-static void test_server_goodbye(void)
+static void test_server_disconnect_sends_all_posted(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -145,7 +145,7 @@ static void test_server_goodbye(void)
 	fixture_free(&d);
 }
 
-static void test_both_goodbye(void)
+static void test_both_ends_disconnect_at_once(void)
 {
 	struct fixture d;
 	int i;
@@ -278,7 +278,7 @@ static void test_depths(void)
 }
 
 /* Both ends post 20 Reads at the same time; each has an IRD of 2, and requests an ORD of 20 */
-static void test_depths_unlike(void)
+static void test_reads_exceeding_peer_ird(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -353,7 +353,7 @@ static unsigned int query_rights(const struct end *e)
 }
 
 /* A refused call must change no attribute */
-static void test_modify_whole(void)
+static void test_refused_modify_changes_nothing(void)
 {
 	unsigned int may;
 	struct pair p = {};
@@ -405,15 +405,16 @@ static void test_modify_limits_depths(void)
 const struct test conn_tests[] = {
 	T(private_data, ""),
 	T(modify_attrs, ""),
-	T(modify_whole, ""),
-	T(bounded, ""),
+	CASE("conn_modify_whole", test_refused_modify_changes_nothing, 0, ""),
+	CASE("conn_bounded", test_modify_limits_depths, 0, ""),
 	T(reject, "MPA-116"),
 	T(nobody_listens, "MPA-132"),
 	T(depths, "MPA2-29 MPA2-32"),
-	T(depths_unlike, "MPA2-27 MPA2-29 MPA2-32 RDMAP-82"),
-	T(goodbye, "DDP-72 DDP-73"),
-	T(server_goodbye, "DDP-72"),
-	T(both_goodbye, ""),
+	CASE("conn_depths_unlike", test_reads_exceeding_peer_ird, 0,
+	     "MPA2-27 MPA2-29 MPA2-32 RDMAP-82"),
+	CASE("conn_goodbye", test_disconnect_sends_all_posted, 0, "DDP-72 DDP-73"),
+	CASE("conn_server_goodbye", test_server_disconnect_sends_all_posted, 0, "DDP-72"),
+	CASE("conn_both_goodbye", test_both_ends_disconnect_at_once, 0, ""),
 	T(destroyed_without_disconnect, "DDP-78 MPA-132"),
 	T(ipv6, "IPv6"),
 	T(any_address, "IPv6"),

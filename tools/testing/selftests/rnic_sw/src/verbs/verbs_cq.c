@@ -90,7 +90,7 @@ static void test_events_solicited(void)
 }
 
 /* A completion with an error must count as solicited */
-static void test_events_failed(void)
+static void test_failed_completion_is_solicited(void)
 {
 	struct fixture d;
 
@@ -125,7 +125,7 @@ static void wait_recv(struct end *e, uint64_t id)
  * Answer each message with an empty one. Each end waits for completion events in poll(), so
  * threads sleep and wake up in each round.
  */
-static void *echo_messages(void *arg)
+static void *answer_messages(void *arg)
 {
 	const uint32_t turns = scale_rounds(4000);
 	struct fixture *d = arg;
@@ -151,7 +151,7 @@ static void test_events_ping_pong(void)
 
 	fixture_open(&d, &(struct opts){ .events = true }, 16);
 	post_recv(&d.p.s, 0, &d.s, 0, 8);
-	CHECK(!pthread_create(&other, NULL, echo_messages, &d), "%m");
+	CHECK(!pthread_create(&other, NULL, answer_messages, &d), "%m");
 	for (i = 0; i < turns; i++) {
 		post_recv(&d.p.c, i, NULL, 0, 0);
 		post_send(&d.p.c, i, &d.c, 0, 8);
@@ -197,7 +197,7 @@ static void flush_all_recvs(struct fixture *d, uint64_t first, uint64_t last)
 }
 
 /* Resize a CQ with so many completions that they are moved in several steps */
-static void test_resize_many(void)
+static void test_resize_with_many_completions(void)
 {
 	static const int sizes[] = { 3000, 1500, 1024, 5000 };
 	struct fixture d;
@@ -383,10 +383,10 @@ static void test_overrun(void)
 const struct test cq_tests[] = {
 	CASE("cq_events", test_events, 0, "RDMAP-8"),
 	CASE("cq_events_solicited", test_events_solicited, 0, "RDMAP-95"),
-	CASE("cq_events_failed", test_events_failed, 0, "RDMAP-95"),
+	CASE("cq_events_failed", test_failed_completion_is_solicited, 0, "RDMAP-95"),
 	CASE("cq_events_ping_pong", test_events_ping_pong, 60, "RDMAP-95"),
 	CASE("cq_resize", test_resize, 0, "the ABI"),
-	CASE("cq_resize_many", test_resize_many, 0, "the ABI"),
+	CASE("cq_resize_many", test_resize_with_many_completions, 0, "the ABI"),
 	CASE("cq_resize_in_use", test_resize_in_use, 0, "the ABI"),
 	CASE("cq_poll_ex", test_poll_cq_ex, 0, "the ABI"),
 	CASE("cq_arguments", test_arguments, 0, "RDMAP-188 SEC-30"),

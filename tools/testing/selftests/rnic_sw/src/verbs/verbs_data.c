@@ -9,7 +9,7 @@
 #define MIB		(1024u * 1024)
 
 /* Send @len bytes to a larger buffer, at another offset than in the source */
-static void check_send(struct fixture *d, uint32_t len, uint32_t seed)
+static void send_and_check_data(struct fixture *d, uint32_t len, uint32_t seed)
 {
 	size_t from = seed % 11, to = seed % 7;
 
@@ -29,13 +29,13 @@ static void test_send_sizes(void)
 
 	fixture_open(&d, &(struct opts){}, 3 * MTU_ISH + 100);
 	for (len = 0; len < 70; len++)
-		check_send(&d, len, seed++);
+		send_and_check_data(&d, len, seed++);
 	for (; len <= 3 * MTU_ISH; len += 37)
-		check_send(&d, len, seed++);
+		send_and_check_data(&d, len, seed++);
 	fixture_close(&d);
 }
 
-static void test_send_around_segments(void)
+static void test_send_lengths_around_mulpdu(void)
 {
 	uint32_t k, len, seed = 1000;
 	struct fixture d;
@@ -46,12 +46,12 @@ static void test_send_around_segments(void)
 	fixture_open(&d, &(struct opts){}, 3 * MTU_ISH + 100);
 	for (k = 1; k <= 2; k++)
 		for (len = k * (MTU_ISH - 110); len < k * MTU_ISH; len++)
-			check_send(&d, len, seed++);
+			send_and_check_data(&d, len, seed++);
 	fixture_close(&d);
 }
 
 /* Wait for progress: a busy machine may be slow, but the transfer must continue */
-static void wait_progress(const struct fixture *d, size_t to, uint32_t len)
+static void wait_arrival_of_each_mib(const struct fixture *d, size_t to, uint32_t len)
 {
 	uint64_t until;
 	uint32_t i;
@@ -71,7 +71,7 @@ static void send_huge_message(struct fixture *d, uint32_t len)
 	buf_fill(&d->c, 0, len, 3);
 	post_recv(&d->p.s, 3, &d->s, 1, d->s.len - 1);
 	post_send(&d->p.c, 3, &d->c, 0, len);
-	wait_progress(d, 1, len);
+	wait_arrival_of_each_mib(d, 1, len);
 	expect_success(d->p.c.scq, 3, IBV_WC_SEND);
 	expect_recv(d->p.s.rcq, 3, len);
 	buf_expect_only_pattern(&d->s, 1, len, 3);
@@ -82,8 +82,8 @@ static void test_send_large(void)
 	struct fixture d;
 
 	fixture_open(&d, &(struct opts){}, 64 * MIB + 16);
-	check_send(&d, MIB, 1);
-	check_send(&d, MIB - 1, 2);
+	send_and_check_data(&d, MIB, 1);
+	send_and_check_data(&d, MIB - 1, 2);
 	send_huge_message(&d, 64 * MIB - 3);
 	fixture_close(&d);
 }
@@ -93,7 +93,7 @@ static void test_send_large(void)
  * memory is needed. Each MiB that arrives therefore overwrites the one before, and the case can
  * check only the last one.
  */
-static struct ibv_mr *map_huge_region(struct ibv_pd *pd, uint8_t *page, uint32_t seed)
+static struct ibv_mr *map_and_register_2gib(struct ibv_pd *pd, uint8_t *page, uint32_t seed)
 {
 	const size_t len = 2048ull * MIB;
 	struct ibv_mr *mr;
@@ -125,8 +125,8 @@ static void message_of_maximum_length_is_sent(void)
 	size_t i;
 
 	pair_open(&p, &(struct opts){});
-	from.mr = map_huge_region(p.c.pd, &mark, 77);
-	to.mr = map_huge_region(p.s.pd, NULL, 0);
+	from.mr = map_and_register_2gib(p.c.pd, &mark, 77);
+	to.mr = map_and_register_2gib(p.s.pd, NULL, 0);
 	from.at = from.mr->addr;
 	to.at = to.mr->addr;
 	post_recv(&p.s, 1, &to, 0, 0x7fffffff);
@@ -241,7 +241,7 @@ static void send_and_check_sges(struct fixture *d, int from, int to)
 	buf_clear(&d->s);
 }
 
-static void test_sge_odd(void)
+static void test_send_with_odd_sges(void)
 {
 	struct fixture d;
 	int from, to;
@@ -483,12 +483,12 @@ static void test_read_large(void)
 const struct test data_tests[] = {
 	CASE("send_sizes", test_send_sizes, 0,
 	  "DDP-4 DDP-8 DDP-16 DDP-50 DDP-67 RDMAP-8 RDMAP-91 RDMAP-92"),
-	CASE("send_around_segments", test_send_around_segments, 0,
+	CASE("send_around_segments", test_send_lengths_around_mulpdu, 0,
 	  "DDP-47 DDP-49 DDP-50 DDP-51"),
 	CASE("send_large", test_send_large, 120, "DDP-49 DDP-50"),
 	{ .name = "send_2g", .run = message_of_maximum_length_is_sent, .seconds = 120,
 	  .asked = true, .shows = "" },
-	CASE("sge_odd", test_sge_odd, 0, "DDP-50 RDMAP-91"),
+	CASE("sge_odd", test_send_with_odd_sges, 0, "DDP-50 RDMAP-91"),
 	CASE("sge_write", test_sge_write, 0, "DDP-53 RDMAP-59"),
 	CASE("inline_sizes", test_inline_sizes, 0, "DDP-50"),
 	CASE("inline_pieces", test_inline_pieces, 0, "DDP-50"),

@@ -194,7 +194,7 @@ static void test_messages(void)
 	shared_fixture_close(&d);
 }
 
-static void test_moved(void)
+static void test_messages_during_buffer_moves(void)
 {
 	uint64_t was;
 	struct fixture d;
@@ -220,7 +220,7 @@ static void transfer_pages(struct fixture *d, enum ibv_wr_opcode op)
  * An exporter that moves without notification cannot move a buffer while it is mapped for the CPU,
  * but it can move the buffer afterwards.
  */
-static void test_silent(void)
+static void test_silent_move_of_mapped_buffer(void)
 {
 	struct fixture d;
 	int i, err;
@@ -439,7 +439,7 @@ static int rereg_by_command(struct buf *b, int what, void *at, int access)
 }
 
 /* The rights of an MR may change, but must not exceed those of its registration */
-static void test_changed(void)
+static void test_rereg_cannot_add_rights(void)
 {
 	const int rights = IBV_REREG_MR_CHANGE_ACCESS, read = IBV_ACCESS_REMOTE_READ;
 	struct fixture d;
@@ -482,7 +482,7 @@ static int create_udmabuf(int file, size_t len)
 }
 
 /* Neither closing nor changing the memfd may affect the MR */
-static void register_udmabuf(struct buf *b, struct ibv_pd *pd)
+static void create_and_register_udmabuf(struct buf *b, struct ibv_pd *pd)
 {
 	const size_t len = PAGES * get_page_size();
 	int file, fd;
@@ -502,8 +502,8 @@ static void test_udmabuf(void)
 	struct fixture d;
 
 	pair_open(&d.p, &(struct opts){});
-	register_udmabuf(&d.c, d.p.c.pd);
-	register_udmabuf(&d.s, d.p.s.pd);
+	create_and_register_udmabuf(&d.c, d.p.c.pd);
+	create_and_register_udmabuf(&d.s, d.p.s.pd);
 	exchange_all_message_types(&d, d.s.len, 1, NULL);
 	odp_fixture_close(&d);
 }
@@ -511,8 +511,12 @@ static void test_udmabuf(void)
 #define T(fn, s)	CASE("dmabuf_" #fn, test_##fn, s, "")
 
 const struct test dmabuf_tests[] = {
-	T(messages, 0), T(moved, 60), T(silent, 60), T(pin_moves, 0),
-	T(two_regions, 60), T(part, 0), T(seen_by_others, 0),
-	T(file_closed, 0), T(refusals, 0), T(changed, 0), T(udmabuf, 0),
+	T(messages, 0),
+	CASE("dmabuf_moved", test_messages_during_buffer_moves, 60, ""),
+	CASE("dmabuf_silent", test_silent_move_of_mapped_buffer, 60, ""),
+	T(pin_moves, 0), T(two_regions, 60), T(part, 0), T(seen_by_others, 0),
+	T(file_closed, 0), T(refusals, 0),
+	CASE("dmabuf_changed", test_rereg_cannot_add_rights, 0, ""),
+	T(udmabuf, 0),
 	{}
 };

@@ -142,7 +142,7 @@ static void test_revoked_amid_reads(void)
 }
 
 /* A revoked buffer must not be registered */
-static void test_revoked_before(void)
+static void test_revoked_buffer_is_not_registered(void)
 {
 	int fd = buffer_create(2, 0);
 	struct ibv_mr *mr;
@@ -164,7 +164,7 @@ struct held {
 };
 
 /* Start a Write that waits for the exporter of the server's buffer */
-static void start_held_write(struct held *h, enum exporter_hold how, uint32_t flags)
+static void open_fixture_and_hold_write(struct held *h, enum exporter_hold how, uint32_t flags)
 {
 	shared_fixture_open(&h->d, PAGES, flags);
 	h->fd = get_shared_fd(&h->d, &h->d.s);
@@ -179,12 +179,12 @@ static void start_held_write(struct held *h, enum exporter_hold how, uint32_t fl
  * Check that a blocked exporter does not delay another connection, and that the Write completes
  * when the exporter continues
  */
-static void exchange_on_other_connection(enum exporter_hold how)
+static void hold_write_and_use_other_connection(enum exporter_hold how)
 {
 	struct held h;
 	struct pair q;
 
-	start_held_write(&h, how, EXPORTER_MOVES);
+	open_fixture_and_hold_write(&h, how, EXPORTER_MOVES);
 	pair_open(&q, &(struct opts){});
 	post_recv(&q.s, 1, NULL, 0, 0);
 	post_job(&q.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = SIG });
@@ -200,22 +200,22 @@ static void exchange_on_other_connection(enum exporter_hold how)
 
 static void test_held_begin(void)
 {
-	exchange_on_other_connection(EXPORTER_HOLD_BEGIN);
+	hold_write_and_use_other_connection(EXPORTER_HOLD_BEGIN);
 }
 
 static void test_held_map(void)
 {
-	exchange_on_other_connection(EXPORTER_HOLD_MAP);
+	hold_write_and_use_other_connection(EXPORTER_HOLD_MAP);
 }
 
 /* Check that the MR can be deregistered, and that the waiting stream then finds no MR */
-static void deregister_held_mr(enum exporter_hold how)
+static void hold_write_and_deregister_mr(enum exporter_hold how)
 {
 	struct counts was;
 	struct held h;
 	uint64_t t;
 
-	start_held_write(&h, how, 0);
+	open_fixture_and_hold_write(&h, how, 0);
 	was = read_counts(&h.d, "end_ddp_tagged_stag");
 	t = now_ms();
 	CHECK(!ibv_dereg_mr(h.d.s.mr), "%m");
@@ -230,19 +230,20 @@ static void deregister_held_mr(enum exporter_hold how)
 	odp_fixture_free(&h.d);
 }
 
-static void test_held_begin_goes(void)
+static void test_dereg_during_held_begin(void)
 {
-	deregister_held_mr(EXPORTER_HOLD_BEGIN);
+	hold_write_and_deregister_mr(EXPORTER_HOLD_BEGIN);
 }
 
-static void test_held_map_goes(void)
+static void test_dereg_during_held_map(void)
 {
-	deregister_held_mr(EXPORTER_HOLD_MAP);
+	hold_write_and_deregister_mr(EXPORTER_HOLD_MAP);
 }
 
 #define MANY	17	/* one more than the number of page-fault workers of a process */
 
-static void block_one_exporter(struct fixture *d, struct pair *q, struct buf *b, int *fd)
+static void open_pair_with_blocked_exporter(struct fixture *d, struct pair *q, struct buf *b,
+					    int *fd)
 {
 	*fd = buffer_create(2, 0);
 	map_shared_buf(b, *fd, 0, 2 * get_page_size());
@@ -279,7 +280,7 @@ static void test_held_many(void)
 
 	shared_fixture_open(&d, 2, 0);
 	for (i = 0; i < MANY; i++) {
-		block_one_exporter(&d, &q[i], &b[i], &fd[i]);
+		open_pair_with_blocked_exporter(&d, &q[i], &b[i], &fd[i]);
 		mr[i] = b[i].mr;
 		if (i < MANY - 1)
 			buffer_wait_blocked(fd[i]);
@@ -303,7 +304,7 @@ static void test_held_destroyed(void)
 {
 	struct held h;
 
-	start_held_write(&h, EXPORTER_HOLD_BEGIN, 0);
+	open_fixture_and_hold_write(&h, EXPORTER_HOLD_BEGIN, 0);
 	rdma_destroy_qp(h.d.p.s.id);
 	h.d.p.s.qp = NULL;
 	buffer_set_hold(h.fd, EXPORTER_FREE);
@@ -355,7 +356,7 @@ static void print_ready(void)
 	fflush(stdout);
 }
 
-static void wait_device_removed(struct fixture *d)
+static void expect_device_fatal_and_wait_detached(struct fixture *d)
 {
 	expect_async_event(d->p.c.id->verbs, IBV_EVENT_DEVICE_FATAL, NULL);
 	buffer_wait_detached(get_shared_fd(d, &d->c));
@@ -366,7 +367,7 @@ static void wait_device_removed(struct fixture *d)
  * Check whether a message succeeds. A message that is posted after the removal of the QP never
  * completes, but there is an event for the end of the QP.
  */
-static bool wait_request_success(struct fixture *d)
+static bool wait_and_check_request_success(struct fixture *d)
 {
 	struct pollfd pfd = { .fd = d->p.c.id->verbs->async_fd, .events = POLLIN };
 	const uint64_t until = now_ms() + scale_timeout(SOON_MS);
@@ -384,7 +385,7 @@ static bool wait_request_success(struct fixture *d)
 }
 
 /* The device is deleted while buffers move and messages use them */
-static void device_goes(void)
+static void device_removal_ends_messages(void)
 {
 	pthread_t thread;
 	struct fixture d;
@@ -397,10 +398,10 @@ static void device_goes(void)
 		post_operation(&d, IBV_WR_RDMA_WRITE);
 		if (n == 10)
 			print_ready();
-		if (!wait_request_success(&d))
+		if (!wait_and_check_request_success(&d))
 			break;
 	}
-	wait_device_removed(&d);
+	expect_device_fatal_and_wait_detached(&d);
 	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
 }
@@ -419,11 +420,11 @@ static void wait_device_deleted(const struct fixture *d)
 }
 
 /* A blocked exporter must not block the removal of the device */
-static void device_goes_held(void)
+static void held_exporter_does_not_block_removal(void)
 {
 	struct held h;
 
-	start_held_write(&h, EXPORTER_HOLD_BEGIN, EXPORTER_MOVES);
+	open_fixture_and_hold_write(&h, EXPORTER_HOLD_BEGIN, EXPORTER_MOVES);
 	print_ready();
 	wait_device_deleted(&h.d);
 	CHECK(buffer_get_info(h.fd).attached, "the blocked call must still be in the exporter");
@@ -432,12 +433,18 @@ static void device_goes_held(void)
 }
 
 #define T(fn)	CASE("dmabuf_" #fn, test_##fn, 0, "")
-#define ASKED(fn)	{ .name = "dmabuf_" #fn, .run = fn, .shows = "", .asked = true }
+#define ASKED(n, fn)	{ .name = n, .run = fn, .shows = "", .asked = true }
 
 const struct test dmabuf_ends_tests[] = {
 	T(revoked_write), T(revoked_read), T(revoked_atomic), T(revoked_send),
-	T(revoked_recv), T(revoked_amid_writes), T(revoked_amid_reads), T(revoked_before),
-	T(held_begin), T(held_map), T(held_begin_goes), T(held_map_goes), T(held_destroyed),
-	T(held_killed), T(held_many), ASKED(device_goes), ASKED(device_goes_held),
+	T(revoked_recv), T(revoked_amid_writes), T(revoked_amid_reads),
+	CASE("dmabuf_revoked_before", test_revoked_buffer_is_not_registered, 0, ""),
+	T(held_begin), T(held_map),
+	CASE("dmabuf_held_begin_goes", test_dereg_during_held_begin, 0, ""),
+	CASE("dmabuf_held_map_goes", test_dereg_during_held_map, 0, ""),
+	T(held_destroyed),
+	T(held_killed), T(held_many),
+	ASKED("dmabuf_device_goes", device_removal_ends_messages),
+	ASKED("dmabuf_device_goes_held", held_exporter_does_not_block_removal),
 	{}
 };

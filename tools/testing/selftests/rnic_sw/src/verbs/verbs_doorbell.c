@@ -34,7 +34,7 @@ static int open_doorbell_file(const struct ibv_context *ctx, int *fd)
 }
 
 /* Ring the doorbell @number.  Return: 0 or an errno */
-static int ring(int fd, unsigned long number)
+static int ring_doorbell_number(int fd, unsigned long number)
 {
 	return ioctl(fd, RING_SQ, number) ? errno : 0;
 }
@@ -63,14 +63,14 @@ static int find_doorbell_file(void)
 }
 
 /* Count the valid doorbell numbers; set @last to the highest of them */
-static unsigned int ring_and_count_numbers(int fd, unsigned long *last)
+static unsigned int count_valid_doorbell_numbers(int fd, unsigned long *last)
 {
 	unsigned int found = 0;
 	unsigned long i;
 	int err;
 
 	for (i = 0; i < NUMBERS; i++) {
-		err = ring(fd, i);
+		err = ring_doorbell_number(fd, i);
 		CHECK(!err || err == ENOENT, "number %lu: %s", i, strerror(err));
 		if (err)
 			continue;
@@ -92,15 +92,16 @@ static void test_doorbell_file(void)
 	CHECK(ctx, "%m");
 	CHECK(!open_doorbell_file(ctx, &fd), "alloc: %m");
 	CHECK(open_doorbell_file(ctx, &again) == EBUSY, "a second file of a context");
-	CHECK(ring(fd, 0) == ENOENT && ring(fd, 1) == ENOENT && ring(fd, ULONG_MAX) == ENOENT,
+	CHECK(ring_doorbell_number(fd, 0) == ENOENT && ring_doorbell_number(fd, 1) == ENOENT &&
+	      ring_doorbell_number(fd, ULONG_MAX) == ENOENT,
 	      "this context has no QP");
 	CHECK(ioctl(fd, RING_SQ + 1, 1) && errno == ENOTTY, "%m");
-	CHECK(!ring_and_count_numbers(fd, &last), "this context has no QP");
+	CHECK(!count_valid_doorbell_numbers(fd, &last), "this context has no QP");
 	close(fd);
 	CHECK(!open_doorbell_file(ctx, &fd), "alloc after close: %m");
 	/* the file stays open until the context is closed */
 	CHECK(!ibv_close_device(ctx), "%m");
-	CHECK(ring(fd, 1) == EIO, "the context is closed");
+	CHECK(ring_doorbell_number(fd, 1) == EIO, "the context is closed");
 	close(fd);
 	pair_free(&p);
 }
@@ -130,15 +131,15 @@ static void test_doorbell_numbers(void)
 	pair_open(&p, &(struct opts){});
 	fd = find_doorbell_file();
 	CHECK(fd >= 0, "the provider must have a doorbell file");
-	CHECK(ring_and_count_numbers(fd, &last) == 2, "numbers of 2 QPs");
+	CHECK(count_valid_doorbell_numbers(fd, &last) == 2, "numbers of 2 QPs");
 	for (i = 0; i < 3; i++) {
 		qp = make_unconnected_qp(&p);
-		CHECK(ring_and_count_numbers(fd, &third) == 3 && third == last + 1, "%lu", third);
+		CHECK(count_valid_doorbell_numbers(fd, &third) == 3 && third == last + 1, "%lu", third);
 		CHECK(!ibv_destroy_qp(qp), "%m");
-		CHECK(ring(fd, third) == ENOENT, "number of a destroyed QP");
+		CHECK(ring_doorbell_number(fd, third) == ENOENT, "number of a destroyed QP");
 	}
 	pair_close(&p);
-	CHECK(!ring_and_count_numbers(fd, &last), "numbers after all QPs are destroyed");
+	CHECK(!count_valid_doorbell_numbers(fd, &last), "numbers after all QPs are destroyed");
 }
 
 /* Posts must work after the program has closed the doorbell file */
@@ -174,7 +175,7 @@ static void *keep_ringing_doorbells(void *arg)
 
 	while (!r->stop)
 		for (i = 0; i < 8; i++)
-			r->rung += !ring(r->fd, i);
+			r->rung += !ring_doorbell_number(r->fd, i);
 	return NULL;
 }
 

@@ -135,7 +135,7 @@ static void test_flush_race(void)
 }
 
 /* Completions of a QP that are not polled must disappear with the QP */
-static void test_destroy_unpolled(void)
+static void test_unpolled_cqes_vanish_with_qp(void)
 {
 	struct pair a, b;
 	struct buf buf;
@@ -158,7 +158,7 @@ static void test_destroy_unpolled(void)
 }
 
 /* Completions of a destroyed QP must use no entries of a CQ that is not polled */
-static void test_destroy_full(void)
+static void test_destroyed_qp_uses_no_cqes(void)
 {
 	struct pair b;
 	struct fixture d;
@@ -190,7 +190,7 @@ const struct test flush_tests[] = {
 	T(flush_late, ""),
 	T(flush_unconnected, "DDP-82"),
 	CASE("flush_race", test_flush_race, 60, "DDP-82"),
-	T(destroy_unpolled, ""),
-	T(destroy_full, ""),
+	CASE("destroy_unpolled", test_unpolled_cqes_vanish_with_qp, 0, ""),
+	CASE("destroy_full", test_destroyed_qp_uses_no_cqes, 0, ""),
 	{}
 };

@@ -170,7 +170,7 @@ static void set_group_limit(const struct ibv_context *ctx, const char *n)
 }
 
 /* The kernel must enforce the limit of the control group for each kind of object */
-static void objects_are_limited(void)
+static void control_group_limits_objects(void)
 {
 	static const struct kind *const kinds[] = {
 		&pds, &cqs, &qps, &srqs, &mrs, &mws,
@@ -347,7 +347,7 @@ const struct test limit_tests[] = {
 	  .shows = "RDMAP-185 SEC-24", .asked = true },
 	{ .name = "limit_cqs", .run = cqs_are_limited, .seconds = 300,
 	  .shows = "RDMAP-185 SEC-24", .asked = true },
-	{ .name = "limit_objects", .run = objects_are_limited,
+	{ .name = "limit_objects", .run = control_group_limits_objects,
 	  .shows = "DDP-121 DDP-131 RDMAP-185 SEC-5 SEC-24 SEC-30", .asked = true },
 	{}
 };

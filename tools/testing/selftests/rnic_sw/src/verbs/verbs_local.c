@@ -53,7 +53,7 @@ static void spoil_mr(struct buf *b, struct end *e, enum spoilt how)
 		b->mr = &mr;
 }
 
-static void post_with_spoilt_local_key(enum ibv_wr_opcode op, enum spoilt how)
+static void post_spoilt_key_and_expect_error(enum ibv_wr_opcode op, enum spoilt how)
 {
 	struct job j = { .id = 2, .op = op, .flags = SIG, .len = 100 };
 	struct buf other;
@@ -77,7 +77,7 @@ static void post_with_spoilt_local_key(enum ibv_wr_opcode op, enum spoilt how)
 #define LOCAL(name, op, how)						\
 	static void test_##name(void)						\
 	{								\
-		post_with_spoilt_local_key(IBV_WR_##op, how);				\
+		post_spoilt_key_and_expect_error(IBV_WR_##op, how);				\
 	}
 
 LOCAL(send_unknown, SEND, UNKNOWN)
@@ -95,7 +95,7 @@ LOCAL(read_read_only, RDMA_READ, READ_ONLY)
  * If a receive has an invalid SGE, its memory must not be written. The receive must fail with a
  * local error, because the peer has made no mistake.
  */
-static void receive_with_spoilt_key(enum spoilt how)
+static void receive_and_expect_local_error(enum spoilt how)
 {
 	struct fixture d;
 
@@ -114,17 +114,17 @@ static void receive_with_spoilt_key(enum spoilt how)
 
 static void test_recv_unknown(void)
 {
-	receive_with_spoilt_key(UNKNOWN);
+	receive_and_expect_local_error(UNKNOWN);
 }
 
 static void test_recv_bounds(void)
 {
-	receive_with_spoilt_key(BOUNDS);
+	receive_and_expect_local_error(BOUNDS);
 }
 
 static void test_recv_read_only(void)
 {
-	receive_with_spoilt_key(READ_ONLY);
+	receive_and_expect_local_error(READ_ONLY);
 }
 
 /* Arguments --------------------------------------------------------------- */
@@ -177,7 +177,7 @@ static void test_qp_arguments(void)
 }
 
 /* A QP must not use CQs of another context of the device; it may use CQs of its own context */
-static void test_cq_of_another(void)
+static void test_cq_of_another_context_is_refused(void)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC,
 		.cap = { 4, 4, 1, 1, 0 } };
@@ -287,7 +287,7 @@ static void test_bind_other_pd(void)
 	CHECK(other, "%m");
 	wr.bind_mw.mw = ibv_alloc_mw(d.p.c.pd, IBV_MW_TYPE_2);
 	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){
-		.mr = ibv_reg_mr(other, d.c.at, 100, make_buf_access(IBV_ACCESS_MW_BIND)),
+		.mr = ibv_reg_mr(other, d.c.at, 100, add_odp_access_if_set(IBV_ACCESS_MW_BIND)),
 		.addr = (uintptr_t)d.c.at, .length = 100,
 		.mw_access_flags = IBV_ACCESS_REMOTE_READ,
 	};
@@ -342,7 +342,7 @@ static void test_too_long(void)
 }
 
 /* A receive may be longer than the maximum length of a message */
-static void test_recv_too_long(void)
+static void test_recv_longer_than_any_message(void)
 {
 	struct ibv_sge sge[2];
 	struct ibv_recv_wr *bad, wr = {
@@ -488,12 +488,13 @@ const struct test local_tests[] = {
 	T(recv_bounds, "SEC-15"),
 	T(recv_read_only, "DDP-127"),
 	T(qp_arguments, ""),
-	T(cq_of_another, "DDP-132 RDMAP-180 RDMAP-186 SEC-38"),
+	CASE("local_cq_of_another", test_cq_of_another_context_is_refused, 0,
+	     "DDP-132 RDMAP-180 RDMAP-186 SEC-38"),
 	T(mr_arguments, "DDP-119 DDP-133 RDMAP-187 SEC-1 SEC-41"),
 	T(bind_other_pd, "SEC-2"),
 	T(post_arguments, ""),
 	T(too_long, "DDP-48"),
-	T(recv_too_long, "DDP-50"),
+	CASE("local_recv_too_long", test_recv_longer_than_any_message, 0, "DDP-50"),
 	T(modify_arguments, ""),
 	T(modify_reset, ""),
 	T(opcodes_not_offered, ""),

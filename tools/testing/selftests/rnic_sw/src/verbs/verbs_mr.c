@@ -129,7 +129,7 @@ static bool dereg_during_writes(uint32_t round)
 	return during;
 }
 
-static void test_dereg_flood(void)
+static void test_no_byte_written_after_dereg(void)
 {
 	const uint32_t n = scale_rounds(32);
 	uint32_t i, during = 0;
@@ -392,7 +392,7 @@ static bool rereg_during_bind(struct fixture *d, void *far, size_t len)
 	return err && !before;
 }
 
-static void test_rereg_meets_bind(void)
+static void test_rereg_during_bind_is_refused(void)
 {
 	const size_t len = 64 * MIB;
 	bool busy = false;
@@ -581,13 +581,13 @@ static void test_memlock(void)
 
 const struct test mr_tests[] = {
 	CASE("mr_iova", test_iova, 0, "DDP-34 RDMAP-14"),
-	CASE("mr_dereg_flood", test_dereg_flood, 120, "DDP-117 DDP-128 RDMAP-177 SEC-17"),
+	CASE("mr_dereg_flood", test_no_byte_written_after_dereg, 120, "DDP-117 DDP-128 RDMAP-177 SEC-17"),
 	CASE("mr_dereg_source", test_dereg_source, 0, "DDP-117 RDMAP-13"),
 	CASE("mr_dereg_sink", test_dereg_sink, 0, "DDP-117 DDP-128 SEC-17"),
 	CASE("mr_rereg", test_rereg_mr, 0, "DDP-115 DDP-126 RDMAP-175"),
 	CASE("mr_rereg_rights", test_rereg_rights, 0, ""),
 	CASE("mr_rereg_base", test_rereg_base, 0, ""),
-	CASE("mr_rereg_meets_bind", test_rereg_meets_bind, 0, ""),
+	CASE("mr_rereg_meets_bind", test_rereg_during_bind_is_refused, 0, ""),
 	CASE("mr_keys", test_keys, 0, "RDMAP-179 SEC-13"),
 	CASE("mr_overlap", test_overlap, 0, ""),
 	CASE("mr_memlock", test_memlock, 0, "DDP-131 DDP-134"),

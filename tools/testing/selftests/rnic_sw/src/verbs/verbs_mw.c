@@ -133,7 +133,7 @@ static void free_window_and_fixture(struct fixture *d, struct ibv_mw *mw)
 }
 
 /* A window must grant access to exactly its bytes */
-static void test_type1(void)
+static void test_type1_grants_only_its_bytes(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw;
@@ -167,7 +167,7 @@ static void test_type1_before(void)
 }
 
 /* If a window is bound to another range, its old STag must be invalid */
-static void test_type1_again(void)
+static void test_rebound_type1_gets_new_stag(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw;
@@ -190,7 +190,7 @@ static void test_type1_again(void)
 }
 
 /* A bind of length 0 must invalidate the window, and release the MR */
-static void test_type1_shut(void)
+static void test_zero_length_bind_invalidates(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw;
@@ -355,7 +355,7 @@ static void test_type2_local_inv(void)
 }
 
 /* Invalidating an invalid window is allowed: krping begins with such an invalidation */
-static void test_type2_shut_twice(void)
+static void test_type2_invalidated_twice(void)
 {
 	struct ibv_mw_bind_info info;
 	struct ibv_mw *mw;
@@ -529,7 +529,7 @@ static void test_no_lkey(void)
 #define MANY	150u
 
 /* An MR can be deregistered once the last of many windows is unbound */
-static void test_many_shut(void)
+static void test_dereg_after_last_of_many_unbinds(void)
 {
 	struct fixture d;
 	struct ibv_mw *mw[MANY];
@@ -557,7 +557,7 @@ static void test_many_shut(void)
 }
 
 /* The program exits while windows are bound; the kernel has to clean up */
-static void test_left_open(void)
+static void test_exit_with_bound_windows(void)
 {
 	struct fixture d;
 	struct ibv_mw_bind_info info;
@@ -575,10 +575,10 @@ static void test_left_open(void)
 #define T(fn, rows)	CASE("mw_" #fn, test_##fn, 0, rows)
 
 const struct test mw_tests[] = {
-	T(type1, "DDP-125 RDMAP-176"),
+	CASE("mw_type1", test_type1_grants_only_its_bytes, 0, "DDP-125 RDMAP-176"),
 	T(type1_before, "DDP-125"),
-	T(type1_again, "DDP-117 RDMAP-175"),
-	T(type1_shut, "DDP-117"),
+	CASE("mw_type1_again", test_rebound_type1_gets_new_stag, 0, "DDP-117 RDMAP-175"),
+	CASE("mw_type1_shut", test_zero_length_bind_invalidates, 0, "DDP-117"),
 	T(type1_streams, "DDP-114"),
 	T(type1_remote_inv, "RDMAP-104 RDMAP-178 SEC-36"),
 	T(type2_other_inv, "RDMAP-102 RDMAP-104 RDMAP-161 RDMAP-173 SEC-12"),
@@ -588,12 +588,12 @@ const struct test mw_tests[] = {
 	T(type2_stream,
 	  "DDP-109 DDP-112 DDP-114 DDP-118 DDP-124 RDMAP-14 RDMAP-173 SEC-3 SEC-10 SEC-12"),
 	T(type2_local_inv, "DDP-117"),
-	T(type2_shut_twice, "DDP-117"),
+	CASE("mw_type2_shut_twice", test_type2_invalidated_twice, 0, "DDP-117"),
 	T(type2_remote_inv, "DDP-37 DDP-68 DDP-117 RDMAP-8 RDMAP-103"),
 	T(bad_binds, "DDP-133 SEC-1"),
 	T(bound_twice, ""),
 	T(no_lkey, ""),
-	T(many_shut, "DDP-117"),
-	T(left_open, ""),
+	CASE("mw_many_shut", test_dereg_after_last_of_many_unbinds, 0, "DDP-117"),
+	CASE("mw_left_open", test_exit_with_bound_windows, 0, ""),
 	{}
 };

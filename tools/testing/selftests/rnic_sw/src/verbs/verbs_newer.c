@@ -40,7 +40,7 @@ static int query_speed(const struct ibv_context *ctx, uint32_t port, uint64_t *s
 }
 
 /* Return: the speed of a port in 100 Mbit/s, computed from the older attributes */
-static uint64_t compute_old_speed(const struct ibv_port_attr *port)
+static uint64_t compute_speed_from_port_attr(const struct ibv_port_attr *port)
 {
 	static const struct { uint8_t speed, rate; } lanes[] = {
 		{ 1, 25 }, { 2, 50 }, { 4, 100 }, { 32, 250 },
@@ -70,8 +70,8 @@ static void test_newer_port_speed(void)
 		skip("the RDMA core of this kernel has no query of the port speed");
 	CHECK(!err, "%s", strerror(err));
 	CHECK(!ibv_query_port(p.c.id->verbs, 1, &port), "%m");
-	CHECK(speed == compute_old_speed(&port), "%llu, not %llu", (unsigned long long)speed,
-	      (unsigned long long)compute_old_speed(&port));
+	CHECK(speed == compute_speed_from_port_attr(&port), "%llu, not %llu", (unsigned long long)speed,
+	      (unsigned long long)compute_speed_from_port_attr(&port));
 	CHECK(query_speed(p.c.id->verbs, 0, &speed) == EINVAL, "port 0: %m");
 	CHECK(query_speed(p.c.id->verbs, 2, &speed) == EINVAL, "port 2: %m");
 	pair_free(&p);
@@ -107,7 +107,7 @@ static int deregister_mr(const struct ibv_context *ctx, uint32_t handle)
 }
 
 /* Check that registration by attributes refuses invalid arguments, with @d's server buffer */
-static void try_refused_registrations(const struct fixture *d)
+static void expect_bad_registrations_refused(const struct fixture *d)
 {
 	const struct ibv_pd *pd = d->p.s.pd;
 	uint64_t at = (uintptr_t)d->s.at;
@@ -157,7 +157,7 @@ static void test_newer_reg_mr(void)
 	expect_success(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	wait_all_placed_by_read(&d);
 	buf_expect_only_pattern(&d.s, 7, 4000, 3);
-	try_refused_registrations(&d);
+	expect_bad_registrations_refused(&d);
 	CHECK(!deregister_mr(d.p.s.pd->context, r.handle), "%m");
 	fixture_close(&d);
 }
@@ -221,7 +221,7 @@ static void begin_qp_creation(struct call *c, const struct end *e)
  * A ring that the kernel allocates would be of no use for a program that expects it in its own
  * memory, so the driver must refuse the attribute rather than ignore it
  */
-static void test_newer_own_rings(void)
+static void test_newer_rings_in_own_memory_refused(void)
 {
 	struct pair p = {};
 	struct call c;
@@ -269,6 +269,6 @@ static void test_newer_own_rings(void)
 const struct test newer_tests[] = {
 	CASE("newer_port_speed", test_newer_port_speed, 0, ""),
 	CASE("newer_reg_mr", test_newer_reg_mr, 0, ""),
-	CASE("newer_own_rings", test_newer_own_rings, 0, ""),
+	CASE("newer_own_rings", test_newer_rings_in_own_memory_refused, 0, ""),
 	{}
 };

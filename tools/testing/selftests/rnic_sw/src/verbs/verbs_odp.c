@@ -75,7 +75,7 @@ static void register_both_bufs(struct fixture *d)
 	buf_reg(&d->s, d->p.s.pd, RIGHTS_ODP);
 }
 
-static void map_file(struct buf *b, size_t pages)
+static void create_and_map_memfd(struct buf *b, size_t pages)
 {
 	int fd = create_memfd_of_pages(pages);
 
@@ -86,8 +86,8 @@ static void map_file(struct buf *b, size_t pages)
 void odp_fixture_open(struct fixture *d, size_t pages)
 {
 	odp_pair_open(&d->p, &(struct opts){});
-	map_file(&d->c, pages);
-	map_file(&d->s, pages);
+	create_and_map_memfd(&d->c, pages);
+	create_and_map_memfd(&d->s, pages);
 	register_both_bufs(d);
 }
 

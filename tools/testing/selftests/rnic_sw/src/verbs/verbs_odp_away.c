@@ -32,14 +32,14 @@ static void exchange_file_buffers_with_changes(away_fn *away)
 }
 
 /* Unmap the pages of a file without losing data */
-static void unmap_pages(struct buf *b)
+static void advise_pages_dontneed(struct buf *b)
 {
 	CHECK(!madvise(b->at, b->len, MADV_DONTNEED), "%m");
 }
 
 static void test_dontneed(void)
 {
-	exchange_file_buffers_with_changes(unmap_pages);
+	exchange_file_buffers_with_changes(advise_pages_dontneed);
 }
 
 static void change_protection_briefly(struct buf *b)
@@ -81,7 +81,7 @@ static void move_and_restore_buf(struct buf *b)
 	      b->at, "%m");
 }
 
-static void test_moved(void)
+static void test_messages_after_mremap_and_back(void)
 {
 	struct fixture d;
 
@@ -94,7 +94,7 @@ static void test_moved(void)
  * Other pages replace those at the registered address in one step, without unmapping the address;
  * the next message must use the new pages.
  */
-static void test_replaced(void)
+static void test_messages_use_replacing_pages(void)
 {
 	struct buf other, *at;
 	struct fixture d;
@@ -138,7 +138,7 @@ static void map_file_again(struct buf *b)
 	      b->at, "%m");
 }
 
-static void test_mapped_again(void)
+static void test_messages_while_file_is_remapped(void)
 {
 	struct fixture d;
 
@@ -203,7 +203,7 @@ static void fork_limited_checking_child(struct buf *b)
 	CHECK(wait(&status) > 0 && !status, "the child's memory must not change: %x", status);
 }
 
-static void test_forked(void)
+static void test_messages_keep_child_memory(void)
 {
 	struct fixture d;
 	int status;
@@ -262,7 +262,7 @@ static void test_discarded_pages_read_as_zero(void)
  * MADV_FREE: the kernel may drop a page unless it is written afterwards. A Write from the peer
  * counts as such a write.
  */
-static void test_freed(void)
+static void test_peer_writes_survive_madv_free(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -296,7 +296,7 @@ static void truncate_and_grow_file(struct buf *b)
 	CHECK(!ftruncate(fd, b->len / 2) && !ftruncate(fd, b->len), "%m");
 }
 
-static void test_truncated(void)
+static void test_messages_while_file_is_truncated(void)
 {
 	struct fixture d;
 
@@ -369,7 +369,7 @@ static long count_migrated_pages(void)
 	return n;
 }
 
-static void test_migrated(void)
+static void test_messages_while_pages_migrate(void)
 {
 	struct fixture d;
 	long before, moved;
@@ -507,7 +507,7 @@ static void fill_and_wait_merged(struct buf *c, struct buf *s, uint32_t seed)
 }
 
 /* Pages of equal content are merged, and a message must unshare them */
-static void test_merged(void)
+static void test_message_unshares_merged_pages(void)
 {
 	struct fixture d;
 	uint32_t i;
@@ -542,18 +542,18 @@ const struct test odp_away_tests[] = {
 	CASE("odp_dontneed", test_dontneed, 60, ""),
 	CASE("odp_protect", test_protect, 60, ""),
 	CASE("odp_shut", test_access_forbidden_briefly, 0, ""),
-	CASE("odp_moved", test_moved, 0, ""),
-	CASE("odp_replaced", test_replaced, 0, ""),
-	CASE("odp_mapped_again", test_mapped_again, 60, ""),
-	CASE("odp_forked", test_forked, 60, ""),
+	CASE("odp_moved", test_messages_after_mremap_and_back, 0, ""),
+	CASE("odp_replaced", test_messages_use_replacing_pages, 0, ""),
+	CASE("odp_mapped_again", test_messages_while_file_is_remapped, 60, ""),
+	CASE("odp_forked", test_messages_keep_child_memory, 60, ""),
 	CASE("odp_forked_once", test_forked_once, 0, ""),
 	CASE("odp_given_up", test_discarded_pages_read_as_zero, 0, ""),
-	CASE("odp_freed", test_freed, 0, ""),
-	CASE("odp_truncated", test_truncated, 60, ""),
+	CASE("odp_freed", test_peer_writes_survive_madv_free, 0, ""),
+	CASE("odp_truncated", test_messages_while_file_is_truncated, 60, ""),
 	CASE("odp_file_written", test_file_written, 0, ""),
-	CASE("odp_migrated", test_migrated, 120, ""),
+	CASE("odp_migrated", test_messages_while_pages_migrate, 120, ""),
 	CASE("odp_huge", test_huge, 120, ""),
-	CASE("odp_merged", test_merged, 120, ""),
+	CASE("odp_merged", test_message_unshares_merged_pages, 120, ""),
 	{ .name = "odp_swapped", .run = pages_can_be_swapped_out, .seconds = 120, .shows = "",
 	 .asked = true },
 	{}

@@ -107,7 +107,7 @@ static void kill_during_fault(enum ibv_wr_opcode op, bool at_client)
 	close(over[0]);
 }
 
-static void test_stuck_killed(void)
+static void test_process_killed_during_page_fault(void)
 {
 	skip_without_userfaultfd();
 	kill_during_fault(IBV_WR_RDMA_WRITE, false);
@@ -151,7 +151,7 @@ static void create_stuck_conns(int fd)
 	}
 }
 
-static void run_unserved_process(int ready)
+static void run_process_with_stuck_conns(int ready)
 {
 	int fd = open_userfaultfd();
 
@@ -175,7 +175,7 @@ static void test_stuck_conns_do_not_delay_others(void)
 	pid = fork();
 	CHECK(pid >= 0, "%m");
 	if (!pid)
-		run_unserved_process(ready[1]);
+		run_process_with_stuck_conns(ready[1]);
 	close(ready[1]);
 	CHECK(read(ready[0], &c, 1) == 1, "the other program must start");
 	odp_fixture_open_private(&d, 6);
@@ -291,7 +291,7 @@ static void odp_owners_are_limited(void)
 }
 
 const struct test odp_ends_tests[] = {
-	CASE("odp_stuck_killed", test_stuck_killed, 120, ""),
+	CASE("odp_stuck_killed", test_process_killed_during_page_fault, 120, ""),
 	CASE("odp_stuck_crowd", test_stuck_conns_do_not_delay_others, 120, ""),
 	CASE("odp_outlived", test_child_outlives_owner, 60, ""),
 	{ .name = "limit_owners", .run = odp_owners_are_limited, .seconds = 600,

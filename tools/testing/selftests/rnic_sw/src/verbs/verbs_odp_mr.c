@@ -100,7 +100,7 @@ static void test_srq(void)
 }
 
 /* Both ends use scatter/gather lists whose pages are far apart */
-static void test_lists(void)
+static void test_sges_on_distant_pages(void)
 {
 	struct ibv_sge from[4], to[4];
 	struct ibv_send_wr *bad, wr = { .wr_id = 1, .sg_list = from, .num_sge = 4,
@@ -135,7 +135,7 @@ static void test_lists(void)
  * An ODP MR far larger than RAM pins nothing, and neither do messages that use it, so
  * RLIMIT_MEMLOCK does not apply
  */
-static void test_unpinned(void)
+static void test_odp_pins_no_memory(void)
 {
 	const size_t pages = (sizeof(long) == 8 ? 4096 : 256) * MIB / get_page_size();
 	struct ibv_mr *pinned;
@@ -198,7 +198,7 @@ static void test_implicit(void)
 #define SOME	(3 * 4096)
 
 /* The MR must cover the stack, the heap and static data of the program */
-static void test_implicit_all(void)
+static void test_implicit_mr_covers_stack_and_heap(void)
 {
 	static uint8_t data[SOME];
 	uint8_t stack[SOME], *heap = malloc(SOME);
@@ -306,7 +306,7 @@ static void expect_no_faults(const struct fixture *d, struct seen was)
 }
 
 /* After advice, which has made or found the pages present, no message may need a page fault */
-static void test_advice_taken(void)
+static void test_no_page_faults_after_advice(void)
 {
 	struct seen was;
 	struct fixture d;
@@ -520,13 +520,13 @@ const struct test odp_mr_tests[] = {
 	CASE("odp_untouched", test_absent_pages_faulted_in, 0, ""),
 	CASE("odp_beside_pinned", test_beside_pinned, 0, ""),
 	CASE("odp_srq", test_srq, 0, ""),
-	CASE("odp_lists", test_lists, 0, ""),
-	CASE("odp_unpinned", test_unpinned, 0, ""),
+	CASE("odp_lists", test_sges_on_distant_pages, 0, ""),
+	CASE("odp_unpinned", test_odp_pins_no_memory, 0, ""),
 	CASE("odp_implicit", test_implicit, 0, ""),
-	CASE("odp_implicit_all", test_implicit_all, 0, ""),
+	CASE("odp_implicit_all", test_implicit_mr_covers_stack_and_heap, 0, ""),
 	CASE("odp_implicit_arguments", test_implicit_arguments, 0, ""),
 	CASE("odp_advice", test_advice, 0, ""),
-	CASE("odp_advice_taken", test_advice_taken, 0, ""),
+	CASE("odp_advice_taken", test_no_page_faults_after_advice, 0, ""),
 	CASE("odp_advice_refused", test_advice_refused, 0, ""),
 	CASE("odp_tagged", test_tagged_addresses, 0, ""),
 	CASE("odp_rereg", test_rereg_mr, 0, ""),

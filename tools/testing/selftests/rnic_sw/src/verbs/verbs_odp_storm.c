@@ -183,7 +183,7 @@ static void *write_continuously(void *arg)
 }
 
 /* Allocate pages immediately after freeing some, usually the same ones: no Write may change them */
-static void reuse_pages(struct flood *f, uint32_t seed)
+static void free_and_check_reused_pages(struct flood *f, uint32_t seed)
 {
 	struct buf b;
 	int i;
@@ -209,7 +209,7 @@ static void test_freed_pages_not_written(void)
 	memset(f.d.c.at, 0xee, f.d.c.len);
 	CHECK(!pthread_create(&thread, NULL, write_continuously, &f), "%m");
 	for (; n < 100 || now_ms() < until; n++)
-		reuse_pages(&f, n);
+		free_and_check_reused_pages(&f, n);
 	__atomic_store_n(&f.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	printf("# %llu Writes, pages taken away %u times\n", (unsigned long long)f.writes, n);
@@ -223,7 +223,7 @@ static void test_freed_pages_not_written(void)
  * Poll completions of messages. The first message that needs the missing page must end the stream.
  * Return: true if a message has needed the page, false if all messages have succeeded.
  */
-static bool poll_until_ended(struct fixture *d, uint32_t posted)
+static bool poll_all_and_check_failed(struct fixture *d, uint32_t posted)
 {
 	bool failed = false;
 	struct ibv_wc wc;
@@ -238,7 +238,7 @@ static bool poll_until_ended(struct fixture *d, uint32_t posted)
 	return failed;
 }
 
-static bool exchange_with_hole(struct buf *s, struct buf *c, uint32_t round)
+static bool unmap_page_during_messages(struct buf *s, struct buf *c, uint32_t round)
 {
 	const size_t at = get_random_below(s->len / get_page_size()) * get_page_size();
 	struct fixture d = {};
@@ -255,7 +255,7 @@ static bool exchange_with_hole(struct buf *s, struct buf *c, uint32_t round)
 			.rkey = s->mr->rkey, .raddr = (uintptr_t)s->at });
 	usleep(get_random_below(3000));
 	CHECK(!munmap((round % 2 ? s : c)->at + at, get_page_size()), "%m");
-	ended = poll_until_ended(&d, 16);
+	ended = poll_all_and_check_failed(&d, 16);
 	/* map a new page there for later rounds */
 	CHECK(mmap((round % 2 ? s : c)->at + at, get_page_size(), PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED, "%m");
@@ -274,7 +274,7 @@ static void test_pages_unmapped_during_messages(void)
 	pages_create(&s, 32);
 	pages_create(&c, 32);
 	for (i = 0; i < n; i++)
-		ended += exchange_with_hole(&s, &c, i);
+		ended += unmap_page_during_messages(&s, &c, i);
 	printf("# %u of %u met the hole\n", ended, n);
 	CHECK(ended, "a message must meet the hole in at least one round");
 	pages_free(&s);

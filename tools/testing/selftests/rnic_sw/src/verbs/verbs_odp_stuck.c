@@ -483,7 +483,7 @@ static void test_stuck_destroy(void)
 	check_pattern(&s.d.s, STUCK * get_page_size(), get_page_size(), 5);
 }
 
-static void test_stuck_destroy_reader(void)
+static void test_stuck_destroy_read_responder(void)
 {
 	struct stall s;
 
@@ -508,6 +508,6 @@ const struct test odp_stuck_tests[] = {
 	CASE("odp_stuck_unmapped", test_stuck_unmapped, 0, ""),
 	CASE("odp_stuck_dereg", test_stuck_dereg, 0, ""),
 	CASE("odp_stuck_destroy", test_stuck_destroy, 0, ""),
-	CASE("odp_stuck_destroy_reader", test_stuck_destroy_reader, 0, ""),
+	CASE("odp_stuck_destroy_reader", test_stuck_destroy_read_responder, 0, ""),
 	{}
 };

@@ -36,7 +36,7 @@ static void replace_by_moved_pages(struct buf *b)
 	      b->at, "%m");
 }
 
-static void *keep_moving_buffer(void *arg)
+static void *keep_replacing_pages(void *arg)
 {
 	struct mover *m = arg;
 
@@ -65,7 +65,7 @@ static void read_and_receive(struct fixture *d)
 	buf_expect_pattern(&d->c, 0, d->c.len, SAME);
 }
 
-static void test_moved_under(void)
+static void test_messages_while_pages_are_replaced(void)
 {
 	const uint32_t n = scale_rounds(100);
 	struct mover m = {};
@@ -76,7 +76,7 @@ static void test_moved_under(void)
 	odp_fixture_open_private(&d, PAGES);
 	buf_fill(&d.s, 0, d.s.len, SAME);
 	m.b = &d.s;
-	CHECK(!pthread_create(&thread, NULL, keep_moving_buffer, &m), "%m");
+	CHECK(!pthread_create(&thread, NULL, keep_replacing_pages, &m), "%m");
 	for (i = 0; i < n || __atomic_load_n(&m.times, __ATOMIC_RELAXED) < 10; i++)
 		read_and_receive(&d);
 	__atomic_store_n(&m.stop, true, __ATOMIC_RELEASE);
@@ -127,7 +127,7 @@ static void check_written_or_zero(const struct fixture *d)
 	}
 }
 
-static void test_freed_under(void)
+static void test_writes_while_pages_are_freed(void)
 {
 	const uint32_t n = scale_rounds(60);
 	struct freer f = {};
@@ -190,7 +190,7 @@ static long count_unshared_pages(void)
 	return read_number_in("/proc/vmstat", "cow_ksm ");
 }
 
-static void test_merged_under(void)
+static void test_messages_while_ksm_merges_pages(void)
 {
 	const uint64_t until = now_ms() + scale_timeout(15000);
 	struct fixture d;
@@ -222,7 +222,7 @@ static long read_huge_page_size(void)
 	return read_number_in("/proc/meminfo", "Hugepagesize:") * 1024;
 }
 
-static void map_huge_file(struct buf *b, size_t len)
+static void create_and_map_hugetlb_memfd(struct buf *b, size_t len)
 {
 	int fd = memfd_create("rnic_sw-verbs", MFD_CLOEXEC | MFD_HUGETLB);
 
@@ -231,7 +231,7 @@ static void map_huge_file(struct buf *b, size_t len)
 	CHECK(!close(fd), "%m");
 }
 
-static void unmap_pages(struct buf *b)
+static void advise_dontneed_and_reprotect(struct buf *b)
 {
 	/* some kernels refuse MADV_DONTNEED for hugetlb pages */
 	CHECK(!madvise(b->at, b->len, MADV_DONTNEED) || errno == EINVAL, "%m");
@@ -253,21 +253,21 @@ static void test_hugetlb(void)
 	write_file(SET_ASIDE, "4");
 	if (read_number_in("/proc/meminfo", "HugePages_Free:") < 2)
 		skip("there is no room for huge pages");
-	map_huge_file(&d.c, read_huge_page_size());
-	map_huge_file(&d.s, read_huge_page_size());
+	create_and_map_hugetlb_memfd(&d.c, read_huge_page_size());
+	create_and_map_hugetlb_memfd(&d.s, read_huge_page_size());
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
-	exchange_write(&d, 0, d.s.len, 1, unmap_pages);
-	exchange_all_message_types(&d, some, 2, unmap_pages);
-	exchange_while_changing_pages(&d, some, scale_rounds(TIMES) ?: 1, unmap_pages);
+	exchange_write(&d, 0, d.s.len, 1, advise_dontneed_and_reprotect);
+	exchange_all_message_types(&d, some, 2, advise_dontneed_and_reprotect);
+	exchange_while_changing_pages(&d, some, scale_rounds(TIMES) ?: 1, advise_dontneed_and_reprotect);
 	odp_fixture_close(&d);
 	write_file(SET_ASIDE, before);
 }
 
 const struct test odp_under_tests[] = {
-	CASE("odp_moved_under", test_moved_under, 60, ""),
-	CASE("odp_freed_under", test_freed_under, 60, ""),
-	CASE("odp_merged_under", test_merged_under, 120, ""),
+	CASE("odp_moved_under", test_messages_while_pages_are_replaced, 60, ""),
+	CASE("odp_freed_under", test_writes_while_pages_are_freed, 60, ""),
+	CASE("odp_merged_under", test_messages_while_ksm_merges_pages, 120, ""),
 	CASE("odp_hugetlb", test_hugetlb, 60, ""),
 	{}
 };

@@ -40,7 +40,7 @@ static void create_and_check_qp_numbers(struct end *e)
 		CHECK(!ibv_destroy_qp(qp[i]), "%m");
 }
 
-static void test_owner_numbers(void)
+static void test_qp_numbers_adjacent_within_pd(void)
 {
 	uint32_t numbers[8], i, near = 0;
 	struct pair p[8] = {};
@@ -244,7 +244,7 @@ static void reject_until_client_is_rejected(struct pair *p)
 }
 
 /* Accept a connection request with the QP of that number.  Return: 0 or an errno */
-static int accept_with_qpn(struct pair *p, uint32_t qpn)
+static int connect_and_accept_with_qpn(struct pair *p, uint32_t qpn)
 {
 	struct rdma_conn_param param = { .qp_num = qpn };
 	int err;
@@ -287,7 +287,7 @@ static struct acceptor start_acceptor(enum actor who)
 	pair_prepare(&p, &(struct opts){});
 	if (read(fds[0], &qpn, sizeof(qpn)) != sizeof(qpn))
 		_exit(255);
-	_exit(accept_with_qpn(&p, qpn));
+	_exit(connect_and_accept_with_qpn(&p, qpn));
 }
 
 static int try_accept_by_acceptor(const struct acceptor *a, uint32_t qpn)
@@ -335,7 +335,7 @@ static void kernel_qp_cannot_be_connected(void)
 	pair_prepare(&p, &(struct opts){});
 	err = connect_with_qpn(create_resolved_id(&p), atoi(qpn));
 	CHECK(err == EINVAL, "connect %s: %s", qpn, strerror(err));
-	err = accept_with_qpn(&p, atoi(qpn));
+	err = connect_and_accept_with_qpn(&p, atoi(qpn));
 	CHECK(err == EINVAL, "accept %s: %s", qpn, strerror(err));
 	pair_free(&p);
 }
@@ -370,7 +370,7 @@ static int open_silent_listener(const struct pair *p, struct sockaddr_storage *a
  * the kernel closes the files of a process in the reverse order of their numbers, and this
  * channel is opened after the device.  Then wait in rdma_disconnect() if @disconnects is set.
  */
-static void connect_to_silent_peer(int ready, bool disconnects)
+static void connect_to_silent_peer_and_pause(int ready, bool disconnects)
 {
 	struct rdma_conn_param param = {};
 	struct rdma_event_channel *ch;
@@ -408,7 +408,7 @@ static uint64_t measure_exit_ms(bool disconnects)
 	pid = fork();
 	CHECK(pid >= 0, "%m");
 	if (!pid) {
-		connect_to_silent_peer(fds[1], disconnects);
+		connect_to_silent_peer_and_pause(fds[1], disconnects);
 		_exit(255);
 	}
 	close(fds[1]);
@@ -433,7 +433,7 @@ static void test_owner_killed(void)
 }
 
 const struct test owner_tests[] = {
-	CASE("owner_numbers", test_owner_numbers, 0, ""),
+	CASE("owner_numbers", test_qp_numbers_adjacent_within_pd, 0, ""),
 	CASE("owner_connect", test_owner_connect, 60, "SEC-4"),
 	CASE("owner_child", test_owner_child, 60, ""),
 	CASE("owner_accept", test_owner_accept, 60, "SEC-4"),

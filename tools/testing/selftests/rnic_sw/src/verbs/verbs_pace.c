@@ -178,7 +178,7 @@ static uint64_t measure_round_trip_ms(const struct fixture *d, uint64_t id)
 }
 
 /* Run a ping-pong and a bulk sender concurrently; over SCTP both use one association */
-static void test_pace_beside(void)
+static void test_ping_pong_beside_bulk_writes(void)
 {
 	static struct busy b;
 	uint64_t ms, most = 0, id, was, writes;
@@ -211,6 +211,6 @@ const struct test pace_tests[] = {
 	CASE("pace_rate", test_pace_rate, 240, ""),
 	CASE("pace_caps", test_pace_caps, 0, ""),
 	CASE("pace_refused", test_pace_refused, 0, ""),
-	CASE("pace_beside", test_pace_beside, 0, ""),
+	CASE("pace_beside", test_ping_pong_beside_bulk_writes, 0, ""),
 	{}
 };

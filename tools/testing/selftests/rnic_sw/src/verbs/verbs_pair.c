@@ -112,7 +112,7 @@ static void start_listening(struct pair *p)
 	CHECK(!rdma_listen(p->listen, 8), "%m");
 }
 
-static void resolve_addr(struct pair *p)
+static void resolve_addr_and_route(struct pair *p)
 {
 	struct sockaddr_storage sa;
 
@@ -214,7 +214,7 @@ void pair_prepare(struct pair *p, const struct opts *o)
 	start_listening(p);
 	p->c.ch = create_channel();
 	p->c.id = create_id(p->c.ch, setting.client_ns);
-	resolve_addr(p);
+	resolve_addr_and_route(p);
 	pair_create_qp(p, &p->c);
 }
 

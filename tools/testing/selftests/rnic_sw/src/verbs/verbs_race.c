@@ -117,7 +117,7 @@ static uint32_t get_minimum(const uint32_t *each)
 /* Check whether a racer must continue: until both racers have run and interleaved often enough,
  * because each of them can interleave only with a running racer
  */
-static bool end_turn_and_check_continue(const struct racer *r)
+static bool must_continue_after_turn(const struct racer *r)
 {
 	uint32_t turn = __atomic_add_fetch(&turns[r->nr], 1, __ATOMIC_RELAXED);
 
@@ -133,7 +133,7 @@ static void *run_racer(void *arg)
 	pin_to_cpu(r->nr);
 	do {
 		run_burst(r);
-	} while (end_turn_and_check_continue(r));
+	} while (must_continue_after_turn(r));
 	return NULL;
 }
 
@@ -443,7 +443,7 @@ static void wait_and_compare_write(const struct look *k, uint32_t i)
 }
 
 /* Wait for the start of a round.  Return: false if there is no further round. */
-static bool wait_round(const struct look *k, uint32_t turn)
+static bool wait_round_or_end(const struct look *k, uint32_t turn)
 {
 	while (__atomic_load_n(&k->begun, __ATOMIC_ACQUIRE) != turn)
 		if (__atomic_load_n(&k->over, __ATOMIC_RELAXED))
@@ -457,7 +457,7 @@ static void watch_writes(void *arg)
 	uint32_t i, turn;
 
 	pin_to_cpu(1);
-	for (turn = 1; wait_round(k, turn); turn++) {
+	for (turn = 1; wait_round_or_end(k, turn); turn++) {
 		for (i = 0; i < LOOKS; i++)
 			wait_and_compare_write(k, i);
 		__atomic_store_n(&k->seen, turn, __ATOMIC_RELEASE);
@@ -527,7 +527,7 @@ static void open_fixture_in_shared_memory(struct fixture *d, struct look *k)
 	buf_reg(&d->s, d->p.s.pd, RIGHTS_ALL);
 }
 
-static void test_last_octet(void)
+static void test_last_octet_becomes_visible_last(void)
 {
 	const uint64_t end = now_ms() + LOOK_MS;
 	uint32_t turn = 0;
@@ -590,7 +590,7 @@ static void test_source_rewritten(void)
 const struct test race_tests[] = {
 	CASE("atomic_race", test_atomic_race, 60, "EXT-9 EXT-58 EXT-60"),
 	CASE("atomic_global", test_atomic_global, 60, "EXT-9 EXT-11 EXT-60"),
-	CASE("last_octet", test_last_octet, 60, ""),
+	CASE("last_octet", test_last_octet_becomes_visible_last, 60, ""),
 	CASE("source_rewritten", test_source_rewritten, 60, ""),
 	{ .name = "dereg_race", .run = dereg_waits_for_copies, .seconds = 60,
 	  .asked = true, .shows = "DDP-128 RDMAP-177 SEC-17" },

@@ -81,7 +81,7 @@ static void deny_right_before_connect(struct end *e, const struct attempt *a)
 }
 
 /* Register the server's buffer and prepare the invalid access */
-static void arrange_access(struct fixture *d, const struct attempt *a, struct job *j)
+static void register_buf_and_spoil_access(struct fixture *d, const struct attempt *a, struct job *j)
 {
 	int others = IBV_ACCESS_LOCAL_WRITE | get_other_right(a);
 	struct ibv_pd *pd = d->p.s.pd;
@@ -103,7 +103,7 @@ static void arrange_access(struct fixture *d, const struct attempt *a, struct jo
 		set_qp_rights(&d->p.s, get_other_right(a));
 	if (a->what == RIGHT_TAKEN)
 		CHECK(!ibv_rereg_mr(d->s.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL,
-				    NULL, 0, make_buf_access(others)), "rereg: %m");
+				    NULL, 0, add_odp_access_if_set(others)), "rereg: %m");
 	if (a->what == DEAD_KEY) {
 		CHECK(!ibv_dereg_mr(d->s.mr), "%m");
 		d->s.mr = NULL;
@@ -125,7 +125,7 @@ static void expect_both_qps_in_error(struct fixture *d, enum ibv_event_type at_s
 	expect_no_completion_now(d->p.s.rcq);
 }
 
-static void fixture_open_for_attempt(struct fixture *d, const struct attempt *a)
+static void fixture_open_and_deny_right(struct fixture *d, const struct attempt *a)
 {
 	memset(&d->p, 0, sizeof(d->p));
 	pair_prepare(&d->p, &(struct opts){});
@@ -143,7 +143,7 @@ static void fixture_open_for_attempt(struct fixture *d, const struct attempt *a)
  * Check the completion of the invalid request: a Write may have succeeded before the Terminate
  * arrives, but a Read must not succeed
  */
-static void check_invalid_request(struct fixture *d, enum ibv_wr_opcode op)
+static void check_invalid_request_completion(struct fixture *d, enum ibv_wr_opcode op)
 {
 	struct ibv_wc wc = wait_next_wc(d->p.c.scq);
 
@@ -163,13 +163,13 @@ static void access_and_expect_failure(const struct attempt *a)
 	struct ibv_wc wc;
 	struct fixture d;
 
-	fixture_open_for_attempt(&d, a);
-	arrange_access(&d, a, &j);
+	fixture_open_and_deny_right(&d, a);
+	register_buf_and_spoil_access(&d, a, &j);
 	was = read_counts(&d, a->ends);
 	post_recv(&d.p.s, 7, &d.c, 0, 0);
 	j.b = &d.c;
 	post_job(&d.p.c, &j);
-	check_invalid_request(&d, a->op);
+	check_invalid_request_completion(&d, a->op);
 	/* after the error the stream must accept no request */
 	post_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = SIG });
 	wc = wait_next_wc(d.p.c.scq);
@@ -246,7 +246,7 @@ static void test_no_receive(void)
 	struct counts was;
 	struct fixture d;
 
-	fixture_open_for_attempt(&d, &(struct attempt){});
+	fixture_open_and_deny_right(&d, &(struct attempt){});
 	was = read_counts(&d, ends);
 	post_job(&d.p.c, &(struct job){
 		.op = IBV_WR_SEND, .b = &d.c, .len = LEN });
@@ -261,7 +261,7 @@ static void post_too_long_and_expect_failure(uint32_t len, uint32_t room)
 	struct counts was;
 	struct fixture d;
 
-	fixture_open_for_attempt(&d, &(struct attempt){});
+	fixture_open_and_deny_right(&d, &(struct attempt){});
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ALL);
 	was = read_counts(&d, ends);
 	post_recv(&d.p.s, 1, &d.s, 0, room);
@@ -282,7 +282,7 @@ static void test_receive_too_small(void)
 	post_too_long_and_expect_failure(LEN, LEN - 1);
 }
 
-static void test_receive_too_small_later(void)
+static void test_receive_too_small_for_last_segment(void)
 {
 	post_too_long_and_expect_failure(4500, 4499);
 }
@@ -316,7 +316,7 @@ static void test_invalidate_refused(void)
 	struct pair q;
 	struct fixture d;
 
-	fixture_open_for_attempt(&d, &(struct attempt){});
+	fixture_open_and_deny_right(&d, &(struct attempt){});
 	pair_open_like(&q, &d.p);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ALL);
 	was = read_counter(&d.p.s, "end_rdmap_invalidate");
@@ -334,7 +334,7 @@ static void test_invalidate_refused(void)
 }
 
 /* The end of a stream must not affect other streams, even of the same PD */
-static void test_others_live(void)
+static void test_other_streams_survive(void)
 {
 	struct pair a, b;
 	struct buf buf;
@@ -383,8 +383,9 @@ const struct test remote_tests[] = {
 	T(qp_right_own, "DDP-56"),
 	T(no_receive, "DDP-87 DDP-88 DDP-91 RDMAP-9 RDMAP-96 RDMAP-108"),
 	T(receive_too_small, "DDP-93 RDMAP-93 DDP-82"),
-	T(receive_too_small_later, "DDP-93 RDMAP-93 DDP-102"),
+	CASE("remote_receive_too_small_later", test_receive_too_small_for_last_segment, 0,
+	     "DDP-93 RDMAP-93 DDP-102"),
 	T(invalidate_refused, "RDMAP-104 RDMAP-178 SEC-36"),
-	T(others_live, ""),
+	CASE("remote_others_live", test_other_streams_survive, 0, ""),
 	{}
 };

@@ -40,7 +40,7 @@ static int enter_rts(struct ibv_qp *qp)
 			     IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-static int enter(struct ibv_qp *qp, enum ibv_qp_state state)
+static int enter_state(struct ibv_qp *qp, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
 
@@ -77,8 +77,8 @@ static void *keep_entering_error(void *arg)
 	unsigned int i;
 
 	for (i = 0; !stop; i++) {
-		enter(qps[i % QPS], IBV_QPS_ERR);
-		enter(qps[i % QPS], IBV_QPS_SQD);
+		enter_state(qps[i % QPS], IBV_QPS_ERR);
+		enter_state(qps[i % QPS], IBV_QPS_SQD);
 	}
 	return NULL;
 }
@@ -99,7 +99,7 @@ static void reset_connect_and_send(struct ibv_cq *cq)
 	unsigned int i;
 
 	for (i = 0; i < QPS; i++)
-		CHECK(!enter(qps[i], IBV_QPS_RESET), "RESET: %m");
+		CHECK(!enter_state(qps[i], IBV_QPS_RESET), "RESET: %m");
 	CHECK(!ibv_poll_cq(cq, 1, &wc), "a reset must discard earlier completions");
 	for (i = 0; i < QPS; i++)
 		CHECK(!enter_init(qps[i]) && !enter_rtr(qps[i], qps[!i]->qp_num), "RTR: %m");
@@ -140,7 +140,7 @@ static void test_reset_race(void)
 	for (i = 0; i < ARRAY_SIZE(keep); i++)
 		CHECK(!pthread_create(&thread[i], NULL, keep[i], NULL), "thread");
 	for (i = 0; i < scale_rounds(600); i++)
-		CHECK(!enter(qps[i % QPS], IBV_QPS_RESET), "RESET: %m");
+		CHECK(!enter_state(qps[i % QPS], IBV_QPS_RESET), "RESET: %m");
 	stop = true;
 	for (i = 0; i < ARRAY_SIZE(keep); i++)
 		pthread_join(thread[i], NULL);

@@ -151,7 +151,7 @@ static void corrupt_rings_in_children(void)
 }
 
 /* While a program corrupts its rings, the connection of another program must work */
-static void test_rings_spoilt(void)
+static void test_corrupt_rings_harm_no_others(void)
 {
 	int status = 0;
 	struct fixture d;
@@ -183,7 +183,7 @@ static void test_rings_spoilt(void)
 }
 
 /* Both rings of a QP must be one mapping, even large ones: the number of mappings is limited */
-static void test_rings_in_one(void)
+static void test_rings_of_qp_are_one_mapping(void)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = 2000, .max_recv_wr = 2000,
@@ -359,7 +359,7 @@ static bool set_bad_sq_index_and_check(size_t *len)
  * An index that is one entry too far must end the QP immediately.  If a far larger index is set
  * then, it must not extend the flush: only entries in use are flushed.
  */
-static void test_sq_too_many(void)
+static void test_sq_index_one_too_far(void)
 {
 	size_t len = READ_LEAST;
 	int i;
@@ -483,7 +483,7 @@ static void send_and_check_message(struct fixture *d, uint32_t id)
  * A thread posts invalidations faster than they can be processed.  The processing context must
  * yield, so that another connection is not delayed.
  */
-static void test_binds_refilled(void)
+static void test_refilled_sq_delays_no_others(void)
 {
 	struct ibv_mw_bind bind = {};
 	struct refill r = { .slots = 1024 };
@@ -531,7 +531,7 @@ static void *keep_changing_consumer_index(void *arg)
 }
 
 /* A resize must end, whatever consumer index the program writes during the resize */
-static void test_cq_jumps(void)
+static void test_resize_while_cq_index_jumps(void)
 {
 	uint64_t until = now_ms() + scale_timeout(WC_MS);
 	volatile uint32_t *rq, *any;
@@ -561,15 +561,15 @@ static void test_cq_jumps(void)
 }
 
 const struct test rings_tests[] = {
-	CASE("rings_spoilt", test_rings_spoilt, 60,
+	CASE("rings_spoilt", test_corrupt_rings_harm_no_others, 60,
 	     "DDP-130 DDP-132 RDMAP-184 RDMAP-186 SEC-4 SEC-6"),
-	CASE("rings_in_one", test_rings_in_one, 0, NULL),
+	CASE("rings_in_one", test_rings_of_qp_are_one_mapping, 0, NULL),
 	CASE("rings_unmapped", test_rings_unmapped, 0, "DDP-130"),
-	CASE("rings_sq_too_many", test_sq_too_many, 0, "DDP-130 DDP-132"),
+	CASE("rings_sq_too_many", test_sq_index_one_too_far, 0, "DDP-130 DDP-132"),
 	CASE("rings_rq_far_ahead", test_rq_far_ahead, 0, "DDP-130 DDP-132"),
 	CASE("rings_rq_one_too_many", test_rq_one_too_many, 0, "DDP-130 DDP-132"),
 	CASE("rings_rq_refilled", test_rq_refilled, 0, "DDP-130 DDP-132"),
-	CASE("rings_binds_refilled", test_binds_refilled, 60, "DDP-130 DDP-132 SEC-4"),
-	CASE("rings_cq_jumps", test_cq_jumps, 60, "DDP-130 DDP-132"),
+	CASE("rings_binds_refilled", test_refilled_sq_delays_no_others, 60, "DDP-130 DDP-132 SEC-4"),
+	CASE("rings_cq_jumps", test_resize_while_cq_index_jumps, 60, "DDP-130 DDP-132"),
 	{}
 };

@@ -160,7 +160,7 @@ static void test_exhausted(void)
 }
 
 /* When a QP enters the error state, the other QPs must still be able to use the SRQ */
-static void test_survives(void)
+static void test_srq_survives_qp_error(void)
 {
 	struct twins t;
 
@@ -197,7 +197,7 @@ static void send_and_expect_bad_index_end(struct twins *t, struct pair *p, uint6
  * If the program writes an invalid producer index, no receive may be used, and the SRQ must
  * generate one error event
  */
-static void test_lies(void)
+static void test_bad_srq_index_ends_streams(void)
 {
 	volatile uint32_t *ring;
 	struct ibv_context *ctx;
@@ -333,7 +333,7 @@ static void test_other_pd(void)
 }
 
 /* Receives of an SRQ must not use memory of the QP's PD */
-static void test_own_pd(void)
+static void test_srq_ignores_pd_of_qp(void)
 {
 	struct fixture d;
 	struct pair g = {};
@@ -366,10 +366,10 @@ const struct test srq_tests[] = {
 	T(wraps, ""),
 	T(limit, "DDP-135 RDMAP-191 SEC-27 SEC-28"),
 	T(exhausted, "DDP-135"),
-	T(survives, ""),
-	T(lies, "DDP-130 DDP-132"),
+	CASE("srq_survives", test_srq_survives_qp_error, 0, ""),
+	CASE("srq_lies", test_bad_srq_index_ends_streams, 0, "DDP-130 DDP-132"),
 	T(arguments, ""),
 	T(other_pd, "SEC-2 SEC-10"),
-	T(own_pd, "SEC-2"),
+	CASE("srq_own_pd", test_srq_ignores_pd_of_qp, 0, "SEC-2"),
 	{}
 };
