@@ -35,20 +35,20 @@ def read_file(path):
         return f.read()
 
 
-def _blank_match(match, keep_strings):
+def _build_blank_replacement(match, keep_strings):
     if match["string"] is not None:
         return match[0] if keep_strings else match[0][0] * 2
     return " " + "\n" * match[0].count("\n")
 
 
 def strip_comments(text):
-    return TOKEN.sub(lambda m: _blank_match(m, True), text)
+    return TOKEN.sub(lambda m: _build_blank_replacement(m, True), text)
 
 
 def strip_to_code(text):
     """Return @text without comments, strings and #include lines."""
     text = INCLUDE.sub("", strip_comments(text))
-    return TOKEN.sub(lambda m: _blank_match(m, False), text)
+    return TOKEN.sub(lambda m: _build_blank_replacement(m, False), text)
 
 
 def find_includes(text):

@@ -77,7 +77,7 @@ def read_ktap_cases(lines, script):
 # Unit tests ------------------------------------------------------------------
 
 
-def read_comments(text, name, start):
+def find_comments_before_function_end(text, name, start):
     """Return the comments from offset @start to the end of the function @name, and the offset of
     that end."""
     head = re.search(rf"^static void {name}\(struct kunit \*\w+\)$", text, re.M)
@@ -95,7 +95,7 @@ def read_unit_test_cases(text):
     places = {name: text.find(f"void {name}(struct kunit") for name in names}
     start = 0
     for name in sorted(names, key=places.get):
-        said, start = read_comments(text, name, start)
+        said, start = find_comments_before_function_end(text, name, start)
         yield f"{suite[1] if suite else '?'}.{name}", find_requirement_ids(said)
 
 

@@ -145,7 +145,7 @@ def write_claims(rows, path=CLAIMS):
 def judge_rows_by_claims(claims):
     """Return the rows with the verdicts of the tables, without logs."""
     rows = read_rows()
-    judge_all_rows(rows, [Case(CLAIM, kind, [ident], PASSED)
+    assign_cases_and_judge_rows(rows, [Case(CLAIM, kind, [ident], PASSED)
                           for ident, kinds in claims.items() for kind in kinds], read_reasons())
     return rows
 
@@ -186,7 +186,7 @@ def judge_row(row, reason):
         row.verdict = OPEN if row.needs_evidence else UNASKED
 
 
-def judge_all_rows(rows, cases, reasons):
+def assign_cases_and_judge_rows(rows, cases, reasons):
     unknown = set()
     for case in cases:
         for ident in case.rows:
@@ -455,7 +455,7 @@ def run_report(args):
     if not cases:
         print("report: no result in these logs cites a requirement")
         return 1
-    unknown = judge_all_rows(rows, cases, read_reasons())
+    unknown = assign_cases_and_judge_rows(rows, cases, read_reasons())
     if args.out:
         args.out.write_text(format_report(rows), encoding="utf-8")
     print_findings(rows, unknown)

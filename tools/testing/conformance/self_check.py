@@ -215,7 +215,7 @@ class NotRun(unittest.TestCase):
 class Claims(unittest.TestCase):
     def test_unconfirmed_claims_are_found(self):
         rows = {name: make_row(name) for name in ("DDP-1", "DDP-2", "DDP-3")}
-        report.judge_all_rows(rows, [Case("verbs.sh", "x", ["DDP-1", "DDP-2"], PASSED),
+        report.assign_cases_and_judge_rows(rows, [Case("verbs.sh", "x", ["DDP-1", "DDP-2"], PASSED),
                                      Case("wire_x.py", "y", ["DDP-3"], SKIPPED)], {})
         claims = {"DDP-1": ["own program"], "DDP-2": ["raw peer", "own program"],
                   "DDP-3": ["raw peer"], "DDP-4": ["unit"]}
@@ -239,7 +239,7 @@ class Claims(unittest.TestCase):
 
     def test_written_claims_are_read_back(self):
         rows = {name: make_row(name) for name in ("DDP-1", "DDP-2")}
-        report.judge_all_rows(rows, [Case("wire_x.py", "x", ["DDP-1"], PASSED),
+        report.assign_cases_and_judge_rows(rows, [Case("wire_x.py", "x", ["DDP-1"], PASSED),
                                      Case("unit test", "y", ["DDP-1"], PASSED)], {})
         with tempfile.TemporaryDirectory() as name:
             path = Path(name) / "shown.tsv"
@@ -248,7 +248,7 @@ class Claims(unittest.TestCase):
 
     def test_page(self):
         rows = {"DDP-1": make_row("DDP-1")}
-        report.judge_all_rows(rows, [], {})
+        report.assign_cases_and_judge_rows(rows, [], {})
         good = f"a\n{report.BEGIN}\n{report.format_page_part(rows)}\n{report.END}\nb"
         self.assertEqual(list(report.check_page(good, rows)), [])
         wrong = good.replace("DDP | 1 |", "DDP | 2 |")
@@ -302,7 +302,7 @@ class Verdicts(unittest.TestCase):
         rows = {name: make_row(name) for name in ("DDP-1", "DDP-2", "DDP-3")}
         rows["X"] = make_row("X", needs="pigeon", rfc="5043")
         cases = [Case("s", "n", ["DDP-1", "DDP-9"], PASSED)]
-        unknown = report.judge_all_rows(
+        unknown = report.assign_cases_and_judge_rows(
             rows, cases, {"DDP-2": [report.ABSENT, "because"]})
         self.assertEqual(unknown, {"DDP-9"})
         text = report.format_summary(rows)

@@ -129,8 +129,8 @@ static notrace void append_entry(struct cover *c, const unsigned long *entry, un
 		atomic_long_set(&c->area[at + i], entry[i]);
 }
 
-static notrace void append_entry_if_mode(struct cover *c, unsigned int mode,
-					 const unsigned long *entry, unsigned int n)
+static notrace void append_entry_if_mode_matches(struct cover *c, unsigned int mode,
+						 const unsigned long *entry, unsigned int n)
 {
 	if (READ_ONCE(c->mode) == mode)
 		append_entry(c, entry, n);
@@ -146,11 +146,11 @@ static notrace void record_entry(unsigned int mode, const unsigned long *entry, 
 	if (!in_task() || current->flags & PF_KTHREAD) {
 		if (!in_hardirq() && !in_nmi())
 			list_for_each_entry_rcu(c, &remotes, in_remotes, true)
-				append_entry_if_mode(c, mode, entry, n);
+				append_entry_if_mode_matches(c, mode, entry, n);
 	} else {
 		hash_for_each_possible_rcu_notrace(tasks, c, by_task, (unsigned long)current)
 			if (c->task == current)
-				append_entry_if_mode(c, mode, entry, n);
+				append_entry_if_mode_matches(c, mode, entry, n);
 	}
 	preempt_enable_notrace();
 }

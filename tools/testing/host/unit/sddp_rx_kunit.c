@@ -358,7 +358,7 @@ static void abort_lets_next_session_begin(struct kunit *test)
 }
 
 /* A violation by the next session ends that session only */
-static void violation_of_next_session_ends_it_only(struct kunit *test)
+static void violation_ends_only_next_session(struct kunit *test)
 {
 	struct sddp_stream *st = open_next_session_and_expect_it_waits(test);
 
@@ -460,7 +460,7 @@ static struct kunit_case sddp_rx_cases[] = {
 	KUNIT_CASE(many_early_chunks_are_delivered_in_order),
 	KUNIT_CASE(next_session_begins_after_page_fault),
 	KUNIT_CASE(abort_lets_next_session_begin),
-	KUNIT_CASE(violation_of_next_session_ends_it_only),
+	KUNIT_CASE(violation_ends_only_next_session),
 	KUNIT_CASE(assoc_end_frees_both_sessions),
 	KUNIT_CASE(next_initiate_needs_memory),
 	KUNIT_CASE(stream_reuse_needs_both_terminates),

@@ -322,7 +322,7 @@ static void restart_clears_sndbuf(struct kunit *test)
 }
 
 /* If setting an SCTP option fails because memory is short, preparing the socket must fail */
-static void option_failure_is_returned(struct kunit *test)
+static void enomem_of_option_is_returned(struct kunit *test)
 {
 	int n;
 
@@ -442,7 +442,7 @@ static struct kunit_case sddp_sock_cases[] = {
 	KUNIT_CASE(peer_restart_is_reported_as_loss),
 	KUNIT_CASE(restart_clears_sndbuf),
 	KUNIT_CASE(restart_with_queued_data_makes_assoc_unusable),
-	KUNIT_CASE(option_failure_is_returned),
+	KUNIT_CASE(enomem_of_option_is_returned),
 	{}
 };
 

@@ -177,8 +177,8 @@ replayed_and_forged_packets_are_dropped() {
 	t_run_rping_pair "$B4" -C 5 -V
 }
 
-print_rounds() { t_print_counter "$A_DEV" rx_sends; }
-has_more_rounds() { [ "$(print_rounds)" -gt "$1" ]; }
+print_rx_sends() { t_print_counter "$A_DEV" rx_sends; }
+has_more_rounds() { [ "$(print_rx_sends)" -gt "$1" ]; }
 
 # signal_client_if_idle HOW SIGNAL: if HOW is idle, stop or continue the client while the keys
 # change
@@ -194,16 +194,16 @@ check_traffic_across_key_changes() {
 	t_start server b rping -s -a "$B4" -p "$PORT" -V -S 3000
 	t_wait_listener b "$PORT"
 	t_start client a rping -c -a "$B4" -p "$PORT" -V -S 3000
-	before=$(print_rounds)
+	before=$(print_rx_sends)
 	t_wait_until 40 has_more_rounds $((before + 20))
 	for spi in 0x2001 0x3001; do
 		signal_client_if_idle "$how" STOP
 		[ "$how" = busy ] || sleep 1
 		flush_security_associations
 		sleep 1
-		before=$(print_rounds)
+		before=$(print_rx_sends)
 		sleep 3
-		t_check "no traffic without keys" [ "$(print_rounds)" -eq "$before" ]
+		t_check "no traffic without keys" [ "$(print_rx_sends)" -eq "$before" ]
 		t_check "the client still runs" t_is_alive client
 		add_security_associations "$1" $spi "${@:2}"
 		signal_client_if_idle "$how" CONT

@@ -378,7 +378,7 @@ def send_read_response(link, request):
         request.sink_stag, request.sink_to, bytes(request.size)))
 
 
-def test_end_waits_for_responses(w, role):
+def test_end_waits_for_blocked_requests(w, role):
     """Requests that wait for a free Read slot, or because of a fence, are sent before the
     FIN."""
     memory = w.shared(4096, "l")
@@ -405,7 +405,7 @@ def test_end_waits_for_responses(w, role):
 
 
 add_case_for_both_roles("disconnect: work that waits for responses is sent, then FIN", "DDP-72",
-                        test_end_waits_for_responses)
+                        test_end_waits_for_blocked_requests)
 
 
 def test_end_waits_for_no_response_of_closed_peer(w, role, first):

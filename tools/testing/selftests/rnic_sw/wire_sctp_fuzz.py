@@ -213,7 +213,7 @@ class SctpSession(Session):
         self.send_body(body + bytes(self.rand.choice((1500, 20000, 60000))),
                        sctp.SEGMENT)
 
-    def send_terminate(self, body):
+    def terminate_and_maybe_send_segment(self, body):
         self.call_if_owner(self.stream.terminate)
         if self.rand.random() < 0.5:
             self.send_body(body, sctp.SEGMENT)
@@ -221,7 +221,7 @@ class SctpSession(Session):
     WAYS = (send_with_other_ssn, send_with_other_ssn, send_ssn_twice, send_after_gap,
             send_with_other_ppid, send_ordered,
             send_on_other_stream, send_random_control, send_random_control, send_random_message,
-            send_long_segment, send_terminate)
+            send_long_segment, terminate_and_maybe_send_segment)
 
     # start-up -------------------------------------------------------------
 

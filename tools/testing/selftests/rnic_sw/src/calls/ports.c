@@ -56,7 +56,7 @@ static long measure_shortest_listen(const struct sockaddr_in *to)
 	return least;
 }
 
-static long measure_shortest_listen_among_others(const struct sockaddr_in *to, int others)
+static long measure_min_listen_us_with_others(const struct sockaddr_in *to, int others)
 {
 	struct rdma_cm_id **id = calloc(others, sizeof(*id));
 	long among;
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 		return 2;
 	calls_init_from_args(&to, argv + 1, PATIENCE);
 	alone = measure_shortest_listen(&to);
-	among = measure_shortest_listen_among_others(&to, others);
+	among = measure_min_listen_us_with_others(&to, others);
 	if (among > 2 * alone)
 		again = measure_shortest_listen(&to);
 	printf("listening takes %ld us, %ld us with %d other listeners, then %ld us\n", alone,

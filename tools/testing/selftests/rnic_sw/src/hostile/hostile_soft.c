@@ -119,7 +119,7 @@ static void remove_and_restore_access(uint8_t *at, size_t len)
 }
 
 /* Map pages of the file, which is sometimes shorter than the mapping */
-static void map_file(const struct soft *s, uint8_t *at, size_t len)
+static void map_file_and_maybe_truncate(const struct soft *s, uint8_t *at, size_t len)
 {
 	if (get_random_below(3))
 		mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, s->file,
@@ -203,7 +203,7 @@ void soft_change_pages(const struct soft *s)
 		advise_random_ranges(s);
 		break;
 	case 8: case 9:
-		map_file(s, at, len);
+		map_file_and_maybe_truncate(s, at, len);
 		break;
 	case 10:
 		withhold_pages(s, at, len);

@@ -207,7 +207,7 @@ static enum ibv_wr_opcode parse_opcode(const char *word)
 	return opcodes[i].opcode;
 }
 
-static uint64_t parse_value(const char *word)
+static uint64_t parse_number_or_zero(const char *word)
 {
 	return word ? strtoull(word, NULL, 0) : 0;
 }
@@ -217,19 +217,19 @@ static void set_opcode_fields(struct ibv_send_wr *wr, char **w)
 {
 	switch (wr->opcode) {
 	case IBV_WR_SEND_WITH_INV:
-		wr->invalidate_rkey = parse_value(w[1]);
+		wr->invalidate_rkey = parse_number_or_zero(w[1]);
 		break;
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
-		wr->wr.atomic.remote_addr = parse_value(w[0]);
-		wr->wr.atomic.rkey = parse_value(w[1]);
-		wr->wr.atomic.compare_add = parse_value(w[3]);
-		wr->wr.atomic.swap = parse_value(w[4]);
+		wr->wr.atomic.remote_addr = parse_number_or_zero(w[0]);
+		wr->wr.atomic.rkey = parse_number_or_zero(w[1]);
+		wr->wr.atomic.compare_add = parse_number_or_zero(w[3]);
+		wr->wr.atomic.swap = parse_number_or_zero(w[4]);
 		break;
 	default:
-		wr->imm_data = htonl(parse_value(w[3]));
-		wr->wr.rdma.remote_addr = parse_value(w[0]);
-		wr->wr.rdma.rkey = parse_value(w[1]);
+		wr->imm_data = htonl(parse_number_or_zero(w[3]));
+		wr->wr.rdma.remote_addr = parse_number_or_zero(w[0]);
+		wr->wr.rdma.rkey = parse_number_or_zero(w[1]);
 	}
 	if (w[2] && strchr(w[2], 's'))
 		wr->send_flags |= IBV_SEND_SOLICITED;

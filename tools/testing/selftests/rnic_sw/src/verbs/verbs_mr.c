@@ -237,7 +237,7 @@ static void test_dereg_source(void)
 	retry_until_during_reads(dereg_source_once);
 }
 
-static void test_dereg_sink(void)
+static void test_dereg_sink_during_reads(void)
 {
 	retry_until_during_reads(dereg_sink_once);
 }
@@ -583,7 +583,7 @@ const struct test mr_tests[] = {
 	CASE("mr_iova", test_iova, 0, "DDP-34 RDMAP-14"),
 	CASE("mr_dereg_flood", test_no_byte_written_after_dereg, 120, "DDP-117 DDP-128 RDMAP-177 SEC-17"),
 	CASE("mr_dereg_source", test_dereg_source, 0, "DDP-117 RDMAP-13"),
-	CASE("mr_dereg_sink", test_dereg_sink, 0, "DDP-117 DDP-128 SEC-17"),
+	CASE("mr_dereg_sink", test_dereg_sink_during_reads, 0, "DDP-117 DDP-128 SEC-17"),
 	CASE("mr_rereg", test_rereg_mr, 0, "DDP-115 DDP-126 RDMAP-175"),
 	CASE("mr_rereg_rights", test_rereg_rights, 0, ""),
 	CASE("mr_rereg_base", test_rereg_base, 0, ""),
