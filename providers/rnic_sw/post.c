@@ -192,7 +192,8 @@ static void ring_doorbell_with_retry(struct rnic_sw_qp *qp, struct rnic_sw_queue
 
 	if (may_retry_doorbell(ret))
 		ret = ring(qp);
-	q->doorbell_err = ret;
+	/* the next statement orders this, so a store with a barrier of its own would only cost */
+	atomic_store_explicit(&q->doorbell_err, ret, memory_order_relaxed);
 	atomic_fetch_sub(&q->refs, 1);
 }
 
