@@ -235,15 +235,12 @@ static noinline bool rx_try_next_untagged_msg(struct ddp_stream *s, const u8 *he
 	return true;
 }
 
-/*
- * Try the fast paths of a tagged segment, whose payload is at @body, or is read
- * from @llp if @body is NULL. Return: true if the segment was processed and
- * @why is set; false if nothing was done.
- */
-bool ddp_rx_try_tagged_fast_path(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
-				 const void *body, u32 len, enum iw_reason *why)
+/* See ddp_rx_try_tagged_fast_path(). Inlined, because it runs for each segment at a small MTU */
+static __always_inline bool try_tagged_fast_path(struct ddp_stream *s, struct ddp_llp *llp,
+						 const u8 *head, const void *body, u32 len,
+						 enum iw_reason *why)
 {
-	if (!s->rx_mr || !s->rx_seg.h.tagged || !has_same_len_and_hdr_prefix(s, head, len))
+	if (!s->rx_mr || !has_same_len_and_hdr_prefix(s, head, len))
 		return false;
 	if (s->rx_seg.h.last)
 		*why = rx_next_write(s, llp, head, body);
@@ -254,6 +251,17 @@ bool ddp_rx_try_tagged_fast_path(struct ddp_stream *s, struct ddp_llp *llp, cons
 	return true;
 }
 
+/*
+ * Try the fast paths of a tagged segment, whose payload is at @body, or is read
+ * from @llp if @body is NULL. Return: true if the segment was processed and
+ * @why is set; false if nothing was done.
+ */
+bool ddp_rx_try_tagged_fast_path(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+				 const void *body, u32 len, enum iw_reason *why)
+{
+	return s->rx_seg.h.tagged && try_tagged_fast_path(s, llp, head, body, len, why);
+}
+
 bool ddp_rx_try_fast_path(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
 			  enum iw_reason *why)
 {
@@ -261,7 +269,7 @@ bool ddp_rx_try_fast_path(struct ddp_stream *s, const u8 *head, const void *body
 	if (test_bit(0, &s->failed))
 		return false;
 	if (s->rx_seg.h.tagged)
-		return ddp_rx_try_tagged_fast_path(s, NULL, head, body, len, why);
+		return try_tagged_fast_path(s, NULL, head, body, len, why);
 	return s->rx_seg.h.last ? rx_try_next_untagged_msg(s, head, body, len, why)
 				: rx_try_next_untagged_segment(s, head, body, len, why);
 }
