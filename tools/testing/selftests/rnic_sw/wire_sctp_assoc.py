@@ -556,7 +556,7 @@ def check_bundled_data_is_dropped(w, *last):
     segment = rdmap.make_write(memory.rkey, memory.addr, b"not mine")
     octets = link.peer.ssn.to_bytes(2, "big") + segment.pack()
     again.bundled = lambda: [again.make_next_data_chunk(0, octets, sctp.SEGMENT), *last]
-    again.start_server_connect()
+    again.start_connect()
     link.expect_cm("DISCONNECTED")
     ghost.ended = "restart"
     memory.check_untouched()
