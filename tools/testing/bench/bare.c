@@ -63,7 +63,7 @@ static int create_socket(const struct options *opt)
 
 static int open_listener(const struct options *opt, struct shared *sh)
 {
-	struct sockaddr_in sin = make_address(opt, 0);
+	struct sockaddr_in sin = make_address(opt, sh->port);
 	socklen_t len = sizeof(sin);
 	int fd = create_socket(opt);
 

@@ -7,17 +7,18 @@ With --profile also print which functions execute the instructions, and draw the
 in the directory of MEASURED."""
 import json
 import os
+import statistics
 import sys
 
 import profile_parts
 import rows
 import stacks
 
-WHO = ("rnic_sw", "siw", "bare")
+WHO = ("rnic_sw", "siw", "rxe", "bare")
 MOST_SHOWN = 60
 
 
-def get_thousands_per_message(result):
+def compute_cost_per_message(result):
     """Return thousands of instructions per message, or None after a failure."""
     per_s = result.get("messages_per_s")
     return 1e6 / per_s if per_s else None
@@ -37,7 +38,7 @@ def group_costs(measured):
     for run in measured["runs"]:
         who = "bare" if run["who"] in ("tcp", "sctp") else run["who"]
         key = run["row"], run["crc"], run["mtu"]
-        found.setdefault(key, {})[who] = get_thousands_per_message(run["result"])
+        found.setdefault(key, {})[who] = compute_cost_per_message(run["result"])
     return found
 
 
@@ -112,7 +113,7 @@ def draw_and_print_profile(measured, folder):
     print_profile(measured, profiles)
 
 
-def print_many(measured):
+def print_connection_costs(measured):
     """Print the cost of setting up a connection, for both ends together."""
     for made in measured.get("many", ()):
         result = made["result"]
@@ -135,7 +136,7 @@ def is_delayed_too_much(found, alone):
         not took or get_relative_rate(found, alone) < rows.LEAST_SHARE or took[2] > rows.ALL_WITHIN)
 
 
-def print_pings(measured):
+def print_pings_and_count_delayed(measured):
     """Print the round-trip times of pings without and with a busy neighbour. Return how many
     pings are delayed too much."""
     waits, alone = 0, {}
@@ -152,6 +153,21 @@ def print_pings(measured):
                f"{get_relative_rate(found, alone[pair]):.2f} of its rounds" if took else "failed") +
               (" TOO LONG" if too_long else ""))
     return waits
+
+
+def print_path_rates(measured):
+    """Print the rates over slow paths, and their ratios to that of TCP in the same turn."""
+    rates = {}
+    for run in measured.get("paths", ()):
+        key = rows.Path(*run["path"]), run["row"], run["who"]
+        rates.setdefault(key, {})[run["turn"]] = run["result"].get("octets_per_s", 0) / 1e6
+    for (path, row, who), by_turn in rates.items():
+        tcp = rates[path, rows.TCP.name, "tcp"]
+        ratios = [rate / tcp[turn] for turn, rate in by_turn.items() if tcp[turn]]
+        print(f"{path.delay} ms each way, {path.rate} Mbit/s, {path.loss} % lost: {row}, {who}: "
+              f"{statistics.median(by_turn.values()):.1f} MB/s" +
+              (f", {statistics.median(ratios):.2f} of TCP's ({min(ratios):.2f} to "
+               f"{max(ratios):.2f})" if who != "tcp" and ratios else ""))
 
 
 def main():
@@ -177,8 +193,9 @@ def main():
     below = verdicts.count("less")
     print("Rows that exceed their budget or failed: "
           f"{missed}.{f' Rows far enough below to lower their budget: {below}.' if below else ''}")
-    missed += print_pings(measured)
-    print_many(measured)
+    missed += print_pings_and_count_delayed(measured)
+    print_connection_costs(measured)
+    print_path_rates(measured)
     if "--profile" in sys.argv:
         draw_and_print_profile(measured, os.path.dirname(sys.argv[1]))
     return int("--budget" in sys.argv and missed > 0)

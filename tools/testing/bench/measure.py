@@ -6,6 +6,7 @@ import argparse
 import concurrent.futures
 import contextlib
 import glob
+import itertools
 import json
 import os
 import re
@@ -17,8 +18,9 @@ import time
 
 import rows
 
-ADDRESSES = {"rnic_sw": "10.9.0.1", "siw": "10.9.1.1", "tcp": "10.9.0.1",
+ADDRESSES = {"rnic_sw": "10.9.0.1", "siw": "10.9.1.1", "rxe": "10.9.2.1", "tcp": "10.9.0.1",
              "sctp": "10.9.0.1"}
+RXE_MTU = 9000      # maximum MTU of the interface of rxe, whose packets have at most 4 KiB of data
 SYSCTLS = {
     "net.ipv4.tcp_rmem": "4096 131072 6291456",
     "net.ipv4.tcp_wmem": "4096 16384 4194304",
@@ -37,7 +39,7 @@ def create_interfaces_and_device():
     run_command("modprobe", "-a", "rnic_sw", "rdma_ucm", "sctp")
     for name, value in SYSCTLS.items():
         run_command("sysctl", "-qw", f"{name}={value}")
-    for dev, who in (("dummy0", "rnic_sw"), ("dummy1", "siw")):
+    for dev, who in (("dummy0", "rnic_sw"), ("dummy1", "siw"), ("dummy2", "rxe")):
         run_command("ip", "link", "add", dev, "type", "dummy")
         run_command("ip", "addr", "add", ADDRESSES[who] + "/24", "dev", dev)
         run_command("ip", "link", "set", dev, "up")
@@ -78,6 +80,18 @@ def set_crc(crc, siw_crc):
     run_command("rdma", "link", "add", "siw0", "type", "siw", "netdev", "dummy1")
 
 
+def set_mtu(mtu):
+    """Set the MTU of TCP and SCTP on the loopback interface, and that of rxe."""
+    run_command("ip", "link", "set", "lo", "mtu", str(mtu))
+    run_command("ip", "link", "set", "dummy2", "mtu", str(min(mtu, RXE_MTU)))
+
+
+def create_rxe():
+    """Create the device of rxe, which always computes a CRC."""
+    run_command("modprobe", "rdma_rxe")
+    run_command("rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "dummy2")
+
+
 def run_program(command, llp, timeout):
     """Run a program. Return its output, parsed as JSON, or the error."""
     env = dict(os.environ, RNIC_SW_LLP=llp)
@@ -95,7 +109,7 @@ def run_program(command, llp, timeout):
     return {"error": error}
 
 
-def run_rate(opts, who, row, llp="tcp"):
+def measure_rate(opts, who, row, llp="tcp"):
     args = [*row.args[:-1], who] if who == "sctp" else row.args
     times = ["-t", str(opts.seconds), "-w", str(opts.warm)]
     command = [f"{opts.programs}/rate", "-a", ADDRESSES[who], *times, *args]
@@ -124,7 +138,7 @@ def measure_many_connections(opts):
     """Open many connections at once, over each lower layer in turn. Drop the first result of
     each, because shortly after its start the system still frees memory."""
     print(f"[99 %] {rows.MANY} connections", flush=True)
-    run_command("ip", "link", "set", "lo", "mtu", "65536")
+    set_mtu(65536)
     raise_descriptor_limit()
     command = [f"{opts.programs}/many", ADDRESSES["rnic_sw"], str(rows.MANY)]
     made = [{"who": llp, "result": run_program(command, llp, 60)}
@@ -132,10 +146,10 @@ def measure_many_connections(opts):
     return made[len(rows.LLPS):]
 
 
-def run_at_once(opts, who, row):
+def measure_total_rate(opts, who, row):
     """Run as many programs as the row requires at the same time, and add up their rates."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        runs = [pool.submit(run_rate, opts, who,
+        runs = [pool.submit(measure_rate, opts, who,
                             row) for _ in range(rows.count_programs_at_once(row))]
     found = [run.result() for run in runs]
     failed = [one for one in found if "error" in one]
@@ -145,14 +159,14 @@ def run_at_once(opts, who, row):
 
 def measure_on_cpus(opts):
     """Yield results of rnic_sw and siw in turn, so that other load on the machine affects both."""
-    run_command("ip", "link", "set", "lo", "mtu", "65536")
+    set_mtu(65536)
     set_crc("off", opts.siw_crc)
     for row in [*rows.PINGS, *rows.STREAMS]:
         print(f"{row.name}", flush=True)
         for pair in range(opts.pairs):
             for who in ("rnic_sw", "siw") if pair % 2 else ("siw", "rnic_sw"):
                 yield {"row": row.name, "who": who, "pair": pair,
-                       "result": run_at_once(opts, who, row)}
+                       "result": measure_total_rate(opts, who, row)}
 
 
 @contextlib.contextmanager
@@ -172,7 +186,7 @@ def run_busy_neighbour(opts, who, llp):
 
 def measure_pings(opts):
     """Measure the round-trip times of a ping, without and with a busy neighbour."""
-    run_command("ip", "link", "set", "lo", "mtu", "65536")
+    set_mtu(65536)
     set_crc("off", None if opts.ours else opts.siw_crc)
     found = []
     for who, llp in rows.NEIGHBOURS:
@@ -181,12 +195,59 @@ def measure_pings(opts):
         print(f"[99 %] pings beside a neighbour: {who}, {llp}", flush=True)
         for busy in (False, True):
             with run_busy_neighbour(opts, who, llp) if busy else contextlib.nullcontext():
-                result = run_rate(opts, who, rows.PINGS[-1], llp)
+                result = measure_rate(opts, who, rows.PINGS[-1], llp)
             found.append({"who": who, "llp": llp, "busy": busy, "result": result})
     return found
 
 
-def list_in_order(opts, row, pair):
+@contextlib.contextmanager
+def emulate_path(path):
+    """Make the loopback interface as slow as a path, and allow large windows, during a with
+    block. Each direction has a netem of its own: if both shared one, acknowledgements would wait
+    until all data in flight had been sent. Segmentation offload is off, so that netem delays and
+    drops single packets."""
+    set_mtu(1500)
+    how = ["delay", f"{path.delay}ms", "rate", f"{path.rate}mbit", "limit", "4000"]
+    if path.loss:
+        how += ["loss", f"{path.loss}%"]
+    run_command("ethtool", "-K", "lo", "tso", "off", "gso", "off", "gro", "off")
+    run_command("tc", "qdisc", "add", "dev", "lo", "root", "handle", "1:", "prio")
+    for number, field in enumerate(("dport", "sport"), 1):
+        run_command("tc", "filter", "add", "dev", "lo", "parent", "1:", "protocol", "ip", "u32",
+                    "match", "ip", field, hex(rows.PATH_PORTS), "0xff00", "flowid", f"1:{number}")
+        run_command("tc", "qdisc", "add", "dev", "lo", "parent", f"1:{number}", "netem", *how)
+    for name in ("rmem", "wmem"):
+        run_command("sysctl", "-qw", f"net.ipv4.tcp_{name}=4096 4194304 67108864")
+    try:
+        yield
+    finally:
+        for name, value in SYSCTLS.items():
+            run_command("sysctl", "-qw", f"{name}={value}")
+        run_command("tc", "qdisc", "del", "dev", "lo", "root")
+        run_command("ethtool", "-K", "lo", "tso", "on", "gso", "on", "gro", "on")
+
+
+def measure_over_paths(opts):
+    """Measure the rates of rnic_sw, siw and plain TCP over slow paths, in turn."""
+    set_crc("off", None if opts.ours else opts.siw_crc)
+    opts = argparse.Namespace(**{**vars(opts), "seconds": rows.PATH_SECONDS, "warm": 2})
+    who_and_rows = [("tcp", rows.TCP), *((who, row) for row in rows.PATH_ROWS
+                                         for who in ("rnic_sw", "siw")
+                                         if who == "rnic_sw" or not opts.ours)]
+    ports = itertools.count(rows.PATH_PORTS)
+    found = []
+    for path in rows.PATHS:
+        with emulate_path(path):
+            for turn in range(rows.PATH_ROUNDS):
+                for who, row in who_and_rows:
+                    print(f"[99 %] {path.delay} ms each way: {row.name}, {who}", flush=True)
+                    at = row._replace(args=["-b", str(next(ports)), *row.args])
+                    found.append({"path": path, "turn": turn, "who": who, "row": row.name,
+                                  "result": measure_rate(opts, who, at)})
+    return found
+
+
+def list_implementations_in_order(opts, row, pair):
     """Return the implementations in the order to run, which alternates between pairs."""
     if row in rows.OURS:
         return ["rnic_sw"]
@@ -194,8 +255,11 @@ def list_in_order(opts, row, pair):
         return ["rnic_sw"] if row.rival else []
     if not row.rival:
         return ["tcp"]
-    both = [row.rival, "rnic_sw"]
-    return both if pair % 2 == 0 else both[::-1]
+    all_in_order = [row.rival, "rnic_sw"]
+    # rxe flushes the last Send of a connection that the peer closes
+    if opts.rxe and row.rival == "siw" and row.args[-1] != "call":
+        all_in_order.append("rxe")
+    return all_in_order if pair % 2 == 0 else all_in_order[::-1]
 
 
 def parse_options():
@@ -212,6 +276,8 @@ def parse_options():
     p.add_argument("--many", action="store_true", help="also measure many connections")
     p.add_argument("--beside", action="store_true", help="also measure pings beside a "
                                                          "neighbour")
+    p.add_argument("--rxe", action="store_true", help="also measure rxe")
+    p.add_argument("--paths", action="store_true", help="also measure over slow paths")
     p.add_argument("--cpus", action="store_true", help="also measure scaling with CPUs")
     p.add_argument("--on-demand", action="store_true",
                    help="also measure the rows of rnic_sw only, such as ODP")
@@ -226,22 +292,24 @@ def main():
     results = []
     at = (None, None)
     create_interfaces_and_device()
+    if opts.rxe:
+        create_rxe()
     make_root_in_memory(opts.programs)
     held = open_idle_connections(f"{opts.programs}/many", opts.idle) if opts.idle else None
     for n, (crc, mtu, row, pair) in enumerate(plan):
         if crc != at[0]:
             set_crc(crc, None if opts.ours else opts.siw_crc)
         if mtu != at[1]:
-            run_command("ip", "link", "set", "lo", "mtu", str(mtu))
+            set_mtu(mtu)
         at = (crc, mtu)
         if pair == 0:
             how = "" if crc == "sctp" else f", CRC {crc}"
             print(f"[{100 * n // len(plan):2d} %] MTU {mtu}{how}: {row.name}",
                   flush=True)
-        for who in list_in_order(opts, row, pair):
+        for who in list_implementations_in_order(opts, row, pair):
             results.append({"row": row.name, "mtu": mtu, "crc": crc, "pair": pair,
                             "who": who,
-                            "result": run_rate(opts, who, row)})
+                            "result": measure_rate(opts, who, row)})
     if held:
         held.communicate("")
     measured = {"kernel": os.uname().release, "pairs": opts.pairs,
@@ -250,6 +318,8 @@ def main():
         measured["many"] = measure_many_connections(opts)
     if opts.beside:
         measured["beside"] = measure_pings(opts)
+    if opts.paths:
+        measured["paths"] = measure_over_paths(opts)
     if opts.cpus:
         measured["cpus"] = list(measure_on_cpus(opts))
     if opts.symbols:

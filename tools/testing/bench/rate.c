@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -37,6 +38,7 @@ static const char usage_text[] =
 	"  -o          register memory for on-demand paging\n"
 	"  -k BYTES    page offset of the passive end's buffer (0)\n"
 	"  -m          connect by ibv_modify_qp() instead of rdma_cm\n"
+	"  -b PORT     the passive end listens at this port (any)\n"
 	"  -f          with read: drop the pages of the sink before each Read\n"
 	"  -w SECONDS  time before the measurement (0.5)\n"
 	"  -t SECONDS  time of the measurement (2)\n";
@@ -75,6 +77,7 @@ static void set_option(struct options *o, int c)
 	case 'r': o->reads = strtoul(optarg, NULL, 0); break;
 	case 'o': o->on_demand = true; break;
 	case 'm': o->by_hand = true; break;
+	case 'b': o->port = strtoul(optarg, NULL, 0); break;
 	case 'k': o->skew = strtoul(optarg, NULL, 0); break;
 	case 'f': o->faults = o->on_demand = true; break;
 	case 'w': o->warm = strtod(optarg, NULL); break;
@@ -87,7 +90,7 @@ static void parse_options(struct options *o, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "a:s:l:d:g:pr:omk:fw:t:")) != -1)
+	while ((c = getopt(argc, argv, "a:s:l:d:g:pr:omb:k:fw:t:")) != -1)
 		set_option(o, c);
 	if (optind + 1 != argc || !o->addr)
 		usage();
@@ -101,13 +104,14 @@ static void parse_options(struct options *o, int argc, char **argv)
 		usage();
 }
 
-static struct shared *create_shared_memory(void)
+static struct shared *create_shared_memory(const struct options *opt)
 {
 	struct shared *sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (sh == MAP_FAILED)
 		die("mmap");
+	sh->port = htons(opt->port);
 	sh->credit = eventfd(0, 0);
 	sh->work = eventfd(0, 0);
 	sh->ready = eventfd(0, 0);
@@ -195,7 +199,7 @@ int main(int argc, char **argv)
 	parse_options(&opt, argc, argv);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, on_passive_exit);
-	sh = create_shared_memory();
+	sh = create_shared_memory(&opt);
 	peer = start_passive_process(&opt, sh);
 	if (peer < 0)
 		die("fork");

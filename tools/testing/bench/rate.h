@@ -47,6 +47,7 @@ enum op {
  * @skew: page offset of the passive end's buffer
  * @faults: drop the pages of a Read's sink before the Read is posted
  * @by_hand: connect by ibv_modify_qp() instead of rdma_cm
+ * @port: port at which the passive end listens; 0: any
  * @recvs: depth of the receive queue
  * @warm: seconds of traffic before the measurement
  * @secs: seconds of the measurement
@@ -65,13 +66,14 @@ struct options {
 	uint32_t skew;
 	bool faults;
 	bool by_hand;
+	uint16_t port;
 	double warm;
 	double secs;
 };
 
 /**
  * struct shared - memory shared by both processes
- * @port: port at which the passive process listens
+ * @port: port at which the passive process listens, in network byte order
  * @addr: address of the passive process's buffer
  * @rkey: rkey of that buffer
  * @qpn: with @by_hand, numbers of the queue pairs of the passive and of the active process

@@ -66,6 +66,17 @@ RELATIVE = {DEMAND: DEMAND_MOST, BY_HAND: BY_HAND_MOST}
 ASKEW = [row._replace(name=row.name + ", askew", args=["-k", "1000", *row.args],
                       mtus=(65536,), bars={}, rival=None)
          for row in ROWS if row.name == "write 64 KiB"]
+# Paths as long as those between sites, on the loopback interface: delay each way in ms, rate in
+# Mbit/s, loss of packets in percent. The rate over a device is compared with that of plain TCP. rxe
+# is not measured, because it does not send packets to its own address through an interface.
+Path = namedtuple("Path", "delay rate loss")
+PATHS = [Path(10, 200, 0.05), Path(20, 300, 0)]
+PATH_ROUNDS = 3
+PATH_PORTS = 0x5000     # the first of 256 ports; a run listens at one of these
+PATH_SECONDS = 4
+PATH_ROWS = [Row(f"{op} 64 KiB", ["-s", "65536", "-d", "128", "-r", "128", op], ("off",), (1500,),
+                 {})
+             for op in ("write", "read")]
 # rows that measure rnic_sw only
 OURS = [*UNPINNED, *WITHOUT_CM, *ASKEW]
 # Scaling with CPUs, for `scripts/cpus`: PINGS poll or wait for events, and in STREAMS one or
