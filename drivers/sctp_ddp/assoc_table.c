@@ -180,8 +180,8 @@ static int reserve_stream_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
  * new sessions, so they end when they are idle. Return: the association; NULL if none of
  * the checked associations is suitable and has a free number.
  */
-static struct sddp_assoc *__sddp_reserve_in_existing_assoc(const struct ddp_connect *args,
-							   u32 hash, int vrf, u16 *id)
+static struct sddp_assoc *__sddp_reserve_stream_in_existing_assoc(const struct ddp_connect *args,
+								  u32 hash, int vrf, u16 *id)
 {
 	struct sddp_assoc *a;
 	int steps = 0;
@@ -216,7 +216,7 @@ static struct sddp_assoc *sddp_reserve_in_existing_assoc(const struct ddp_connec
 	struct sddp_assoc *a;
 
 	spin_lock(&assocs_lock);
-	a = __sddp_reserve_in_existing_assoc(args, hash_dest(args), vrf, id);
+	a = __sddp_reserve_stream_in_existing_assoc(args, hash_dest(args), vrf, id);
 	if (a)
 		__sddp_count_reservation_and_get(a);
 	spin_unlock(&assocs_lock);
@@ -236,7 +236,7 @@ static struct sddp_assoc *sddp_reserve_or_add_assoc(const struct ddp_connect *ar
 	struct sddp_assoc *a;
 
 	spin_lock(&assocs_lock);
-	a = __sddp_reserve_in_existing_assoc(args, hash, fresh->vrf, id);
+	a = __sddp_reserve_stream_in_existing_assoc(args, hash, fresh->vrf, id);
 	if (!a) {
 		a = fresh;
 		*id = 0;

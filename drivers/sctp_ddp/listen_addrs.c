@@ -391,7 +391,7 @@ static bool has_path(const struct sddp_listener *l, int ifindex)
  * Check whether @other is just starting, and may have sockets on addresses that @l must serve.
  * After the start, the work item of @other closes these sockets and queues an update of @l.
  */
-static bool may_bind_addrs_of(const struct sddp_listener *other, const struct sddp_listener *l)
+static bool may_hold_addrs_of(const struct sddp_listener *other, const struct sddp_listener *l)
 {
 	return other->args.order > l->args.order && !READ_ONCE(other->work_owns_table);
 }
@@ -412,7 +412,7 @@ static bool may_other_listener_be_bound_to_addrs(const struct sddp_listener *l)
 		yes |= other != l && net_eq(other->args.net, l->args.net) &&
 		       ddp_addr_get_port(&other->local) ==
 		       ddp_addr_get_port(&l->local) &&
-		       (has_path(other, l->args.ifindex) || may_bind_addrs_of(other, l));
+		       (has_path(other, l->args.ifindex) || may_hold_addrs_of(other, l));
 	rcu_read_unlock();
 	return yes;
 }

@@ -290,7 +290,7 @@ int rnic_sw_dealloc_td(struct ibv_td *ibtd)
 	return 0;
 }
 
-static struct ibv_mr *init_mr(struct verbs_mr *vmr, struct ibv_pd *pd)
+static struct ibv_mr *set_mr_pd(struct verbs_mr *vmr, struct ibv_pd *pd)
 {
 	vmr->ibv_mr.pd = rnic_sw_get_pd(pd);
 	return &vmr->ibv_mr;
@@ -317,7 +317,7 @@ struct ibv_mr *rnic_sw_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 		free(vmr);
 		return NULL;
 	}
-	return init_mr(vmr, pd);
+	return set_mr_pd(vmr, pd);
 }
 
 /*
@@ -337,7 +337,7 @@ struct ibv_mr *rnic_sw_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 		free(vmr);
 		return NULL;
 	}
-	return init_mr(vmr, pd);
+	return set_mr_pd(vmr, pd);
 }
 
 /*
@@ -388,7 +388,7 @@ struct ibv_mr *rnic_sw_import_mr(struct ibv_pd *pd, uint32_t handle)
 		free(vmr);
 		return NULL;
 	}
-	return init_mr(vmr, pd);
+	return set_mr_pd(vmr, pd);
 }
 
 void rnic_sw_unimport_mr(struct ibv_mr *mr)

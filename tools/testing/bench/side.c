@@ -235,7 +235,7 @@ void side_establish(struct side *s)
 }
 
 /* Create an ID for the device that has the address of the passive end */
-static void side_bind(struct side *s)
+static void side_create_id_on_passive_device(struct side *s)
 {
 	struct sockaddr_in sin = get_passive_address(s);
 
@@ -252,7 +252,7 @@ void side_connect(struct side *s)
 	eventfd_read(s->sh->ready, &one);
 	side_create_event_channel(s);
 	if (s->opt->by_hand)
-		side_bind(s);
+		side_create_id_on_passive_device(s);
 	else
 		side_resolve(s);
 	make_qp_cq_and_buffer(s, s->opt->depth + 1, 1);
@@ -264,7 +264,7 @@ void side_connect(struct side *s)
 
 void side_listen(struct side *s, int backlog)
 {
-	side_bind(s);
+	side_create_id_on_passive_device(s);
 	if (rdma_listen(s->id, backlog))
 		die("rdma_listen");
 	s->sh->port = rdma_get_src_port(s->id);
@@ -293,7 +293,7 @@ void side_accept(struct side *s)
 {
 	side_create_event_channel(s);
 	if (s->opt->by_hand)
-		side_bind(s);
+		side_create_id_on_passive_device(s);
 	else
 		side_listen(s, 1);
 	eventfd_write(s->sh->ready, 1);

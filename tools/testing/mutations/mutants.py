@@ -179,7 +179,7 @@ def apply_mutant(text, mutant):
     return text[:mutant.start] + mutant.new + text[mutant.end:]
 
 
-def apply_mutant_to_function(text, mutant):
+def get_mutated_function(text, mutant):
     """Return the text from the end of the previous function to the end of the changed one: the
     changed function, with the comments above it."""
     first = text.rfind("\n}", 0, mutant.start) + 1

@@ -12,7 +12,7 @@ void ddp_addr_unmap_v4(struct sockaddr_storage *a) {}
  * Get an address of the socket, like inet_getname(): on a closed socket this
  * fails with @peer 1, but not with @peer 2
  */
-static int get_fake_name(struct socket *sock, struct sockaddr *addr, int peer)
+static int return_fake_name(struct socket *sock, struct sockaddr *addr, int peer)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)addr;
 
@@ -26,7 +26,7 @@ static int get_fake_name(struct socket *sock, struct sockaddr *addr, int peer)
 
 static void expect_both_addrs_in_state(struct kunit *test, int state)
 {
-	static const struct proto_ops ops = { .getname = get_fake_name };
+	static const struct proto_ops ops = { .getname = return_fake_name };
 	struct sock sk = { .sk_family = AF_INET, .sk_state = state };
 	struct socket sock = { .sk = &sk, .ops = &ops };
 	struct sockaddr_storage local = {}, remote = {};

@@ -43,7 +43,7 @@ static void limit_ends_connect_attempt(struct kunit *test)
 }
 
 /* After the stream has started, the lower layer's limits apply */
-static void limit_ends_when_stream_starts(struct kunit *test)
+static void connect_limit_ends_when_stream_starts(struct kunit *test)
 {
 	const struct rdv_msg m = make_peer_msg(0, 1);
 
@@ -200,7 +200,7 @@ static void limit_is_not_applied_twice(struct kunit *test)
 static struct kunit_case rdv_loss_cases[] = {
 	KUNIT_CASE(limit_runs_only_in_rts_with_posted_request),
 	KUNIT_CASE(limit_ends_connect_attempt),
-	KUNIT_CASE(limit_ends_when_stream_starts),
+	KUNIT_CASE(connect_limit_ends_when_stream_starts),
 	KUNIT_CASE(outstanding_requests_fail_after_limit),
 	KUNIT_CASE(limit_begins_with_later_post),
 	KUNIT_CASE(earlier_wait_does_not_count),

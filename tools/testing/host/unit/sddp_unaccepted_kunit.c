@@ -178,7 +178,7 @@ static void accepted_assoc_leaves_list(struct kunit *test)
  * An accepted session of an association that this side initiated is counted, with
  * no other effect
  */
-static void active_assoc_only_counts_session(struct kunit *test)
+static void session_of_active_assoc_is_just_counted(struct kunit *test)
 {
 	struct sddp_assoc *a = &assocs[0];
 
@@ -196,7 +196,7 @@ static struct kunit_case sddp_unaccepted_cases[] = {
 	KUNIT_CASE(session_cancels_eviction),
 	KUNIT_CASE(rejected_assoc_is_evicted_first),
 	KUNIT_CASE(accepted_assoc_leaves_list),
-	KUNIT_CASE(active_assoc_only_counts_session),
+	KUNIT_CASE(session_of_active_assoc_is_just_counted),
 	{}
 };
 

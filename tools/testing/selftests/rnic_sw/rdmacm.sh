@@ -40,7 +40,7 @@ many_clients_ping_persistent_server() {
 	t_check "the server is alive" t_is_alive server
 }
 
-ping_wildcard_server() {
+ping_server_listening_on_wildcard() {
 	T_AT=$2 t_run_rping_pair "$1" -C 5
 }
 
@@ -167,9 +167,9 @@ define_common_cases() {
 	t_case "$1: rping, sizes up to 64 KiB, IPv6" "" ping_with_many_sizes "$B6"
 	t_case "$1: rping, 64 KiB, many rounds" "" run_rping "$B4" "$(t_scale_rounds 500)" 65535
 	t_case "$1: rping, persistent server" "" many_clients_ping_persistent_server
-	t_case "$1: rping, wildcard listener, IPv4" "" ping_wildcard_server "$B4" 0.0.0.0
-	t_case "$1: rping, wildcard listener, IPv6" "" ping_wildcard_server "$B6" ::0
-	t_case "$1: rping, IPv4 to a listener on [::]" "" ping_wildcard_server "$B4" ::0
+	t_case "$1: rping, wildcard listener, IPv4" "" ping_server_listening_on_wildcard "$B4" 0.0.0.0
+	t_case "$1: rping, wildcard listener, IPv6" "" ping_server_listening_on_wildcard "$B6" ::0
+	t_case "$1: rping, IPv4 to a listener on [::]" "" ping_server_listening_on_wildcard "$B4" ::0
 	t_case "$1: rping, no listener" "" connect_without_listener_is_rejected
 	t_case "$1: ucmatose, IPv4" "" run_ucmatose "$B4"
 	t_case "$1: ucmatose, IPv6" "" run_ucmatose "$B6"

@@ -157,7 +157,7 @@ pingpong_works_between_link_locals() {
 }
 
 # The neighbour table of a contains three addresses with b's MAC address
-pingpong_works_with_three_neighbours() {
+pingpong_works_with_three_addrs_of_neighbour() {
 	local addr mac
 	mac=$(on b cat "/sys/class/net/$B_IF/address")
 	for addr in 10.9.1.9 10.9.1.8; do
@@ -214,7 +214,7 @@ create_two_hosts
 t_case "ibv_rc_pingpong between hosts, IPv4" "" pingpong_works_between_hosts "$A4" "$B4"
 t_case "ibv_rc_pingpong between hosts, GID 0" "" run_pingpong_and_check_port ibv_rc_pingpong 0 0
 t_case "ibv_rc_pingpong between hosts, GID 0 of a host with three addresses" "" \
-	pingpong_works_with_three_neighbours
+	pingpong_works_with_three_addrs_of_neighbour
 t_case "ibv_rc_pingpong between hosts, by LID" "" run_pingpong_and_check_port ibv_rc_pingpong "" ""
 t_case "qperf between hosts" "" run_qperf rc_bw rc_lat rc_rdma_write_lat rc_rdma_read_bw
 t_case "ibv_rc_pingpong between hosts, IPv6" "" pingpong_works_between_hosts "$A6" "$B6"

@@ -72,7 +72,7 @@ class Honest:
         self.rounds += 1
 
 
-def transfer_until_end(honest, splicer):
+def transfer_until_splicer_ends(honest, splicer):
     while splicer.is_running():
         honest.transfer_data()
         time.sleep(0.01)
@@ -100,7 +100,7 @@ def test_changing_lengths_do_no_harm(w):
                                                       b"m" * (SMALL - HEAD - 4)))
         same("bytes of the small FPDU", len(first), SMALL)
         other = replace_length(first, compute_ulpdu_length(LARGE))
-        count = transfer_until_end(honest, Splicer(link, first * (PAGE // SMALL),
+        count = transfer_until_splicer_ends(honest, Splicer(link, first * (PAGE // SMALL),
                                                    other * (PAGE // SMALL), SECONDS))
         print(f"# {count} pages sent, {honest.rounds} rounds beside")
         check("some data is sent", count)
@@ -118,7 +118,7 @@ def run_connections_in_turn(w, honest, port, request, make_data_versions):
     while time.monotonic() < end:
         link = w.initiate(request, peer=w.connect_tcp(port), opened=False)
         splicer = Splicer(link, *make_data_versions(link), 2)
-        count += transfer_until_end(honest, splicer)
+        count += transfer_until_splicer_ends(honest, splicer)
         links += 1
         w.links.remove(link)
         with contextlib.suppress(wire.Refused):

@@ -249,7 +249,7 @@ static unsigned int query_ord(const struct end *e)
 	return attr.max_rd_atomic;
 }
 
-static void check_server_depths(const struct pair *p, uint8_t to_it, uint8_t from_it)
+static void check_depths_offered_to_server(const struct pair *p, uint8_t to_it, uint8_t from_it)
 {
 	const struct rdma_conn_param *conn = &p->ev.param.conn;
 
@@ -267,7 +267,7 @@ static void test_depths(void)
 	pair_prepare(&p, &(struct opts){
 		.ird = 9, .ord = 5, .s_ird = 3, .s_ord = 7 });
 	pair_request(&p);
-	check_server_depths(&p, 5, 9);
+	check_depths_offered_to_server(&p, 5, 9);
 	pair_create_qp(&p, &p.s);
 	pair_accept(&p);
 	CHECK(query_ord(&p.c) <= 3 && query_ord(&p.c) >= 1, "client: %u",
@@ -373,7 +373,7 @@ static void test_refused_modify_changes_nothing(void)
 				.qp_access_flags = IBV_ACCESS_LOCAL_WRITE },
 				IBV_QP_ACCESS_FLAGS | IBV_QP_STATE, EINVAL);
 	pair_request(&p);
-	check_server_depths(&p, 5, 9);
+	check_depths_offered_to_server(&p, 5, 9);
 	CHECK(query_rights(&p.c) == may, "rights 0x%x, had 0x%x", query_rights(&p.c), may);
 	pair_free(&p);
 }
@@ -389,7 +389,7 @@ static void test_modify_limits_depths(void)
 				IBV_QP_MAX_DEST_RD_ATOMIC, 0);
 	CHECK(query_ord(&p.c) == 3, "not connected: %u", query_ord(&p.c));
 	pair_request(&p);
-	check_server_depths(&p, 3, 2);
+	check_depths_offered_to_server(&p, 3, 2);
 	pair_create_qp(&p, &p.s);
 	pair_accept(&p);
 	CHECK(query_ord(&p.c) <= 3, "client: %u", query_ord(&p.c));

@@ -173,7 +173,7 @@ static struct {
 	uint64_t	addr, length;
 } own_memory;
 
-static void begin_cq_creation(struct call *c)
+static void fill_create_cq_attrs(struct call *c)
 {
 	call_begin(c, NEW_CQ, CREATE);
 	call_add_value(c, CQ_HANDLE, 0, 0);
@@ -235,14 +235,14 @@ static void test_newer_rings_in_own_memory_refused(void)
 	own_memory.type = 1;
 	own_memory.addr = (uintptr_t)mem;
 	own_memory.length = 16 * get_page_size();
-	begin_cq_creation(&c);
+	fill_create_cq_attrs(&c);
 	call_add_value(&c, CQ_BUF_VA, 8, (uintptr_t)mem);
 	call_add_value(&c, CQ_BUF_LENGTH, 8, own_memory.length);
 	err = call_issue(&c, p.c.id->verbs);
 	if (err == EPROTONOSUPPORT)
 		skip("the RDMA core of this kernel has no rings in memory of the program");
 	CHECK(err == EOPNOTSUPP, "CQ, address: %s", strerror(err));
-	begin_cq_creation(&c);
+	fill_create_cq_attrs(&c);
 	call_add_pointer(&c, CQ_UMEM, sizeof(own_memory), &own_memory);
 	err = call_issue(&c, p.c.id->verbs);
 	CHECK(err == EOPNOTSUPP, "CQ: %s", strerror(err));
@@ -257,7 +257,7 @@ static void test_newer_rings_in_own_memory_refused(void)
 		CHECK(err == EOPNOTSUPP, "QP, attribute %u: %s", attr, strerror(err));
 	}
 	/* the same commands without the attribute succeed; the kernel frees the objects at exit */
-	begin_cq_creation(&c);
+	fill_create_cq_attrs(&c);
 	CHECK(!call_issue(&c, p.c.id->verbs), "CQ: %m");
 	begin_srq_creation(&c, &p.c);
 	CHECK(!call_issue(&c, p.c.id->verbs), "SRQ: %m");

@@ -195,7 +195,7 @@ static struct job make_job(struct fixture *d, enum ibv_wr_opcode op, size_t off,
 	};
 }
 
-void exchange_write(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away)
+void odp_write_and_check(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away)
 {
 	struct job j = make_job(d, IBV_WR_RDMA_WRITE, off, len);
 
@@ -246,7 +246,7 @@ void exchange_all_message_types(struct fixture *d, size_t len, uint32_t seed, aw
 
 	for (i = 0; i < ARRAY_SIZE(at); i++, seed += 8) {
 		exchange_send(d, at[i].off, at[i].len, seed, away);
-		exchange_write(d, at[i].off, at[i].len, seed + 3, away);
+		odp_write_and_check(d, at[i].off, at[i].len, seed + 3, away);
 		exchange_read(d, at[i].off, at[i].len, seed + 4, away);
 		exchange_fetch_add(d, at[i].off / sizeof(uint64_t), seed, away);
 	}

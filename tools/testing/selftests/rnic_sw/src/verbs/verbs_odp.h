@@ -42,7 +42,7 @@ typedef void away_fn(struct buf *b);
  * both buffers after they have been filled; it may be NULL.
  */
 void exchange_send(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away);
-void exchange_write(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away);
+void odp_write_and_check(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away);
 void exchange_read(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away);
 void exchange_fetch_add(struct fixture *d, uint32_t at, uint64_t value, away_fn *away);
 /* Do all of the above at several offsets within the first @len bytes */

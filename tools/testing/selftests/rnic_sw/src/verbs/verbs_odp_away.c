@@ -244,7 +244,7 @@ static void test_discarded_pages_read_as_zero(void)
 
 	odp_fixture_open_private(&d, PAGES);
 	for (i = 0; i < 30; i++) {
-		exchange_write(&d, 0, d.s.len, i, NULL);
+		odp_write_and_check(&d, 0, d.s.len, i, NULL);
 		exchange_read(&d, 0, d.s.len, i, NULL);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_DONTNEED), "%m");
 		post_job(&d.p.c, &(struct job){
@@ -269,7 +269,7 @@ static void test_peer_writes_survive_madv_free(void)
 
 	odp_fixture_open_private(&d, PAGES);
 	for (i = 0; i < 10; i++) {
-		exchange_write(&d, 0, d.s.len, i, NULL);
+		odp_write_and_check(&d, 0, d.s.len, i, NULL);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_FREE), "%m");
 		buf_fill(&d.c, 0, d.c.len, 77 + i);
 		post_job(&d.p.c, &(struct job){
@@ -310,7 +310,7 @@ static void test_messages_while_file_is_truncated(void)
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	exchange_with_page_changes(&d, d.s.len / 2, truncate_and_grow_file);
 	/* after the file has grown again, new pages replace those that were cut off */
-	exchange_write(&d, 0, d.s.len, 5, NULL);
+	odp_write_and_check(&d, 0, d.s.len, 5, NULL);
 	CHECK(!ftruncate(fd_of[1], d.s.len / 2) && !ftruncate(fd_of[1], d.s.len), "%m");
 	exchange_read(&d, 0, d.s.len / 2, 6, NULL);
 	post_job(&d.p.c, &(struct job){
@@ -337,7 +337,7 @@ static void test_file_written(void)
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	for (i = 0; i < 10; i++) {
-		exchange_write(&d, 0, d.s.len, i, NULL);
+		odp_write_and_check(&d, 0, d.s.len, i, NULL);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_DONTNEED) && !fsync(fd), "%m");
 		CHECK(!posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), "fadvise");
 		CHECK(pread(fd, back, d.s.len, 0) == (ssize_t)d.s.len, "%m");
@@ -477,7 +477,7 @@ static void test_huge(void)
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	/* a message must fault in a huge page */
-	exchange_write(&d, 0, HUGE, 1, NULL);
+	odp_write_and_check(&d, 0, HUGE, 1, NULL);
 	CHECK(read_huge_kib() > 0, "there must be a huge page");
 	exchange_all_message_types(&d, 64 * get_page_size(), 1, split_huge_page);
 	exchange_all_message_types(&d, 64 * get_page_size(), 2, collapse_to_huge_pages);

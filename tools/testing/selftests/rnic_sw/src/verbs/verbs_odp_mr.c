@@ -211,7 +211,7 @@ static void test_implicit_mr_covers_stack_and_heap(void)
 		to = d;
 		to.s.at = at[i];
 		to.s.len = SOME;
-		exchange_write(&to, 11, SOME - 11, i, NULL);
+		odp_write_and_check(&to, 11, SOME - 11, i, NULL);
 		exchange_read(&to, 11, SOME - 11, i + 5, NULL);
 	}
 	odp_fixture_close(&d);

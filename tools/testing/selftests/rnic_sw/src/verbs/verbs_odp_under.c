@@ -151,7 +151,7 @@ static void test_writes_while_pages_are_freed(void)
 	CHECK(!pthread_join(thread, NULL), "%m");
 	printf("# given up %u times during %u Writes\n", f.times, i);
 	/* no thread frees pages any more, so data that is written now must survive reclaim */
-	exchange_write(&d, 0, d.s.len, 5, NULL);
+	odp_write_and_check(&d, 0, d.s.len, 5, NULL);
 	CHECK(!madvise(d.s.at, d.s.len, MADV_PAGEOUT) || errno == EINVAL, "%m");
 	CHECK(!memcmp(d.s.at + 1, d.c.at + 1, d.s.len - 1), "data written last must survive");
 	exchange_all_message_types(&d, d.s.len, 6, NULL);
@@ -179,7 +179,7 @@ static void exchange_pages(struct fixture *d, uint32_t seed)
 
 	for (at = 0; at < d->s.len; at += page) {
 		exchange_send(d, at, page, seed % 2, NULL);
-		exchange_write(d, at, page, seed % 2, NULL);
+		odp_write_and_check(d, at, page, seed % 2, NULL);
 		exchange_read(d, at, page, seed % 2, NULL);
 	}
 }
@@ -257,7 +257,7 @@ static void test_hugetlb(void)
 	create_and_map_hugetlb_memfd(&d.s, read_huge_page_size());
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
-	exchange_write(&d, 0, d.s.len, 1, advise_dontneed_and_reprotect);
+	odp_write_and_check(&d, 0, d.s.len, 1, advise_dontneed_and_reprotect);
 	exchange_all_message_types(&d, some, 2, advise_dontneed_and_reprotect);
 	exchange_while_changing_pages(&d, some, scale_rounds(TIMES) ?: 1, advise_dontneed_and_reprotect);
 	odp_fixture_close(&d);

@@ -126,7 +126,7 @@ static void access_by_peer_and_expect_failure(const struct remote *r)
 	/* another connection must still be able to use the MR */
 	d.p.c.qp = q.c.qp;
 	d.p.s.qp = q.s.qp;
-	exchange_write(&d, 0, 2 * get_page_size(), 4, NULL);
+	odp_write_and_check(&d, 0, 2 * get_page_size(), 4, NULL);
 	exchange_read(&d, 0, 2 * get_page_size(), 4, NULL);
 }
 
