@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Expected: the version number of the private ABI between libibverbs and its providers is the release
-# number of rdma-core, as in the file name of libibverbs. So a provider that was built for release 44
-# has another file name than a provider for release 56.
+# number of rdma-core, as in the file name of libibverbs. So the file names of a
+# provider for release 44 and of one for release 56 differ.
 # Seen: the number is 34 in both releases: their providers are named libNAME-rdmav34.so and use the
 # symbol version IBVERBS_PRIVATE_34. So neither the name nor the loader shows for which release a
 # provider was built.

@@ -137,7 +137,7 @@ struct rnic_srq {
 	bool			error_reported;	/* SRQ_ERR has been raised or is pending */
 	bool			error_pending;	/* @event_work must raise SRQ_ERR */
 	u32			limits_pending;	/* SRQ_LIMIT events that @event_work must raise */
-	/* the library has called rnic_post_srq_recv(); old libraries never do, see rnr.c */
+	/* the library rings a doorbell after it posts; old libraries do not, see rnr.c */
 	bool			rings;
 	struct list_head	waiters;	/* messages that wait for a WQE, see rnr.c */
 	u32			promised;	/* posted WQEs promised to messages, see rnr.c */

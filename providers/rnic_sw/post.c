@@ -192,7 +192,7 @@ static void ring_doorbell_with_retry(struct rnic_sw_qp *qp, struct rnic_sw_queue
 
 	if (may_retry_doorbell(ret))
 		ret = ring(qp);
-	/* the next statement orders this, so a store with a barrier of its own would only cost */
+	/* atomic_fetch_sub() below is a full barrier, so this store needs none of its own */
 	atomic_store_explicit(&q->doorbell_err, ret, memory_order_relaxed);
 	atomic_fetch_sub(&q->refs, 1);
 }

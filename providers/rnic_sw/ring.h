@@ -147,7 +147,7 @@ static inline void ring_arm(struct rnic_sw_queue *q, uint32_t bit)
 {
 	__atomic_fetch_or(&q->hdr->flags, bit, __ATOMIC_SEQ_CST);
 #if defined(__x86_64__) || defined(__i386__)
-	/* the locked instruction is a full barrier, so only the compiler has to keep the order */
+	/* on x86 the atomic operation is a full barrier; this only stops the compiler */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 #else
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -256,7 +256,7 @@ def list_implementations_in_order(opts, row, pair):
     if not row.rival:
         return ["tcp"]
     all_in_order = [row.rival, "rnic_sw"]
-    # rxe flushes the last Send of a connection that the peer closes
+    # over rxe the program fails: its last Send is flushed if the peer disconnects first
     if opts.rxe and row.rival == "siw" and row.args[-1] != "call":
         all_in_order.append("rxe")
     return all_in_order if pair % 2 == 0 else all_in_order[::-1]

@@ -38,7 +38,7 @@ static const char usage_text[] =
 	"  -o          register memory for on-demand paging\n"
 	"  -k BYTES    page offset of the passive end's buffer (0)\n"
 	"  -m          connect by ibv_modify_qp() instead of rdma_cm\n"
-	"  -b PORT     the passive end listens at this port (any)\n"
+	"  -b PORT     the passive end listens at this port (any); not with -m\n"
 	"  -f          with read: drop the pages of the sink before each Read\n"
 	"  -w SECONDS  time before the measurement (0.5)\n"
 	"  -t SECONDS  time of the measurement (2)\n";
@@ -99,7 +99,7 @@ static void parse_options(struct options *o, int argc, char **argv)
 		o->signal = o->depth / 4 ? o->depth / 4 : 1;
 	o->recvs = o->op == OP_SEND ? 4 * o->depth : 1;
 	if (!o->size || !o->list || o->list > o->depth ||
-	    o->signal + o->list > o->depth + 1 ||
+	    o->signal + o->list > o->depth + 1 || (o->by_hand && o->port) ||
 	    (o->faults && (o->op != OP_READ || o->size % sysconf(_SC_PAGESIZE))))
 		usage();
 }

@@ -238,8 +238,8 @@ count_segments_placed_early() {
 	echo $(($(t_print_counter "$A_DEV" rx_placed_early) + $(t_print_counter "$B_DEV" rx_placed_early)))
 }
 
-# run_and_check_early_placement WORDS... -- CASE...: run cases; segments that arrive early must be
-# placed early
+# run_and_check_early_placement WORDS... -- CASE...: run cases, and check that the device places
+# segments that arrive out of order at once
 run_and_check_early_placement() {
 	local before
 	before=$(count_segments_placed_early)

@@ -169,8 +169,8 @@ write_and_verify_with_fio() {
 		--group_reporting --output="$T_CASE/fio-$1.log" "${@:3}"
 }
 
-# write_and_check_disk: check that the first half of $DISK returns the data that was written to it,
-# with many sizes and queue depths
+# write_and_check_disk: write the first half of $DISK, with many sizes and queue depths, and check
+# that reading returns the data
 write_and_check_disk() {
 	create_random_data
 	copy_blocks "$T_CASE/data" "$DISK" 1M 8 oflag=direct
@@ -284,7 +284,7 @@ file_system_keeps_files() {
 	check_objects_are_freed
 }
 
-# write_and_check_tree DIR: check that a tree of files is read back as it was written. Owners and
+# write_and_check_tree DIR: write a tree of files, and check that reading returns it. Owners and
 # times are not compared, because not every file system keeps them.
 write_and_check_tree() {
 	mkdir "$1/tree" "$T_CASE/tree"

@@ -176,7 +176,7 @@ def wait_requests(port, number):
 def test_exit_before_accept_is_reported(w):
     with run_suspended_listener(w, 7600) as server:
         conn = start_server_connect(w, SERVER, 7600)
-        # without this, the listener may close first, and its end resets the connection
+        # if the listener closed before the request has arrived, it would reset the connection
         wait_requests(7600, 1)
         server.process.kill()
         expect_only_event(w, conn, REJECTED, "ECONNREFUSED")
