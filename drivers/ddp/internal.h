@@ -32,14 +32,17 @@ void ddp_rx_fail_segment(struct ddp_stream *s, enum iw_reason why,
 /* Report the Writes counted in writes_unreported to the ULP; called before admit() and deliver() */
 void ddp_rx_report_writes(struct ddp_stream *s);
 
-/* rx_fast.c: try the fast paths of a tagged segment */
+/* rx_fast.c: try the fast path of a tagged segment */
 bool ddp_rx_try_tagged_fast_path(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
-				 const void *body, u32 len, enum iw_reason *why);
+				 u32 len, enum iw_reason *why);
 
 /* place.c: copying from and to registered memory */
 enum iw_reason ddp_place_tagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
 					const struct ddp_hdr *h, u32 len, u8 rights);
-bool ddp_can_place_batch(const struct ddp_stream *s, u64 to, u32 len);
+u32 ddp_place_check_batch(struct ddp_stream *s, const struct ddp_hdr *h, u32 each, u32 n,
+			  struct ddp_sge *m);
+void ddp_place_batch(struct ddp_stream *s, const struct ddp_hdr *h, const struct ddp_sge *m,
+		     const struct ddp_rx_batch *b, u32 n);
 enum iw_reason ddp_place_next_tagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
 					     const void *body, u64 to, u32 len, bool last);
 enum iw_reason ddp_place_untagged_segment(struct ddp_stream *s, struct ddp_llp *llp,

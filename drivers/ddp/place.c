@@ -8,33 +8,13 @@
  * the index of the block. Blocks with adjacent kernel addresses are copied as
  * one extent. paged.c copies from and to MRs without blocks.
  */
-#include <linux/atomic.h>
 #include <linux/export.h>
 #include <linux/mm.h>
 
 #include <ddp/copy.h>
 #include "bounds.h"
+#include "extent.h"
 #include "internal.h"
-
-/*
- * Find the extent at @to in an MR with blocks. On entry *@len is the number of
- * bytes wanted; on return it is the number of contiguous bytes, at most that
- * number. Return: the kernel address of the extent.
- */
-static void *find_region_extent(const struct ddp_region *r, u64 to, u32 *len)
-{
-	u64 off = to - r->base + r->skip;
-	size_t mask = ((size_t)1 << r->shift) - 1;
-	size_t i = off >> r->shift, extent;
-	void *p;
-
-	p = r->block[i] + (off & mask);
-	for (extent = mask + 1 - (off & mask); extent < *len; extent += mask + 1, i++)
-		if (r->block[i + 1] != r->block[i] + mask + 1)
-			break;
-	*len = min_t(size_t, *len, extent);
-	return p;
-}
 
 static enum iw_reason copy_llp_to_region(const struct ddp_region *r, u64 to,
 					 u32 len, struct ddp_llp *llp,
@@ -44,7 +24,7 @@ static enum iw_reason copy_llp_to_region(const struct ddp_region *r, u64 to,
 		return ddp_paged_copy_from_llp(r, to, len, llp, false, w);
 	while (len) {
 		u32 extent = len;
-		void *p = find_region_extent(r, to, &extent);
+		void *p = ddp_region_find_extent(r, to, &extent);
 
 		if (!llp->ops->read(llp, p, extent))
 			return IW_UNREADABLE;
@@ -89,7 +69,7 @@ static enum iw_reason copy_flat_to_region(const struct ddp_region *r, u64 to,
 		return ddp_paged_copy_from_flat(r, to, len, src, false, w);
 	while (len) {
 		u32 extent = len;
-		void *p = find_region_extent(r, to, &extent);
+		void *p = ddp_region_find_extent(r, to, &extent);
 
 		ddp_copy(p, src, extent);
 		src += extent;
@@ -97,6 +77,23 @@ static enum iw_reason copy_flat_to_region(const struct ddp_region *r, u64 to,
 		len -= extent;
 	}
 	return IW_OK;
+}
+
+/* Copy @n payloads of @each bytes to consecutive bytes of an MR with blocks */
+static void gather_payloads_to_region(const struct ddp_region *r, u64 to, const u8 *const *src,
+				      u32 each, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++, to += each) {
+		u32 extent = (n - i) * each;
+		void *p = ddp_region_find_extent(r, to, &extent);
+
+		for (; extent > each; extent -= each, p += each, to += each, i++)
+			ddp_copy(p, src[i], each);
+		/* the bytes of this payload may lie in several extents */
+		copy_flat_to_region(r, to, each, src[i], NULL);
+	}
 }
 
 /* Place the last segment of a message from @src, as copy_last_llp_segment_to_region() does */
@@ -109,7 +106,7 @@ static enum iw_reason copy_last_flat_segment_to_region(const struct ddp_region *
 
 	if (unlikely(!r->block))
 		return ddp_paged_copy_from_flat(r, to, len, src, true, w);
-	p = find_region_extent(r, to, &extent);
+	p = ddp_region_find_extent(r, to, &extent);
 	if (likely(extent == len))
 		ddp_copy(p, src, most);
 	else
@@ -133,7 +130,7 @@ static enum iw_reason copy_region_to_flat(const struct ddp_region *r, u64 to,
 		return ddp_paged_copy_to_flat(r, to, len, dst, w);
 	while (len) {
 		u32 extent = len;
-		const void *p = find_region_extent(r, to, &extent);
+		const void *p = ddp_region_find_extent(r, to, &extent);
 
 		ddp_copy(dst, p, extent);
 		dst += extent;
@@ -156,7 +153,7 @@ static u32 scatter_region_to_buffers(const struct ddp_region *r, u64 to, void *d
 		return ddp_paged_scatter_to_buffers(r, to, dst, stride, each, n, w);
 	for (i = 0; i < n; i++, to += each) {
 		u32 extent = (n - i) * each;
-		const void *p = find_region_extent(r, to, &extent);
+		const void *p = ddp_region_find_extent(r, to, &extent);
 
 		for (; extent > each; extent -= each, p += each, to += each, i++)
 			memcpy(dst + i * stride, p, each);
@@ -254,23 +251,6 @@ enum iw_reason ddp_place_next_tagged_segment(struct ddp_stream *s, struct ddp_ll
 			    : copy_flat_to_region(r, to, len, body, &s->rx_fault);
 	return last ? copy_last_llp_segment_to_region(r, to, len, llp, &s->rx_fault)
 		    : copy_llp_to_region(r, to, len, llp, &s->rx_fault);
-}
-
-/**
- * ddp_can_place_batch - check whether several payloads can be placed with one copy
- * @s: stream; @s->rx_mr must be the cached reference to the MR
- * @to: TO of the first payload
- * @len: total length of the payloads in bytes, not 0
- *
- * Return: true if the MR has blocks, and the stream may access the range now;
- * the copy can still fail, if the MR is revoked or the rights are reduced
- * before it. False if the access is not allowed, or if the MR has no blocks: a
- * page fault might then be needed in the middle of the batch.
- */
-bool ddp_can_place_batch(const struct ddp_stream *s, u64 to, u32 len)
-{
-	return s->rx_mr->block &&
-	       !ddp_bounds_recheck_access(s->rx_mr, s, s->rx_seg.rights, to, len);
 }
 
 /* Copy the payload from @body, or from @llp if @body is NULL, to kernel memory */
@@ -463,6 +443,71 @@ u32 ddp_fetch_payload_batch(struct ddp_stream *s, struct ddp_cursor *from, void 
 	return n;
 }
 
+/*
+ * Set @m to the memory of the next @n segments of an untagged message, or of fewer if the current
+ * SGE ends before, and get a cached reference to its MR. Return: number of segments; 0 if the memory
+ * may not be written, or is not in an MR.
+ */
+static u32 get_next_sink(struct ddp_stream *s, const struct ddp_hdr *h, u32 each, u32 n,
+			 struct ddp_sge *m)
+{
+	n = cursor_peek_pieces(&s->sink[h->qn], each, n, m);
+	if (!n || is_kernel_memory(s, m->stag) ||
+	    ddp_mr_cache_check_and_get(s, &s->rx_mr, &s->rx_hint, m,
+				       DDP_LOCAL_WRITE | DDP_RECV_BUF))
+		return 0;
+	return n;
+}
+
+/**
+ * ddp_place_check_batch - check whether payloads of a message can be placed at once
+ * @s: stream; @s->rx_mr must be the cached reference to the MR if the segments are tagged
+ * @h: header of the first segment, which continues the message
+ * @each: length of each payload in bytes, not 0
+ * @n: number of payloads
+ * @m: if the result is not 0, set to the memory of that many payloads
+ *
+ * Return: number of payloads that ddp_place_batch() can place. It is less than @n if an SGE of the
+ * receive buffer ends, and 0 if the access is not allowed, or if the MR has no blocks: a page fault
+ * might then be needed in the middle of the batch. In any case the caller must call
+ * ddp_mr_cache_end_copy() for @s->rx_mr.
+ */
+u32 ddp_place_check_batch(struct ddp_stream *s, const struct ddp_hdr *h, u32 each, u32 n,
+			  struct ddp_sge *m)
+{
+	if (h->tagged) {
+		*m = (struct ddp_sge) { .addr = h->to, .len = n * each };
+		if (ddp_bounds_recheck_access(s->rx_mr, s, s->rx_seg.rights, m->addr, m->len))
+			return 0;
+	} else {
+		n = get_next_sink(s, h, each, n, m);
+		if (!n)
+			return 0;
+	}
+	return s->rx_mr->block ? n : 0;
+}
+
+/**
+ * ddp_place_batch - place payloads of a message at once
+ * @s: stream
+ * @h: header of the first segment
+ * @m: memory, as set by ddp_place_check_batch()
+ * @b: the segments
+ * @n: number of payloads, as returned by ddp_place_check_batch()
+ *
+ * If the MR is revoked after ddp_place_check_batch(), ddp_region_revoke() waits for this copy.
+ */
+void ddp_place_batch(struct ddp_stream *s, const struct ddp_hdr *h, const struct ddp_sge *m,
+		     const struct ddp_rx_batch *b, u32 n)
+{
+	if (b->joined)
+		copy_flat_to_region(s->rx_mr, m->addr, m->len, b->body[0], NULL);
+	else
+		gather_payloads_to_region(s->rx_mr, m->addr, b->body, m->len / n, n);
+	if (!h->tagged)
+		s->sink[h->qn].off += m->len;
+}
+
 /**
  * ddp_mem_store - copy kernel memory of the ULP into registered memory
  * @s: stream
@@ -492,86 +537,3 @@ enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
 	return why;
 }
 EXPORT_SYMBOL_GPL(ddp_mem_store);
-
-struct atomic_update {
-	u64		(*result)(const void *how, u64 old);
-	const void	*how;
-	u64		old;
-};
-
-/* Atomically replace *@word with the value that a struct atomic_update computes */
-static void ddp_atomic_replace(void *arg, u64 *word)
-{
-	struct atomic_update *c = arg;
-
-	c->old = READ_ONCE(*word);
-	/* litmus: none, because no kernel code depends on the order of the update */
-	while (!try_cmpxchg(word, &c->old, c->result(c->how, c->old)))
-		;
-}
-
-/* Modify a u64 of an MR with blocks, like ddp_paged_apply_atomic() */
-static enum iw_reason region_apply_atomic(const struct ddp_region *r, u64 to,
-					  struct atomic_update *c)
-{
-	u32 len = sizeof(u64);
-	/* an aligned u64 is contained in one block */
-	u64 *word = find_region_extent(r, to, &len);
-
-	if (!IS_ALIGNED((uintptr_t)word, sizeof(u64)))
-		return IW_RDMAP_STREAM;
-	if (c->result)
-		ddp_atomic_replace(c, word);
-	return IW_OK;
-}
-
-/**
- * ddp_mem_apply_atomic - atomically read and replace a u64 of registered memory
- * @s: stream whose peer has requested the operation
- * @stag: STag of the memory
- * @to: TO of eight bytes that are aligned in memory (RFC 7306 5.1)
- * @result: function that computes the new value from the old value, both in
- *	host byte order; NULL to check the access only
- * @how: argument of @result
- * @old: set to the old value, if @result is not NULL
- *
- * The operation is atomic with regard to all streams of all devices, and to
- * atomic instructions of the CPUs.
- *
- * Context: BH off; if @result is not NULL, only the transmit path.
- *
- * Return: IW_OK if the u64 is replaced (with @result), or if the access is
- * allowed (without); IW_RDMAP_STREAM if the u64 is misaligned; IW_AGAIN if a page
- * fault must be resolved first, and the memory is unchanged; or the reason why
- * the peer may not access the u64.
- */
-enum iw_reason ddp_mem_apply_atomic(struct ddp_stream *s, u32 stag, u64 to,
-				    u64 (*result)(const void *how, u64 old),
-				    const void *how, u64 *old)
-{
-	const struct ddp_sge m = { .addr = to, .len = sizeof(u64), .stag = stag };
-	struct atomic_update c = { .result = result, .how = how };
-	struct ddp_region *r;
-	enum iw_reason why;
-
-	why = ddp_region_check_and_get(s, &m, DDP_REMOTE_ATOMIC, &r);
-	if (why)
-		return why;
-	if (unlikely(!r->block))
-		why = ddp_paged_apply_atomic(r, to, result ? ddp_atomic_replace : NULL,
-					     &c, &s->tx_fault);
-	else
-		why = region_apply_atomic(r, to, &c);
-	ddp_region_put(r);
-	/*
-	 * After the page fault ddp_tx_resume() kicks, and the transmit path
-	 * repeats the operation. Until then the LLP must not end the stream
-	 * gracefully, so report that a kick will follow.
-	 */
-	if (why == IW_AGAIN)
-		s->tx_expects_kick = true;
-	if (!why && result)
-		*old = c.old;
-	return why;
-}
-EXPORT_SYMBOL_GPL(ddp_mem_apply_atomic);

@@ -3,7 +3,7 @@
  * General receive path: decode, admit, check, place and deliver each segment
  * once, in this order (RFC 5041 section 7.1). Exception: QN, MSN and MO of an
  * untagged segment are checked before the segment is admitted. rx_fast.c has the
- * fast paths for segments that continue or repeat the previous segment.
+ * fast path for segments that continue or repeat the previous segment.
  *
  * A tagged segment that arrives out of order may be placed when it arrives.
  * When it is next in order, all steps except the copy are repeated (section
@@ -179,7 +179,7 @@ static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	struct ddp_rx_seg *g = &s->rx_seg;
 	enum iw_reason why;
 
-	if (ddp_rx_try_tagged_fast_path(s, llp, head, NULL, len, &why))
+	if (ddp_rx_try_tagged_fast_path(s, llp, head, len, &why))
 		return why;
 	ddp_rx_report_writes(s);
 	why = ddp_rx_read_header(llp, head, len, g);

@@ -160,16 +160,18 @@ enum iw_reason mpa_verify_get_result(const struct mpa_verify *t)
  * @r: the batch; @r->left is set to 0, so that the batch accepts no FPDU, if FPDUs of
  *	this length have no payload or are too long for a batch
  * @ulpdu_len: ULPDU length of each FPDU, in bytes
- * @at: destination of the first payload. The buffer must have
- *	MPA_FPDU_BATCH_SIZE bytes, beginning MPA_HEADS_MAX bytes before @at
+ * @hdr_len: length of the DDP header of each FPDU, in bytes: that of a tagged or an untagged one
+ * @at: destination of the first payload. The buffer must have DDP_RX_HEAD_LEN bytes before
+ *	@at, and MPA_FPDU_BATCH_SIZE bytes, beginning with the header of the first FPDU
  */
-void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u8 *at)
+void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u32 hdr_len, u8 *at)
 {
 	r->at = at;
 	r->left = 0;
-	r->payload = ulpdu_len - IW_DDP_T_HDR_LEN;
+	r->payload = ulpdu_len - hdr_len;
+	r->head_len = MPA_LEN_SIZE + hdr_len;
 	r->wire_len = mpa_fpdu_content_len(ulpdu_len);
-	if (ulpdu_len > IW_DDP_T_HDR_LEN && r->wire_len <= MPA_FPDU_BATCH_SIZE)
+	if (ulpdu_len > hdr_len && r->wire_len <= MPA_FPDU_BATCH_SIZE)
 		r->left = (MPA_FPDU_BATCH_SIZE - r->wire_len) / r->payload + 1;
 }
 
@@ -184,8 +186,9 @@ void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u8 *at)
  */
 u8 *mpa_fpdu_batch_prepare_dst(struct mpa_fpdu_batch *r)
 {
-	memcpy(r->saved, r->at - MPA_HEADS_MAX, MPA_HEADS_MAX);
-	return r->at - MPA_HEADS_MAX;
+	/* the last bytes before @r->at are saved, whatever the length of the header */
+	memcpy(r->saved, r->at - DDP_RX_HEAD_LEN, DDP_RX_HEAD_LEN);
+	return r->at - r->head_len;
 }
 
 /* Check the CRC over the @len bytes before the CRC field (RFC 5044 4.4) */
@@ -194,18 +197,19 @@ static bool is_crc_valid(const u8 *fpdu, u32 len)
 	return mpa_crc_matches(mpa_crc_update(mpa_crc_init(), fpdu, len), fpdu + len);
 }
 
-/* Compare two headers inline, because a call of memcmp() would cost more */
-static bool are_headers_equal(const u8 *a, const u8 *b)
+/* Check whether the copied FPDU begins with @head */
+static bool has_header(const u8 *fpdu, const struct ddp_rx_head *head)
 {
-	static_assert(MPA_HEADS_MAX == 2 * sizeof(u64));
-	return get_unaligned_be64(a) == get_unaligned_be64(b) &&
-	       get_unaligned_be64(a + 8) == get_unaligned_be64(b + 8);
+	struct ddp_rx_head copy;
+
+	ddp_rx_head_read(&copy, fpdu);
+	return copy.start == head->start && copy.field == head->field && copy.mo == head->mo;
 }
 
 /**
  * mpa_fpdu_batch_add_if_valid - verify the FPDU that was copied, and add its payload
  * @r: the batch
- * @head: earlier copy of the first MPA_HEADS_MAX bytes of the FPDU
+ * @head: first bytes of the FPDU, from an earlier copy
  *
  * The payload is added to the batch if both copies of the header are equal and the
  * CRC is correct.
@@ -213,13 +217,12 @@ static bool are_headers_equal(const u8 *a, const u8 *b)
  * Return: true if the payload was added; false if not, so that the caller must
  * process the FPDU on the slow path.
  */
-bool mpa_fpdu_batch_add_if_valid(struct mpa_fpdu_batch *r, const u8 *head)
+bool mpa_fpdu_batch_add_if_valid(struct mpa_fpdu_batch *r, const struct ddp_rx_head *head)
 {
-	u8 *fpdu = r->at - MPA_HEADS_MAX;
-	bool good = are_headers_equal(head, fpdu) &&
-		    is_crc_valid(fpdu, r->wire_len - MPA_CRC_SIZE);
+	u8 *fpdu = r->at - r->head_len;
+	bool good = has_header(fpdu, head) && is_crc_valid(fpdu, r->wire_len - MPA_CRC_SIZE);
 
-	memcpy(fpdu, r->saved, MPA_HEADS_MAX);
+	memcpy(r->at - DDP_RX_HEAD_LEN, r->saved, DDP_RX_HEAD_LEN);
 	if (good) {
 		r->at += r->payload;
 		r->left--;

@@ -9,6 +9,7 @@
 #ifndef _MPA_FPDU_VERIFY_H
 #define _MPA_FPDU_VERIFY_H
 
+#include <ddp/expect.h>
 #include <ddp/pure.h>
 #include <ddp/reason.h>
 #include "fpdu.h"
@@ -51,9 +52,8 @@ enum iw_reason mpa_verify_get_result(const struct mpa_verify *t);
 
 /*
  * The payloads of a batch are contiguous in the buffer. But each FPDU is copied as a
- * whole, so its length field and DDP header (MPA_HEADS_MAX bytes) overwrite the end
- * of the previous payload. The overwritten bytes are saved before the copy, and
- * restored after the CRC is verified.
+ * whole, so its length field and DDP header overwrite the end of the previous payload.
+ * The overwritten bytes are saved before the copy, and restored after the CRC is verified.
  */
 
 /* Length of the length field and a tagged DDP header, in bytes */
@@ -68,10 +68,11 @@ enum iw_reason mpa_verify_get_result(const struct mpa_verify *t);
 
 /**
  * struct mpa_fpdu_batch - batch of FPDUs with CRC and without markers
- * @at: address for the next payload; the buffer has at least MPA_HEADS_MAX bytes
+ * @at: address for the next payload; the buffer has at least DDP_RX_HEAD_LEN bytes
  *	before this address
  * @left: number of FPDUs that can still be added
  * @payload: length of the payload of each FPDU, in bytes
+ * @head_len: length of the length field and the DDP header of each FPDU, in bytes
  * @wire_len: length of each FPDU, in bytes
  * @saved: copy of the bytes that the header of the next FPDU overwrites
  */
@@ -79,12 +80,13 @@ struct mpa_fpdu_batch {
 	u8	*at;
 	u32	left;
 	u32	payload;
+	u32	head_len;
 	u32	wire_len;
-	u8	saved[MPA_HEADS_MAX];
+	u8	saved[DDP_RX_HEAD_LEN];
 };
 
-void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u8 *at);
+void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u32 hdr_len, u8 *at);
 u8 *mpa_fpdu_batch_prepare_dst(struct mpa_fpdu_batch *r);
-bool mpa_fpdu_batch_add_if_valid(struct mpa_fpdu_batch *r, const u8 *head);
+bool mpa_fpdu_batch_add_if_valid(struct mpa_fpdu_batch *r, const struct ddp_rx_head *head);
 
 #endif

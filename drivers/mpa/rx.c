@@ -3,22 +3,17 @@
  * Receive path: pass FPDUs from TCP's receive queue to DDP. sock.c locks the
  * socket and calls mpa_rx_receive_or_discard().
  *
- * The slow path, mpa_rx_recv_fpdu_on_slow_path(), receives any FPDU. On a connection with neither
- * CRC nor markers, the fast path mpa_rx_recv_fpdus_on_fast_path() receives the FPDUs whose segments
- * ddp_rx_try_fast_path() accepts. On a connection with CRC and without markers, the CRC fast path
- * mpa_rx_recv_batches() receives the FPDUs whose segments ddp_rx_continues_msg() accepts.
- *
- * Both fast paths require that the FPDU is contiguous in the queue. ddp_rx_try_fast_path() accepts
- * a segment that continues the current message, or that is a message of one segment like the
- * previous one. ddp_rx_continues_msg() accepts a segment that continues a tagged message and is as
- * long as the previous one. The CRC fast path handles only ULPDUs shorter than DDP_COPY_LONG, and
- * places the payloads of many FPDUs at once.
+ * The slow path, mpa_rx_recv_fpdu_on_slow_path(), receives any FPDU. On a connection without
+ * markers, the fast path mpa_rx_recv_fpdus_on_fast_path() receives the FPDUs whose segments have the
+ * header that DDP expects, and which are contiguous in the queue. It passes many of them to DDP with
+ * one call of ddp_rx_batch(). With CRC, it leaves ULPDUs of at least DDP_COPY_LONG bytes to the slow
+ * path.
  *
  * An incomplete FPDU stays in the queue. No part of an incomplete FPDU is stored elsewhere
  * or passed to DDP.
  *
  * A sender on this machine may share pages with the queue and still write to them. So all
- * bytes that a decision depends on are first copied to private memory. The CRC fast path
+ * bytes that a decision depends on are first copied to private memory. With CRC, the fast path
  * copies a header twice, and requires that both copies are equal.
  *
  * With CRC or markers, a complete FPDU is copied, then the copy is verified (RFC
@@ -38,6 +33,7 @@
 #include "internal.h"
 
 static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
+static_assert(DDP_RX_HEAD_LEN == MPA_LEN_SIZE + IW_DDP_HDR_MAX);
 
 /*
  * Maximum number of bytes to receive in one call of mpa_rx_receive_or_discard(). When they are used
@@ -48,6 +44,12 @@ static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 
 /* Minimum number of bytes by which an FPDU reduces the budget */
 #define FPDU_COST	256
+
+/*
+ * Approximate maximum of the bytes that are placed with one call: ddp_region_revoke() waits until
+ * they are placed
+ */
+#define RX_BATCH_BYTES	(64 * 1024)
 
 /*
  * Maximum number of bytes by which a copy begins later in the copy buffer, to get a particular
@@ -174,6 +176,30 @@ static u32 choose_copy_offset(struct mpa_conn *c, const struct mpa_fpdu *f)
 	return offset_in_page(c->cur.at - MPA_LEN_SIZE);
 }
 
+/*
+ * Pass the segment of a verified copy of an FPDU to DDP if it has the expected header. Return: true
+ * if DDP has processed the segment and @why is set; false if nothing was done.
+ */
+static bool pass_copy_if_expected(struct mpa_conn *c, const u8 *fpdu, u32 ulpdu_len,
+				  enum iw_reason *why)
+{
+	struct ddp_rx_batch b __uninitialized;
+	struct ddp_expected e;
+	struct ddp_rx_head h;
+
+	if (ulpdu_len < IW_DDP_HDR_MAX || !ddp_rx_get_expected(c->stream, &e))
+		return false;
+	ddp_rx_head_read(&h, fpdu);
+	if (!ddp_rx_is_expected(&e, &h, 0))
+		return false;
+	b.n = 1;
+	b.len = ulpdu_len;
+	b.joined = true;
+	b.body[0] = fpdu + MPA_LEN_SIZE + e.hdr_len;
+	b.field[0] = h.field;
+	return ddp_rx_batch(c->stream, &b, why) || *why;
+}
+
 /* Copy a complete FPDU, verify the copy and pass it to DDP */
 static enum iw_reason copy_verify_and_pass_fpdu(struct mpa_conn *c, const struct mpa_fpdu *f,
 						const u8 *head)
@@ -186,8 +212,7 @@ static enum iw_reason copy_verify_and_pass_fpdu(struct mpa_conn *c, const struct
 	why = mpa_rx_copy_fpdu(c, f, head, fpdu);
 	if (why)
 		why = mpa_rx_report_error(c, why);
-	else if (!ddp_rx_try_fast_path(c->stream, fpdu + MPA_LEN_SIZE, fpdu + MPA_HEADS_MAX,
-				       f->ulpdu_len, &why))
+	else if (!pass_copy_if_expected(c, fpdu, f->ulpdu_len, &why))
 		why = pass_segment_to_ddp(c, f, fpdu + MPA_LEN_SIZE, true);
 	local_unlock_nested_bh(&copies.lock);
 	return why;
@@ -269,37 +294,28 @@ static u32 charge_budget(int *budget, u32 wire)
 	return wire;
 }
 
-/*
- * Copy the headers of the next FPDU without consuming it. Return: true if the
- * FPDU is contiguous and as long as @f, false otherwise.
- */
-static bool mpa_rx_peek_headers(struct mpa_conn *c, const struct mpa_fpdu *f, u8 *head)
-{
-	if (!mpa_cursor_has_contiguous_bytes(&c->cur, f->wire_len))
-		return false;
-	mpa_cursor_peek(&c->cur, head, MPA_HEADS_MAX);
-	/* if the lengths differ, the slow path will copy the header again */
-	return get_unaligned_be16(head) == f->ulpdu_len;
-}
+/* FPDUs whose segments have the expected header, and which are passed to DDP with one call */
+struct rx_batch {
+	struct ddp_expected	e;
+	struct ddp_rx_batch	b;
+	u32			wire_len;	/* length of each FPDU in bytes */
+	struct mpa_fpdu_batch	copies;		/* with CRC: verified copies of the FPDUs */
+};
 
 /*
- * Copy the headers of the next FPDU of a connection without CRC and markers, and do not consume it.
- * @f: FPDU with its lengths, set to those of the next FPDU. Return: true if the FPDU is contiguous
- * and has space for a tagged header, false otherwise.
+ * Read the header of the next FPDU without consuming it. Return: true if the header is the expected
+ * one after @n other FPDUs, false otherwise.
  */
-static bool mpa_rx_peek_plain_fpdu(struct mpa_conn *c, struct mpa_fpdu *f, u8 *head)
+static __always_inline bool mpa_rx_peek_expected_head(struct mpa_conn *c,
+						      const struct ddp_expected *e, u32 n,
+						      struct ddp_rx_head *head)
 {
-	u32 len;
-
-	if (!mpa_cursor_has_contiguous_bytes(&c->cur, MPA_HEADS_MAX))
+	if (!mpa_cursor_has_contiguous_bytes(&c->cur, DDP_RX_HEAD_LEN))
 		return false;
-	mpa_cursor_peek(&c->cur, head, MPA_HEADS_MAX);
-	len = get_unaligned_be16(head);
-	if (len != f->ulpdu_len) {
-		f->ulpdu_len = len;
-		f->wire_len = mpa_fpdu_wire_len(c->rx_pos, len, false);
-	}
-	return f->wire_len > MPA_HEADS_MAX && mpa_cursor_has_contiguous_bytes(&c->cur, f->wire_len);
+	ddp_rx_head_read(head, c->cur.at);
+	/* a sender may still write to these bytes: prevent the compiler from reading them again */
+	barrier();
+	return ddp_rx_is_expected(e, head, n);
 }
 
 /*
@@ -309,34 +325,70 @@ static bool mpa_rx_peek_plain_fpdu(struct mpa_conn *c, struct mpa_fpdu *f, u8 *h
  */
 static u8 *mpa_rx_get_batch_dst(const struct mpa_conn *c)
 {
-	int off = ddp_rx_get_next_page_off(c->stream);
+	u32 off = SKEW_MAX ? ddp_rx_get_next_page_off(c->stream) - DDP_RX_HEAD_LEN : 0;
 
-	return this_cpu_read(copies.fpdu) + MPA_HEADS_MAX +
-	       (SKEW_MAX ? (off - MPA_HEADS_MAX) & ~PAGE_MASK : 0);
+	return this_cpu_read(copies.fpdu) + DDP_RX_HEAD_LEN + (off & ~PAGE_MASK);
 }
 
 /*
- * Copy and verify the FPDUs that follow @f and continue its message, and add them to the
- * batch @r. Stop if @r has no more space, the budget is used up, or the next FPDU is
- * invalid, is not contiguous, has another length or does not continue the message. Return:
- * number of FPDUs added to @r.
+ * Copy the next FPDU, whose header is @head, to the copy buffer, and verify the copy. Return:
+ * address of the copied payload; NULL if the buffer is full or the copy is invalid.
  */
-static u32 mpa_rx_fill_batch(struct mpa_conn *c, const struct mpa_fpdu *f,
-			     struct mpa_fpdu_batch *r, int *budget)
+static const u8 *mpa_rx_copy_and_verify_fpdu(struct mpa_conn *c, struct rx_batch *r,
+					     const struct ddp_rx_head *head)
 {
-	u8 head[MPA_HEADS_MAX];
+	const u8 *body = r->copies.at;
+
+	if (!r->copies.left)
+		return NULL;
+	mpa_cursor_peek(&c->cur, mpa_fpdu_batch_prepare_dst(&r->copies), r->wire_len);
+	return mpa_fpdu_batch_add_if_valid(&r->copies, head) ? body : NULL;
+}
+
+/*
+ * Prepare a batch whose first FPDU is the next one. Return: true if prepared; false if that FPDU has
+ * not the expected header. With CRC, also return false for a long FPDU: the slow path copies whole
+ * pages.
+ */
+static __always_inline bool mpa_rx_begin_batch(struct mpa_conn *c, bool crc, struct rx_batch *r,
+					       struct ddp_rx_head *head)
+{
+	r->b.n = 0;
+	if (!ddp_rx_get_expected(c->stream, &r->e) ||
+	    !mpa_rx_peek_expected_head(c, &r->e, 0, head))
+		return false;
+	r->b.len = ddp_rx_head_get_len(head);
+	r->b.joined = crc;
+	r->wire_len = mpa_fpdu_content_len(r->b.len);
+	if (crc && r->b.len >= DDP_COPY_LONG)
+		return false;
+	if (crc)
+		mpa_fpdu_batch_begin(&r->copies, r->b.len, r->e.hdr_len, mpa_rx_get_batch_dst(c));
+	return true;
+}
+
+/*
+ * Add up to @most FPDUs to a batch, and advance the cursor past them. Stop at the first FPDU that
+ * DDP does not expect, or that is not contiguous or not valid. @head: header of the first FPDU.
+ */
+static __always_inline void mpa_rx_fill_batch(struct mpa_conn *c, bool crc, struct rx_batch *r,
+					      u32 most, struct ddp_rx_head head)
+{
+	const u8 *body;
 	u32 n = 0;
 
-	while (r->left && *budget > 0 && mpa_rx_peek_headers(c, f, head) &&
-	       ddp_rx_continues_msg(c->stream, head + MPA_LEN_SIZE, f->ulpdu_len, n)) {
-		charge_budget(budget, f->wire_len);
-		mpa_cursor_peek(&c->cur, mpa_fpdu_batch_prepare_dst(r), f->wire_len);
-		if (!mpa_fpdu_batch_add_if_valid(r, head))
+	while (mpa_cursor_has_contiguous_bytes(&c->cur, r->wire_len)) {
+		body = crc ? mpa_rx_copy_and_verify_fpdu(c, r, &head)
+			   : c->cur.at + MPA_LEN_SIZE + r->e.hdr_len;
+		if (!body)
 			break;
-		mpa_cursor_advance(&c->cur, f->wire_len);
-		n++;
+		r->b.body[n] = body;
+		r->b.field[n] = head.field;
+		mpa_cursor_advance(&c->cur, r->wire_len);
+		if (++n == most || !mpa_rx_peek_expected_head(c, &r->e, n, &head))
+			break;
 	}
-	return n;
+	r->b.n = n;
 }
 
 /*
@@ -345,9 +397,9 @@ static u32 mpa_rx_fill_batch(struct mpa_conn *c, const struct mpa_fpdu *f,
  * FPDUs; @why: DDP's result for the first FPDU that is not placed. Return: @why,
  * converted by mpa_rx_defer_or_convert_result().
  */
-static enum mpa_rx_result mpa_rx_rewind_cursor(struct mpa_conn *c,
-					       const struct mpa_cursor *from,
-					       u32 bytes, enum iw_reason why)
+static noinline enum mpa_rx_result mpa_rx_rewind_cursor(struct mpa_conn *c,
+							const struct mpa_cursor *from,
+							u32 bytes, enum iw_reason why)
 {
 	c->cur = *from;
 	mpa_cursor_skip(&c->cur, bytes);
@@ -355,94 +407,70 @@ static enum mpa_rx_result mpa_rx_rewind_cursor(struct mpa_conn *c,
 }
 
 /*
- * Copy and verify as many FPDUs as @r has space for, and let DDP place their payloads with
- * one call. *@used: increased by the length of the placed FPDUs. Return: MPA_RX_NEXT if all
- * FPDUs of the batch were placed, or the batch is empty; otherwise the result of the first
- * FPDU that was not placed.
+ * Receive one batch. Add the length of the consumed FPDUs to *@used. Return: true if DDP has
+ * processed a batch of maximum size, so that the next FPDU may belong to a batch as well; false
+ * if not, and *@result is then the result of the last FPDU.
  */
-static enum mpa_rx_result mpa_rx_recv_one_batch(struct mpa_conn *c,
-						const struct mpa_fpdu *f,
-						struct mpa_fpdu_batch *r, int *budget, u32 *used)
+static __always_inline bool mpa_rx_recv_batch(struct mpa_conn *c, bool crc, int *budget,
+					      u32 *used, enum mpa_rx_result *result)
 {
 	const struct mpa_cursor from = c->cur;
-	u8 *at = mpa_rx_get_batch_dst(c);
+	/* large, and only its first elements are used: initialization would cost more than the rest */
+	struct rx_batch r __uninitialized;
+	struct ddp_rx_head head;
+	u32 cost, most, done;
 	enum iw_reason why;
-	u32 n, taken;
 
-	mpa_fpdu_batch_begin(r, f->ulpdu_len, at);
-	n = mpa_rx_fill_batch(c, f, r, budget);
-	if (!n)
-		return MPA_RX_NEXT;
-	taken = ddp_rx_batch(c->stream, at, n, &why);
-	c->rx_pos += taken * f->wire_len;
-	*used += taken * f->wire_len;
-	if (unlikely(taken < n))
-		return mpa_rx_rewind_cursor(c, &from, taken * f->wire_len, why);
-	return MPA_RX_NEXT;
+	*result = MPA_RX_NEXT;
+	if (!mpa_rx_begin_batch(c, crc, &r, &head))
+		return false;
+	cost = max_t(u32, r.wire_len, FPDU_COST);
+	most = min(r.e.most, DIV_ROUND_UP(min_t(u32, *budget, RX_BATCH_BYTES), cost));
+	mpa_rx_fill_batch(c, crc, &r, most, head);
+	if (!r.b.n)
+		return false;
+	done = ddp_rx_batch(c->stream, &r.b, &why);
+	*budget -= done * cost;
+	c->rx_pos += done * r.wire_len;
+	*used += done * r.wire_len;
+	if (unlikely(done < r.b.n)) {
+		*result = mpa_rx_rewind_cursor(c, &from, done * r.wire_len, why);
+		return false;
+	}
+	return (r.b.n == most || (crc && !r.copies.left)) && *budget > 0 &&
+	       mpa_cursor_bytes_left(&c->cur);
 }
 
-/*
- * Receive batches of FPDUs that continue the message of @f, on the CRC fast path.
- * noinline, so that this code does not slow down the reception of single-segment
- * messages. Parameters and result are those of mpa_rx_recv_fpdus_on_fast_path().
- */
-static noinline enum mpa_rx_result
-mpa_rx_recv_batches(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 *used)
+/* Receive FPDUs with CRC as mpa_rx_recv_fpdus_on_fast_path() does */
+static noinline enum mpa_rx_result mpa_rx_recv_copied_fpdus(struct mpa_conn *c, int *budget,
+							    u32 *used)
 {
 	enum mpa_rx_result result;
-	struct mpa_fpdu_batch r;
-	u32 before;
 
 	local_lock_nested_bh(&copies.lock);
-	do {
-		before = *used;
-		result = mpa_rx_recv_one_batch(c, f, &r, budget, used);
-		/* if the batch was not filled, the next FPDU needs the slow path */
-	} while (result == MPA_RX_NEXT && *used > before && !r.left);
+	while (mpa_rx_recv_batch(c, true, budget, used, &result))
+		;
 	local_unlock_nested_bh(&copies.lock);
 	return result;
 }
 
 /*
- * Check whether FPDUs that follow @f can be received in batches. Leave long FPDUs to the slow path,
- * which copies whole pages.
- */
-static bool may_recv_batches(const struct mpa_conn *c, const struct mpa_fpdu *f)
-{
-	return f->wire_len >= MPA_HEADS_MAX && mpa_cursor_bytes_left(&c->cur) >= f->wire_len &&
-	       f->ulpdu_len < DDP_COPY_LONG && ddp_rx_get_next_page_off(c->stream) >= 0;
-}
-
-/*
- * Receive FPDUs on a fast path, as long as they are contiguous in the queue and DDP accepts them.
- * @f: previous FPDU of this receive pass, or zeros; undefined on return. Add the length of the
- * consumed FPDUs to *@used.
+ * Receive FPDUs on the fast path, as long as DDP expects their headers and they are contiguous in
+ * the queue. Add the length of the consumed FPDUs to *@used. *@budget must be positive.
  * Return: MPA_RX_NEXT if the next FPDU may be received on the slow path; otherwise the
  * result of the last FPDU.
  */
-static enum mpa_rx_result mpa_rx_recv_fpdus_on_fast_path(struct mpa_conn *c,
-							 struct mpa_fpdu *f,
-							 int *budget, u32 *used)
+static enum mpa_rx_result mpa_rx_recv_fpdus_on_fast_path(struct mpa_conn *c, int *budget,
+							 u32 *used)
 {
-	enum mpa_rx_result result = MPA_RX_NEXT;
-	enum iw_reason why;
-	u8 head[MPA_HEADS_MAX];
+	enum mpa_rx_result result;
 
 	if (c->rx_markers)
 		return MPA_RX_NEXT;
 	if (c->crc)
-		return may_recv_batches(c, f) ? mpa_rx_recv_batches(c, f, budget, used) :
-						MPA_RX_NEXT;
-	while (*budget > 0 && mpa_rx_peek_plain_fpdu(c, f, head) &&
-	       ddp_rx_try_fast_path(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
-				    f->ulpdu_len, &why)) {
-		result = mpa_rx_defer_or_convert_result(c, why);
-		if (result != MPA_RX_NEXT)
-			break;
-		mpa_cursor_advance(&c->cur, f->wire_len);
-		c->rx_pos += f->wire_len;
-		*used += charge_budget(budget, f->wire_len);
-	}
+		return mpa_rx_recv_copied_fpdus(c, budget, used);
+	while (mpa_rx_recv_batch(c, false, budget, used, &result))
+		;
 	return result;
 }
 
@@ -465,13 +493,13 @@ static void mpa_rx_stop(struct mpa_conn *c)
 static u32 mpa_rx_receive_fpdus(struct mpa_conn *c, int *budget)
 {
 	struct ddp_stream *s = c->stream;
-	struct mpa_fpdu f = {};
 	enum mpa_rx_result result;
+	struct mpa_fpdu f;
 	u32 used = 0;
 
 	ddp_rx_begin(s);
 	do {
-		result = mpa_rx_recv_fpdus_on_fast_path(c, &f, budget, &used);
+		result = mpa_rx_recv_fpdus_on_fast_path(c, budget, &used);
 		if (result != MPA_RX_NEXT || *budget <= 0 || !mpa_cursor_bytes_left(&c->cur))
 			break;
 		result = mpa_rx_recv_fpdu_on_slow_path(c, &f);

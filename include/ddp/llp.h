@@ -9,6 +9,7 @@
 #define _DDP_LLP_H
 
 #include <linux/types.h>
+#include <ddp/expect.h>
 #include <ddp/query.h>
 #include <ddp/reason.h>
 
@@ -116,30 +117,52 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len);
 
 /**
- * ddp_rx_try_fast_path - try to process a segment without decoding its header
+ * ddp_rx_get_expected - get the header that DDP expects in the next segments
  * @s: stream
- * @head: first IW_DDP_T_HDR_LEN bytes of the segment
- * @body: bytes after @head, contiguous in memory. DDP reads each byte only
- *	once, so @body may be memory that a sender on this machine can still
- *	write.
- * @len: length of the segment in bytes, header included
- * @why: if the segment was processed, set to the value that ddp_rx_segment()
- *	would have returned
+ * @e: filled in
  *
- * A segment is processed here only if its header is the one that DDP expects after the previous
- * segment: it differs from that one only in the TO, the MO or the MSN. The TO or MO must continue
- * the previous segment, which must be as long. But if that segment was the last one of an RDMA
- * Write, any TO is accepted, and if it was an untagged message of one segment, the next message of
- * the queue is accepted, of any length. Most segments of long messages, and series of short Writes
- * or Sends, satisfy these conditions.
+ * The result is valid until the next call that processes a segment.
  *
  * Context: as for ddp_rx_segment(), between ddp_rx_begin() and ddp_rx_end().
  *
- * Return: true if the segment was processed and @why is set; false if nothing
- * was done and the LLP must pass the segment to ddp_rx_segment().
+ * Return: true if @e is valid; false if DDP expects no particular header, so that the LLP must pass
+ * the next segment to ddp_rx_segment().
  */
-bool ddp_rx_try_fast_path(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
-			  enum iw_reason *why);
+bool ddp_rx_get_expected(const struct ddp_stream *s, struct ddp_expected *e);
+
+/**
+ * struct ddp_rx_batch - received segments with the expected header, and all of the same length
+ * @n: number of segments, at least 1 and at most &ddp_expected.most
+ * @len: length of each segment in bytes, header included
+ * @joined: true if the payloads follow each other without gaps
+ * @body: address of each payload. DDP reads each byte only once, so it may be in memory that a
+ *	sender on this machine can still write.
+ * @field: &ddp_rx_head.field of each segment
+ */
+struct ddp_rx_batch {
+	u32		n;
+	u32		len;
+	bool		joined;
+	const u8	*body[DDP_RX_BATCH_MAX];
+	u64		field[DDP_RX_BATCH_MAX];
+};
+
+/**
+ * ddp_rx_batch - process segments with the expected header
+ * @s: stream
+ * @b: the segments; ddp_rx_is_expected() must have returned true for each of them
+ * @why: if fewer than @b->n segments are processed, the value that ddp_rx_segment() would return
+ *	for the first of the others; IW_OK if the LLP must pass that segment to ddp_rx_segment()
+ *
+ * Does all that ddp_rx_segment() would do, except for decoding the headers. Segments that continue
+ * a message are checked and admitted together if possible, and their payloads are copied together
+ * if @b->joined.
+ *
+ * Context: as for ddp_rx_get_expected().
+ *
+ * Return: number of segments processed; @b->n if there was no error.
+ */
+u32 ddp_rx_batch(struct ddp_stream *s, const struct ddp_rx_batch *b, enum iw_reason *why);
 
 /**
  * ddp_rx_get_next_page_off - predict the page offset at which the next segment is placed
@@ -147,44 +170,12 @@ bool ddp_rx_try_fast_path(struct ddp_stream *s, const u8 *head, const void *body
  *
  * An LLP that copies payloads to its own buffer first should copy the next
  * payload to this page offset of the buffer: ddp_copy() can then copy whole
- * pages from the buffer to the MR. The result is only a hint.
+ * pages from the buffer to the MR. The result is only a hint. The caller must have called
+ * ddp_rx_get_expected() for the next segment, with the result true.
  *
- * Return: the page offset in bytes, or -1 if no tagged segment can continue the
- * previous segment.
+ * Return: the page offset in bytes; 0 if it cannot be predicted.
  */
-int ddp_rx_get_next_page_off(const struct ddp_stream *s);
-
-/**
- * ddp_rx_continues_msg - check whether a tagged segment continues the previous ones
- * @s: stream
- * @head: first IW_DDP_T_HDR_LEN bytes of the segment
- * @len: length of the segment in bytes, header included
- * @n: number of received segments between the last segment that DDP has
- *	processed and this one. This function must have returned true for each
- *	of them.
- *
- * Return: true if the TO continues those @n segments, and if the length and all
- * other header fields equal those of the last processed segment; false
- * otherwise.
- */
-bool ddp_rx_continues_msg(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
-
-/**
- * ddp_rx_batch - process a batch of segments that continue the previous segment
- * @s: stream
- * @bodies: payloads of the segments, back to back, in memory that only the LLP
- *	can write
- * @n: number of segments; ddp_rx_continues_msg() must have returned true for each
- * @why: set to the value that ddp_rx_segment() would return for the first
- *	segment that is not processed; not valid if all segments are processed
- *
- * Processes the segments as repeated calls of ddp_rx_try_fast_path() would, but checks
- * and copies all of them together if possible. The caller must keep the batch
- * short, because ddp_region_revoke() and ddp_stream_quiesce() wait for it.
- *
- * Return: number of segments processed; @n if there was no error.
- */
-u32 ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why);
+u32 ddp_rx_get_next_page_off(struct ddp_stream *s);
 
 /**
  * ddp_rx_has_pending_fault - check whether the receive path waits for a page fault

@@ -107,9 +107,9 @@ struct ddp_msg {
  * @admit_more: admit @n segments that continue the previous segment: their headers
  *	differ from its header only in the TO or the MO. DDP keeps using the
  *	rights or the buffer that @admit has set. @h is the header of the first
- *	segment, and @payload the sum of the payload lengths. @n is 1 for
- *	untagged segments. If it returns an error for @n > 1, it must leave the
- *	state of the ULP unchanged; DDP then calls it for each segment separately.
+ *	segment, and @payload the sum of the payload lengths. If it returns an
+ *	error for @n > 1, it must leave the state of the ULP unchanged; DDP then
+ *	calls it for each segment separately.
  * @writes_placed: count @n RDMA Writes that have been placed. Each has one segment with
  *	@payload bytes, whose header differs only in the TO from that of the last
  *	segment of the previous Write. Replaces @admit and @deliver for these
@@ -179,7 +179,7 @@ struct ddp_untagged_queue {
 	u32	mo;		/* MO of the next expected segment */
 };
 
-/* Last received segment: a Terminate may quote it, and fast paths compare later ones with it */
+/* Last received segment: a Terminate may quote it, and it predicts the header of the next one */
 struct ddp_rx_seg {
 	struct ddp_hdr	h;
 	u32		len;		/* segment length in bytes, header included */

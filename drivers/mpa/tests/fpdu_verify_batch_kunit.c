@@ -10,13 +10,17 @@
 
 #define MANY		7
 #define ULPDU_MOST	2000
-#define BEFORE		(MPA_HEADS_MAX + 8)	/* bytes of the buffer before the first payload */
+#define BEFORE		(DDP_RX_HEAD_LEN + 8)	/* bytes of the buffer before the first payload */
 #define AFTER_PAYLOAD	(MPA_ALIGN - 1 + MPA_CRC_SIZE)
 #define UNTOUCHED	0xee
 
+/* Lengths of ULPDUs. The tests skip those that have no payload after an untagged header. */
 static const u32 sizes[] = {
-	15, 16, 17, 18, 22, 28, 29, 30, 31, 44, 114, 1442, 1443, 1444, ULPDU_MOST,
+	15, 16, 17, 18, 19, 20, 21, 22, 28, 29, 30, 31, 44, 114, 1442, 1443, 1444, ULPDU_MOST,
 };
+
+/* Lengths of the DDP headers: tagged and untagged */
+static const u32 hdr_lens[] = { IW_DDP_T_HDR_LEN, IW_DDP_HDR_MAX };
 
 struct fixture {
 	u8	src_bytes[ULPDU_MOST + AFTER_PAYLOAD + MPA_LEN_SIZE];	/* one FPDU */
@@ -59,16 +63,16 @@ static struct fixture *new_fixture(struct kunit *test)
  * all other bytes must be UNTOUCHED. Do not check the bytes directly after the payloads, to
  * which a dropped FPDU may have been copied.
  */
-static u32 count_wrong_bytes(const struct fixture *x, u32 ulpdu_len, u32 n)
+static u32 count_wrong_bytes(const struct fixture *x, u32 ulpdu_len, u32 hdr_len, u32 n)
 {
-	u32 payload = ulpdu_len - IW_DDP_T_HDR_LEN, wrong = 0, i, k;
+	u32 payload = ulpdu_len - hdr_len, wrong = 0, i, k;
 
 	for (i = 0; i < BEFORE; i++)
 		wrong += x->memory[i] != UNTOUCHED;
 	for (k = 0; k < n; k++)
 		for (i = 0; i < payload; i++)
 			wrong += x->memory[BEFORE + k * payload + i] !=
-				 get_pattern_byte(k * ulpdu_len + MPA_HEADS_MAX + i);
+				 get_pattern_byte(k * ulpdu_len + MPA_LEN_SIZE + hdr_len + i);
 	for (i = BEFORE + (n + 1) * payload + AFTER_PAYLOAD; i < sizeof(x->memory); i++)
 		wrong += x->memory[i] != UNTOUCHED;
 	return wrong;
@@ -81,12 +85,26 @@ static u32 count_wrong_bytes(const struct fixture *x, u32 ulpdu_len, u32 n)
  */
 static bool copy_fpdu_and_add_if_valid(struct fixture *x, struct mpa_fpdu_batch *r, const u8 *head)
 {
-	u8 before[MPA_HEADS_MAX], *to = mpa_fpdu_batch_prepare_dst(r);
+	u8 *to = mpa_fpdu_batch_prepare_dst(r);
+	struct ddp_rx_head before;
 
-	memcpy(before, head, sizeof(before));
+	ddp_rx_head_read(&before, head);
 	memcpy(to, x->src_bytes, r->wire_len);
 	memset(x->src_bytes, 0x55, r->wire_len);
-	return mpa_fpdu_batch_add_if_valid(r, before);
+	return mpa_fpdu_batch_add_if_valid(r, &before);
+}
+
+/* Begin a batch and add @n valid FPDUs to it */
+static void begin_batch_with_fpdus(struct kunit *test, struct fixture *x, struct mpa_fpdu_batch *r,
+				   u32 ulpdu_len, u32 hdr_len, u32 n)
+{
+	u32 i;
+
+	mpa_fpdu_batch_begin(r, ulpdu_len, hdr_len, reset_memory_and_get_dst(x));
+	for (i = 0; i < n; i++) {
+		build_fpdu(x->src_bytes, ulpdu_len, i);
+		KUNIT_EXPECT_TRUE(test, copy_fpdu_and_add_if_valid(x, r, x->src_bytes));
+	}
 }
 
 /*
@@ -97,16 +115,18 @@ static void batch_payloads_are_contiguous(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
 	struct mpa_fpdu_batch r;
-	u32 i, k;
+	u32 i, h;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		mpa_fpdu_batch_begin(&r, sizes[i], reset_memory_and_get_dst(x));
-		for (k = 0; k < MANY; k++) {
-			build_fpdu(x->src_bytes, sizes[i], k);
-			KUNIT_EXPECT_TRUE(test, copy_fpdu_and_add_if_valid(x, &r, x->src_bytes));
+		for (h = 0; h < ARRAY_SIZE(hdr_lens); h++) {
+			if (sizes[i] <= hdr_lens[h])
+				continue;
+			begin_batch_with_fpdus(test, x, &r, sizes[i], hdr_lens[h], MANY);
+			KUNIT_EXPECT_EQ_MSG(test, 0u,
+					    count_wrong_bytes(x, sizes[i], hdr_lens[h], MANY),
+					    "ULPDUs of %u bytes, header of %u bytes", sizes[i],
+					    hdr_lens[h]);
 		}
-		KUNIT_EXPECT_EQ_MSG(test, count_wrong_bytes(x, sizes[i], MANY), 0u,
-				    "ULPDUs of %u bytes", sizes[i]);
 	}
 }
 
@@ -115,13 +135,30 @@ static void batch_payloads_are_contiguous(struct kunit *test)
  * and 1, which were added before, stay unchanged
  */
 static void expect_flip_detected(struct kunit *test, struct fixture *x, struct mpa_fpdu_batch *r,
-				 u32 ulpdu_len, u32 bit)
+				 u32 ulpdu_len, u32 hdr_len, u32 bit)
 {
 	build_fpdu(x->src_bytes, ulpdu_len, 2);
 	x->src_bytes[bit / 8] ^= 1 << bit % 8;
 	KUNIT_EXPECT_FALSE_MSG(test, copy_fpdu_and_add_if_valid(x, r, x->src_bytes),
 			       "ULPDU of %u bytes, bit %u changed", ulpdu_len, bit);
-	KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, ulpdu_len, 2), 0u);
+	KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, ulpdu_len, hdr_len, 2), 0u);
+}
+
+static void expect_all_flips_detected(struct kunit *test, struct fixture *x, u32 ulpdu_len,
+				      u32 hdr_len)
+{
+	struct mpa_fpdu_batch r;
+	u32 bit, left;
+
+	begin_batch_with_fpdus(test, x, &r, ulpdu_len, hdr_len, 2);
+	left = r.left;
+	for (bit = 0; bit < 8 * r.wire_len; bit++)
+		expect_flip_detected(test, x, &r, ulpdu_len, hdr_len, bit);
+	KUNIT_EXPECT_EQ(test, left, r.left);
+	build_fpdu(x->src_bytes, ulpdu_len, 2);
+	KUNIT_EXPECT_TRUE(test, copy_fpdu_and_add_if_valid(x, &r, x->src_bytes));
+	KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, ulpdu_len, hdr_len, 3), 0u);
+	KUNIT_EXPECT_EQ(test, left - 1, r.left);
 }
 
 /*
@@ -131,23 +168,13 @@ static void expect_flip_detected(struct kunit *test, struct fixture *x, struct m
 static void batch_drops_invalid_fpdu(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
-	struct mpa_fpdu_batch r;
-	u32 i, k, bit, left;
+	u32 i, h;
 
-	for (i = 0; i < 11; i++) {
-		mpa_fpdu_batch_begin(&r, sizes[i], reset_memory_and_get_dst(x));
-		left = r.left;
-		for (k = 0; k < 2; k++) {
-			build_fpdu(x->src_bytes, sizes[i], k);
-			KUNIT_EXPECT_TRUE(test, copy_fpdu_and_add_if_valid(x, &r, x->src_bytes));
-		}
-		for (bit = 0; bit < 8 * r.wire_len; bit++)
-			expect_flip_detected(test, x, &r, sizes[i], bit);
-		build_fpdu(x->src_bytes, sizes[i], 2);
-		KUNIT_EXPECT_TRUE(test, copy_fpdu_and_add_if_valid(x, &r, x->src_bytes));
-		KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, sizes[i], 3), 0u);
-		KUNIT_EXPECT_EQ(test, left - 3, r.left);
-	}
+	/* long FPDUs have too many bits */
+	for (i = 0; sizes[i] <= 114; i++)
+		for (h = 0; h < ARRAY_SIZE(hdr_lens); h++)
+			if (sizes[i] > hdr_lens[h])
+				expect_all_flips_detected(test, x, sizes[i], hdr_lens[h]);
 }
 
 /*
@@ -157,41 +184,43 @@ static void batch_drops_invalid_fpdu(struct kunit *test)
 static void batch_drops_changed_header(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
-	u8 head[MPA_HEADS_MAX];
+	u8 head[DDP_RX_HEAD_LEN];
 	struct mpa_fpdu_batch r;
-	u32 i;
+	u32 i, hdr;
 
-	for (i = 0; i < MPA_HEADS_MAX; i++) {
-		mpa_fpdu_batch_begin(&r, 44, reset_memory_and_get_dst(x));
+	for (i = 0; i < 2 * DDP_RX_HEAD_LEN; i++) {
+		hdr = hdr_lens[i % 2];
+		mpa_fpdu_batch_begin(&r, 44, hdr, reset_memory_and_get_dst(x));
 		build_fpdu(x->src_bytes, 44, 0);
 		memcpy(head, x->src_bytes, sizeof(head));
-		head[i] ^= 1;
+		head[i / 2] ^= 1;
 		KUNIT_EXPECT_FALSE(test, copy_fpdu_and_add_if_valid(x, &r, head));
-		KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, 44, 0), 0u);
+		KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, 44, hdr, 0), 0u);
 		build_fpdu(x->src_bytes, 44, 0);
 		KUNIT_EXPECT_TRUE(test, copy_fpdu_and_add_if_valid(x, &r, x->src_bytes));
-		KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, 44, 1), 0u);
+		KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, 44, hdr, 1), 0u);
 	}
 }
 
 /* A batch accepts as many FPDUs as fit into MPA_FPDU_BATCH_SIZE bytes, and no more. */
 static void batch_fills_to_capacity(struct kunit *test)
 {
-	u8 octets[MPA_HEADS_MAX];
-	u32 ulpdu, end;
+	u8 octets[DDP_RX_HEAD_LEN];
 	struct mpa_fpdu_batch r;
+	u32 ulpdu, hdr, end, i;
 
-	for (ulpdu = 0; ulpdu <= MPA_ULPDU_MAX; ulpdu++) {
-		mpa_fpdu_batch_begin(&r, ulpdu, octets + sizeof(octets));
-		if (ulpdu <= IW_DDP_T_HDR_LEN ||
-		    mpa_fpdu_content_len(ulpdu) > MPA_FPDU_BATCH_SIZE) {
+	for (i = 0; i <= 2 * MPA_ULPDU_MAX + 1; i++) {
+		ulpdu = i / 2;
+		hdr = hdr_lens[i % 2];
+		mpa_fpdu_batch_begin(&r, ulpdu, hdr, octets + sizeof(octets));
+		if (ulpdu <= hdr || mpa_fpdu_content_len(ulpdu) > MPA_FPDU_BATCH_SIZE) {
 			KUNIT_EXPECT_EQ(test, 0u, r.left);
 			continue;
 		}
 		/* compute the end of the first FPDU that the batch does not accept */
-		end = r.left * (ulpdu - IW_DDP_T_HDR_LEN) + mpa_fpdu_content_len(ulpdu);
+		end = r.left * (ulpdu - hdr) + mpa_fpdu_content_len(ulpdu);
 		KUNIT_EXPECT_GT(test, end, (u32)MPA_FPDU_BATCH_SIZE);
-		end -= ulpdu - IW_DDP_T_HDR_LEN;
+		end -= ulpdu - hdr;
 		KUNIT_EXPECT_LE(test, end, (u32)MPA_FPDU_BATCH_SIZE);
 	}
 }

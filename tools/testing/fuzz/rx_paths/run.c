@@ -14,62 +14,49 @@
 
 struct paths paths;
 
-bool __real_ddp_rx_try_fast_path(struct ddp_stream *s, const u8 *head, const void *body,
-				 u32 len, enum iw_reason *why);
+bool __real_ddp_rx_get_expected(const struct ddp_stream *s, struct ddp_expected *e);
+u32 __real_ddp_rx_batch(struct ddp_stream *s, const struct ddp_rx_batch *b, enum iw_reason *why);
 bool __real_ddp_rx_try_tagged_fast_path(struct ddp_stream *s, struct ddp_llp *llp,
-					const u8 *head, const void *body, u32 len,
-					enum iw_reason *why);
-int __real_ddp_rx_get_next_page_off(const struct ddp_stream *s);
-u32 __real_ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n,
-			enum iw_reason *why);
+					const u8 *head, u32 len, enum iw_reason *why);
 
-/* Count a segment that a fast path has processed */
-static void count_fast_segment(const struct ddp_stream *s)
+/* Count @n segments that a fast path has processed */
+static void count_fast_segments(const struct ddp_stream *s, u32 n)
 {
 	if (!s->rx_seg.h.tagged && s->rx_seg.h.last)
-		paths.whole_untagged++;
+		paths.whole_untagged += n;
 	else if (!s->rx_seg.h.tagged)
-		paths.untagged_next++;
+		paths.untagged_next += n;
 	else if (s->rx_seg.h.last)
-		paths.repeat_write++;
+		paths.repeat_write += n;
 	else
-		paths.tagged_next++;
+		paths.tagged_next += n;
 }
 
-bool __wrap_ddp_rx_try_fast_path(struct ddp_stream *s, const u8 *head, const void *body,
-				 u32 len, enum iw_reason *why)
+bool __wrap_ddp_rx_get_expected(const struct ddp_stream *s, struct ddp_expected *e)
 {
-	if (!world.fast || !__real_ddp_rx_try_fast_path(s, head, body, len, why))
-		return false;
-	count_fast_segment(s);
-	return true;
+	return world.fast && __real_ddp_rx_get_expected(s, e);
+}
+
+u32 __wrap_ddp_rx_batch(struct ddp_stream *s, const struct ddp_rx_batch *b, enum iw_reason *why)
+{
+	u32 done = __real_ddp_rx_batch(s, b, why);
+
+	MUST("rx-batch-done", world.fast && done <= b->n && (done < b->n || !*why));
+	count_fast_segments(s, done);
+	if (b->n > 1)
+		paths.batch += done;
+	return done;
 }
 
 bool __wrap_ddp_rx_try_tagged_fast_path(struct ddp_stream *s, struct ddp_llp *llp,
-					const u8 *head, const void *body, u32 len,
-					enum iw_reason *why)
+					const u8 *head, u32 len, enum iw_reason *why)
 {
-	if (world.fast && __real_ddp_rx_try_tagged_fast_path(s, llp, head, body, len, why)) {
-		count_fast_segment(s);
+	if (world.fast && __real_ddp_rx_try_tagged_fast_path(s, llp, head, len, why)) {
+		count_fast_segments(s, 1);
 		return true;
 	}
 	paths.general++;
 	return false;
-}
-
-int __wrap_ddp_rx_get_next_page_off(const struct ddp_stream *s)
-{
-	return world.fast ? __real_ddp_rx_get_next_page_off(s) : -1;
-}
-
-u32 __wrap_ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n,
-			enum iw_reason *why)
-{
-	u32 taken = __real_ddp_rx_batch(s, bodies, n, why);
-
-	MUST("rx-batch-taken", world.fast && taken <= n);
-	paths.batch += taken;
-	return taken;
 }
 
 /* The lower layer: MPA, or a stub that passes segments to DDP ----------------------- */

@@ -73,6 +73,18 @@ static void set_expected_bytes(u32 stag, u32 off, const u8 *octets, u32 len)
 		expected[get_memory_index(stag, off + i)] = octets[i];
 }
 
+/* Set the expected value of byte @at of the SGE list to @octet */
+static void set_expected_sge_byte(const struct message *m, u32 at, u8 octet)
+{
+	const struct ddp_sge *e = m->sge;
+	u64 base;
+
+	for (; at >= e->len; e++)
+		at -= e->len;
+	base = get_address(e->stag, 0);
+	set_expected_bytes(e->stag, e->addr - base + at, &octet, 1);
+}
+
 /* Expect that the memory equals expected[] and that no MR reference is left */
 static void expect_memory_and_no_refs(struct kunit *test)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/ddp/place.c: placing data. The lower layer is a stub;
+ * Unit tests of drivers/ddp/{place,atomic}.c: placing data. The lower layer is a stub;
  * the memory is that of mpa_frame_stubs.c. Each test compares the memory with
  * expected[], which the test fills byte by byte.
  */
@@ -176,6 +176,15 @@ static void failed_check_writes_nothing(struct kunit *test)
 	expect_memory_and_no_refs(test);
 }
 
+/* Check whether @n payloads of @each bytes may be placed at once, as ddp_rx_batch() does */
+static u32 check_batch(u64 to, u32 each, u32 n)
+{
+	const struct ddp_hdr h = { .tagged = true, .to = to };
+	struct ddp_sge m;
+
+	return ddp_place_check_batch(&stubs.s, &h, each, n, &m);
+}
+
 static void expect_next_segment_placed(struct kunit *test, u32 stag, bool together)
 {
 	const u8 *octets = segment.octets;
@@ -185,17 +194,17 @@ static void expect_next_segment_placed(struct kunit *test, u32 stag, bool togeth
 	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
 	KUNIT_EXPECT_EQ(test, IW_OK, place_next_tagged(together ? octets + len : NULL,
 				   BASE + off + len, 2 * len, false));
-	KUNIT_EXPECT_EQ(test, stag == BLOCKED, ddp_can_place_batch(&stubs.s, BASE + off, 3 * len));
+	KUNIT_EXPECT_EQ(test, stag == BLOCKED ? 3u : 0u, check_batch(BASE + off, len, 3));
 	KUNIT_EXPECT_EQ(test, together ? len : 3 * len, segment.at);
 	set_expected_bytes(stag, off, octets, 3 * len);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
 			place_next_tagged(octets, BASE + LENGTH - 7, 8, false));
-	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + LENGTH - 7, 8));
+	KUNIT_EXPECT_EQ(test, 0u, check_batch(BASE + LENGTH - 7, 4, 2));
 	stubs.s.denied = DDP_REMOTE_WRITE;
-	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + off, 8));
+	KUNIT_EXPECT_EQ(test, 0u, check_batch(BASE + off, 4, 2));
 	stubs.s.denied = 0;
 	regions[stag & 1].valid = false;
-	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + off, 8));
+	KUNIT_EXPECT_EQ(test, 0u, check_batch(BASE + off, 4, 2));
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, place_next_tagged(octets, BASE + off, 8, false));
 	regions[stag & 1].valid = true;
 	expect_memory_and_no_refs(test);
@@ -222,18 +231,6 @@ static u32 add_random_sges(struct message *m)
 	for (i = 0; i < PIECES; i++)
 		add_sge(m, stags[random_below(3)], 40000 * i + random_below(9000), random_below(4) ? random_below(9000) : 0);
 	return m->buf.len;
-}
-
-/* Set the expected value of byte @at of the SGE list to @octet */
-static void set_expected_sge_byte(const struct message *m, u32 at, u8 octet)
-{
-	const struct ddp_sge *e = m->sge;
-	u64 base;
-
-	for (; at >= e->len; e++)
-		at -= e->len;
-	base = get_address(e->stag, 0);
-	set_expected_bytes(e->stag, e->addr - base + at, &octet, 1);
 }
 
 /* RFC 5041 5.2.2: consecutive segments fill the SGEs one after the other */

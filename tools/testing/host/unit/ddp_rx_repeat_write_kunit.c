@@ -22,7 +22,7 @@ static void ref_stays_cached_after_write(struct kunit *test)
 	receive_segment(s, &good_write, 0, 50);
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
 	/* no segment continues a complete message */
-	KUNIT_EXPECT_EQ(test, -1, ddp_rx_get_next_page_off(s));
+	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_get_next_page_off(s));
 	receive_segment(s, &good_send, 0, 50);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	receive_segment(s, &good_write, 0, 50);
@@ -76,7 +76,7 @@ static void expect_repeated_write_only_if_alike(struct kunit *test, const u8 *oc
 	enum iw_reason why = IW_UNREADABLE;
 	bool taken;
 
-	taken = ddp_rx_try_fast_path(s, octets, octets + IW_DDP_T_HDR_LEN, len, &why);
+	taken = receive_if_expected(s, octets, len, &why);
 	KUNIT_EXPECT_EQ(test, alike, taken);
 	KUNIT_EXPECT_EQ(test, (u32)alike, stubs.repeated);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.admitted);
@@ -124,7 +124,7 @@ static void repeated_writes_are_reported_together(struct kunit *test)
 	ddp_hdr_encode(head, &some_write);
 	memcpy(p.hdr, head, sizeof(p.hdr));
 	for (i = 0; i < 3; i++)
-		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
+		KUNIT_EXPECT_TRUE(test, receive_if_expected(s, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.wrote);
 	receive_segment(s, &good_send, 0, 50);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.wrote);
@@ -133,7 +133,7 @@ static void repeated_writes_are_reported_together(struct kunit *test)
 
 	/* Writes are reported before the delivery of a segment that was placed early */
 	receive_segment(s, &some_write, 0, 50);
-	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
+	KUNIT_EXPECT_TRUE(test, receive_if_expected(s, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_deliver_placed_segment(s, &p));
 	KUNIT_EXPECT_EQ(test, 4u, stubs.wrote_first);
 
@@ -142,9 +142,9 @@ static void repeated_writes_are_reported_together(struct kunit *test)
 	 * reported
 	 */
 	receive_segment(s, &some_write, 0, 50);
-	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
+	KUNIT_EXPECT_TRUE(test, receive_if_expected(s, head, 50, &why));
 	set_bit(0, &s->failed);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
+	KUNIT_EXPECT_FALSE(test, receive_if_expected(s, head, 50, &why));
 	ddp_rx_end(s);
 	KUNIT_EXPECT_EQ(test, 5u, stubs.wrote);
 	ddp_rx_begin(s);
@@ -161,7 +161,6 @@ static void repeated_write_is_no_continuation(struct kunit *test)
 {
 	struct ddp_hdr h = some_write;
 	struct ddp_stream *s = open_and_receive_write();
-	u8 head[IW_DDP_HDR_MAX];
 
 	/*
 	 * a Write at the TO where the last Write ended is a repeated Write,
@@ -173,9 +172,9 @@ static void repeated_write_is_no_continuation(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, stubs.body);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	h.to += 36;
-	ddp_hdr_encode(head, &h);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_continues_msg(s, head, 50, 0));
+	KUNIT_EXPECT_TRUE(test, is_expected_segment(s, &h, 50, 0));
 	h.last = false;
+	KUNIT_EXPECT_FALSE(test, is_expected_segment(s, &h, 50, 0));
 	receive_segment(s, &h, 0, 50);
 	h.to += 36;
 	receive_segment(s, &h, 0, 50);
@@ -210,12 +209,12 @@ static void failed_repeated_write_is_quoted(struct kunit *test)
 	ddp_hdr_encode(head, &h);
 	for (how = 0; how < ARRAY_SIZE(whys); how++) {
 		s = open_and_receive_write();
-		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast_path(s, wire.octets, head, 50, &why));
+		KUNIT_EXPECT_TRUE(test, receive_if_expected(s, wire.octets, 50, &why));
 		/* if both DDP and RDMAP find an error, that of RDMAP is reported */
 		stubs.places = IW_DDP_T_BOUNDS;
 		if (how)
 			stubs.admits = whys[how];
-		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
+		KUNIT_EXPECT_TRUE(test, receive_if_expected(s, head, 50, &why));
 		KUNIT_EXPECT_EQ(test, whys[how], why);
 		KUNIT_EXPECT_EQ(test, whys[how], stubs.why);
 		KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
@@ -229,7 +228,7 @@ static void failed_repeated_write_is_quoted(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, s->rx_mr);
 		stubs.places = IW_OK;
 		stubs.admits = IW_OK;
-		KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
+		KUNIT_EXPECT_FALSE(test, receive_if_expected(s, head, 50, &why));
 		KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, ddp_rx_segment(s, &llp, head, 50));
 		KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 		ddp_rx_end(s);
@@ -248,7 +247,7 @@ static void failed_stream_takes_no_repeated_write(struct kunit *test)
 
 	ddp_stream_fail(s, &f);
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast_path(s, wire.octets, wire.octets, 50, &why));
+	KUNIT_EXPECT_FALSE(test, receive_if_expected(s, wire.octets, 50, &why));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	ddp_rx_end(s);
 }
@@ -267,7 +266,7 @@ static void repeated_write_waits_for_page(struct kunit *test)
 	h.to += 1000;
 	ddp_hdr_encode(head, &h);
 	stubs.places = IW_AGAIN;
-	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
+	KUNIT_EXPECT_TRUE(test, receive_if_expected(s, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, why);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	ddp_rx_end(s);
@@ -276,17 +275,138 @@ static void repeated_write_waits_for_page(struct kunit *test)
 
 	ddp_rx_begin(s);
 	stubs.places = IW_OK;
-	KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
+	KUNIT_EXPECT_FALSE(test, receive_if_expected(s, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_segment(s, &llp, head, 50));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.wrote);
 	/* the stream still remembers the access right that Writes need */
 	KUNIT_EXPECT_EQ(test, (u8)DDP_REMOTE_WRITE, s->rx_seg.rights);
-	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast_path(s, head, head, 50, &why));
+	KUNIT_EXPECT_TRUE(test, receive_if_expected(s, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, why);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	ddp_rx_end(s);
+}
+
+/* Batches ------------------------------------------------------------------------ */
+
+#define RUN	4	/* Writes of 36 bytes, at TOs that do not follow each other */
+
+static u8 bodies[RUN * 36];
+
+static void make_writes(struct ddp_hdr *h)
+{
+	static const u64 tos[RUN] = { 7000, 0, U64_MAX, 7036 };
+	u32 i;
+
+	for (i = 0; i < RUN; i++) {
+		h[i] = some_write;
+		h[i].to = tos[i];
+	}
+}
+
+/* Each Write of a batch is placed at its own TO; all of them are reported together */
+static void batch_of_writes_is_placed(struct kunit *test)
+{
+	struct ddp_stream *s = open_and_receive_write();
+	struct ddp_hdr h[RUN];
+	enum iw_reason why;
+
+	make_writes(h);
+	KUNIT_EXPECT_EQ(test, RUN, receive_batch(s, h, RUN, 50, bodies, &why));
+	KUNIT_EXPECT_EQ(test, IW_OK, why);
+	KUNIT_EXPECT_EQ(test, (u32)RUN, stubs.repeated);
+	KUNIT_EXPECT_EQ(test, h[RUN - 1].to, stubs.to);
+	KUNIT_EXPECT_PTR_EQ(test, (const void *)(bodies + 36 * (RUN - 1)), stubs.body);
+	/* Writes are never placed at once, because each has its own last byte */
+	KUNIT_EXPECT_EQ(test, 0u, stubs.fitted);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.wrote);
+	ddp_rx_end(s);
+	KUNIT_EXPECT_EQ(test, (u32)RUN, stubs.wrote);
+	KUNIT_EXPECT_EQ(test, 36u, stubs.wrote_len);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.admitted);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
+}
+
+/*
+ * DDP-99: if a Write of a batch is out of bounds, the Writes before it are placed and reported, its
+ * header is quoted, and the Writes after it are not placed
+ */
+static void batch_ends_at_write_out_of_bounds(struct kunit *test)
+{
+	struct ddp_hdr h[RUN];
+	struct ddp_stream *s;
+	enum iw_reason why;
+	u32 bad;
+
+	make_writes(h);
+	for (bad = 0; bad < RUN; bad++) {
+		s = open_and_receive_write();
+		stubs.places = IW_DDP_T_BOUNDS;
+		stubs.places_at = 1 + bad;
+		KUNIT_EXPECT_EQ(test, (int)bad, receive_batch(s, h, RUN, 50, bodies, &why));
+		KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, why);
+		KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, stubs.why);
+		KUNIT_EXPECT_EQ(test, 1 + bad, stubs.placed);
+		KUNIT_EXPECT_EQ(test, bad, stubs.wrote);
+		KUNIT_EXPECT_EQ(test, h[bad].to, get_unaligned_be64(stubs.quoted.ddp + DDP_T_TO));
+		KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
+		KUNIT_EXPECT_NULL(test, s->rx_mr);
+		ddp_rx_end(s);
+		KUNIT_EXPECT_EQ(test, bad, stubs.wrote);
+	}
+}
+
+/* A Write of a batch that waits for a page is admitted once, and no other Write overtakes it */
+static void batch_ends_at_deferred_write(struct kunit *test)
+{
+	struct ddp_stream *s = open_and_receive_write();
+	struct ddp_hdr h[RUN];
+	enum iw_reason why;
+
+	make_writes(h);
+	stubs.places = IW_AGAIN;
+	stubs.places_at = 3;
+	KUNIT_EXPECT_EQ(test, 2, receive_batch(s, h, RUN, 50, bodies, &why));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, why);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.wrote);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
+	stubs.places = IW_OK;
+	KUNIT_EXPECT_EQ(test, NOT_EXPECTED, receive_batch(s, &h[2], 2, 50, bodies, &why));
+	receive_segment(s, &h[2], 0, 50);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 1, receive_batch(s, &h[3], 1, 50, bodies, &why));
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
+	ddp_rx_end(s);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.wrote);
+}
+
+/* No Write of a batch is placed after another context has failed the stream */
+static void batch_ends_when_stream_fails(struct kunit *test)
+{
+	const struct iw_failure f = { .why = IW_LOCAL_PROT };
+	struct ddp_stream *s = open_and_receive_write();
+	struct ddp_rx_batch b;
+	struct ddp_hdr h[RUN];
+	enum iw_reason why;
+
+	make_writes(h);
+	KUNIT_ASSERT_TRUE(test, build_batch(s, &b, h, RUN, 50, bodies));
+	ddp_stream_fail(s, &f);
+	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_batch(s, &b, &why));
+	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, why);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
+	ddp_rx_end(s);
+
+	/* the stream fails while the second Write is placed */
+	s = open_and_receive_write();
+	stubs.fails_at = 3;
+	KUNIT_EXPECT_EQ(test, 2, receive_batch(s, h, RUN, 50, bodies, &why));
+	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, why);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.placed);
+	ddp_rx_end(s);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.wrote);
 }
 
 static struct kunit_case rx_alike_cases[] = {
@@ -297,6 +417,10 @@ static struct kunit_case rx_alike_cases[] = {
 	KUNIT_CASE(failed_repeated_write_is_quoted),
 	KUNIT_CASE(failed_stream_takes_no_repeated_write),
 	KUNIT_CASE(repeated_write_waits_for_page),
+	KUNIT_CASE(batch_of_writes_is_placed),
+	KUNIT_CASE(batch_ends_at_write_out_of_bounds),
+	KUNIT_CASE(batch_ends_at_deferred_write),
+	KUNIT_CASE(batch_ends_when_stream_fails),
 	{}
 };
 

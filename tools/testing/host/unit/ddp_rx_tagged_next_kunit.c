@@ -181,7 +181,7 @@ static int offer_to_fast_path(struct ddp_stream *s, u64 to, u32 len)
 
 	memset(&wire, 0, sizeof(wire));
 	ddp_hdr_encode(wire.octets, &h);
-	if (!ddp_rx_try_fast_path(s, wire.octets, wire.octets + IW_DDP_T_HDR_LEN, len, &why))
+	if (!receive_if_expected(s, wire.octets, len, &why))
 		return NOT_MORE;
 	return why;
 }
@@ -307,24 +307,33 @@ static struct ddp_stream *open_and_receive_first_segment(void)
 
 	ddp_rx_begin(s);
 	receive_segment(s, &write_goes_on, 0, 50);
-	stubs.fits = true;
+	stubs.fits = RUN;
 	return s;
 }
 
-static bool is_next_segment(const struct ddp_stream *s, u64 to, u32 len, u32 n)
+static bool is_next_segment(struct ddp_stream *s, u64 to, u32 len, u32 n)
 {
 	const struct ddp_hdr h = { .tagged = true, .to = to };
-	u8 head[IW_DDP_HDR_MAX];
 
-	ddp_hdr_encode(head, &h);
-	return ddp_rx_continues_msg(s, head, len, n);
+	return is_expected_segment(s, &h, len, n);
+}
+
+/* Receive a batch of RUN segments after the first one. Return: the number of segments processed. */
+static int receive_run(struct ddp_stream *s, enum iw_reason *why)
+{
+	struct ddp_hdr h[RUN];
+	u32 i;
+
+	for (i = 0; i < RUN; i++)
+		h[i] = (struct ddp_hdr) { .tagged = true, .to = 36 * (1 + i) };
+	return receive_batch(s, h, RUN, 50, bodies, why);
 }
 
 /* Expect that the stream accepts a next segment only after the @taken segments of the batch */
 static void expect_next_segment_after(struct kunit *test, struct ddp_stream *s, u32 taken)
 {
 	KUNIT_EXPECT_TRUE(test, is_next_segment(s, 36 * (1 + taken), 50, 0));
-	KUNIT_EXPECT_EQ(test, 36 * (1 + taken), (u32)ddp_rx_get_next_page_off(s));
+	KUNIT_EXPECT_EQ(test, 36 * (1 + taken), ddp_rx_get_next_page_off(s));
 }
 
 static void batch_continues_message(struct kunit *test)
@@ -333,7 +342,7 @@ static void batch_continues_message(struct kunit *test)
 
 	ddp_rx_begin(s);
 	KUNIT_EXPECT_FALSE(test, is_next_segment(s, 36, 50, 0));
-	KUNIT_EXPECT_EQ(test, -1, ddp_rx_get_next_page_off(s));
+	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_get_next_page_off(s));
 	receive_segment(s, &write_goes_on, 0, 50);
 	expect_next_segment_after(test, s, 0);
 	KUNIT_EXPECT_TRUE(test, is_next_segment(s, 36 * 6, 50, 5));
@@ -342,12 +351,12 @@ static void batch_continues_message(struct kunit *test)
 	/* the page offset is computed from the MR's memory, not from the TO */
 	region.base = 5;
 	region.skip = 4000;
-	KUNIT_EXPECT_EQ(test, (36 - 5 + 4000) & (int)~PAGE_MASK, ddp_rx_get_next_page_off(s));
+	KUNIT_EXPECT_EQ(test, (u32)((36 - 5 + 4000) & ~PAGE_MASK), ddp_rx_get_next_page_off(s));
 	region.base = 0;
 	region.skip = 0;
 	ddp_rx_end(s);
 	KUNIT_EXPECT_FALSE(test, is_next_segment(s, 36, 50, 0));
-	KUNIT_EXPECT_EQ(test, -1, ddp_rx_get_next_page_off(s));
+	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_get_next_page_off(s));
 }
 
 static void batch_is_placed_with_one_copy(struct kunit *test)
@@ -355,12 +364,15 @@ static void batch_is_placed_with_one_copy(struct kunit *test)
 	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why;
 
-	KUNIT_EXPECT_EQ(test, (u32)RUN, ddp_rx_batch(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, RUN, receive_run(s, &why));
 	KUNIT_EXPECT_EQ(test, (u32)RUN, stubs.next_segs);
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(bodies), stubs.payload);
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(bodies), stubs.fitted);
 	KUNIT_EXPECT_EQ(test, 36ull, stubs.admit_hdr.to);
+	KUNIT_EXPECT_EQ(test, IW_OK, why);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.placed);
+	KUNIT_EXPECT_EQ(test, (u32)RUN, stubs.together);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.copies_ended);
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(bodies), stubs.len);
 	KUNIT_EXPECT_EQ(test, 36ull, stubs.to);
 	KUNIT_EXPECT_PTR_EQ(test, (const void *)bodies, stubs.body);
@@ -385,9 +397,9 @@ static void refused_batch_is_placed_singly(struct kunit *test)
 
 	for (how = 0; how < 2; how++) {
 		s = open_and_receive_first_segment();
-		stubs.fits = how;
+		stubs.fits = how ? RUN : 0;
 		stubs.refuses_many = how;
-		KUNIT_EXPECT_EQ(test, (u32)RUN, ddp_rx_batch(s, bodies, RUN, &why));
+		KUNIT_EXPECT_EQ(test, RUN, receive_run(s, &why));
 		KUNIT_EXPECT_EQ(test, (u32)RUN, stubs.next_segs);
 		KUNIT_EXPECT_EQ(test, 36u, stubs.payload);
 		KUNIT_EXPECT_EQ(test, 1u + RUN, stubs.placed);
@@ -403,11 +415,9 @@ static void refused_batch_is_placed_singly(struct kunit *test)
 static void refused_segment_is_not_offered_again(struct kunit *test)
 {
 	struct ddp_stream *s = open_and_receive_first_segment();
-	enum iw_reason why;
 
 	stubs.admits = IW_RDMAP_OPCODE;
-	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_batch(s, bodies, 1, &why));
-	KUNIT_EXPECT_EQ(test, IW_RDMAP_OPCODE, why);
+	KUNIT_EXPECT_EQ(test, (int)IW_RDMAP_OPCODE, offer_to_fast_path(s, 36, 50));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.next_segs);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	ddp_rx_end(s);
@@ -422,10 +432,10 @@ static void failed_segment_of_batch_is_quoted(struct kunit *test)
 	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why;
 
-	stubs.fits = false;
+	stubs.fits = 0;
 	stubs.places_at = 2;
 	stubs.places = IW_DDP_T_BOUNDS;
-	KUNIT_EXPECT_EQ(test, 1u, ddp_rx_batch(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, 1, receive_run(s, &why));
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, why);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, stubs.why);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
@@ -433,7 +443,7 @@ static void failed_segment_of_batch_is_quoted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 50u, stubs.quoted.seg_len);
 	KUNIT_EXPECT_EQ(test, 36ull * 2, get_unaligned_be64(stubs.quoted.ddp + DDP_T_TO));
 	KUNIT_EXPECT_EQ(test, 36ull * 2, stubs.to);
-	KUNIT_EXPECT_EQ(test, -1, ddp_rx_get_next_page_off(s));
+	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_get_next_page_off(s));
 	ddp_rx_end(s);
 }
 
@@ -446,10 +456,10 @@ static void deferred_batch_segment_is_retried(struct kunit *test)
 	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why;
 
-	stubs.fits = false;
+	stubs.fits = 0;
 	stubs.places_at = 2;
 	stubs.places = IW_AGAIN;
-	KUNIT_EXPECT_EQ(test, 1u, ddp_rx_batch(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, 1, receive_run(s, &why));
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, why);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.admitted);
@@ -462,36 +472,41 @@ static void deferred_batch_segment_is_retried(struct kunit *test)
 }
 
 /*
- * No segment of a batch is placed if the MR has been invalidated since it was
- * checked, or if another context has failed the stream
+ * No segment of a batch is placed if the MR has been invalidated since the last segment, or if
+ * another context has failed the stream
  */
 static void no_segment_is_placed_after_revoke_or_failure(struct kunit *test)
 {
 	const struct iw_failure f = { .why = IW_LOCAL_PROT };
+	const struct ddp_hdr next = { .tagged = true, .to = 36 };
 	struct ddp_stream *s = open_and_receive_first_segment();
+	struct ddp_rx_batch b;
 	enum iw_reason why;
 
+	stubs.fits = 0;
 	stubs.places = IW_DDP_T_STAG;
-	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_batch(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, 0, receive_run(s, &why));
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, why);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	KUNIT_EXPECT_EQ(test, 36ull, get_unaligned_be64(stubs.quoted.ddp + DDP_T_TO));
 	ddp_rx_end(s);
 
 	s = open_and_receive_first_segment();
+	KUNIT_ASSERT_TRUE(test, build_batch(s, &b, &next, 1, 50, bodies));
+	b.n = RUN;
 	ddp_stream_fail(s, &f);
-	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_batch(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_batch(s, &b, &why));
 	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, why);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.fitted);
 	ddp_rx_end(s);
 
 	/* the stream fails in the middle of a batch whose segments are placed one by one */
 	s = open_and_receive_first_segment();
-	stubs.fits = false;
-	stubs.places_at = U32_MAX;
+	stubs.fits = 0;
 	stubs.fails_at = 3;
-	KUNIT_EXPECT_EQ(test, 2u, ddp_rx_batch(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, 2, receive_run(s, &why));
 	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, why);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.placed);
 	ddp_rx_end(s);

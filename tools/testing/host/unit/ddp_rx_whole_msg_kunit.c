@@ -32,7 +32,7 @@ static bool offer_message_to_fast_path(struct ddp_stream *s, const struct ddp_hd
 	u8 octets[200] = {};
 
 	ddp_hdr_encode(octets, h);
-	return ddp_rx_try_fast_path(s, octets, octets + IW_DDP_T_HDR_LEN, len, why);
+	return receive_if_expected(s, octets, len, why);
 }
 
 static struct ddp_hdr make_hdr(u32 msn)
@@ -49,8 +49,7 @@ static void expect_fast_path_only_if_good(struct kunit *test, const u8 *octets, 
 	struct ddp_stream *s = open_and_receive_first_segment();
 	enum iw_reason why = IW_UNREADABLE;
 
-	KUNIT_EXPECT_EQ(test, good,
-			ddp_rx_try_fast_path(s, octets, octets + IW_DDP_T_HDR_LEN, len, &why));
+	KUNIT_EXPECT_EQ(test, good, receive_if_expected(s, octets, len, &why));
 	KUNIT_EXPECT_EQ(test, 1u + good, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 1u + good, stubs.placed);
 	KUNIT_EXPECT_EQ(test, 1u + good, stubs.delivered);
@@ -84,6 +83,70 @@ static void fast_path_needs_next_header(struct kunit *test)
 			octets[bit / 8] ^= 1 << bit % 8;
 		}
 	}
+}
+
+/*
+ * DDP-46: a message that is shorter than its header has the expected header if the bytes after the
+ * message do. It is left to the general path, which refuses it.
+ */
+static void short_message_is_left_to_general_path(struct kunit *test)
+{
+	const struct ddp_hdr next = make_hdr(MSN + 1);
+	static const u8 body[DDP_U_HDR_LEN];
+	struct ddp_rx_batch b;
+	struct ddp_stream *s;
+	enum iw_reason why;
+	u32 len;
+
+	for (len = 0; len < DDP_U_HDR_LEN; len++) {
+		s = open_and_receive_first_segment();
+		KUNIT_ASSERT_TRUE(test, build_batch(s, &b, &next, 1, len, body));
+		why = IW_UNREADABLE;
+		KUNIT_EXPECT_EQ(test, 0u, ddp_rx_batch(s, &b, &why));
+		KUNIT_EXPECT_EQ(test, IW_OK, why);
+		KUNIT_EXPECT_EQ(test, 1u, stubs.admitted);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
+		receive_segment(s, &next, 0, len);
+		KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
+		KUNIT_EXPECT_EQ(test, IW_DDP_SHORT, stubs.why);
+		KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
+		ddp_rx_end(s);
+	}
+}
+
+/* The MSN of only one message is predicted, so a batch cannot have more */
+static void batch_has_one_message(struct kunit *test)
+{
+	const struct ddp_hdr next[] = { make_hdr(MSN + 1), make_hdr(MSN + 2) };
+	struct ddp_stream *s = open_and_receive_first_segment();
+	u8 bodies[2 * LEN] = {};
+	enum iw_reason why;
+
+	KUNIT_EXPECT_EQ(test, NOT_EXPECTED, receive_batch(s, next, 2, LEN, bodies, &why));
+	KUNIT_EXPECT_EQ(test, 1, receive_batch(s, next, 1, LEN, bodies, &why));
+	KUNIT_EXPECT_EQ(test, 1, receive_batch(s, next + 1, 1, LEN, bodies, &why));
+	KUNIT_EXPECT_EQ(test, 3u, stubs.delivered);
+	ddp_rx_end(s);
+}
+
+/* No message is processed after another context has failed the stream */
+static void failed_stream_takes_no_message(struct kunit *test)
+{
+	const struct iw_failure f = { .why = IW_LOCAL_PROT };
+	const struct ddp_hdr next = make_hdr(MSN + 1);
+	struct ddp_stream *s = open_and_receive_first_segment();
+	static const u8 body[LEN];
+	struct ddp_rx_batch b;
+	enum iw_reason why;
+
+	KUNIT_ASSERT_TRUE(test, build_batch(s, &b, &next, 1, LEN, body));
+	ddp_stream_fail(s, &f);
+	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_batch(s, &b, &why));
+	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, why);
+	KUNIT_EXPECT_FALSE(test, offer_message_to_fast_path(s, &next, LEN, &why));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
+	ddp_rx_end(s);
 }
 
 static void successive_messages_use_fast_path(struct kunit *test)
@@ -219,6 +282,9 @@ static void refused_message_is_quoted(struct kunit *test)
 
 static struct kunit_case rx_whole_msg_cases[] = {
 	KUNIT_CASE(fast_path_needs_next_header),
+	KUNIT_CASE(short_message_is_left_to_general_path),
+	KUNIT_CASE(batch_has_one_message),
+	KUNIT_CASE(failed_stream_takes_no_message),
 	KUNIT_CASE(successive_messages_use_fast_path),
 	KUNIT_CASE(msn_wraps_without_changing_qn),
 	KUNIT_CASE(message_after_longer_one_uses_general_path),

@@ -12,6 +12,7 @@
 
 /* Rename these functions, because other tests of this program have stubs with their names */
 #define ddp_mr_cache_drop		stag_mr_cache_drop
+#define ddp_mr_cache_end_copy	stag_mr_cache_end_copy
 #define ddp_mem_check_access		stag_mem_check
 #define ddp_mem_invalidate	stag_mem_invalidate
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/mpa/rx.c: batches of FPDUs that continue the same
- * message.
+ * Unit tests of drivers/mpa/rx.c: batches of FPDUs with CRC, whose payloads are joined in the copy
+ * buffer.
  */
 #include "../../../../drivers/mpa/fpdu_verify.h"
 #include "mpa_rx.h"
@@ -13,21 +13,9 @@
 static void queue_three_fpdus(u32 more)
 {
 	stubs.c.crc = true;
-	stubs.off = 0;
-	stubs.next_possible = more;
+	let_ddp_expect(RX_ANY_FIELD, IW_DDP_T_HDR_LEN, more);
+	stubs.after_first = true;
 	queue_received_bytes(0, 3 * WIRE);
-}
-
-/* Expect that DDP has received the first FPDU, and then @n payloads without headers */
-static void expect_payloads(struct kunit *test, u32 n)
-{
-	u32 i;
-
-	KUNIT_EXPECT_EQ(test, ULPDU + n * stubs.payload, stubs.len);
-	for (i = 0; i < n; i++)
-		KUNIT_EXPECT_EQ(test, 0, memcmp(stubs.octets + (i + 1) * WIRE + HEADS,
-						stubs.got + ULPDU + i * stubs.payload,
-						stubs.payload));
 }
 
 static void batch_is_passed_to_ddp(struct kunit *test)
@@ -35,18 +23,19 @@ static void batch_is_passed_to_ddp(struct kunit *test)
 	queue_three_fpdus(2);
 	KUNIT_EXPECT_EQ(test, 3u * WIRE, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
-	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.batch_calls);
-	expect_payloads(test, 2);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.batch.n);
+	KUNIT_EXPECT_TRUE(test, stubs.batch.joined);
+	expect_got(test, "sff");
 	KUNIT_EXPECT_EQ(test, 3u * WIRE, stubs.c.rx_pos);
 	KUNIT_EXPECT_PTR_EQ(test, stubs.octets + 3 * WIRE, stubs.c.cur.at);
 }
 
 /*
- * DDP gets FPDUs one by one if the connection uses markers or no CRC, or if the
- * FPDUs are so long that they are copied page by page
+ * DDP gets FPDUs one by one if the connection uses markers, or if the FPDUs are so long
+ * that they are copied page by page. Without CRC nothing is copied.
  */
-static void fpdus_with_markers_or_no_crc_form_no_batch(struct kunit *test)
+static void fpdus_with_markers_and_long_fpdus_form_no_batch(struct kunit *test)
 {
 	static u8 queue[2 * MPA_CONTENT_MAX];
 	const u32 wire = mpa_fpdu_wire_len(0, MPA_ULPDU_MAX, false);
@@ -55,29 +44,42 @@ static void fpdus_with_markers_or_no_crc_form_no_batch(struct kunit *test)
 	queue_three_fpdus(2);
 	stubs.c.crc = false;
 	KUNIT_EXPECT_EQ(test, 3u * WIRE, receive_fpdus());
-	KUNIT_EXPECT_EQ(test, 3u, stubs.segments);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.batch_calls);
+	KUNIT_EXPECT_FALSE(test, stubs.batch.joined);
+	expect_got(test, "sff");
 
 	/*
 	 * if markers are in use, even FPDUs that contain no marker form no
 	 * batch
 	 */
+	forget_results();
 	queue_three_fpdus(2);
 	stubs.c.rx_markers = true;
 	stubs.c.rx_pos = 4;
 	KUNIT_EXPECT_EQ(test, 3u * WIRE, receive_fpdus());
-	KUNIT_EXPECT_EQ(test, 6u, stubs.segments);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.batch_calls);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.batch.n);
+	expect_got(test, "sff");
 	stubs.c.rx_markers = false;
 	KUNIT_EXPECT_EQ(test, 0u, stubs.off_calls);
 
 	if (MPA_ULPDU_MAX < DDP_COPY_LONG)
 		return;
+	forget_results();
 	for (i = 0; i < 2; i++)
 		write_fpdu_length_and_crc(queue + i * wire, MPA_ULPDU_MAX);
-	stubs.reads = 0;
-	stubs.c.cur = (struct mpa_cursor) { .at = queue, .extent_left = 2 * wire, .frag = -1 };
+	stubs.possible = 2;
+	stubs.ulpdu = MPA_ULPDU_MAX;
+	stubs.after_first = false;
+	queue_two_extents(queue, 2 * wire, NULL, 0);
 	KUNIT_EXPECT_EQ(test, 2 * wire, receive_fpdus());
-	KUNIT_EXPECT_EQ(test, 8u, stubs.segments);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.batch_calls);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.batch.n);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.off_calls);
+	/* both payloads have arrived */
+	KUNIT_EXPECT_EQ(test, 2 * get_expected_payload(), stubs.len);
 }
 
 /*
@@ -90,10 +92,55 @@ static void wrong_crc_ends_batch(struct kunit *test)
 	stubs.octets[3 * WIRE - 1] ^= 1;
 	receive_and_expect_stream_failure(test, 2 * WIRE, IW_MPA_CRC);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
-	expect_payloads(test, 1);
+	expect_got(test, "sf");
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, stubs.c.rx_pos);
-	/* no second batch is begun for the FPDU with the wrong CRC */
-	KUNIT_EXPECT_EQ(test, 2u, stubs.off_calls);
+	/*
+	 * no second batch is begun for the FPDU with the wrong CRC: both paths have asked for the
+	 * first FPDU, and the fast path for the second
+	 */
+	KUNIT_EXPECT_EQ(test, 3u, stubs.expect_calls);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.batch_calls);
+}
+
+/* Number of the read of the queue after which the sender changes the second FPDU */
+static u32 change_at_read;
+
+/* Change the header of the second FPDU, which gets a correct CRC again */
+static void replace_second_fpdu(void)
+{
+	u8 *second = stubs.octets + WIRE;
+
+	if (stubs.reads_done != change_at_read)
+		return;
+	second[15] ^= 1;
+	write_fpdu_length_and_crc(second, ULPDU);
+}
+
+/*
+ * The fast path reads each FPDU twice: its header, and all of it. If the header changes between
+ * these reads, the slow path must receive the FPDU: it reads the FPDU again, and passes the new
+ * header to DDP. It also does so if the header changes before the first read and is not the
+ * expected one any more. A change after the second read has no effect.
+ */
+static void changed_header_is_left_to_slow_path(struct kunit *test)
+{
+	static const char *const got[] = { "fss", "fss", "fss", "fff" };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(got); i++) {
+		forget_results();
+		stubs.c.crc = true;
+		let_ddp_expect(RX_NEXT_FIELD, IW_DDP_T_HDR_LEN, 3);
+		stubs.field = 0;
+		write_expected_headers();
+		stubs.after_read = replace_second_fpdu;
+		change_at_read = i + 1;
+		queue_received_bytes(0, 3 * WIRE);
+		KUNIT_EXPECT_EQ(test, 3u * WIRE, receive_fpdus());
+		KUNIT_EXPECT_EQ(test, 1u, stubs.batch_calls);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.errors);
+		expect_got(test, got[i]);
+	}
 }
 
 /*
@@ -108,13 +155,11 @@ static void cursor_stays_at_unaccepted_fpdu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, receive_fpdus());
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_deferred);
 	KUNIT_EXPECT_FALSE(test, stubs.c.rx_stopped);
-	expect_payloads(test, 1);
+	expect_got(test, "sf");
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, stubs.c.rx_pos);
 	KUNIT_EXPECT_PTR_EQ(test, stubs.octets + 2 * WIRE, stubs.c.cur.at);
 
-	stubs.len = 0;
-	stubs.c.rx_deferred = false;
-	stubs.c.rx_pos = 0;
+	forget_results();
 	queue_three_fpdus(2);
 	stubs.batch_takes = 0;
 	stubs.why_not = IW_DDP_T_BOUNDS;
@@ -132,7 +177,7 @@ static void batch_uses_budget(struct kunit *test)
 	queue_three_fpdus(2);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, receive_fpdus_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
-	expect_payloads(test, 1);
+	expect_got(test, "sf");
 }
 
 /* A batch ends before an FPDU that is not contiguous */
@@ -142,60 +187,59 @@ static void gap_ends_batch(struct kunit *test)
 	stubs.c.cur.extent_left = 3 * WIRE - 1;
 	stubs.c.cur.left = 1;
 	receive_fpdus();
-	expect_payloads(test, 1);
+	expect_got(test, "sf");
 	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, stubs.wrong);
 }
 
 /*
  * If there are more FPDUs than fit in one batch, all payloads arrive, and each batch has the same
- * page offset as its destination
+ * page offset as its destination. The DDP headers are tagged or untagged.
  */
 static void full_batches_pass_all_payloads(struct kunit *test)
 {
 	static u8 queue[sizeof(stubs.got)];
-	static const u32 ulpdus[] = { 15, 17, 42, 114, 1442 };
+	static const u32 ulpdus[] = { 19, 21, 42, 114, 600, 1442 };
+	u32 i, k, wire, n, most, payload, head;
 	struct rnd_state dice;
-	int off;
-	u32 i, k, wire, n, most;
+	u32 off;
 
 	prandom_seed_state(&dice, 1);
 	stubs.reads = 0;
-	for (i = 0; i < 60; i++) {
-		stubs.payload = ulpdus[i % 5] - IW_DDP_T_HDR_LEN;
-		wire = mpa_fpdu_wire_len(0, ulpdus[i % 5], false);
-		n = i < 5 ? 2 : (sizeof(stubs.got) - 100) / wire / (1 + i % 3);
-		most = (MPA_FPDU_BATCH_SIZE - wire) / stubs.payload + 1;
+	stubs.after_first = true;
+	stubs.c.crc = true;
+	for (i = 0; i < 120; i++) {
+		forget_results();
+		stubs.hdr_len = i / 6 % 2 ? IW_DDP_HDR_MAX : IW_DDP_T_HDR_LEN;
+		/* payloads of one byte and more, with each kind of header */
+		stubs.ulpdu = ulpdus[i % 6] - IW_DDP_HDR_MAX + stubs.hdr_len;
+		head = MPA_LEN_SIZE + stubs.hdr_len;
+		payload = get_expected_payload();
+		wire = mpa_fpdu_wire_len(0, stubs.ulpdu, false);
+		n = i < 12 ? 2 : (sizeof(stubs.got) - 100) / wire / (1 + i % 3);
+		most = min((MPA_FPDU_BATCH_SIZE - wire) / payload + 1, (u32)DDP_RX_BATCH_MAX);
 		prandom_bytes_state(&dice, queue, sizeof(queue));
 		for (k = 0; k < n; k++)
-			write_fpdu_length_and_crc(queue + k * wire, ulpdus[i % 5]);
-		stubs.c.crc = true;
-		stubs.off = i < 20 ? 4080 + i : 205 * (i - 20);
-		stubs.off &= ~PAGE_MASK;
-		off = stubs.off;
-		stubs.next_possible = n - 1;
-		stubs.batch_calls = 0;
-		stubs.len = 0;
-		stubs.segments = 0;
-		stubs.c.cur = (struct mpa_cursor) {
-			.at = queue, .extent_left = n * wire, .frag = -1,
-		};
+			write_fpdu_length_and_crc(queue + k * wire, stubs.ulpdu);
+		off = (i < 40 ? 4060 + i : 205 * (i - 40)) & ~PAGE_MASK;
+		stubs.off = off;
+		stubs.possible = n - 1;
+		queue_two_extents(queue, n * wire, NULL, 0);
 		KUNIT_ASSERT_EQ(test, n * wire, receive_fpdus());
 		KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
-		KUNIT_ASSERT_EQ(test, IW_DDP_T_HDR_LEN + (n - 1) * stubs.payload, stubs.len);
+		KUNIT_ASSERT_EQ(test, IW_DDP_T_HDR_LEN + (n - 1) * payload, stubs.len);
 		KUNIT_EXPECT_EQ(test, DIV_ROUND_UP(n - 1, most), stubs.batch_calls);
 		/*
 		 * with pages of 4 KiB the last batch has the page offset of its destination;
 		 * with larger pages, for which long FPDUs are not copied by the page either,
 		 * each batch has the same offset
 		 */
-		off += (stubs.batch_calls - 1) * most * stubs.payload;
-		off = MPA_ULPDU_MAX < DDP_COPY_LONG ? MPA_HEADS_MAX : off & ~PAGE_MASK;
-		KUNIT_EXPECT_EQ(test, off, (int)offset_in_page(stubs.bodies));
+		off += (stubs.batch_calls - 1) * most * payload;
+		off = MPA_ULPDU_MAX < DDP_COPY_LONG ? DDP_RX_HEAD_LEN : off & ~PAGE_MASK;
+		KUNIT_EXPECT_EQ(test, off, (u32)offset_in_page(stubs.batch.body[0]));
 		for (k = 1; k < n; k++)
 			KUNIT_EXPECT_EQ(test, 0,
-					memcmp(queue + k * wire + HEADS, stubs.got +
-					       IW_DDP_T_HDR_LEN + (k - 1) * stubs.payload,
-					       stubs.payload));
+					memcmp(queue + k * wire + head, stubs.got +
+					       IW_DDP_T_HDR_LEN + (k - 1) * payload, payload));
 	}
 }
 
@@ -208,11 +252,11 @@ static void partly_accepted_batch_ends_pass(struct kunit *test)
 	for (i = 0; i < 30; i++)
 		write_fpdu_length_and_crc(queue + i * 1448, 1442);
 	queue_three_fpdus(29);
-	stubs.payload = 1442 - IW_DDP_T_HDR_LEN;
+	stubs.ulpdu = 1442;
 	stubs.reads = 0;
 	stubs.batch_takes = 3;
 	stubs.why_not = IW_AGAIN;
-	stubs.c.cur = (struct mpa_cursor) { .at = queue, .extent_left = sizeof(queue), .frag = -1 };
+	queue_two_extents(queue, sizeof(queue), NULL, 0);
 	KUNIT_EXPECT_EQ(test, 4u * 1448, receive_fpdus());
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_deferred);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.batch_calls);
@@ -221,8 +265,9 @@ static void partly_accepted_batch_ends_pass(struct kunit *test)
 
 static struct kunit_case mpa_rx_crc_cases[] = {
 	KUNIT_CASE(batch_is_passed_to_ddp),
-	KUNIT_CASE(fpdus_with_markers_or_no_crc_form_no_batch),
+	KUNIT_CASE(fpdus_with_markers_and_long_fpdus_form_no_batch),
 	KUNIT_CASE(wrong_crc_ends_batch),
+	KUNIT_CASE(changed_header_is_left_to_slow_path),
 	KUNIT_CASE(cursor_stays_at_unaccepted_fpdu),
 	KUNIT_CASE(batch_uses_budget),
 	KUNIT_CASE(gap_ends_batch),

@@ -5,14 +5,11 @@
  */
 #include "mpa_rx.h"
 
-static void receive_and_expect_two_fpdus(struct kunit *test)
+static void receive_and_expect_two_fpdus(struct kunit *test, const char *how)
 {
 	queue_received_bytes(0, 3 * WIRE - 1);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, receive_fpdus());
-	KUNIT_EXPECT_EQ(test, 2u * ULPDU, stubs.len);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(stubs.octets + MPA_LEN_SIZE, stubs.got, ULPDU));
-	KUNIT_EXPECT_EQ(test, 0, memcmp(stubs.octets + WIRE + MPA_LEN_SIZE,
-					stubs.got + ULPDU, ULPDU));
+	expect_got(test, how);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, stubs.c.rx_pos);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.kicks);
 	KUNIT_EXPECT_TRUE(test, stubs.c.tx_permitted);
@@ -23,13 +20,13 @@ static void receive_and_expect_two_fpdus(struct kunit *test)
 
 static void fpdus_are_received_from_queue(struct kunit *test)
 {
-	receive_and_expect_two_fpdus(test);
+	receive_and_expect_two_fpdus(test, "ss");
 }
 
 static void fpdus_are_received_from_copy(struct kunit *test)
 {
 	stubs.c.crc = true;
-	receive_and_expect_two_fpdus(test);
+	receive_and_expect_two_fpdus(test, "ss");
 }
 
 /*
@@ -67,106 +64,168 @@ static void longest_fpdu_is_copied_exactly(struct kunit *test)
 	}
 }
 
-/* Each FPDU is offered to DDP's fast path, also the first one of a receive pass */
+/* Each FPDU that DDP expects uses the fast path, also the first one of a receive pass */
 static void fpdus_use_fast_path(struct kunit *test)
 {
-	stubs.more = 1;
-	receive_and_expect_two_fpdus(test);
+	let_ddp_expect(RX_ANY_FIELD, IW_DDP_T_HDR_LEN, 1);
+	receive_and_expect_two_fpdus(test, "fs");
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
-	KUNIT_EXPECT_EQ(test, 1u, stubs.next_segs);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.batch_segs);
 }
 
+/* FPDUs that are copied because of markers are passed one by one, but DDP decodes no header */
 static void copied_fpdus_use_fast_path(struct kunit *test)
 {
 	stubs.c.crc = true;
-	/* FPDUs that are copied for the CRC check are all offered to the fast path */
-	stubs.more = 2;
+	stubs.c.rx_markers = true;
+	/* the next marker follows the FPDUs */
+	stubs.c.rx_pos = 4;
+	let_ddp_expect(RX_ANY_FIELD, IW_DDP_T_HDR_LEN, 2);
 	stubs.c.tx_permitted = true;
 	queue_received_bytes(0, 2 * WIRE);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(stubs.octets + WIRE + MPA_LEN_SIZE,
-					stubs.got + ULPDU, ULPDU));
+	KUNIT_EXPECT_EQ(test, 2u, stubs.batch_calls);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be64(stubs.octets + WIRE + 8), stubs.batch.field[0]);
+	expect_got(test, "ff");
 	/* the fast path does not accept an FPDU with a wrong CRC */
-	stubs.more = 3;
+	stubs.possible = 1;
 	stubs.octets[3 * WIRE - 1] ^= 1;
 	queue_received_bytes(2 * WIRE, WIRE);
 	receive_and_expect_stream_failure(test, 0, IW_MPA_CRC);
-	KUNIT_EXPECT_EQ(test, 2u, stubs.next_segs);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.batch_calls);
+}
+
+/* A copied FPDU whose header is not the expected one is passed to ddp_rx_segment() */
+static void copied_fpdu_with_other_header_uses_slow_path(struct kunit *test)
+{
+	stubs.c.rx_markers = true;
+	stubs.c.rx_pos = 4;
+	let_ddp_expect(RX_NEXT_FIELD, IW_DDP_HDR_MAX, 3);
+	write_expected_headers();
+	stubs.octets[2 * WIRE + 8] ^= 1;
+	queue_received_bytes(0, 3 * WIRE);
+	KUNIT_EXPECT_EQ(test, 3u * WIRE, receive_fpdus());
+	expect_got(test, "ffs");
 }
 
 /* The fast path takes each length from the FPDU itself; an FPDU that is not contiguous is slow */
 static void noncontiguous_fpdu_uses_slow_path(struct kunit *test)
 {
-	stubs.more = 3;
+	let_ddp_expect(RX_NEXT_MSG, IW_DDP_HDR_MAX, 3);
 	put_unaligned_be16(ULPDU - 4, stubs.octets + WIRE);
 	/* the second FPDU is shorter, but the queue has the bytes of two long ones */
 	queue_received_bytes(0, 2 * WIRE);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE - 4, receive_fpdus());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
-	KUNIT_EXPECT_EQ(test, 2u, stubs.next_segs);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.batch_segs);
+	KUNIT_EXPECT_EQ(test, (u32)ULPDU - 4, stubs.batch.len);
 
 	put_unaligned_be16(ULPDU, stubs.octets + WIRE);
 	stubs.reads = 0;
+	stubs.possible = 2;
 	queue_received_bytes(0, 2 * WIRE - 1);
 	stubs.c.cur.left = 1;
 	receive_fpdus();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
-	KUNIT_EXPECT_EQ(test, 3u, stubs.next_segs);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.batch_segs);
 }
 
-/* An FPDU that is too short for a tagged header is left to the slow path, which refuses it */
+/* An FPDU that is too short for its header is left to the slow path, which refuses it */
 static void short_fpdu_uses_slow_path(struct kunit *test)
 {
-	static const u16 lens[] = { 0, 1, 9 };
+	static const u16 lens[] = { 0, 1, 9, 17 };
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(lens); i++) {
-		stubs.more = stubs.next_segs + 1;
-		put_unaligned_be16(lens[i], stubs.octets);
+	for (i = 0; i < 2 * ARRAY_SIZE(lens); i++) {
+		stubs.c.crc = i % 2;
+		let_ddp_expect(RX_NEXT_MSG, IW_DDP_HDR_MAX, 1);
+		write_fpdu_length_and_crc(stubs.octets, lens[i / 2]);
 		queue_received_bytes(0, WIRE);
 		stubs.why = IW_DDP_SHORT;
 		receive_fpdus();
 		KUNIT_EXPECT_EQ(test, i + 1u, stubs.segments);
-		KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.batch_segs);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.errors);
 		stubs.c.rx_stopped = false;
+	}
+}
+
+/*
+ * If an FPDU is shorter than DDP_RX_HEAD_LEN, the bytes after it are not read. An empty message,
+ * which has a header but no payload, uses the fast path.
+ */
+static void nothing_after_short_fpdu_is_read(struct kunit *test)
+{
+	u32 i, len, wire;
+	u8 *p;
+
+	for (i = 0; i <= 2 * IW_DDP_HDR_MAX + 1; i++) {
+		len = i / 2;
+		wire = mpa_fpdu_content_len(len);
+		/* the sanitizer reports an access after these bytes */
+		p = kunit_kzalloc(test, wire, GFP_KERNEL);
+		write_fpdu_length_and_crc(p, len);
+		forget_results();
+		stubs.c.crc = i % 2;
+		let_ddp_expect(RX_NEXT_MSG, IW_DDP_HDR_MAX, 1);
+		queue_two_extents(p, wire, NULL, 0);
+		KUNIT_EXPECT_EQ(test, wire, receive_fpdus());
+		KUNIT_EXPECT_EQ(test, len == IW_DDP_HDR_MAX ? 1u : 0u, stubs.batch_segs);
+		/* with CRC, the bytes after the copy are not taken for a header either */
+		KUNIT_EXPECT_TRUE(test, !stubs.c.crc || stubs.batch_calls == stubs.batch_segs);
+		KUNIT_EXPECT_EQ(test, 1 - stubs.batch_segs, stubs.segments);
+		KUNIT_EXPECT_EQ(test, len == IW_DDP_HDR_MAX ? 0 : len, stubs.len);
 	}
 }
 
 /* An FPDU that the fast path has refused must not be passed to the slow path in the same call */
 static void fast_path_failure_stops_rx(struct kunit *test)
 {
-	stubs.more = 1;
-	stubs.why_more = IW_DDP_T_BOUNDS;
-	queue_received_bytes(0, 3 * WIRE);
-	KUNIT_EXPECT_EQ(test, 0u, receive_fpdus());
-	KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);
-	KUNIT_EXPECT_FALSE(test, stubs.c.rx_deferred);
-	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
-	KUNIT_EXPECT_EQ(test, 0u, stubs.c.rx_pos);
+	static const char *const got[] = { "", "f", "ff" };
+	u32 takes;
+
+	for (takes = 0; takes < 3; takes++) {
+		forget_results();
+		let_ddp_expect(RX_ANY_FIELD, IW_DDP_T_HDR_LEN, 3);
+		stubs.batch_takes = takes;
+		stubs.why_not = IW_DDP_T_BOUNDS;
+		queue_received_bytes(0, 3 * WIRE);
+		KUNIT_EXPECT_EQ(test, takes * WIRE, receive_fpdus());
+		KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);
+		KUNIT_EXPECT_FALSE(test, stubs.c.rx_deferred);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.errors);
+		KUNIT_EXPECT_EQ(test, takes * WIRE, stubs.c.rx_pos);
+		KUNIT_EXPECT_PTR_EQ(test, stubs.octets + takes * WIRE, stubs.c.cur.at);
+		expect_got(test, got[takes]);
+	}
 }
 
+/* Without CRC, with CRC, and with a copy because of markers */
 static void fast_path_defers_fpdu(struct kunit *test)
 {
 	int how;
 
-	for (how = 0; how < 2; how++) {
-		stubs.c.crc = how;
-		stubs.more = stubs.next_segs + 2;
-		stubs.segments = 0;
-		stubs.len = 0;
-		stubs.c.rx_deferred = false;
-		stubs.why_more = IW_AGAIN;
+	for (how = 0; how < 3; how++) {
+		forget_results();
+		stubs.c.crc = how == 1;
+		stubs.c.rx_markers = how == 2;
+		stubs.c.rx_pos = 4;
+		let_ddp_expect(RX_ANY_FIELD, IW_DDP_T_HDR_LEN, 2);
+		stubs.batch_takes = 0;
+		stubs.why_not = IW_AGAIN;
 		queue_received_bytes(0, 3 * WIRE);
 		KUNIT_EXPECT_EQ(test, 0u, receive_fpdus());
-		KUNIT_EXPECT_EQ(test, stubs.more - 1, stubs.next_segs);
-		stubs.more--;
+		KUNIT_EXPECT_EQ(test, 1u, stubs.batch_calls);
 		KUNIT_EXPECT_TRUE(test, stubs.c.rx_deferred);
 		KUNIT_EXPECT_FALSE(test, stubs.c.rx_stopped);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 		KUNIT_EXPECT_PTR_EQ(test, stubs.octets, stubs.c.cur.at);
-		/* the FPDU is retried */
+		/* the FPDU is retried; DDP expects nothing while a segment is deferred */
+		stubs.possible = 0;
 		KUNIT_EXPECT_EQ(test, 3u * WIRE, receive_fpdus());
+		expect_got(test, "sss");
 	}
 }
 
@@ -249,14 +308,16 @@ static void budget_limits_short_fpdus(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, receive_fpdus_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 1000 - 256, budget);
 
-	/* the fast path uses up the budget as well */
-	stubs.more = 3;
+	/* the fast path uses up the budget as well, and the budget ends a batch */
+	let_ddp_expect(RX_ANY_FIELD, IW_DDP_T_HDR_LEN, 3);
 	stubs.len = 0;
 	budget = 256 + 1;
 	queue_received_bytes(0, 3 * WIRE);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, receive_fpdus_with_budget(&budget));
-	KUNIT_EXPECT_EQ(test, 2u, stubs.next_segs);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.batch_calls);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.batch_segs);
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
+	expect_got(test, "ff");
 }
 
 /* An FPDU that DDP defers stays in the queue unchanged */
@@ -359,8 +420,10 @@ static struct kunit_case mpa_rx_cases[] = {
 	KUNIT_CASE(longest_fpdu_is_copied_exactly),
 	KUNIT_CASE(fpdus_use_fast_path),
 	KUNIT_CASE(copied_fpdus_use_fast_path),
+	KUNIT_CASE(copied_fpdu_with_other_header_uses_slow_path),
 	KUNIT_CASE(noncontiguous_fpdu_uses_slow_path),
 	KUNIT_CASE(short_fpdu_uses_slow_path),
+	KUNIT_CASE(nothing_after_short_fpdu_is_read),
 	KUNIT_CASE(fast_path_failure_stops_rx),
 	KUNIT_CASE(fast_path_defers_fpdu),
 	KUNIT_CASE(unreadable_header_fails_stream),

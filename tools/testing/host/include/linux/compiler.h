@@ -19,6 +19,8 @@
 /* sparse annotation of a function that releases a lock; without effect here */
 #define __releases(x)
 #define __maybe_unused	__attribute__((__unused__))
+/* the tests fill these variables with a pattern, too */
+#define __uninitialized
 #define __printf(a, b)	__attribute__((__format__(printf, a, b)))
 #define __aligned(x)	__attribute__((__aligned__(x)))
 #define __packed	__attribute__((__packed__))
