@@ -82,6 +82,7 @@ COMPAT_SETTING(markers);
 COMPAT_SETTING(rtr);
 COMPAT_SETTING(rendezvous);
 COMPAT_SETTING(rnr_wait);
+COMPAT_SETTING(busy_poll);
 
 static struct attribute *compat_llp_attrs[] = {
 	&compat_connect.attr,
@@ -90,6 +91,7 @@ static struct attribute *compat_llp_attrs[] = {
 	&compat_paths.attr,
 	&compat_rendezvous.attr,
 	&compat_rnr_wait.attr,
+	&compat_busy_poll.attr,
 	NULL
 };
 

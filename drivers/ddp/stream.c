@@ -393,3 +393,28 @@ int ddp_stream_set_tx_rate(struct ddp_stream *s, u64 rate)
 	return err;
 }
 EXPORT_SYMBOL_GPL(ddp_stream_set_tx_rate);
+
+/**
+ * ddp_stream_busy_poll - receive the packets that the network device of the connection has now
+ * @s: the stream; it may be ending
+ *
+ * The packets may belong to any connection.
+ *
+ * Context: process.
+ *
+ * Return: true if the network device was polled; false if it cannot be polled, or if the stream is
+ * not bound.
+ */
+bool ddp_stream_busy_poll(struct ddp_stream *s)
+{
+	struct ddp_llp *llp;
+	bool polled = false;
+
+	rcu_read_lock();
+	llp = rcu_dereference(s->llp);
+	if (llp && llp->ops->busy_poll)
+		polled = llp->ops->busy_poll(llp);
+	rcu_read_unlock();
+	return polled;
+}
+EXPORT_SYMBOL_GPL(ddp_stream_busy_poll);

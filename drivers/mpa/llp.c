@@ -8,6 +8,7 @@
 #include <linux/err.h>
 #include <linux/net.h>
 #include <linux/slab.h>
+#include <net/busy_poll.h>
 #include <net/net_namespace.h>
 #include <net/tcp.h>
 
@@ -134,6 +135,43 @@ static void mpa_llp_set_tx_rate(struct ddp_llp *llp, u64 rate)
 	mpa_sock_set_tx_rate(llp_to_conn(llp), rate);
 }
 
+#ifdef CONFIG_NET_RX_BUSY_POLL
+
+/*
+ * Get the NAPI instance that has received the last packet of the connection. Return: its ID; a
+ * value below MIN_NAPI_ID if none has, as with the loopback interface.
+ */
+static unsigned int mpa_sock_get_napi_id(struct mpa_conn *c)
+{
+	unsigned int id = 0;
+
+	spin_lock_bh(&c->query_lock);
+	if (c->sock)
+		id = READ_ONCE(c->sock->sk->sk_napi_id);
+	spin_unlock_bh(&c->query_lock);
+	return id;
+}
+
+static bool mpa_llp_busy_poll(struct ddp_llp *llp)
+{
+	unsigned int id = mpa_sock_get_napi_id(llp_to_conn(llp));
+
+	if (id < MIN_NAPI_ID)
+		return false;
+	/* without a function that ends the loop, the NAPI instance is polled once */
+	napi_busy_loop(id, NULL, NULL, true, BUSY_POLL_BUDGET);
+	return true;
+}
+
+#else
+
+static bool mpa_llp_busy_poll(struct ddp_llp *llp)
+{
+	return false;
+}
+
+#endif
+
 const struct ddp_llp_ops mpa_llp_ops = {
 	.kick		= mpa_llp_kick,
 	.push		= mpa_llp_push,
@@ -143,6 +181,7 @@ const struct ddp_llp_ops mpa_llp_ops = {
 	.resume		= mpa_llp_resume,
 	.query		= mpa_llp_query,
 	.set_tx_rate	= mpa_llp_set_tx_rate,
+	.busy_poll	= mpa_llp_busy_poll,
 };
 
 /*

@@ -20,6 +20,7 @@ struct rnic_policy {
 	u8	mpa_crc;	/* 1: request the CRC; 0: do not */
 	u8	mpa_markers;	/* 1: request MPA markers; 0: do not */
 	u8	mpa_rtr;	/* RTR types to offer: mask of DDP_RTR_* */
+	u8	busy_poll;	/* 1: programs may poll the network device; 0: they may not */
 	u16	rendezvous;	/* rendezvous port; 0: rdma_cm only, see rdv.h */
 	/* QPs connected with rdma_cm: maximum time that a message waits for a receive, in ms */
 	u16	rnr_wait;

@@ -76,22 +76,39 @@ static void put_doorbell(struct rnic_doorbell *bell)
 }
 
 /*
- * Ring the doorbell of a send queue.  Any process that has the file may do so, even after a fork
- * or a change of credentials: the call only sends what the owner of the queue has posted.
+ * Poll the network device of a QP's connection.
+ *
+ * Return: 0; -EOPNOTSUPP if the device's setting forbids it, or if there is no such network device.
+ */
+static int busy_poll(struct rnic_qp *qp)
+{
+	if (!READ_ONCE(qp->dev->policy.busy_poll))
+		return -EOPNOTSUPP;
+	return ddp_stream_busy_poll(&qp->rdmap.stream) ? 0 : -EOPNOTSUPP;
+}
+
+/*
+ * Ring the doorbell of a send queue, or poll the network device of its connection.  Any process
+ * that has the file may do so, even after a fork or a change of credentials: the call only sends
+ * what the owner of the queue has posted, or receives what has arrived.
  */
 static long rnic_doorbell_ioctl(struct file *filp, unsigned int cmd, unsigned long number)
 {
 	struct rnic_doorbell_file *f = to_doorbell_file(filp->private_data);
 	struct rnic_doorbell *bell;
+	int err = 0;
 
-	if (cmd != RNIC_SW_IOCTL_RING_SQ)
+	if (cmd != RNIC_SW_IOCTL_RING_SQ && cmd != RNIC_SW_IOCTL_BUSY_POLL)
 		return -ENOTTY;
 	bell = get_doorbell(f, number);
 	if (!bell)
 		return READ_ONCE(f->closed) ? -EIO : -ENOENT;
-	rnic_qp_handle_doorbell(bell->qp);
+	if (cmd == RNIC_SW_IOCTL_RING_SQ)
+		rnic_qp_handle_doorbell(bell->qp);
+	else
+		err = busy_poll(bell->qp);
 	put_doorbell(bell);
-	return 0;
+	return err;
 }
 
 static const struct file_operations rnic_doorbell_fops = {

@@ -32,6 +32,7 @@ void rnic_policy_init(struct rnic_policy *p)
 	p->mpa_crc = true;
 	p->mpa_markers = false;
 	p->mpa_rtr = DDP_RTR_WRITE | DDP_RTR_READ;
+	p->busy_poll = false;
 	p->streams = 0;
 	p->rendezvous = RENDEZVOUS_PORT;
 	p->rnr_wait = 0;

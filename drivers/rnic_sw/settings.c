@@ -343,5 +343,7 @@ const struct ib_device_param rnic_params[] = {
 	  (void *)offsetof(struct rnic_policy, rendezvous) },
 	{ "rnr_wait", rnic_show_number, rnic_set_number,
 	  (void *)offsetof(struct rnic_policy, rnr_wait) },
+	{ "busy_poll", rnic_show_named_value, rnic_set_named_value,
+	  CHOICE(switch_values, "0 or 1", busy_poll, rnic_store_setting) },
 	{}
 };

@@ -85,6 +85,8 @@ int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 
 	if (!err && req.reserved)
 		err = -EOPNOTSUPP;
+	if (READ_ONCE(to_rnic_dev(ib->device)->policy.busy_poll))
+		resp.comp_mask |= RNIC_SW_CTX_BUSY_POLL;
 	rnic_pages_init(to_rnic_uctx(ib));
 	mutex_init(&to_rnic_uctx(ib)->doorbells_lock);
 	return err ?: ib_respond_udata(udata, resp);

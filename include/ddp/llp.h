@@ -46,6 +46,10 @@ struct ddp_stream;
  * @set_tx_rate: limit the transmit rate to @rate bytes per second, LLP headers
  *	included; 0 means no limit. Called under the RCU read lock, so it must
  *	not sleep. NULL if the LLP cannot limit the rate.
+ * @busy_poll: receive the packets that the network device of the connection has
+ *	now. Process context; called under the RCU read lock, so it must not
+ *	sleep. Returns false if the network device cannot be polled. NULL if the
+ *	LLP does not know the network device.
  */
 struct ddp_llp_ops {
 	void (*kick)(struct ddp_llp *llp, bool bulk);
@@ -56,6 +60,7 @@ struct ddp_llp_ops {
 	void (*resume)(struct ddp_llp *llp);
 	void (*query)(struct ddp_llp *llp, struct ddp_query *q);
 	void (*set_tx_rate)(struct ddp_llp *llp, u64 rate);
+	bool (*busy_poll)(struct ddp_llp *llp);
 };
 
 /**

@@ -327,6 +327,8 @@ void ddp_push(struct ddp_stream *s);
 /* Get the state of the stream in its LLP, or limit its rate; process context */
 void ddp_stream_query(struct ddp_stream *s, struct ddp_query *q);
 int ddp_stream_set_tx_rate(struct ddp_stream *s, u64 rate);
+/* Receive the packets that the network device of the connection has now; process context */
+bool ddp_stream_busy_poll(struct ddp_stream *s);
 
 /*
  * Check whether @s may access [@to, @to + @len) of @stag with @rights now.

@@ -4,7 +4,7 @@
  *
  * The doorbell of a send queue is an ioctl on the doorbell file of the context, or a command of
  * uverbs if the kernel has no such file or cannot allocate one. The doorbell of a receive queue
- * or SRQ is always a command.
+ * or SRQ is always a command. The ioctl of busy polling uses the same file.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -148,6 +148,7 @@ int rnic_sw_ring_sq_doorbell_once(struct rnic_sw_qp *qp)
 {
 	int ret;
 
+	rnic_sw_set_busy_qp(qp, qp->vqp.qp.send_cq, qp->vqp.qp.recv_cq);
 	if (!qp->doorbell)
 		return ring_sq_doorbell_by_command(qp);
 	ret = ring_doorbell_file(qp);
@@ -194,4 +195,78 @@ void rnic_sw_ring_srq_doorbell(struct rnic_sw_srq *srq)
 	if (ret == EACCES)
 		ibv_cmd_post_srq_recv(&srq->ibsrq, NULL, &bad);
 	atomic_fetch_sub(&srq->q.refs, 1);
+}
+
+/* Busy polling ---------------------------------------------------------------- */
+
+/*
+ * A program that polls an empty CQ again and again does not sleep, so the packets that it waits for
+ * arrive only with an interrupt of the network device, and with the softirq that follows. If the
+ * device's setting busy_poll permits it, the provider asks the kernel from time to time to receive
+ * what the network device has.
+ */
+
+/* Successive empty polls before the first such call; a shorter wait is not worth a system call */
+#define FIRST_CALL	256
+
+/* Empty polls from one call to the next */
+#define NEXT_CALL	32
+
+/* Empty polls after a failed call: perhaps a QP is connected by then, or the setting has changed */
+#define AFTER_FAILURE	65536
+
+/**
+ * rnic_sw_set_busy_qp - choose the QP whose network device is polled while a CQ is empty
+ * @qp: a QP that was created, or that sends
+ * @send_cq: its CQ for sends
+ * @recv_cq: its CQ for receives
+ */
+void rnic_sw_set_busy_qp(const struct rnic_sw_qp *qp, struct ibv_cq *send_cq,
+			 struct ibv_cq *recv_cq)
+{
+	if (!to_ctx(send_cq->context)->may_busy_poll)
+		return;
+	atomic_store_explicit(&to_cq(send_cq)->busy_doorbell, qp->doorbell,
+			      memory_order_relaxed);
+	atomic_store_explicit(&to_cq(recv_cq)->busy_doorbell, qp->doorbell,
+			      memory_order_relaxed);
+}
+
+/**
+ * rnic_sw_count_poll - count a poll of a CQ
+ * @cq: the CQ, locked
+ * @empty: true if the CQ had no completion
+ *
+ * Return: true if the caller must unlock the CQ and then call rnic_sw_busy_poll().
+ */
+bool rnic_sw_count_poll(struct rnic_sw_cq *cq, bool empty)
+{
+	if (!atomic_load_explicit(&cq->busy_doorbell, memory_order_relaxed))
+		return false;
+	if (!empty) {
+		cq->empty_polls = 0;
+		return false;
+	}
+	if (++cq->empty_polls < FIRST_CALL)
+		return false;
+	cq->empty_polls = FIRST_CALL - NEXT_CALL;
+	return true;
+}
+
+/**
+ * rnic_sw_busy_poll - let the kernel receive what the network device has
+ * @cq: the CQ, unlocked
+ *
+ * The number of the doorbell may belong to another QP by now, whose network device is then polled.
+ */
+void rnic_sw_busy_poll(struct rnic_sw_cq *cq)
+{
+	const struct rnic_sw_context *ctx = to_ctx(cq->vcq.cq.context);
+	unsigned long number = atomic_load_explicit(&cq->busy_doorbell, memory_order_relaxed);
+
+	if (!syscall(SYS_ioctl, ctx->doorbell_fd, RNIC_SW_IOCTL_BUSY_POLL, number))
+		return;
+	ring_lock(&cq->q);
+	cq->empty_polls = FIRST_CALL - AFTER_FAILURE;
+	ring_unlock(&cq->q);
 }

@@ -98,6 +98,7 @@ int rnic_sw_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 {
 	struct rnic_sw_queue *q = &to_cq(ibcq)->q;
 	const struct rnic_sw_cqe *cqe;
+	bool busy_poll;
 	uint32_t cons;
 	int done;
 
@@ -111,7 +112,10 @@ int rnic_sw_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	}
 	if (q->cons != cons)
 		ring_publish_cons(q);
+	busy_poll = rnic_sw_count_poll(to_cq(ibcq), !done);
 	ring_unlock(q);
+	if (busy_poll)
+		rnic_sw_busy_poll(to_cq(ibcq));
 	return done;
 }
 
@@ -208,6 +212,7 @@ static void end_poll(struct ibv_cq_ex *ibcq)
 static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 {
 	struct rnic_sw_cq *cq = to_cq_ex(ibcq);
+	bool busy_poll;
 	int ret;
 
 	if (attr->comp_mask)
@@ -215,8 +220,11 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	ring_lock(&cq->q);
 	cq->poller = rnic_sw_get_thread_id();
 	ret = next_poll(ibcq);
+	busy_poll = rnic_sw_count_poll(cq, ret);
 	if (ret)
 		end_poll(ibcq);
+	if (busy_poll)
+		rnic_sw_busy_poll(cq);
 	return ret;
 }
 

@@ -181,6 +181,7 @@ static int create_qp_in_kernel_and_map_rings(struct rnic_sw_qp *qp, struct ibv_c
 		ibv_cmd_destroy_qp(&qp->vqp.qp);
 		return ret;
 	}
+	rnic_sw_set_busy_qp(qp, attr->send_cq, attr->recv_cq);
 	attr->cap.max_send_wr = qp->sq.slots;
 	attr->cap.max_recv_wr = qp->rq.slots;
 	attr->cap.max_inline_data = qp->max_inline;

@@ -113,6 +113,7 @@ static int create_context_and_read_features(struct rnic_sw_context *ctx)
 	ctx->can_pack = resp.drv_payload.comp_mask & RNIC_SW_CTX_PACKS;
 	ctx->takes_dlid = resp.drv_payload.comp_mask & RNIC_SW_CTX_DLID;
 	ctx->has_doorbells = resp.drv_payload.comp_mask & RNIC_SW_CTX_DOORBELL;
+	ctx->may_busy_poll = resp.drv_payload.comp_mask & RNIC_SW_CTX_BUSY_POLL;
 	return ret;
 }
 

@@ -38,6 +38,7 @@ struct rnic_sw_context {
 	bool			can_pack;	/* kernel can put several rings in a mapping */
 	bool			takes_dlid;	/* kernel accepts the LID of a peer */
 	bool			has_doorbells;	/* kernel has doorbell files */
+	bool			may_busy_poll;	/* the device permits polling of its network device */
 	int			doorbell_fd;	/* doorbell file; -1: none */
 	pthread_mutex_t		doorbell_lock;	/* held to allocate the doorbell file */
 	pthread_mutex_t		pages_lock;	/* protects pages and the mappings in it */
@@ -77,6 +78,13 @@ struct rnic_sw_cq {
 	struct rnic_sw_cqe	cqe;		/* current completion of start_poll and next_poll */
 	atomic_uintptr_t	poller;	/* thread between start_poll and end_poll; 0: none */
 	atomic_int		refs;		/* number of SQs and RQs that complete to this CQ */
+	/* with busy polling: successive empty polls, for rnic_sw_busy_poll(); protected by q.lock */
+	int			empty_polls;
+	/*
+	 * with busy polling: number in the doorbell file of the QP whose network device is polled
+	 * while this CQ is empty; it may be that of a destroyed QP; 0: none
+	 */
+	atomic_uint		busy_doorbell;
 	struct ibv_pd		*parent;	/* parent domain given at creation, or NULL */
 	struct ibv_pd		*owner;		/* PD whose alloc() returned this struct, or NULL */
 };
@@ -394,6 +402,10 @@ extern const struct verbs_device_ops rnic_sw_dev_ops;
 int rnic_sw_open_doorbell_file(struct rnic_sw_context *ctx);
 void rnic_sw_close_doorbell_file(struct rnic_sw_context *ctx);
 int rnic_sw_ring_sq_doorbell_once(struct rnic_sw_qp *qp);
+void rnic_sw_set_busy_qp(const struct rnic_sw_qp *qp, struct ibv_cq *send_cq,
+			 struct ibv_cq *recv_cq);
+bool rnic_sw_count_poll(struct rnic_sw_cq *cq, bool empty);
+void rnic_sw_busy_poll(struct rnic_sw_cq *cq);
 int rnic_sw_ring_rq_doorbell_once(struct rnic_sw_qp *qp);
 void rnic_sw_ring_srq_doorbell(struct rnic_sw_srq *srq);
 

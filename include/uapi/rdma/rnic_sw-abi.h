@@ -237,6 +237,7 @@ struct rnic_sw_alloc_ctx {
 #define RNIC_SW_CTX_PACKS	0x1	/* RNIC_SW_CREATE_*_PACK is supported */
 #define RNIC_SW_CTX_DLID	0x2	/* modify QP accepts struct rnic_sw_modify_qp */
 #define RNIC_SW_CTX_DOORBELL	0x4	/* RNIC_SW_OBJECT_DOORBELL is supported */
+#define RNIC_SW_CTX_BUSY_POLL	0x8	/* the device permits RNIC_SW_IOCTL_BUSY_POLL */
 
 struct rnic_sw_alloc_ctx_resp {
 	__u32		comp_mask;	/* RNIC_SW_CTX_* */
@@ -397,6 +398,15 @@ enum rnic_sw_doorbell_alloc_attrs {
  * the number, and with EIO if the device has been removed or the context closed.
  */
 #define RNIC_SW_IOCTL_RING_SQ	_IO(RDMA_IOCTL_MAGIC, 0x80)
+
+/*
+ * ioctl on the doorbell file, with the number of a doorbell as argument. Receives
+ * the packets that the network device of the queue pair's connection has at this
+ * moment, without waiting for its interrupt. Fails as RNIC_SW_IOCTL_RING_SQ does,
+ * and with EOPNOTSUPP if the device does not permit it, or if the connection has no
+ * network device that can be polled.
+ */
+#define RNIC_SW_IOCTL_BUSY_POLL	_IO(RDMA_IOCTL_MAGIC, 0x81)
 
 /*
  * Methods of a queue pair that only this driver has, called by ioctl. A kernel

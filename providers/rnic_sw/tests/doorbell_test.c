@@ -86,6 +86,88 @@ static void test_broken_doorbell_file_is_bypassed(void)
 	destroy_qp_and_cq(qp, cq);
 }
 
+static void poll_empty_cq(struct rnic_sw_cq *cq, unsigned int n)
+{
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_wc wc;
+
+	/* both ways of polling count */
+	for (; n > 1; n -= 2)
+		CHECK(!rnic_sw_poll_cq(&cq->vcq.cq, 1, &wc) &&
+		      ibv_start_poll(&cq->vcq.cq_ex, &attr) == ENOENT);
+	if (n)
+		CHECK(!rnic_sw_poll_cq(&cq->vcq.cq, 1, &wc));
+	CHECK(is_lock_free(&cq->q.lock));
+}
+
+/* The kernel does not permit busy polling, or the QP has no doorbell. */
+static void test_no_busy_polling(void)
+{
+	struct rnic_sw_cq *cq = make_cq_ex(IBV_WC_STANDARD_FLAGS);
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+
+	poll_empty_cq(cq, 1000);
+	destroy_qp(qp);
+	own.may_busy_poll = true;
+	doorbell = 0;
+	qp = make_qp(cq, 0);
+	poll_empty_cq(cq, 1000);
+	CHECK(!busy_polls);
+	destroy_qp_and_cq(qp, cq);
+}
+
+/* Only a long series of empty polls leads to a call, and then each 32nd poll of the series. */
+static void test_busy_polling(void)
+{
+	struct rnic_sw_cq *cq = make_cq_ex(IBV_WC_STANDARD_FLAGS);
+	struct rnic_sw_qp *qp;
+	struct ibv_wc wc;
+
+	doorbell = 10;
+	qp = make_qp(cq, 0);
+	poll_empty_cq(cq, 255);
+	CHECK(!busy_polls);
+	poll_empty_cq(cq, 1);
+	CHECK(busy_polls == 1);
+	poll_empty_cq(cq, 64);
+	CHECK(busy_polls == 3);
+	push_cqe(cq, &(struct rnic_sw_cqe){ .wr_id = 1 });
+	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, 1, &wc) == 1);
+	poll_empty_cq(cq, 255);
+	CHECK(busy_polls == 3);
+	/* after a failure, as before the QP is connected, the provider waits longer */
+	file_errno = EOPNOTSUPP;
+	poll_empty_cq(cq, 1000);
+	CHECK(busy_polls == 4);
+	file_errno = 0;
+	poll_empty_cq(cq, 65536);
+	CHECK(busy_polls > 4);
+	destroy_qp_and_cq(qp, cq);
+}
+
+/* A QP that sends is polled from then on, in place of the QP that was created last. */
+static void test_busy_polling_follows_sender(void)
+{
+	struct rnic_sw_cq *cq = make_cq_ex(IBV_WC_STANDARD_FLAGS);
+	struct rnic_sw_qp *qp[2];
+	unsigned int before;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		doorbell = 11 + i;
+		qp[i] = make_qp(cq, 0);
+	}
+	before = busy_polls;
+	poll_empty_cq(cq, 256);
+	CHECK(busy_polls == before + 1);
+	doorbell = 11;
+	CHECK(!post_with_doorbell(qp[0]));
+	poll_empty_cq(cq, 32);
+	CHECK(busy_polls == before + 2);
+	destroy_qp(qp[0]);
+	destroy_qp_and_cq(qp[1], cq);
+}
+
 void test_doorbells(void)
 {
 	doorbell = 10;
@@ -93,6 +175,10 @@ void test_doorbells(void)
 	test_qp_without_doorbell_file_uses_commands();
 	test_qps_share_one_file();
 	test_broken_doorbell_file_is_bypassed();
+	test_no_busy_polling();
+	test_busy_polling();
+	test_busy_polling_follows_sender();
+	own.may_busy_poll = false;
 	own.has_doorbells = false;
 	doorbell = 0;
 }

@@ -20,7 +20,7 @@ unsigned int ioctls;
 uint32_t doorbell;
 unsigned int doorbell_files;
 int doorbell_file_errno;
-unsigned int file_doorbells;
+unsigned int file_doorbells, busy_polls;
 int file_errno;
 bool doorbells_fail;
 unsigned int short_of_memory;
@@ -401,8 +401,13 @@ static ssize_t run_hook_and_doorbell_command(const void *buf, size_t len)
 
 static long execute_file_doorbell(int fd, unsigned long request, unsigned long number)
 {
-	CHECK(fd == DOORBELL_FD && request == RNIC_SW_IOCTL_RING_SQ && number == doorbell);
-	file_doorbells++;
+	CHECK(fd == DOORBELL_FD && number == doorbell);
+	if (request == RNIC_SW_IOCTL_BUSY_POLL) {
+		busy_polls++;
+	} else {
+		CHECK(request == RNIC_SW_IOCTL_RING_SQ);
+		file_doorbells++;
+	}
 	if (file_errno) {
 		errno = file_errno;
 		return -1;

@@ -33,6 +33,7 @@ extern uint32_t doorbell;	/* doorbell number of the next QP */
 extern unsigned int doorbell_files;	/* number of calls that allocate a doorbell file */
 extern int doorbell_file_errno;	/* errno that these allocations return; 0 if they succeed */
 extern unsigned int file_doorbells;	/* number of doorbells rung with the doorbell file */
+extern unsigned int busy_polls;		/* number of busy polls with the doorbell file */
 extern int file_errno;		/* errno of doorbells rung with that file; 0 if they succeed */
 extern bool doorbells_fail;	/* true if all doorbells fail with EIO */
 extern unsigned int short_of_memory;	/* number of next doorbells that fail with ENOMEM */

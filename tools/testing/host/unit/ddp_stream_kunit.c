@@ -51,6 +51,30 @@ static void pacing_needs_llp_support(struct kunit *test)
 	ddp_stream_unbind(&s);
 }
 
+static bool llp_busy_poll(struct ddp_llp *llp)
+{
+	return true;
+}
+
+static void busy_poll_is_passed_to_llp(struct kunit *test)
+{
+	static const struct ddp_llp_ops can = { .busy_poll = llp_busy_poll, .unbind = llp_unbind };
+	static const struct ddp_llp_ops cannot = { .unbind = llp_unbind };
+	static const struct ddp_ulp_ops ulp;
+	static struct ddp_stream s[2];
+	struct ddp_llp llps[] = { { .ops = &can }, { .ops = &cannot } };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		ddp_stream_init(&s[i], &ulp, NULL, NULL);
+		KUNIT_EXPECT_FALSE(test, ddp_stream_busy_poll(&s[i]));
+		ddp_stream_bind(&s[i], &llps[i]);
+		KUNIT_EXPECT_EQ(test, !i, ddp_stream_busy_poll(&s[i]));
+		ddp_stream_unbind(&s[i]);
+		KUNIT_EXPECT_FALSE(test, ddp_stream_busy_poll(&s[i]));
+	}
+}
+
 static void count_failure(struct ddp_stream *s, const struct iw_failure *f)
 {
 	(*(int *)s->pd)++;
@@ -94,6 +118,7 @@ static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(reset_makes_stream_like_new),
 	KUNIT_CASE(pacing_is_passed_to_llp),
 	KUNIT_CASE(pacing_needs_llp_support),
+	KUNIT_CASE(busy_poll_is_passed_to_llp),
 	{}
 };
 

@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 #include <linux/slab.h>
+#include <net/busy_poll.h>
 #include <net/net_namespace.h>
 #include <net/tcp.h>
 
@@ -364,6 +365,35 @@ static void query_returns_socket_state(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 5u, (u32)q.retransmits);
 }
 
+static unsigned int polled_napi_id;
+
+void napi_busy_loop(unsigned int napi_id, bool (*loop_end)(void *, unsigned long),
+		    void *loop_end_arg, bool prefer_busy_poll, u16 budget)
+{
+	/* with a function that ends the loop, the loop could sleep */
+	WARN_ON(loop_end);
+	polled_napi_id = napi_id;
+}
+
+/* Busy polling polls the NAPI instance of the socket, if there is one */
+static void busy_poll_polls_napi_of_socket(struct kunit *test)
+{
+	static struct tcp_sock tp;
+	struct socket sock = { .sk = &tp.sk };
+	static struct mpa_conn c;
+
+	polled_napi_id = 0;
+	KUNIT_EXPECT_FALSE(test, mpa_llp_ops.busy_poll(&c.llp));
+	c.sock = &sock;
+	/* smaller values are numbers of CPUs */
+	tp.sk.sk_napi_id = MIN_NAPI_ID - 1;
+	KUNIT_EXPECT_FALSE(test, mpa_llp_ops.busy_poll(&c.llp));
+	KUNIT_EXPECT_EQ(test, 0u, polled_napi_id);
+	tp.sk.sk_napi_id = MIN_NAPI_ID;
+	KUNIT_EXPECT_TRUE(test, mpa_llp_ops.busy_poll(&c.llp));
+	KUNIT_EXPECT_EQ(test, (unsigned int)MIN_NAPI_ID, polled_napi_id);
+}
+
 static struct kunit_case mpa_llp_cases[] = {
 	KUNIT_CASE(too_long_private_data_is_refused),
 	KUNIT_CASE(connect_without_route_fails),
@@ -374,6 +404,7 @@ static struct kunit_case mpa_llp_cases[] = {
 	KUNIT_CASE(reply_fails_if_peer_closed_or_qp_in_use),
 	KUNIT_CASE(accepted_session_stays_accepted),
 	KUNIT_CASE(query_returns_socket_state),
+	KUNIT_CASE(busy_poll_polls_napi_of_socket),
 	{}
 };
 

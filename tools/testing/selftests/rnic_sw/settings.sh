@@ -14,7 +14,8 @@ crc 1 0
 markers 0 1
 rtr write,read send
 rendezvous 291 5791
-rnr_wait 0 300'
+rnr_wait 0 300
+busy_poll 0 1'
 
 # set_and_check_setting NAME VALUE: set a setting and read it back
 set_and_check_setting() {
@@ -192,7 +193,7 @@ rdma_sets_values() {
 		assert json.load(open(sys.argv[1]))[0]["params"] == {
 		    "connect": "tcp", "listen": "tcp", "streams": "0", "paths": "none",
 		    "revision": "auto", "crc": "1", "markers": "0", "rtr": "write read",
-		    "rendezvous": "291", "rnr_wait": "0"}
+		    "rendezvous": "291", "rnr_wait": "0", "busy_poll": "0"}
 	END
 	run_rdma dev show iw0 >"$T_CASE/short"
 	grep '^[0-9]*: iw0: ' "$T_CASE/short"

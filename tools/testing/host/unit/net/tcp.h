@@ -64,6 +64,7 @@ struct sock {
 	u32			sk_pacing_status;
 	unsigned long		sk_max_pacing_rate;
 	unsigned long		sk_pacing_rate;
+	unsigned int		sk_napi_id;
 	unsigned long		flags;
 	bool			owned;		/* a process has locked the socket */
 	bool			nodelay;
