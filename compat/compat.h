@@ -68,6 +68,11 @@
 #define COMPAT_DECLARE_READER(name)	struct task_struct *name
 #endif
 
+/* Exclude a variable from automatic initialization */
+#ifndef __uninitialized
+#define __uninitialized
+#endif
+
 #ifndef HAVE_TRACE_SK_DATA_READY
 #define trace_sk_data_ready(sk)	((void)(sk))
 #endif

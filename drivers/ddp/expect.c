@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Prediction of the next segment's header from the last segment. Only one field may differ:
+ * Prediction of the next segment's header from the last segment. Only one field of it may differ:
  *
  * last segment                  next segment            differing field
  * tagged, not last              continues the message   TO
@@ -57,7 +57,11 @@ bool ddp_expect_next(struct ddp_expected *e, const struct ddp_rx_seg *g)
 {
 	const bool untagged_last = !g->h.tagged && g->h.last;
 
-	if (untagged_last ? g->h.mo : !g->payload)
+	/* after a message of several segments, nothing can be said about the next message */
+	if (untagged_last && g->h.mo)
+		return false;
+	/* an empty segment predicts no offset, and its STag was not checked */
+	if (!untagged_last && !g->payload)
 		return false;
 	e->start = ddp_expect_pack_start(g->raw, g->len);
 	/* the next whole message may have any length */

@@ -448,7 +448,7 @@ u32 ddp_fetch_payload_batch(struct ddp_stream *s, struct ddp_cursor *from, void 
  * SGE ends before, and get a cached reference to its MR. Return: number of segments; 0 if the memory
  * may not be written, or is not in an MR.
  */
-static u32 get_next_sink(struct ddp_stream *s, const struct ddp_hdr *h, u32 each, u32 n,
+static u32 peek_sink_and_get_mr(struct ddp_stream *s, const struct ddp_hdr *h, u32 each, u32 n,
 			 struct ddp_sge *m)
 {
 	n = cursor_peek_pieces(&s->sink[h->qn], each, n, m);
@@ -480,7 +480,7 @@ u32 ddp_place_check_batch(struct ddp_stream *s, const struct ddp_hdr *h, u32 eac
 		if (ddp_bounds_recheck_access(s->rx_mr, s, s->rx_seg.rights, m->addr, m->len))
 			return 0;
 	} else {
-		n = get_next_sink(s, h, each, n, m);
+		n = peek_sink_and_get_mr(s, h, each, n, m);
 		if (!n)
 			return 0;
 	}

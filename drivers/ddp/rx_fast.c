@@ -4,11 +4,12 @@
  * previous segment, and does not decode their headers. rx.c has the general path, expect.c the
  * prediction.
  *
- * segment                              steps that the fast path skips  function
- * continues a message                  admission, lookup of the MR     rx_continue_msg()
- * an RDMA Write of one segment         admission, lookup of the MR,    rx_repeat_write()
- *                                      delivery
- * the next untagged message of a       none                            rx_next_untagged_msg()
+ * segment                         steps that it skips besides        function
+ * continues a message             the full admission; if tagged,     rx_continue_msg()
+ *                                 the lookup of the MR
+ * an RDMA Write of one segment    admission, lookup of the MR,       rx_repeat_write()
+ *                                 delivery
+ * the next untagged message of a  none                               rx_next_untagged_msg()
  * queue, of one segment
  *
  * ddp_rx_batch() processes several segments. If they continue a message, it first tries to place
@@ -27,9 +28,10 @@
 #include "untagged.h"
 
 /*
- * Check whether the queue expects the segment after the last one. The last segment may not have
- * been accepted: if admit() made it wait, the queue has not advanced past it, and the general path
- * must process it again, whatever its header contains by then.
+ * Check whether the queue expects the segment after the last one, if that one did not end its
+ * message. It may not have been accepted: if admit() made it wait, the queue has not advanced past
+ * it, and the general path must process it again, whatever its header contains by then. After the
+ * last segment of a message, ddp_rx_untagged_segment() checks the same.
  */
 static bool has_queue_advanced(const struct ddp_stream *s)
 {
@@ -40,7 +42,7 @@ static bool has_queue_advanced(const struct ddp_stream *s)
 
 bool ddp_rx_get_expected(const struct ddp_stream *s, struct ddp_expected *e)
 {
-	/* ddp_rx_begin() has set rx_busy, so ddp_stream_quiesce() waits for this receive pass */
+	/* the caller has set rx_busy before, so ddp_stream_quiesce() waits for it */
 	if (test_bit(0, &s->failed) || s->deferred.valid)
 		return false;
 	return (s->rx_seg.h.tagged ? !!s->rx_mr : has_queue_advanced(s)) &&
@@ -177,15 +179,18 @@ static enum iw_reason rx_expected_segment(struct ddp_stream *s, const struct ddp
 				  : rx_next_untagged_msg(s, b->body[i], b->len);
 }
 
-static void trace_segments(struct ddp_stream *s, struct ddp_rx_seg g, u32 n)
+/* Trace @n segments that continue a message; @first: the first of them */
+static void trace_segments(struct ddp_stream *s, const struct ddp_rx_seg *first, u32 n)
 {
+	struct ddp_rx_seg g = *first;
+
 	for (; n; n--, advance_offset(&g, 1))
 		trace_ddp_segment_received(s, &g.h, g.payload);
 }
 
 /*
  * Process segments that continue a message with one check, and with one copy if they are joined.
- * Return: number of segments processed; 0 if they must be processed one by one.
+ * Return: number of segments processed; the others must be processed one by one.
  */
 static u32 rx_continue_msg_at_once(struct ddp_stream *s, const struct ddp_rx_batch *b)
 {
@@ -200,7 +205,7 @@ static u32 rx_continue_msg_at_once(struct ddp_stream *s, const struct ddp_rx_bat
 	n = ddp_place_check_batch(s, &next.h, g->payload, b->n, &m);
 	if (n > 1 && !s->ulp->admit_more(s, &next.h, m.len, n)) {
 		if (trace_ddp_segment_received_enabled())
-			trace_segments(s, next, n);
+			trace_segments(s, &next, n);
 		ddp_place_batch(s, &next.h, &m, b, n);
 		advance_offset(g, n);
 		if (!g->h.tagged)
@@ -261,7 +266,7 @@ u32 ddp_rx_get_next_page_off(struct ddp_stream *s)
 	if (g->h.last)
 		return 0;
 	if (!g->h.tagged)
-		return g->payload ? ddp_cursor_get_page_off(&s->sink[g->h.qn]) : 0;
-	return r ? offset_in_page(g->h.to + g->payload - r->base + r->skip) : 0;
+		return ddp_cursor_get_page_off(&s->sink[g->h.qn]);
+	return offset_in_page(g->h.to + g->payload - r->base + r->skip);
 }
 EXPORT_SYMBOL_GPL(ddp_rx_get_next_page_off);

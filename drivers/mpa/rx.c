@@ -46,8 +46,8 @@ static_assert(DDP_RX_HEAD_LEN == MPA_LEN_SIZE + IW_DDP_HDR_MAX);
 #define FPDU_COST	256
 
 /*
- * Approximate maximum of the bytes that are placed with one call: ddp_region_revoke() waits until
- * they are placed
+ * Maximum number of bytes that are placed with one call, unless one FPDU is longer:
+ * ddp_region_revoke() waits until they are placed
  */
 #define RX_BATCH_BYTES	(64 * 1024)
 
@@ -58,7 +58,10 @@ static_assert(DDP_RX_HEAD_LEN == MPA_LEN_SIZE + IW_DDP_HDR_MAX);
  */
 #define SKEW_MAX	(MPA_ULPDU_MAX / DDP_COPY_LONG ? PAGE_SIZE : 0)
 
-static_assert(MPA_FPDU_BATCH_SIZE <= MPA_CONTENT_MAX);
+/* the copy of the first FPDU of a batch begins up to this many bytes after the buffer does */
+#define BATCH_START_MAX	(DDP_RX_HEAD_LEN - MPA_HEADS_MAX)
+
+static_assert(BATCH_START_MAX + MPA_FPDU_BATCH_SIZE <= MPA_CONTENT_MAX);
 
 /* Result of receiving an FPDU */
 enum mpa_rx_result {
@@ -178,10 +181,11 @@ static u32 choose_copy_offset(struct mpa_conn *c, const struct mpa_fpdu *f)
 
 /*
  * Pass the segment of a verified copy of an FPDU to DDP if it has the expected header. Return: true
- * if DDP has processed the segment and @why is set; false if nothing was done.
+ * if DDP has processed the segment and @why is set; false if nothing was done. noinline keeps the
+ * batch off the stack of the other paths.
  */
-static bool pass_copy_if_expected(struct mpa_conn *c, const u8 *fpdu, u32 ulpdu_len,
-				  enum iw_reason *why)
+static noinline bool pass_copy_if_expected(struct mpa_conn *c, const u8 *fpdu, u32 ulpdu_len,
+					   enum iw_reason *why)
 {
 	struct ddp_rx_batch b __uninitialized;
 	struct ddp_expected e;
@@ -353,7 +357,6 @@ static const u8 *mpa_rx_copy_and_verify_fpdu(struct mpa_conn *c, struct rx_batch
 static __always_inline bool mpa_rx_begin_batch(struct mpa_conn *c, bool crc, struct rx_batch *r,
 					       struct ddp_rx_head *head)
 {
-	r->b.n = 0;
 	if (!ddp_rx_get_expected(c->stream, &r->e) ||
 	    !mpa_rx_peek_expected_head(c, &r->e, 0, head))
 		return false;
@@ -425,7 +428,7 @@ static __always_inline bool mpa_rx_recv_batch(struct mpa_conn *c, bool crc, int 
 	if (!mpa_rx_begin_batch(c, crc, &r, &head))
 		return false;
 	cost = max_t(u32, r.wire_len, FPDU_COST);
-	most = min(r.e.most, DIV_ROUND_UP(min_t(u32, *budget, RX_BATCH_BYTES), cost));
+	most = clamp(min_t(u32, *budget, RX_BATCH_BYTES) / cost, 1u, r.e.most);
 	mpa_rx_fill_batch(c, crc, &r, most, head);
 	if (!r.b.n)
 		return false;
@@ -457,11 +460,12 @@ static noinline enum mpa_rx_result mpa_rx_recv_copied_fpdus(struct mpa_conn *c, 
 /*
  * Receive FPDUs on the fast path, as long as DDP expects their headers and they are contiguous in
  * the queue. Add the length of the consumed FPDUs to *@used. *@budget must be positive.
+ * noinline keeps the batch off the stack of the slow path.
  * Return: MPA_RX_NEXT if the next FPDU may be received on the slow path; otherwise the
  * result of the last FPDU.
  */
-static enum mpa_rx_result mpa_rx_recv_fpdus_on_fast_path(struct mpa_conn *c, int *budget,
-							 u32 *used)
+static noinline enum mpa_rx_result mpa_rx_recv_fpdus_on_fast_path(struct mpa_conn *c,
+								  int *budget, u32 *used)
 {
 	enum mpa_rx_result result;
 

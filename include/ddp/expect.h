@@ -45,7 +45,7 @@ static inline u32 ddp_rx_head_get_len(const struct ddp_rx_head *h)
 }
 
 /* Maximum number of segments that ddp_rx_batch() processes with one call */
-#define DDP_RX_BATCH_MAX	32
+#define DDP_RX_BATCH_MAX	16
 
 /**
  * struct ddp_expected - the expected header of the next segments

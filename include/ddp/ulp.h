@@ -109,7 +109,7 @@ struct ddp_msg {
  *	rights or the buffer that @admit has set. @h is the header of the first
  *	segment, and @payload the sum of the payload lengths. If it returns an
  *	error for @n > 1, it must leave the state of the ULP unchanged; DDP then
- *	calls it for each segment separately.
+ *	calls it for each segment separately. DDP may hold a reference to the MR.
  * @writes_placed: count @n RDMA Writes that have been placed. Each has one segment with
  *	@payload bytes, whose header differs only in the TO from that of the last
  *	segment of the previous Write. Replaces @admit and @deliver for these

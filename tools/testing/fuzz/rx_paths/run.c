@@ -227,6 +227,18 @@ static u32 write_fpdu_content(u32 start, const u8 *content, u32 len, bool damage
 	return at - MPA_CRC_SIZE;
 }
 
+/*
+ * Check whether the FPDU before that of segment @i is so short, and thus invalid, that MPA also
+ * reads bytes of the next FPDU. Whether MPA then fails because of the short FPDU or because these
+ * bytes are unreadable depends on the queue.
+ */
+static bool follows_short_fpdu(u32 i)
+{
+	u32 start = i > 1 ? wire.ends[i - 2] : 0;
+
+	return i && wire.ends[i - 1] - start < DDP_RX_HEAD_LEN;
+}
+
 /* Append the FPDU of segment @i at the position @at. Return: position of its end */
 static u32 write_fpdu(const struct plan *p, u32 i, u32 at)
 {
@@ -252,7 +264,7 @@ static u32 write_fpdu(const struct plan *p, u32 i, u32 at)
 					       crc - 2)] ^= 1 << draw_random_u32_below(&dice, 8);
 	if (damage == DAMAGE_RAW)
 		fpdu[draw_random_u32_below(&dice, crc + 4)] ^= 1 << draw_random_u32_below(&dice, 8);
-	if (damage == DAMAGE_UNREADABLE) {
+	if (damage == DAMAGE_UNREADABLE && !follows_short_fpdu(i)) {
 		wire.unreadable = at + draw_random_u32_below(&dice, crc + MPA_CRC_SIZE);
 		wire.unreadable_end = wire.unreadable + p->unreadable;
 	}
