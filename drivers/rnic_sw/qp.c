@@ -30,6 +30,9 @@
 static_assert(sizeof(struct rnic_qp) <= 2048 || sizeof(spinlock_t) > 4 ||
 	      IS_ENABLED(CONFIG_DEBUG_MUTEXES));
 
+/* The transmit path writes to @sq, the receive path to @rq */
+static_assert(DDP_GAP(struct rnic_qp, sq, rq) >= DDP_CACHELINE);
+
 /* Flush after an error ------------------------------------------------------ */
 
 /*
@@ -231,18 +234,26 @@ static int alloc_rings(struct rnic_qp *qp, struct ib_ucontext *uctx, bool packed
 	return sq->swqe ? 0 : -ENOMEM;
 }
 
+/* Round up to SGEs that fill whole cache lines */
+static u32 round_up_sges(u32 n)
+{
+	return ALIGN(n, DDP_CACHELINE / sizeof(struct ddp_sge));
+}
+
 /*
  * Allocate one array for the SGEs of the send WR that is being transmitted and for the
- * SGEs of the receive in use
+ * SGEs of the receive in use.  The two parts share no cache line, because different CPUs
+ * may write to them.
  */
 static int alloc_sges(struct rnic_qp *qp)
 {
-	u32 recv = qp->srq ? qp->srq->max_sge : qp->rq.max_sge;
+	u32 send = round_up_sges(qp->sq.max_sge);
+	u32 recv = round_up_sges(qp->srq ? qp->srq->max_sge : qp->rq.max_sge);
 	struct ddp_sge *sge;
 
-	sge = kcalloc(qp->sq.max_sge + recv, sizeof(*sge), GFP_KERNEL_ACCOUNT);
+	sge = kcalloc(send + recv, sizeof(*sge), GFP_KERNEL_ACCOUNT);
 	qp->rdmap.wr.sge = sge;
-	qp->rdmap.recv_sge = sge + qp->sq.max_sge;
+	qp->rdmap.recv_sge = sge + send;
 	return sge ? 0 : -ENOMEM;
 }
 

@@ -258,6 +258,9 @@ struct rnic_qp {
 	struct rnic_cq		*rcq;
 	struct rnic_srq		*srq;		/* may be NULL */
 	struct rnic_sq		sq;
+	/* not written for messages; separates the lines of the transmit path from those of @rq */
+	struct work_struct	err_work;	/* flushes the queues of a stopped stream */
+	struct work_struct	complete_work;	/* writes remaining send completions */
 	struct rnic_rq		rq;
 	struct ib_qp_cap	cap;
 	int			access;		/* the peer's access rights: IB_ACCESS_* */
@@ -301,8 +304,6 @@ struct rnic_qp {
 	struct rnic_rdv		*rdv;		/* NULL if rdma_cm connects the QP */
 	struct rnic_rnr		*rnr;		/* NULL if no message may wait */
 	struct completion	*released;	/* completed when the last reference is dropped */
-	struct work_struct	err_work;	/* flushes the queues of a stopped stream */
-	struct work_struct	complete_work;	/* writes remaining send completions */
 };
 
 static inline struct rnic_dev *to_rnic_dev(struct ib_device *ib)
@@ -565,10 +566,9 @@ static inline struct rnic_swqe *rnic_sq_get_swqe(struct rnic_sq *sq, u32 idx)
 }
 
 /* srq.c */
-int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
+int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr, struct ib_udata *udata);
+int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
 		    struct ib_udata *udata);
-int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
-		    enum ib_srq_attr_mask mask, struct ib_udata *udata);
 int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr);
 int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
 int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,

@@ -9,7 +9,8 @@
 struct workqueue_struct;
 struct work_struct;
 typedef void (*work_func_t)(struct work_struct *w);
-struct work_struct { work_func_t func; };
+/* as long as in the kernel, because other structs depend on its length */
+struct work_struct { work_func_t func; void *unused[3]; };
 struct timer_list { unsigned long expires; };
 struct delayed_work { struct work_struct work; struct timer_list timer; };
 
