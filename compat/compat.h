@@ -69,7 +69,7 @@
 #endif
 
 /* Exclude a variable from automatic initialization */
-#ifndef __uninitialized
+#ifndef HAVE_UNINITIALIZED
 #define __uninitialized
 #endif
 

@@ -445,11 +445,11 @@ u32 ddp_fetch_payload_batch(struct ddp_stream *s, struct ddp_cursor *from, void 
 
 /*
  * Set @m to the memory of the next @n segments of an untagged message, or of fewer if the current
- * SGE ends before, and get a cached reference to its MR. Return: number of segments; 0 if the memory
- * may not be written, or is not in an MR.
+ * SGE ends before, and get a cached reference to its MR. Return: number of segments; 0 if the
+ * memory may not be written, or is not in an MR.
  */
 static u32 peek_sink_and_get_mr(struct ddp_stream *s, const struct ddp_hdr *h, u32 each, u32 n,
-			 struct ddp_sge *m)
+				struct ddp_sge *m)
 {
 	n = cursor_peek_pieces(&s->sink[h->qn], each, n, m);
 	if (!n || is_kernel_memory(s, m->stag) ||

@@ -4,10 +4,10 @@
  * socket and calls mpa_rx_receive_or_discard().
  *
  * The slow path, mpa_rx_recv_fpdu_on_slow_path(), receives any FPDU. On a connection without
- * markers, the fast path mpa_rx_recv_fpdus_on_fast_path() receives the FPDUs whose segments have the
- * header that DDP expects, and which are contiguous in the queue. It passes many of them to DDP with
- * one call of ddp_rx_batch(). With CRC, it leaves ULPDUs of at least DDP_COPY_LONG bytes to the slow
- * path.
+ * markers, the fast path mpa_rx_recv_fpdus_on_fast_path() receives the FPDUs whose segments have
+ * the header that DDP expects, and which are contiguous in the queue. It passes many of them to
+ * DDP with one call of ddp_rx_batch(). With CRC, it leaves ULPDUs of at least DDP_COPY_LONG bytes
+ * to the slow path.
  *
  * An incomplete FPDU stays in the queue. No part of an incomplete FPDU is stored elsewhere
  * or passed to DDP.
@@ -33,7 +33,7 @@
 #include "internal.h"
 
 static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
-static_assert(DDP_RX_HEAD_LEN == MPA_LEN_SIZE + IW_DDP_HDR_MAX);
+static_assert(MPA_LEN_SIZE + IW_DDP_HDR_MAX == DDP_RX_HEAD_LEN);
 
 /*
  * Maximum number of bytes to receive in one call of mpa_rx_receive_or_discard(). When they are used
@@ -350,9 +350,9 @@ static const u8 *mpa_rx_copy_and_verify_fpdu(struct mpa_conn *c, struct rx_batch
 }
 
 /*
- * Prepare a batch whose first FPDU is the next one. Return: true if prepared; false if that FPDU has
- * not the expected header. With CRC, also return false for a long FPDU: the slow path copies whole
- * pages.
+ * Prepare a batch whose first FPDU is the next one. Return: true if prepared; false if that FPDU
+ * does not have the expected header. With CRC, also return false for a long FPDU: the slow path
+ * copies whole pages.
  */
 static __always_inline bool mpa_rx_begin_batch(struct mpa_conn *c, bool crc, struct rx_batch *r,
 					       struct ddp_rx_head *head)
@@ -418,7 +418,7 @@ static __always_inline bool mpa_rx_recv_batch(struct mpa_conn *c, bool crc, int 
 					      u32 *used, enum mpa_rx_result *result)
 {
 	const struct mpa_cursor from = c->cur;
-	/* large, and only its first elements are used: initialization would cost more than the rest */
+	/* only few elements are used, so an initialization would cost more than the rest */
 	struct rx_batch r __uninitialized;
 	struct ddp_rx_head head;
 	u32 cost, most, done;
