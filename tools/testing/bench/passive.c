@@ -40,25 +40,45 @@ static void receive_wanted_sends(struct side *s)
 	}
 }
 
+/* Wait until the active end, which may run on another machine, has ended the measurement */
+static void wait_end(struct side *s)
+{
+	struct pollfd fds[] = {
+		{ .fd = s->sh->stop, .events = POLLIN },
+		{ .fd = s->sh->work, .events = POLLIN },
+	};
+
+	if (s->opt->ends == PASSIVE_END) {
+		side_wait_event(s, RDMA_CM_EVENT_DISCONNECTED);
+		return;
+	}
+	while (!fds[0].revents) {
+		if (fds[1].revents)
+			receive_wanted_sends(s);
+		if (poll(fds, 2, -1) < 0)
+			die("poll");
+	}
+}
+
+static eventfd_t read_message_count(const struct side *s)
+{
+	eventfd_t messages = 0;
+
+	if (s->opt->ends != PASSIVE_END)
+		eventfd_read(s->sh->stop, &messages);
+	return messages;
+}
+
 void run_rdma_passive_side(const struct options *opt, struct shared *sh)
 {
 	struct side s = { .opt = opt, .sh = sh };
-	struct pollfd fds[] = {
-		{ .fd = sh->stop, .events = POLLIN },
-		{ .fd = sh->work, .events = POLLIN },
-	};
 	eventfd_t messages;
 
 	side_accept(&s);
 	if (opt->op == OP_PING)
 		answer_pings(&s);
-	while (!fds[0].revents) {
-		if (fds[1].revents)
-			receive_wanted_sends(&s);
-		if (poll(fds, 2, -1) < 0)
-			die("poll");
-	}
-	eventfd_read(sh->stop, &messages);
+	wait_end(&s);
+	messages = read_message_count(&s);
 	if (opt->op != OP_READ && opt->op != OP_PING && has_filled_all_slots(&s, messages))
 		sh->bad = !has_pattern(s.buf, s.window);
 	side_destroy(&s);

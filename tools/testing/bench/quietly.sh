@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# Functions for scripts/bench, scripts/clock and scripts/cpus, which set $work and source this file.
+# Functions for scripts/{bench,clock,cpus,busy-poll}, which set $work and source this file.
 # shellcheck disable=SC2154	# the caller sets work
 
 me=$(basename "$0")

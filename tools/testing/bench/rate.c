@@ -39,6 +39,8 @@ static const char usage_text[] =
 	"  -k BYTES    page offset of the passive end's buffer (0)\n"
 	"  -m          connect by ibv_modify_qp() instead of rdma_cm\n"
 	"  -b PORT     the passive end listens at this port (any); not with -m\n"
+	"  -e END      with ping and -b: run only the active or the passive end; the\n"
+	"              other one runs on another machine\n"
 	"  -f          with read: drop the pages of the sink before each Read\n"
 	"  -w SECONDS  time before the measurement (0.5)\n"
 	"  -t SECONDS  time of the measurement (2)\n";
@@ -65,6 +67,15 @@ static enum op find_op(const char *name)
 	usage();
 }
 
+static enum ends find_end(const char *name)
+{
+	if (!strcmp(name, "active"))
+		return ACTIVE_END;
+	if (!strcmp(name, "passive"))
+		return PASSIVE_END;
+	usage();
+}
+
 static void set_option(struct options *o, int c)
 {
 	switch (c) {
@@ -78,6 +89,7 @@ static void set_option(struct options *o, int c)
 	case 'o': o->on_demand = true; break;
 	case 'm': o->by_hand = true; break;
 	case 'b': o->port = strtoul(optarg, NULL, 0); break;
+	case 'e': o->ends = find_end(optarg); break;
 	case 'k': o->skew = strtoul(optarg, NULL, 0); break;
 	case 'f': o->faults = o->on_demand = true; break;
 	case 'w': o->warm = strtod(optarg, NULL); break;
@@ -90,7 +102,7 @@ static void parse_options(struct options *o, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "a:s:l:d:g:pr:omb:k:fw:t:")) != -1)
+	while ((c = getopt(argc, argv, "a:s:l:d:g:pr:omb:e:k:fw:t:")) != -1)
 		set_option(o, c);
 	if (optind + 1 != argc || !o->addr)
 		usage();
@@ -100,6 +112,7 @@ static void parse_options(struct options *o, int argc, char **argv)
 	o->recvs = o->op == OP_SEND ? 4 * o->depth : 1;
 	if (!o->size || !o->list || o->list > o->depth ||
 	    o->signal + o->list > o->depth + 1 || (o->by_hand && o->port) ||
+	    (o->ends != BOTH_ENDS && (o->op != OP_PING || !o->port)) ||
 	    (o->faults && (o->op != OP_READ || o->size % sysconf(_SC_PAGESIZE))))
 		usage();
 }
@@ -138,6 +151,24 @@ static pid_t start_passive_process(const struct options *opt, struct shared *sh)
 	else
 		run_rdma_passive_side(opt, sh);
 	exit(0);
+}
+
+/*
+ * Start the passive end, unless it runs on another machine. Return: its process, or 0 if the
+ * process is not on this machine
+ */
+static pid_t start_passive_end(const struct options *opt, struct shared *sh)
+{
+	pid_t pid;
+
+	if (opt->ends == ACTIVE_END) {
+		eventfd_write(sh->ready, 1);
+		return 0;
+	}
+	pid = start_passive_process(opt, sh);
+	if (pid < 0)
+		die("fork");
+	return pid;
 }
 
 /* SIGCHLD: exit if the passive end has failed, because the active end would wait for it forever */
@@ -198,18 +229,20 @@ int main(int argc, char **argv)
 
 	parse_options(&opt, argc, argv);
 	signal(SIGPIPE, SIG_IGN);
+	if (opt.ends == PASSIVE_END) {
+		run_rdma_passive_side(&opt, create_shared_memory(&opt));
+		return 0;
+	}
 	signal(SIGCHLD, on_passive_exit);
 	sh = create_shared_memory(&opt);
-	peer = start_passive_process(&opt, sh);
-	if (peer < 0)
-		die("fork");
+	peer = start_passive_end(&opt, sh);
 	if (uses_plain_socket(&opt))
 		run_plain_socket_active_side(&opt, sh, peer, m);
 	else if (opt.op == OP_CALL)
 		run_connects_active_side(&opt, sh, peer, m);
 	else
 		run_rdma_active_side(&opt, sh, peer, m, &rounds);
-	while (waitpid(peer, NULL, 0) == peer)
+	while (peer && waitpid(peer, NULL, 0) == peer)
 		;
 	if (sh->bad) {
 		fputs("rate: the data that arrived differ from those sent\n", stderr);

@@ -22,6 +22,12 @@
 /* Length in bytes of the last ping: ends the passive end's loop */
 #define FAREWELL	1
 
+enum ends {
+	BOTH_ENDS,
+	ACTIVE_END,
+	PASSIVE_END,
+};
+
 enum op {
 	OP_WRITE,
 	OP_SEND,
@@ -48,6 +54,7 @@ enum op {
  * @faults: drop the pages of a Read's sink before the Read is posted
  * @by_hand: connect by ibv_modify_qp() instead of rdma_cm
  * @port: port at which the passive end listens; 0: any
+ * @ends: which ends of the queue pair this program runs
  * @recvs: depth of the receive queue
  * @warm: seconds of traffic before the measurement
  * @secs: seconds of the measurement
@@ -67,6 +74,7 @@ struct options {
 	bool faults;
 	bool by_hand;
 	uint16_t port;
+	enum ends ends;
 	double warm;
 	double secs;
 };
