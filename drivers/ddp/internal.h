@@ -39,10 +39,24 @@ bool ddp_rx_try_tagged_fast_path(struct ddp_stream *s, struct ddp_llp *llp, cons
 /* place.c: copying from and to registered memory */
 enum iw_reason ddp_place_tagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
 					const struct ddp_hdr *h, u32 len, u8 rights);
-u32 ddp_place_check_batch(struct ddp_stream *s, const struct ddp_hdr *h, u32 each, u32 n,
-			  struct ddp_sge *m);
-void ddp_place_batch(struct ddp_stream *s, const struct ddp_hdr *h, const struct ddp_sge *m,
-		     const struct ddp_rx_batch *b, u32 n);
+
+/**
+ * struct ddp_batch_dst - memory for the payloads of a batch
+ * @m: range of the MR
+ * @extent: if the MR has no blocks, the memory of this range, whose pages stay present until
+ *	ddp_place_end_batch(); @extent.at is NULL if the MR has blocks
+ */
+struct ddp_batch_dst {
+	struct ddp_sge		m;
+	struct ddp_extent	extent;
+};
+
+u32 ddp_place_begin_batch(struct ddp_stream *s, const struct ddp_hdr *h, u32 each, u32 n,
+			  struct ddp_batch_dst *d);
+void ddp_place_batch(struct ddp_stream *s, const struct ddp_hdr *h,
+		     const struct ddp_batch_dst *d, const struct ddp_rx_batch *b, u32 n);
+void ddp_place_end_batch(struct ddp_stream *s, const struct ddp_batch_dst *d);
+
 enum iw_reason ddp_place_next_tagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
 					     const void *body, u64 to, u32 len, bool last);
 enum iw_reason ddp_place_untagged_segment(struct ddp_stream *s, struct ddp_llp *llp,
@@ -70,6 +84,9 @@ int ddp_sock_accept(struct socket *listener, const struct ddp_sock_callbacks *or
 const struct net_device *ddp_addr_find_dev(struct net *net, const struct sockaddr_storage *a);
 
 /* paged.c: copying from and to MRs without a table of blocks, see ddp/mem.h */
+bool ddp_paged_lock_extent(const struct ddp_region *r, u64 to, bool write,
+			   struct ddp_extent *extent);
+void ddp_paged_unlock_extent(const struct ddp_extent *extent);
 enum iw_reason ddp_paged_copy_from_llp(const struct ddp_region *r, u64 to, u32 len,
 				       struct ddp_llp *llp, bool last,
 				       struct ddp_fault *w);

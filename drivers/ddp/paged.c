@@ -32,13 +32,19 @@ struct paged_copy {
 	bool		last;	/* true to copy the last byte after all others */
 };
 
-/*
- * Find the extent at @to, and take the lock that keeps its pages present.
+/**
+ * ddp_paged_lock_extent - find contiguous memory, and take the lock that keeps its pages present
+ * @r: the MR, which has no table of blocks; the caller holds an in-flight reference
+ * @to: TO of the first byte
+ * @write: true if the memory will be written
+ * @extent: on entry @extent->len is the number of bytes wanted; on return the memory found, with
+ *	at most that length
+ *
  * Return: true if the first page is present, and the caller must then call
- * unlock_extent(); false if the first page is missing.
+ * ddp_paged_unlock_extent(); false if the first page is missing.
  */
-static bool find_and_lock_extent(const struct ddp_region *r, u64 to, bool write,
-				 struct ddp_extent *extent)
+bool ddp_paged_lock_extent(const struct ddp_region *r, u64 to, bool write,
+			   struct ddp_extent *extent)
 {
 	if (!r->ops) {
 		extent->at = (void *)(uintptr_t)to;
@@ -52,7 +58,11 @@ static bool find_and_lock_extent(const struct ddp_region *r, u64 to, bool write,
 	return true;
 }
 
-static void unlock_extent(const struct ddp_extent *extent)
+/**
+ * ddp_paged_unlock_extent - release the lock that ddp_paged_lock_extent() has taken
+ * @extent: the memory
+ */
+void ddp_paged_unlock_extent(const struct ddp_extent *extent)
 {
 	if (extent->lock)
 		read_unlock(extent->lock);
@@ -114,10 +124,10 @@ static enum iw_reason copy_paged_region(const struct ddp_region *r, u64 to, u32 
 
 	while (left) {
 		extent.len = left;
-		if (!find_and_lock_extent(r, to, c->write, &extent))
+		if (!ddp_paged_lock_extent(r, to, c->write, &extent))
 			return ddp_fault_request_pages(w, r, to, left, c->write);
 		ok = copy_extent(c, &extent, extent.len == left);
-		unlock_extent(&extent);
+		ddp_paged_unlock_extent(&extent);
 		if (!ok)
 			return IW_UNREADABLE;
 		c->done += extent.len;
@@ -244,10 +254,10 @@ enum iw_reason ddp_paged_apply_atomic(const struct ddp_region *r, u64 to,
 		return IW_RDMAP_STREAM;
 	if (!change)
 		return IW_OK;
-	if (!find_and_lock_extent(r, to, true, &extent))
+	if (!ddp_paged_lock_extent(r, to, true, &extent))
 		return ddp_fault_request_pages(w, r, to, sizeof(u64), true);
 	change(arg, extent.at);
-	unlock_extent(&extent);
+	ddp_paged_unlock_extent(&extent);
 	if (unlikely(READ_ONCE(w->fault_failed)))
 		ddp_fault_clear_failure(w, r, to, sizeof(u64), true);
 	return IW_OK;

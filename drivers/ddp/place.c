@@ -459,53 +459,92 @@ static u32 peek_sink_and_get_mr(struct ddp_stream *s, const struct ddp_hdr *h, u
 	return n;
 }
 
+/* Find the memory of at least two payloads in an MR without blocks. Return: number of payloads. */
+static u32 lock_batch_extent(struct ddp_stream *s, struct ddp_batch_dst *d, u32 each)
+{
+	u32 n;
+
+	d->extent.len = d->m.len;
+	if (!ddp_paged_lock_extent(s->rx_mr, d->m.addr, true, &d->extent))
+		return 0;
+	n = d->extent.len / each;
+	d->m.len = n * each;
+	if (n > 1)
+		return n;
+	ddp_paged_unlock_extent(&d->extent);
+	return 0;
+}
+
 /**
- * ddp_place_check_batch - check whether payloads of a message can be placed at once
+ * ddp_place_begin_batch - check whether payloads of a message can be placed at once
  * @s: stream; @s->rx_mr must be the cached reference to the MR if the segments are tagged
  * @h: header of the first segment, which continues the message
  * @each: length of each payload in bytes, not 0
  * @n: number of payloads
- * @m: if the result is not 0, set to the memory of that many payloads
+ * @d: if the result is not 0, set to the memory of that many payloads
  *
- * Return: number of payloads that ddp_place_batch() can place. It is less than @n if an SGE of the
- * receive buffer ends, and 0 if the access is not allowed, or if the MR has no blocks: a page fault
- * might then be needed in the middle of the batch. In any case the caller must call
- * ddp_mr_cache_end_copy() for @s->rx_mr.
+ * Return: number of payloads that ddp_place_batch() can place, and the caller must then call
+ * ddp_place_end_batch(). It is less than @n if an SGE of the receive buffer ends, or if the next
+ * page of an MR without blocks is elsewhere or missing. 0 if the access is not allowed, or if fewer
+ * than two payloads could be placed. In any case the caller must call ddp_mr_cache_end_copy() for
+ * @s->rx_mr in the end.
  */
-u32 ddp_place_check_batch(struct ddp_stream *s, const struct ddp_hdr *h, u32 each, u32 n,
-			  struct ddp_sge *m)
+u32 ddp_place_begin_batch(struct ddp_stream *s, const struct ddp_hdr *h, u32 each, u32 n,
+			  struct ddp_batch_dst *d)
 {
 	if (h->tagged) {
-		*m = (struct ddp_sge) { .addr = h->to, .len = n * each };
-		if (ddp_bounds_recheck_access(s->rx_mr, s, s->rx_seg.rights, m->addr, m->len))
+		d->m = (struct ddp_sge) { .addr = h->to, .len = n * each };
+		if (ddp_bounds_recheck_access(s->rx_mr, s, s->rx_seg.rights, d->m.addr, d->m.len))
 			return 0;
 	} else {
-		n = peek_sink_and_get_mr(s, h, each, n, m);
-		if (!n)
-			return 0;
+		n = peek_sink_and_get_mr(s, h, each, n, &d->m);
 	}
-	return s->rx_mr->block ? n : 0;
+	if (n < 2)
+		return 0;
+	if (unlikely(!s->rx_mr->block))
+		return lock_batch_extent(s, d, each);
+	d->extent.at = NULL;
+	return n;
 }
 
 /**
  * ddp_place_batch - place payloads of a message at once
  * @s: stream
  * @h: header of the first segment
- * @m: memory, as set by ddp_place_check_batch()
+ * @d: memory, as set by ddp_place_begin_batch()
  * @b: the segments
- * @n: number of payloads, as returned by ddp_place_check_batch()
+ * @n: number of payloads, as returned by ddp_place_begin_batch()
  *
- * If the MR is revoked after ddp_place_check_batch(), ddp_region_revoke() waits for this copy.
+ * If the MR is revoked after ddp_place_begin_batch(), ddp_region_revoke() waits for this copy.
  */
-void ddp_place_batch(struct ddp_stream *s, const struct ddp_hdr *h, const struct ddp_sge *m,
-		     const struct ddp_rx_batch *b, u32 n)
+void ddp_place_batch(struct ddp_stream *s, const struct ddp_hdr *h,
+		     const struct ddp_batch_dst *d, const struct ddp_rx_batch *b, u32 n)
 {
-	if (b->joined)
-		copy_flat_to_region(s->rx_mr, m->addr, m->len, b->body[0], NULL);
+	u32 each = d->m.len / n, i;
+
+	if (unlikely(d->extent.at))
+		for (i = 0; i < n; i++)
+			ddp_copy(d->extent.at + i * each, b->body[i], each);
+	else if (b->joined)
+		copy_flat_to_region(s->rx_mr, d->m.addr, d->m.len, b->body[0], NULL);
 	else
-		gather_payloads_to_region(s->rx_mr, m->addr, b->body, m->len / n, n);
+		gather_payloads_to_region(s->rx_mr, d->m.addr, b->body, each, n);
 	if (!h->tagged)
-		s->sink[h->qn].off += m->len;
+		s->sink[h->qn].off += d->m.len;
+}
+
+/**
+ * ddp_place_end_batch - end the access that ddp_place_begin_batch() has begun
+ * @s: stream
+ * @d: memory, as set by ddp_place_begin_batch()
+ */
+void ddp_place_end_batch(struct ddp_stream *s, const struct ddp_batch_dst *d)
+{
+	if (likely(!d->extent.at))
+		return;
+	ddp_paged_unlock_extent(&d->extent);
+	if (unlikely(READ_ONCE(s->rx_fault.fault_failed)))
+		ddp_fault_clear_failure(&s->rx_fault, s->rx_mr, d->m.addr, d->m.len, true);
 }
 
 /**

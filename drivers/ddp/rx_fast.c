@@ -188,6 +188,21 @@ static void trace_segments(struct ddp_stream *s, const struct ddp_rx_seg *first,
 		trace_ddp_segment_received(s, &g.h, g.payload);
 }
 
+/* Place @n segments that continue a message; @first: the first of them */
+static void place_admitted_segments(struct ddp_stream *s, const struct ddp_rx_seg *first,
+				    const struct ddp_batch_dst *d, const struct ddp_rx_batch *b,
+				    u32 n)
+{
+	struct ddp_rx_seg *g = &s->rx_seg;
+
+	if (trace_ddp_segment_received_enabled())
+		trace_segments(s, first, n);
+	ddp_place_batch(s, &first->h, d, b, n);
+	advance_offset(g, n);
+	if (!g->h.tagged)
+		ddp_untagged_advance(&s->uq[g->h.qn], &g->h, d->m.len);
+}
+
 /*
  * Process segments that continue a message with one check, and with one copy if they are joined.
  * Return: number of segments processed; the others must be processed one by one.
@@ -195,26 +210,23 @@ static void trace_segments(struct ddp_stream *s, const struct ddp_rx_seg *first,
 static u32 rx_continue_msg_at_once(struct ddp_stream *s, const struct ddp_rx_batch *b)
 {
 	struct ddp_rx_seg *g = &s->rx_seg, next = *g;
-	struct ddp_sge m;
+	struct ddp_batch_dst d;
+	bool admitted = false;
 	u32 n;
 
 	advance_offset(&next, 1);
 	if (!g->h.tagged && ddp_untagged_check_len(&next.h, b->n * g->payload,
 						   s->sink[g->h.qn].buf->len))
 		return 0;
-	n = ddp_place_check_batch(s, &next.h, g->payload, b->n, &m);
-	if (n > 1 && !s->ulp->admit_more(s, &next.h, m.len, n)) {
-		if (trace_ddp_segment_received_enabled())
-			trace_segments(s, &next, n);
-		ddp_place_batch(s, &next.h, &m, b, n);
-		advance_offset(g, n);
-		if (!g->h.tagged)
-			ddp_untagged_advance(&s->uq[g->h.qn], &g->h, m.len);
-	} else {
-		n = 0;
+	n = ddp_place_begin_batch(s, &next.h, g->payload, b->n, &d);
+	if (n) {
+		admitted = !s->ulp->admit_more(s, &next.h, d.m.len, n);
+		if (likely(admitted))
+			place_admitted_segments(s, &next, &d, b, n);
+		ddp_place_end_batch(s, &d);
 	}
 	ddp_mr_cache_end_copy(&s->rx_mr);
-	return n;
+	return admitted ? n : 0;
 }
 
 u32 ddp_rx_batch(struct ddp_stream *s, const struct ddp_rx_batch *b, enum iw_reason *why)

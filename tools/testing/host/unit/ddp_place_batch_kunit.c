@@ -36,20 +36,21 @@ static void prepare_batch(u32 each, u32 n, bool joined)
 
 static void prepare_random_batch(u32 most)
 {
-	u32 n = 1 + random_below(DDP_RX_BATCH_MAX);
+	u32 n = 2 + random_below(DDP_RX_BATCH_MAX - 1);
 
-	prepare_batch(1 + random_below(most / n), n,
-		      random_below(2));
+	prepare_batch(1 + random_below(most / n), n, random_below(2));
 }
 
 /* Place the first segments of the batch at once. Return: the number of segments placed. */
 static u32 place_batch(const struct ddp_hdr *h)
 {
-	struct ddp_sge m;
-	u32 n = ddp_place_check_batch(&stubs.s, h, batch.each, batch.b.n, &m);
+	struct ddp_batch_dst d;
+	u32 n = ddp_place_begin_batch(&stubs.s, h, batch.each, batch.b.n, &d);
 
-	if (n)
-		ddp_place_batch(&stubs.s, h, &m, &batch.b, n);
+	if (!n)
+		return 0;
+	ddp_place_batch(&stubs.s, h, &d, &batch.b, n);
+	ddp_place_end_batch(&stubs.s, &d);
 	return n;
 }
 
@@ -134,10 +135,17 @@ static void untagged_batches_fill_sge(struct kunit *test)
 static u32 count_segments_before_end(const struct message *m, u32 at)
 {
 	const struct ddp_sge *e = m->sge;
+	u32 left;
 
 	for (; at >= e->len; e++)
 		at -= e->len;
-	return e->stag == BLOCKED ? min(batch.b.n, (e->len - at) / batch.each) : 0;
+	if (e->stag == DDP_STAG_DMA)
+		return 0;
+	left = e->len - at;
+	if (e->stag == PAGED)
+		left = min_t(u32, left, BLOCK - (SKIP + e->addr - BASE + at) % BLOCK);
+	left = min(batch.b.n, left / batch.each);
+	return left > 1 ? left : 0;
 }
 
 /*
@@ -160,8 +168,8 @@ static u32 place_batch_and_next(struct kunit *test, const struct message *m, u32
 }
 
 /*
- * A batch ends at the last segment that is completely in the SGE of its first segment. In an SGE
- * without blocks, or of kernel memory, no segments are placed at once.
+ * A batch ends at the last segment that is completely in the SGE of its first segment, and without
+ * blocks at the last one in the page. In kernel memory no segments are placed at once.
  */
 static void untagged_batch_ends_with_sge(struct kunit *test)
 {
@@ -231,12 +239,46 @@ static void refused_batch_writes_nothing(struct kunit *test)
 	expect_memory_and_no_refs(test);
 }
 
+/*
+ * If the first page of a batch is missing, nothing is placed at once, and no request is issued: the
+ * first segment issues it. A batch that ends before a missing page is placed, and ends the failure
+ * of an earlier request for its pages.
+ */
+static void missing_page_ends_batch(struct kunit *test)
+{
+	struct ddp_hdr h = { .tagged = true, .to = BASE + BLOCK - SKIP };
+
+	open_conn_with_writable_mrs(24);
+	memset(stubs.present, true, sizeof(stubs.present));
+	KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(PAGED, 0, 1, false, &segment.llp));
+	set_expected_bytes(PAGED, 0, segment.octets, 1);
+	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
+	prepare_batch(10, 4, false);
+	stubs.present[1] = false;
+	KUNIT_EXPECT_EQ(test, 0u, place_batch(&h));
+	KUNIT_EXPECT_FALSE(test, stubs.s.rx_fault.pending);
+	h.to -= 25;
+	KUNIT_EXPECT_EQ(test, 2u, place_batch(&h));
+	set_expected_bytes(PAGED, BLOCK - SKIP - 25, batch.octets, 20);
+	stubs.present[1] = true;
+	stubs.s.rx_fault.fault_failed = true;
+	stubs.s.rx_fault.mem = regions[1].mem;
+	stubs.s.rx_fault.write = true;
+	stubs.s.rx_fault.at = regions[1].mem_base + BLOCK - SKIP + 15;
+	h.to = BASE + BLOCK - SKIP;
+	KUNIT_EXPECT_EQ(test, 4u, place_batch(&h));
+	KUNIT_EXPECT_FALSE(test, stubs.s.rx_fault.fault_failed);
+	set_expected_bytes(PAGED, BLOCK - SKIP, batch.octets, 40);
+	expect_memory_and_no_refs(test);
+}
+
 static struct kunit_case ddp_place_batch_cases[] = {
 	KUNIT_CASE(tagged_batch_is_placed_in_all_blocks),
 	KUNIT_CASE(scattered_payload_may_end_at_block),
 	KUNIT_CASE(untagged_batches_fill_sge),
 	KUNIT_CASE(untagged_batch_ends_with_sge),
 	KUNIT_CASE(refused_batch_writes_nothing),
+	KUNIT_CASE(missing_page_ends_batch),
 	{}
 };
 

@@ -39,25 +39,34 @@ void ddp_mr_cache_end_copy(struct ddp_region **held)
 		*held = NULL;
 }
 
-u32 ddp_place_check_batch(struct ddp_stream *s, const struct ddp_hdr *h, u32 each, u32 n,
-			  struct ddp_sge *m)
+u32 ddp_place_begin_batch(struct ddp_stream *s, const struct ddp_hdr *h, u32 each, u32 n,
+			  struct ddp_batch_dst *d)
 {
+	WARN_ON(stubs.batch_begun);
 	stubs.fitted = n * each;
-	if (!stubs.fits)
+	n = min(n, stubs.fits);
+	if (n < 2)
 		return 0;
 	s->rx_mr = &region;
-	n = min(n, stubs.fits);
-	m->len = n * each;
+	d->m.len = n * each;
+	stubs.batch_begun = true;
 	return n;
 }
 
-void ddp_place_batch(struct ddp_stream *s, const struct ddp_hdr *h, const struct ddp_sge *m,
-		     const struct ddp_rx_batch *b, u32 n)
+void ddp_place_end_batch(struct ddp_stream *s, const struct ddp_batch_dst *d)
 {
+	WARN_ON(!stubs.batch_begun);
+	stubs.batch_begun = false;
+}
+
+void ddp_place_batch(struct ddp_stream *s, const struct ddp_hdr *h,
+		     const struct ddp_batch_dst *d, const struct ddp_rx_batch *b, u32 n)
+{
+	WARN_ON(!stubs.batch_begun);
 	stubs.placed++;
 	stubs.body = b->body[0];
 	stubs.to = h->tagged ? h->to : h->mo;
-	stubs.len = m->len;
+	stubs.len = d->m.len;
 	stubs.together = n;
 }
 

@@ -32,6 +32,7 @@ extern struct rx_stubs {
 	struct ddp_cursor *sink;			/* sink of an untagged segment */
 	u32		fitted;				/* bytes of the last batch */
 	u32		fits;				/* segments that can be placed at once */
+	bool		batch_begun;	/* ddp_place_begin_batch() was called, ddp_place_end_batch() not */
 	u32		together;			/* segments last placed at once */
 	u32		copies_ended;			/* calls of ddp_mr_cache_end_copy() */
 	bool		preempt_rt;			/* that function drops the reference */
