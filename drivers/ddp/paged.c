@@ -24,8 +24,8 @@
 struct paged_copy {
 	struct ddp_llp	*llp;	/* LLP to read from, or NULL */
 	void		*flat;	/* next byte of the current buffer; used if llp is NULL */
-	u32		pos_left;	/* bytes left in the current buffer */
-	u32		each;	/* length in bytes of each later buffer */
+	u32		pos_left;	/* if several buffers: bytes left in the current one */
+	u32		each;	/* if several buffers: length in bytes of each; otherwise 0 */
 	u32		gap;	/* bytes from the end of a buffer to the next buffer */
 	u32		done;	/* number of bytes copied */
 	bool		write;	/* true to copy into the MR, false to copy out of it */
@@ -68,17 +68,23 @@ void ddp_paged_unlock_extent(const struct ddp_extent *extent)
 		read_unlock(extent->lock);
 }
 
-static void copy_linear(struct paged_copy *c, void *at, u32 len)
+/* Copy @len bytes, which do not exceed the current buffer */
+static void copy_buffer(struct paged_copy *c, void *at, u32 len)
+{
+	if (c->write)
+		ddp_copy(at, c->flat, len);
+	else
+		ddp_copy(c->flat, at, len);
+	c->flat += len;
+}
+
+static void copy_buffers(struct paged_copy *c, void *at, u32 len)
 {
 	u32 n;
 
 	for (; len; at += n, len -= n) {
 		n = min(len, c->pos_left);
-		if (c->write)
-			ddp_copy(at, c->flat, n);
-		else
-			ddp_copy(c->flat, at, n);
-		c->flat += n;
+		copy_buffer(c, at, n);
 		c->pos_left -= n;
 		if (!c->pos_left) {
 			c->flat += c->gap;
@@ -91,7 +97,10 @@ static bool copy_bytes(struct paged_copy *c, void *at, u32 len)
 {
 	if (c->llp)
 		return c->llp->ops->read(c->llp, at, len);
-	copy_linear(c, at, len);
+	if (c->each)
+		copy_buffers(c, at, len);
+	else
+		copy_buffer(c, at, len);
 	return true;
 }
 
@@ -111,7 +120,10 @@ static bool copy_extent(struct paged_copy *c, const struct ddp_extent *extent, b
 	 * user program)
 	 */
 	wmb();
-	return copy_bytes(c, extent->at + most, 1);
+	if (c->llp)
+		return c->llp->ops->read(c->llp, extent->at + most, 1);
+	*(u8 *)(extent->at + most) = *(const u8 *)c->flat;
+	return true;
 }
 
 /* Copy @len bytes into or out of the MR, and advance @c by the bytes copied */
@@ -176,7 +188,7 @@ enum iw_reason ddp_paged_copy_from_llp(const struct ddp_region *r, u64 to, u32 l
 enum iw_reason ddp_paged_copy_to_flat(const struct ddp_region *r, u64 to, u32 len,
 				      void *dst, struct ddp_fault *w)
 {
-	struct paged_copy c = { .flat = dst, .pos_left = len };
+	struct paged_copy c = { .flat = dst };
 
 	return copy_paged_region(r, to, len, &c, w);
 }
@@ -223,9 +235,7 @@ enum iw_reason ddp_paged_copy_from_flat(const struct ddp_region *r, u64 to, u32 
 					const void *src, bool last,
 					struct ddp_fault *w)
 {
-	struct paged_copy c = {
-		.flat = (void *)src, .pos_left = len, .write = true, .last = last,
-	};
+	struct paged_copy c = { .flat = (void *)src, .write = true, .last = last };
 
 	return copy_paged_region(r, to, len, &c, w);
 }
