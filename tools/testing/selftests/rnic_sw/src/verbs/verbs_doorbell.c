@@ -17,6 +17,7 @@
 /* See include/uapi/rdma/rnic_sw-abi.h */
 enum { OWN_DOORBELL = 1 << UVERBS_ID_NS_SHIFT };
 #define RING_SQ		_IO(RDMA_IOCTL_MAGIC, 0x80)
+#define BUSY_POLL	_IO(RDMA_IOCTL_MAGIC, 0x81)
 
 #define NUMBERS		64	/* each context of these cases has only lower numbers */
 
@@ -95,7 +96,8 @@ static void test_doorbell_file(void)
 	CHECK(ring_doorbell_number(fd, 0) == ENOENT && ring_doorbell_number(fd, 1) == ENOENT &&
 	      ring_doorbell_number(fd, ULONG_MAX) == ENOENT,
 	      "this context has no QP");
-	CHECK(ioctl(fd, RING_SQ + 1, 1) && errno == ENOTTY, "%m");
+	CHECK(ioctl(fd, BUSY_POLL, 1) && errno == ENOENT, "this context has no QP: %m");
+	CHECK(ioctl(fd, BUSY_POLL + 1, 1) && errno == ENOTTY, "%m");
 	CHECK(!count_valid_doorbell_numbers(fd, &last), "this context has no QP");
 	close(fd);
 	CHECK(!open_doorbell_file(ctx, &fd), "alloc after close: %m");
@@ -132,6 +134,8 @@ static void test_doorbell_numbers(void)
 	fd = find_doorbell_file();
 	CHECK(fd >= 0, "the provider must have a doorbell file");
 	CHECK(count_valid_doorbell_numbers(fd, &last) == 2, "numbers of 2 QPs");
+	/* the device's setting is off, or the network device has no NAPI instance */
+	CHECK(ioctl(fd, BUSY_POLL, last) && errno == EOPNOTSUPP, "%m");
 	for (i = 0; i < 3; i++) {
 		qp = make_unconnected_qp(&p);
 		CHECK(count_valid_doorbell_numbers(fd, &third) == 3 && third == last + 1, "%lu", third);
