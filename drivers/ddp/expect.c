@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Prediction of the next segment's header from the last segment. Only one field of it may differ:
+ * Predict the header of the next segment from the segment that was received last. Both headers are
+ * equal except for one field:
  *
- * last segment                  next segment            differing field
- * tagged, not last              continues the message   TO
- * tagged, last, an RDMA Write   a Write of one segment  TO, which may have any value
- * untagged, not last            continues the message   MO
- * untagged, a whole message     the next whole message  MSN; the length may differ as well
+ * segment received last               expected next segment                field
+ * tagged; its message continues       next segment of this message         TO
+ * tagged; ends an RDMA Write          RDMA Write of one segment            TO, with any value
+ * untagged; its message continues     next segment of this message         MO
+ * untagged message of one segment     message of one segment, any length   MSN
  */
 #include "expect.h"
 #include "hdr.h"
 
 /**
- * ddp_expect_pack_start - convert the beginning of a segment to &ddp_rx_head.start
+ * ddp_expect_pack_start - compute &ddp_rx_head.start of a segment
  * @hdr: first six bytes of the header
  * @len: length of the segment in bytes, header included
  *
- * Return: the value.
+ * Return: the length in the highest 16 bits, then the six bytes.
  */
 u64 ddp_expect_pack_start(const u8 *hdr, u32 len)
 {

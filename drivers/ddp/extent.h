@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Lookup of the kernel address of registered memory. */
+/* Find the kernel address of a byte of an MR. */
 #ifndef _DDP_EXTENT_H
 #define _DDP_EXTENT_H
 

@@ -24,8 +24,8 @@
 struct paged_copy {
 	struct ddp_llp	*llp;	/* LLP to read from, or NULL */
 	void		*flat;	/* next byte of the current buffer; used if llp is NULL */
-	u32		pos_left;	/* if several buffers: bytes left in the current one */
-	u32		each;	/* if several buffers: length in bytes of each; otherwise 0 */
+	u32		pos_left;	/* bytes left in the current buffer, if there are several */
+	u32		each;	/* length of each buffer in bytes; 0 if there is only one buffer */
 	u32		gap;	/* bytes from the end of a buffer to the next buffer */
 	u32		done;	/* number of bytes copied */
 	bool		write;	/* true to copy into the MR, false to copy out of it */

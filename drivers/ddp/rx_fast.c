@@ -2,15 +2,14 @@
 /*
  * Fast path of received segments: it processes segments whose header DDP has predicted from the
  * previous segment, and does not decode their headers. rx.c has the general path, expect.c the
- * prediction.
+ * prediction. There are three kinds of such segments:
  *
- * segment                         steps that it skips besides        function
- * continues a message             the full admission; if tagged,     rx_continue_msg()
- *                                 the lookup of the MR
- * an RDMA Write of one segment    admission, lookup of the MR,       rx_repeat_write()
- *                                 delivery
- * the next untagged message of a  none                               rx_next_untagged_msg()
- * queue, of one segment
+ * - A segment that continues a message, see rx_continue_msg(). RDMAP only counts it, because
+ *   admit() has admitted the message. If the segment is tagged, the MR is not looked up.
+ * - An RDMA Write of one segment, see rx_repeat_write(). The MR is not looked up, and RDMAP counts
+ *   such Writes later, many at a time.
+ * - The next untagged message of a queue, of one segment, see rx_next_untagged_msg(). It is
+ *   admitted, placed and delivered as on the general path.
  *
  * ddp_rx_batch() processes several segments. If they continue a message, it first tries to place
  * all of them at once with rx_continue_msg_at_once().

@@ -186,7 +186,7 @@ void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u32 hdr_len, 
  */
 u8 *mpa_fpdu_batch_prepare_dst(struct mpa_fpdu_batch *r)
 {
-	/* the last bytes before @r->at are saved, whatever the length of the header */
+	/* save the same number of bytes for short and long headers, which is faster */
 	memcpy(r->saved, r->at - DDP_RX_HEAD_LEN, DDP_RX_HEAD_LEN);
 	return r->at - r->head_len;
 }

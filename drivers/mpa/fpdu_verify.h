@@ -56,9 +56,6 @@ enum iw_reason mpa_verify_get_result(const struct mpa_verify *t);
  * The overwritten bytes are saved before the copy, and restored after the CRC is verified.
  */
 
-/* Length of the length field and a tagged DDP header, in bytes */
-#define MPA_HEADS_MAX	(MPA_LEN_SIZE + IW_DDP_T_HDR_LEN)
-
 /*
  * Maximum size of a batch in bytes, including the header of its first FPDU. A
  * batch, together with its destination in the MR, must fit into the smallest

@@ -32,6 +32,9 @@
 #include "fpdu_verify.h"
 #include "internal.h"
 
+/* Length of the length field and a tagged DDP header, in bytes */
+#define MPA_HEADS_MAX	(MPA_LEN_SIZE + IW_DDP_T_HDR_LEN)
+
 static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 static_assert(MPA_LEN_SIZE + IW_DDP_HDR_MAX == DDP_RX_HEAD_LEN);
 
@@ -58,10 +61,8 @@ static_assert(MPA_LEN_SIZE + IW_DDP_HDR_MAX == DDP_RX_HEAD_LEN);
  */
 #define SKEW_MAX	(MPA_ULPDU_MAX / DDP_COPY_LONG ? PAGE_SIZE : 0)
 
-/* the copy of the first FPDU of a batch begins up to this many bytes after the buffer does */
-#define BATCH_START_MAX	(DDP_RX_HEAD_LEN - MPA_HEADS_MAX)
-
-static_assert(BATCH_START_MAX + MPA_FPDU_BATCH_SIZE <= MPA_CONTENT_MAX);
+/* the first FPDU of a batch begins some bytes after the copy buffer if its header is tagged */
+static_assert(DDP_RX_HEAD_LEN - MPA_HEADS_MAX + MPA_FPDU_BATCH_SIZE <= MPA_CONTENT_MAX);
 
 /* Result of receiving an FPDU */
 enum mpa_rx_result {
@@ -459,10 +460,9 @@ static noinline enum mpa_rx_result mpa_rx_recv_copied_fpdus(struct mpa_conn *c, 
 
 /*
  * Receive FPDUs on the fast path, as long as DDP expects their headers and they are contiguous in
- * the queue. Add the length of the consumed FPDUs to *@used. *@budget must be positive.
- * noinline keeps the batch off the stack of the slow path.
- * Return: MPA_RX_NEXT if the next FPDU may be received on the slow path; otherwise the
- * result of the last FPDU.
+ * the queue. Add the length of the consumed FPDUs to *@used. *@budget must be positive. Return:
+ * MPA_RX_NEXT if the next FPDU may be received on the slow path; otherwise the result of the last
+ * FPDU. noinline keeps the batch off the stack of the slow path.
  */
 static noinline enum mpa_rx_result mpa_rx_recv_fpdus_on_fast_path(struct mpa_conn *c,
 								  int *budget, u32 *used)

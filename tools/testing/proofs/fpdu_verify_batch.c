@@ -9,7 +9,7 @@
  * prove_batch_step: Bound 31
  * Mutation: mpa/fpdu_verify.c s/(MPA_FPDU_BATCH_SIZE - r->wire_len) \//MPA_FPDU_BATCH_SIZE \//
  * Mutation: mpa/fpdu_verify.c s/r->payload = ulpdu_len - hdr_len/r->payload = ulpdu_len - 14/
- * Mutation: mpa/fpdu_verify.c s/r->head_len = MPA_LEN_SIZE + hdr_len/r->head_len = MPA_HEADS_MAX/
+ * Mutation: mpa/fpdu_verify.c s/r->head_len = MPA_LEN_SIZE + hdr_len/r->head_len = 16/
  * Mutation: mpa/fpdu_verify.c s/r->saved, r->at - DDP_RX_HEAD_LEN/r->saved, r->at - r->head_len/
  * Mutation: mpa/fpdu_verify.c s/^\tmemcpy(r->at - DDP_RX_HEAD_LEN, r->saved.*$/\t;/
  * Mutation: mpa/fpdu_verify.c s/return r->at - r->head_len/return r->at - DDP_RX_HEAD_LEN/

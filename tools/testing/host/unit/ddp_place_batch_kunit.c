@@ -54,6 +54,15 @@ static u32 place_batch(const struct ddp_hdr *h)
 	return n;
 }
 
+/* Place a byte at the beginning of an MR, so that the stream caches a reference to the MR */
+static void open_conn_with_cached_mr(struct kunit *test, u32 seed, u32 stag)
+{
+	open_conn_with_writable_mrs(seed);
+	KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(stag, 0, 1, false, &segment.llp));
+	set_expected_bytes(stag, 0, segment.octets, 1);
+	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
+}
+
 /*
  * A batch may extend over several blocks of an MR, some of which are not adjacent. It is placed as
  * its segments would be, whether its payloads are joined or scattered.
@@ -63,10 +72,7 @@ static void tagged_batch_is_placed_in_all_blocks(struct kunit *test)
 	struct ddp_hdr h = { .tagged = true };
 	u32 i, off, len;
 
-	open_conn_with_writable_mrs(20);
-	KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(BLOCKED, 0, 1, false, &segment.llp));
-	set_expected_bytes(BLOCKED, 0, segment.octets, 1);
-	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
+	open_conn_with_cached_mr(test, 20, BLOCKED);
 	for (i = 0; i < 300; i++) {
 		prepare_random_batch(i % 2 ? 9000 : BYTES);
 		len = batch.each * batch.b.n;
@@ -85,10 +91,7 @@ static void scattered_payload_may_end_at_block(struct kunit *test)
 	struct ddp_hdr h = { .tagged = true };
 	u32 each, off, start;
 
-	open_conn_with_writable_mrs(21);
-	KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(BLOCKED, 0, 1, false, &segment.llp));
-	set_expected_bytes(BLOCKED, 0, segment.octets, 1);
-	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
+	open_conn_with_cached_mr(test, 21, BLOCKED);
 	for (each = BLOCK / 2 - 1; each <= BLOCK / 2 + 1; each++) {
 		for (start = 0; start < 3; start++) {
 			/* blocks 4 and 5 of each eight blocks are swapped */
@@ -248,11 +251,8 @@ static void missing_page_ends_batch(struct kunit *test)
 {
 	struct ddp_hdr h = { .tagged = true, .to = BASE + BLOCK - SKIP };
 
-	open_conn_with_writable_mrs(24);
+	open_conn_with_cached_mr(test, 24, PAGED);
 	memset(stubs.present, true, sizeof(stubs.present));
-	KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(PAGED, 0, 1, false, &segment.llp));
-	set_expected_bytes(PAGED, 0, segment.octets, 1);
-	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
 	prepare_batch(10, 4, false);
 	stubs.present[1] = false;
 	KUNIT_EXPECT_EQ(test, 0u, place_batch(&h));
