@@ -158,7 +158,8 @@ static u32 compute_next_header(const struct ddp_stream *s, u32 mulpdu, struct dd
 static void account_pulled_segments(struct ddp_stream *s, u32 segments, u32 bytes)
 {
 	s->msg_pulled += bytes;
-	s->bytes += bytes;
+	/* doorbells read it without being the owner, see rnic_sq_transmit_or_coalesce() */
+	WRITE_ONCE(s->bytes, s->bytes + bytes);
 	s->segments += segments;
 }
 
@@ -235,7 +236,7 @@ noinline void ddp_tx_undo_pull(struct ddp_stream *s)
 {
 	ddp_mr_cache_drop(&s->tx_mr);
 	s->segments--;
-	s->bytes -= s->msg_pulled - s->msg_pulled_before;
+	WRITE_ONCE(s->bytes, s->bytes - (s->msg_pulled - s->msg_pulled_before));
 	s->msg_pulled = s->msg_pulled_before;
 	ddp_cursor_seek(&s->src, s->msg.buf, s->msg_pulled);
 	WRITE_ONCE(s->in_msg, true);

@@ -8,7 +8,18 @@
  */
 void db_mod_init(struct db_mod *b)
 {
-	*b = (struct db_mod){ .threshold = DB_MOD_STREAK };
+	*b = (struct db_mod){ .pace = DB_MOD_PACE_MIN, .threshold = DB_MOD_STREAK };
+}
+
+/**
+ * db_mod_get_period - get the length of a coalescing period
+ * @b: moderation state of the queue
+ *
+ * Return: the length in ns.
+ */
+u32 db_mod_get_period(const struct db_mod *b)
+{
+	return 2 * b->pace;
 }
 
 /**
@@ -16,16 +27,17 @@ void db_mod_init(struct db_mod *b)
  * @b: moderation state of the queue
  * @now: current time of a monotonic clock, in ns
  *
- * A doorbell is quick if it rings less than DB_MOD_QUICK_NS after @b->last. If @now is not later
+ * A doorbell is quick if it rings less than @b->pace after @b->last. If @now is not later
  * than @b->last, the clock is too coarse for short times, and the doorbell does not count as quick.
  *
- * Return: true if the caller must coalesce posts for DB_MOD_PERIOD_NS and then
+ * Return: true if the caller must coalesce posts for db_mod_get_period() and then
  * call db_mod_record_period_end(); false if the caller must transmit now and then call
  * db_mod_record_transmit_end().
  */
 bool db_mod_record_doorbell_and_decide(struct db_mod *b, u64 now)
 {
-	if (now <= b->last || now - b->last >= DB_MOD_QUICK_NS)
+	b->rung = now;
+	if (now <= b->last || now - b->last >= b->pace)
 		b->streak = 0;
 	else
 		b->streak++;
@@ -39,10 +51,19 @@ bool db_mod_record_doorbell_and_decide(struct db_mod *b, u64 now)
  * db_mod_record_transmit_end - record that the transmit pass after a doorbell has ended
  * @b: moderation state of the queue
  * @now: current time in ns
+ * @bytes: bytes of payload that the pass has sent; the pace does not change if the pass has sent
+ *	none, because another context transmits, or if it has sent more than DB_MOD_SHORT
+ *
+ * The pace falls at once to the time of a fast pass, but rises slowly, so that an interrupt or a
+ * preemption during a pass changes it little.
  */
-void db_mod_record_transmit_end(struct db_mod *b, u64 now)
+void db_mod_record_transmit_end(struct db_mod *b, u64 now, u32 bytes)
 {
+	u64 limit = b->pace + b->pace / 16;
+
 	b->last = now;
+	if (bytes && bytes <= DB_MOD_SHORT)
+		b->pace = clamp_t(u64, min(now - b->rung, limit), DB_MOD_PACE_MIN, DB_MOD_PACE_MAX);
 }
 
 /**
@@ -58,7 +79,7 @@ void db_mod_record_transmit_end(struct db_mod *b, u64 now)
  */
 void db_mod_record_period_end(struct db_mod *b, u64 now, u32 others)
 {
-	bool worth = others >= DB_MOD_STREAK && now - b->last < DB_MOD_LATE_NS;
+	bool worth = others >= DB_MOD_STREAK && now - b->last < 2 * db_mod_get_period(b);
 
 	b->last = now;
 	if (worth) {

@@ -12,12 +12,15 @@
 
 #include <ddp/pure.h>
 
-/* A doorbell is quick if it rings less than this many ns after db_mod.last */
-#define DB_MOD_QUICK_NS	5000u
+/*
+ * All times are multiples of db_mod.pace, because a slow machine, an emulated CPU or KASAN makes
+ * the program and the driver slow alike. Bounds of the pace in ns:
+ */
+#define DB_MOD_PACE_MIN	5000u
+#define DB_MOD_PACE_MAX	320000u
 
-/* Length of a coalescing period, and delay from which its timer counts as late, in ns */
-#define DB_MOD_PERIOD_NS	10000u
-#define DB_MOD_LATE_NS	20000u
+/* Transmit passes of more bytes of payload than this do not change the pace */
+#define DB_MOD_SHORT	4096u
 
 /*
  * DB_MOD_STREAK: number of consecutive quick doorbells that starts a coalescing period, and
@@ -37,18 +40,24 @@
  *	after the period has ended. If that transmission takes long, the next doorbell does not
  *	count as quick. This is intended: coalescing saves little if the system call of a
  *	doorbell is cheap compared to the transmission.
+ * @rung: time in ns at which the doorbell rang last
+ * @pace: about the shortest time in ns that the transmit pass after a doorbell takes, but at least
+ *	DB_MOD_PACE_MIN and at most DB_MOD_PACE_MAX
  * @streak: number of consecutive quick doorbells
  * @threshold: value of @streak that starts a coalescing period
  */
 struct db_mod {
 	u64	last;
+	u64	rung;
+	u32	pace;
 	u32	streak;
 	u32	threshold;
 };
 
 void db_mod_init(struct db_mod *b);
+u32 db_mod_get_period(const struct db_mod *b);
 bool db_mod_record_doorbell_and_decide(struct db_mod *b, u64 now);
-void db_mod_record_transmit_end(struct db_mod *b, u64 now);
+void db_mod_record_transmit_end(struct db_mod *b, u64 now, u32 bytes);
 void db_mod_record_period_end(struct db_mod *b, u64 now, u32 others);
 
 #endif

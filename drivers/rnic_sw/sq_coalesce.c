@@ -14,21 +14,6 @@
 #include "rnic.h"
 
 /*
- * Factor by which all times of the doorbell moderation are multiplied. KASAN
- * and KCSAN make a program so slow that with the normal times its posts would
- * never be coalesced.
- */
-#define TIME_SCALE	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ? 64 : 1)
-
-/*
- * Get the current time in the unit of struct db_mod: ns divided by TIME_SCALE
- */
-static u64 rnic_db_mod_get_time(void)
-{
-	return ktime_get_ns() / TIME_SCALE;
-}
-
-/*
  * Copy the moderation state of a doorbell, to change the copy and to write it back. No lock
  * protects the state: threads that ring the doorbell at the same time, and the end of a period, may
  * overwrite the values of each other. Then the next period starts some doorbells earlier or later,
@@ -38,6 +23,8 @@ static struct db_mod read_db_mod(const struct rnic_doorbell *bell)
 {
 	return (struct db_mod) {
 		.last = READ_ONCE(bell->db_mod.last),
+		.rung = READ_ONCE(bell->db_mod.rung),
+		.pace = READ_ONCE(bell->db_mod.pace),
 		.streak = READ_ONCE(bell->db_mod.streak),
 		.threshold = READ_ONCE(bell->db_mod.threshold),
 	};
@@ -46,6 +33,7 @@ static struct db_mod read_db_mod(const struct rnic_doorbell *bell)
 static void write_db_mod(struct rnic_doorbell *bell, const struct db_mod *m)
 {
 	WRITE_ONCE(bell->db_mod.last, m->last);
+	WRITE_ONCE(bell->db_mod.rung, m->rung);
 	WRITE_ONCE(bell->db_mod.streak, m->streak);
 	WRITE_ONCE(bell->db_mod.threshold, m->threshold);
 }
@@ -53,25 +41,26 @@ static void write_db_mod(struct rnic_doorbell *bell, const struct db_mod *m)
 static bool record_doorbell_and_decide(struct rnic_doorbell *bell)
 {
 	struct db_mod m = read_db_mod(bell);
-	bool start = db_mod_record_doorbell_and_decide(&m, rnic_db_mod_get_time());
+	bool start = db_mod_record_doorbell_and_decide(&m, ktime_get_ns());
 
 	write_db_mod(bell, &m);
 	return start;
 }
 
-static void record_transmit_end(struct rnic_doorbell *bell)
+static void record_transmit_end(struct rnic_doorbell *bell, u32 bytes)
 {
 	struct db_mod m = read_db_mod(bell);
 
-	db_mod_record_transmit_end(&m, rnic_db_mod_get_time());
+	db_mod_record_transmit_end(&m, ktime_get_ns(), bytes);
 	WRITE_ONCE(bell->db_mod.last, m.last);
+	WRITE_ONCE(bell->db_mod.pace, m.pace);
 }
 
 static void record_period_end(struct rnic_doorbell *bell, u32 others)
 {
 	struct db_mod m = read_db_mod(bell);
 
-	db_mod_record_period_end(&m, rnic_db_mod_get_time(), others);
+	db_mod_record_period_end(&m, ktime_get_ns(), others);
 	write_db_mod(bell, &m);
 }
 
@@ -137,13 +126,14 @@ void rnic_sq_coalesce_stop(struct rnic_doorbell *bell)
 static void __start_coalescing_period(struct rnic_sq *sq)
 {
 	struct rnic_doorbell *bell = sq->doorbell;
+	struct db_mod m = read_db_mod(bell);
 
 	if (sq->coalescing || sq->ended)
 		return;
 	WRITE_ONCE(sq->coalescing, true);
 	bell->first_prod = READ_ONCE(sq->ring.hdr->prod);
 	WRITE_ONCE(sq->ring.hdr->flags, 0);
-	hrtimer_start(&bell->timer, ns_to_ktime(TIME_SCALE * DB_MOD_PERIOD_NS),
+	hrtimer_start(&bell->timer, ns_to_ktime(db_mod_get_period(&m)),
 		      HRTIMER_MODE_REL_PINNED);
 }
 
@@ -177,16 +167,18 @@ static bool rnic_sq_try_coalesce(struct rnic_sq *sq)
  */
 void rnic_sq_transmit_or_coalesce(struct rnic_qp *qp)
 {
+	struct ddp_stream *s = &qp->rdmap.stream;
 	struct rnic_sq *sq = &qp->sq;
 	/*
 	 * do not coalesce without high-resolution timers: the timer would
 	 * expire only at the next tick, much later than the period
 	 */
-	bool fine = hrtimer_resolution <= DB_MOD_PERIOD_NS;
+	bool fine = hrtimer_resolution <= DB_MOD_PACE_MIN;
+	u32 bytes = READ_ONCE(s->bytes);
 
 	if (fine && rnic_sq_try_coalesce(sq))
 		return;
-	ddp_push(&qp->rdmap.stream);
+	ddp_push(s);
 	if (fine)
-		record_transmit_end(sq->doorbell);
+		record_transmit_end(sq->doorbell, READ_ONCE(s->bytes) - bytes);
 }

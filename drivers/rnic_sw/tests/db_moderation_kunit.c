@@ -18,7 +18,7 @@ static u32 ring_doorbells(struct db_mod *b, u64 *now, u32 n, u32 gap)
 		if (db_mod_record_doorbell_and_decide(b, *now))
 			nr_periods++;
 		else
-			db_mod_record_transmit_end(b, *now);
+			db_mod_record_transmit_end(b, *now, 1);
 	}
 	return nr_periods;
 }
@@ -38,7 +38,7 @@ static void streak_starts_period(struct kunit *test)
 }
 
 /*
- * A doorbell counts as quick only if it rings less than DB_MOD_QUICK_NS after
+ * A doorbell counts as quick only if it rings less than the pace after
  * the previous doorbell or period.
  */
 static void only_quick_doorbells_are_counted(struct kunit *test)
@@ -47,9 +47,9 @@ static void only_quick_doorbells_are_counted(struct kunit *test)
 	struct db_mod b;
 
 	db_mod_init(&b);
-	KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, 100, DB_MOD_QUICK_NS));
-	KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, DB_MOD_STREAK - 1, DB_MOD_QUICK_NS - 1));
-	KUNIT_EXPECT_EQ(test, 1u, ring_doorbells(&b, &now, 1, DB_MOD_QUICK_NS - 1));
+	KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, 100, DB_MOD_PACE_MIN));
+	KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, DB_MOD_STREAK - 1, DB_MOD_PACE_MIN - 1));
+	KUNIT_EXPECT_EQ(test, 1u, ring_doorbells(&b, &now, 1, DB_MOD_PACE_MIN - 1));
 }
 
 /*
@@ -64,7 +64,7 @@ static void slow_doorbell_resets_streak(struct kunit *test)
 	db_mod_init(&b);
 	for (i = 0; i < 10; i++) {
 		KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, DB_MOD_STREAK - 1, 1));
-		KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, 1, DB_MOD_QUICK_NS));
+		KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, 1, DB_MOD_PACE_MIN));
 	}
 }
 
@@ -109,10 +109,10 @@ static void period_with_few_requests_doubles_threshold(struct kunit *test)
 	struct db_mod b;
 
 	db_mod_init(&b);
-	db_mod_record_transmit_end(&b, now);
+	db_mod_record_transmit_end(&b, now, 0);
 	for (i = 0; i < 20; i++) {
 		KUNIT_EXPECT_EQ(test, threshold, ring_doorbells_until_period(&b, &now));
-		now += DB_MOD_PERIOD_NS;
+		now += db_mod_get_period(&b);
 		db_mod_record_period_end(&b, now, i % DB_MOD_STREAK);
 		threshold = min(2 * threshold, DB_MOD_STREAK_MAX);
 	}
@@ -138,14 +138,91 @@ static void period_with_late_timer_doubles_threshold(struct kunit *test)
 	struct db_mod b;
 
 	db_mod_init(&b);
-	db_mod_record_transmit_end(&b, now);
+	db_mod_record_transmit_end(&b, now, 0);
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, ring_doorbells_until_period(&b, &now));
-	now += DB_MOD_LATE_NS - 1;
+	now += 2 * db_mod_get_period(&b) - 1;
 	db_mod_record_period_end(&b, now, 1000);
 	KUNIT_EXPECT_EQ(test, 1u, ring_doorbells_until_period(&b, &now));
-	now += DB_MOD_LATE_NS;
+	now += 2 * db_mod_get_period(&b);
 	db_mod_record_period_end(&b, now, 1000);
 	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, ring_doorbells_until_period(&b, &now));
+}
+
+/*
+ * Ring @n doorbells whose transmit passes take @took ns and send @bytes bytes, @gap ns after the
+ * end of the previous pass. Return: the number of coalescing periods started.
+ */
+static u32 ring_with_passes(struct db_mod *b, u64 *now, u32 n, u32 gap, u32 took, u32 bytes)
+{
+	u32 nr_periods = 0;
+
+	while (n--) {
+		*now += gap;
+		if (db_mod_record_doorbell_and_decide(b, *now)) {
+			nr_periods++;
+			continue;
+		}
+		*now += took;
+		db_mod_record_transmit_end(b, *now, bytes);
+	}
+	return nr_periods;
+}
+
+/*
+ * On a slow machine, where a transmit pass takes 100 us, a doorbell 50 us after the previous one
+ * counts as quick, and a coalescing period lasts twice as long as a pass.
+ */
+static void pace_follows_slow_passes(struct kunit *test)
+{
+	u64 now = START;
+	struct db_mod b;
+
+	db_mod_init(&b);
+	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_PACE_MIN, db_mod_get_period(&b));
+	KUNIT_EXPECT_EQ(test, 0u, ring_with_passes(&b, &now, 40, 50000, 100000, 64));
+	KUNIT_EXPECT_NE(test, 0u, ring_with_passes(&b, &now, 100, 50000, 100000, 64));
+	KUNIT_EXPECT_EQ(test, 200000u, db_mod_get_period(&b));
+}
+
+/*
+ * One fast pass sets the pace. One slow pass raises it by a sixteenth at most. It stays within its
+ * bounds.
+ */
+static void pace_rises_slowly_and_is_bounded(struct kunit *test)
+{
+	u64 now = START;
+	struct db_mod b;
+	int i;
+
+	db_mod_init(&b);
+	for (i = 0; i < 200; i++)
+		ring_with_passes(&b, &now, 1, 10 * DB_MOD_PACE_MAX, 10 * DB_MOD_PACE_MAX, 64);
+	KUNIT_EXPECT_EQ(test, DB_MOD_PACE_MAX, b.pace);
+	ring_with_passes(&b, &now, 1, 10 * DB_MOD_PACE_MAX, 160000, 64);
+	KUNIT_EXPECT_EQ(test, 160000u, b.pace);
+	ring_with_passes(&b, &now, 1, 10 * DB_MOD_PACE_MAX, 10 * DB_MOD_PACE_MAX, 64);
+	KUNIT_EXPECT_EQ(test, 170000u, b.pace);
+	ring_with_passes(&b, &now, 1, 10 * DB_MOD_PACE_MAX, 1, 64);
+	KUNIT_EXPECT_EQ(test, DB_MOD_PACE_MIN, b.pace);
+}
+
+/* A pass that sends nothing, or much, says nothing about the machine */
+static void pace_depends_on_short_passes_only(struct kunit *test)
+{
+	static const u32 bytes[] = { 0, DB_MOD_SHORT + 1, U32_MAX };
+	u64 now = START;
+	struct db_mod b;
+	int i;
+
+	db_mod_init(&b);
+	for (i = 0; i < ARRAY_SIZE(bytes); i++)
+		ring_with_passes(&b, &now, 50, 10 * DB_MOD_PACE_MAX, 100000, bytes[i]);
+	KUNIT_EXPECT_EQ(test, DB_MOD_PACE_MIN, b.pace);
+	ring_with_passes(&b, &now, 50, 10 * DB_MOD_PACE_MAX, 100000, DB_MOD_SHORT);
+	KUNIT_EXPECT_EQ(test, 100000u, b.pace);
+	for (i = 0; i < ARRAY_SIZE(bytes); i++)
+		ring_with_passes(&b, &now, 1, 10 * DB_MOD_PACE_MAX, 1, bytes[i]);
+	KUNIT_EXPECT_EQ(test, 100000u, b.pace);
 }
 
 static struct kunit_case db_mod_cases[] = {
@@ -155,6 +232,9 @@ static struct kunit_case db_mod_cases[] = {
 	KUNIT_CASE(doorbell_is_not_quick_if_clock_stands_still),
 	KUNIT_CASE(period_with_few_requests_doubles_threshold),
 	KUNIT_CASE(period_with_late_timer_doubles_threshold),
+	KUNIT_CASE(pace_follows_slow_passes),
+	KUNIT_CASE(pace_rises_slowly_and_is_bounded),
+	KUNIT_CASE(pace_depends_on_short_passes_only),
 	{}
 };
 

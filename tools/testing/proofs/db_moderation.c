@@ -7,18 +7,24 @@
  * Bound: 1, there is no loop
  * Mutation: rnic_sw/db_moderation.c s/b->threshold < DB_MOD_STREAK_MAX/b->streak < DB_MOD_STREAK_MAX/
  * Mutation: rnic_sw/db_moderation.c s/now <= b->last || //
- * Mutation: rnic_sw/db_moderation.c s/>= DB_MOD_QUICK_NS/> DB_MOD_QUICK_NS/
+ * Mutation: rnic_sw/db_moderation.c s/>= b->pace/> b->pace/
  * Mutation: rnic_sw/db_moderation.c s/< b->threshold/< DB_MOD_STREAK/
  * Mutation: rnic_sw/db_moderation.c s/others >= DB_MOD_STREAK/others/
- * Mutation: rnic_sw/db_moderation.c s/ && now - b->last < DB_MOD_LATE_NS//
+ * Mutation: rnic_sw/db_moderation.c s/ && now - b->last < 2 \* db_mod_get_period(b)//
+ * Mutation: rnic_sw/db_moderation.c s/bytes && //
+ * Mutation: rnic_sw/db_moderation.c s/, limit), DB_MOD_PACE_MIN/, limit), 0/
+ * Mutation: rnic_sw/db_moderation.c s/, DB_MOD_PACE_MAX);/, U32_MAX);/
  */
 #include "../../../drivers/rnic_sw/db_moderation.h"
 #include "proof.h"
 
-/* Check that threshold is a power of two between DB_MOD_STREAK and DB_MOD_STREAK_MAX */
+/*
+ * Check that threshold is a power of two between DB_MOD_STREAK and DB_MOD_STREAK_MAX, and that the
+ * pace is within its bounds
+ */
 static bool is_sound(const struct db_mod *b)
 {
-	return b->threshold >= DB_MOD_STREAK && b->threshold <= DB_MOD_STREAK_MAX &&
+	return b->pace >= DB_MOD_PACE_MIN && b->pace <= DB_MOD_PACE_MAX && b->threshold >= DB_MOD_STREAK && b->threshold <= DB_MOD_STREAK_MAX &&
 	       !(b->threshold & (b->threshold - 1));
 }
 
@@ -43,7 +49,7 @@ void prove_record_doorbell(void)
 	gathers = db_mod_record_doorbell_and_decide(&b, now);
 	MUST("the threshold stays within its bounds", is_sound(&b));
 	MUST("a post is delayed only soon after the previous doorbell", !gathers ||
-	     (now > was.last && now - was.last < DB_MOD_QUICK_NS));
+	     (now > was.last && now - was.last < was.pace));
 	MUST("a post is delayed only after a streak of threshold doorbells",
 	     !gathers || b.streak >= was.threshold);
 	MUST("the streak grows by one or is reset", !b.streak || b.streak == was.streak + 1);
@@ -56,13 +62,17 @@ void prove_record_doorbell(void)
 void prove_record_transmit_end(void)
 {
 	u64 now = ANY(u64);
+	u32 bytes = ANY(u32);
 	struct db_mod b, was;
 
 	GIVEN(is_sound(&b));
 	was = b;
-	db_mod_record_transmit_end(&b, now);
-	MUST("the end of a transmit pass does not change the streak",
+	db_mod_record_transmit_end(&b, now, bytes);
+	MUST("the end of a transmit pass does not change the streak, and the pace stays in bounds",
 	     is_sound(&b) && b.streak == was.streak);
+	MUST("only a pass of few bytes changes the pace", b.pace == was.pace ||
+	     (bytes && bytes <= DB_MOD_SHORT));
+	MUST("a pass raises the pace by a sixteenth at most", b.pace <= was.pace + was.pace / 16);
 	REACHED("the end of a pass");
 }
 
@@ -76,7 +86,7 @@ void prove_record_period_end(void)
 	GIVEN(is_sound(&b) && now >= b.last);
 	was = b;
 	db_mod_record_period_end(&b, now, others);
-	worth = others >= DB_MOD_STREAK && now - was.last < DB_MOD_LATE_NS;
+	worth = others >= DB_MOD_STREAK && now - was.last < 2 * db_mod_get_period(&was);
 	MUST("the threshold stays within its bounds", is_sound(&b));
 	MUST("if not worth it, the threshold doubles, and the streak is reset", worth ||
 	     (!b.streak && b.threshold == min(2 * was.threshold, DB_MOD_STREAK_MAX)));

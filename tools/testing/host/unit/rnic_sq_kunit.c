@@ -418,7 +418,7 @@ static void doorbells_are_coalesced(struct kunit *test)
 	for (i = 0; i < DB_MOD_STREAK; i++)
 		KUNIT_EXPECT_FALSE(test, post_and_ring_if_needed());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.kicks);
-	KUNIT_EXPECT_EQ(test, (u64)DB_MOD_PERIOD_NS, stubs.timer->after);
+	KUNIT_EXPECT_EQ(test, 2 * (u64)DB_MOD_PACE_MIN, stubs.timer->after);
 	host_hrtimer_fire(stubs.timer);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.kicks);
 	KUNIT_EXPECT_EQ(test, 1u, (u32)stubs.qp.counts[RNIC_TX_COALESCED]);
@@ -539,7 +539,7 @@ static void late_timer_stops_coalescing(struct kunit *test)
 	post_until_coalesced(test);
 	for (i = 0; i < 2 * DB_MOD_STREAK; i++)
 		KUNIT_EXPECT_FALSE(test, post_and_ring_if_needed());
-	stubs.now += DB_MOD_LATE_NS;
+	stubs.now += 4 * DB_MOD_PACE_MIN;
 	host_hrtimer_fire(stubs.timer);
 	send_all_requests();
 	KUNIT_EXPECT_TRUE(test, post_and_ring_if_needed());
