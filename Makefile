@@ -29,7 +29,7 @@ release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 
 .PHONY: modules modules_install modules_uninstall clean provider install \
-	uninstall deb install-check quick check conformance consumers programs fuzz \
+	uninstall deb install-check host-check quick check conformance consumers programs fuzz \
 	export-check rdma-core-check iproute2-check litmus machines mutate prove soak stock demo \
 	bench clock help kdir which_kernel
 
@@ -112,6 +112,9 @@ install-check:
 	@scripts/install-check bookworm
 	@scripts/install-check trixie
 
+host-check:
+	@scripts/host-check $(or $(SUITE),trixie)
+
 quick:
 	@scripts/quick
 
@@ -180,6 +183,8 @@ help:
 	@echo "make uninstall   remove these files; DESTDIR=... is respected"
 	@echo "make deb         build Debian packages, in OUT=... or the cache"
 	@echo "make install-check  install and boot the packages in a new Debian 12 and 13"
+	@echo "make host-check  run make deb, demo and check on a bare Debian 13, or on the Debian SUITE;"
+	@echo "                 takes as long as these commands, and minutes to install packages"
 	@echo "make demo        show RDMA over an ordinary network interface, on a Debian kernel in"
 	@echo "                 a virtual machine; three minutes"
 	@echo "make quick       run unit tests in user space and static checks; under a minute"
@@ -210,6 +215,6 @@ help:
 	@echo "make clean       remove built files"
 	@echo
 	@echo "Must be run as root: install, uninstall, demo, check, conformance, consumers, programs,"
-	@echo "machines, mutate, soak, stock, bench, clock, install-check."
+	@echo "machines, mutate, soak, stock, bench, clock, install-check, host-check."
 	@echo "To run a single system test: tools/testing/selftests/rnic_sw/run --help"
 	@echo "Kernels and rdma-core are built in RNIC_SW_CACHE ($$(scripts/cache))."
