@@ -243,9 +243,13 @@ static void append_skb(struct sk_buff_head *q, struct sk_buff *skb)
 void queue_append_unreadable(struct tcp_sock *tp, u32 len)
 {
 	struct sk_buff *skb = calloc(1, sizeof(*skb));
+	/*
+	 * An allocation of 0 bytes, so that the sanitizer reports each access. The pointer is void,
+	 * because a compiler can warn that the bytes of any other type do not fit.
+	 */
+	void *no_bytes = malloc(0);
 
-	/* an allocation of 0 bytes, so that the sanitizer reports each access */
-	skb->info.frags[0] = (skb_frag_t) { .at = malloc(0), .len = len };
+	skb->info.frags[0] = (skb_frag_t) { .at = no_bytes, .len = len };
 	skb->info.nr_frags = 1;
 	skb->unreadable = true;
 	skb->len = len;
