@@ -8,6 +8,10 @@
 : >"$log/why"
 number=0
 running=()
+# Patterns of the stages to run; empty for all. CHECK_STAGES is unset, because a stage can test this
+# file.
+read -ra selected <<<"${CHECK_STAGES:-}"
+unset CHECK_STAGES
 
 # Kill the running stages. Each stage is a process group that includes its test environment.
 kill_running_stages() {
@@ -96,7 +100,20 @@ print_stage_failure() {
 }
 print_failures_in_brief() { tail -n 60 "$log/why"; }
 
-run_stage() { run_timed_stage "$@"; report_stage "$1" || bad=1; }
+# is_selected NAME: check whether the stage NAME is to run. All stages need the stage packages.
+is_selected() {
+	local pattern
+	[ ${#selected[@]} -gt 0 ] && [ "$1" != packages ] || return 0
+	# shellcheck disable=SC2053	# a pattern
+	for pattern in "${selected[@]}"; do [[ $1 != $pattern ]] || return 0; done
+	return 1
+}
+
+run_stage() {
+	is_selected "$1" || return 0
+	run_timed_stage "$@"
+	report_stage "$1" || bad=1
+}
 
 # Concurrent stages: queue_stage queues a stage, and run_queued_stages runs all queued stages
 beside_names=()
@@ -104,6 +121,7 @@ declare -A beside_commands=() pending=()
 
 # queue_stage NAME COMMAND...: queue the stage NAME, which runs COMMAND
 queue_stage() {
+	is_selected "$1" || return 0
 	beside_names+=("$1")
 	beside_commands[$1]=$(printf '%q ' "${@:2}")
 }
