@@ -29,7 +29,8 @@ release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 
 .PHONY: modules modules_install modules_uninstall clean provider install \
-	uninstall deb install-check host-check quick check conformance consumers programs fuzz \
+	uninstall deb install-check host-check examples quick check conformance consumers \
+	programs fuzz \
 	export-check rdma-core-check iproute2-check litmus machines mutate prove soak stock demo \
 	bench clock help kdir which_kernel
 
@@ -115,6 +116,9 @@ install-check:
 host-check:
 	@scripts/host-check $(or $(SUITE),trixie)
 
+examples:
+	@tools/testing/examples/run
+
 quick:
 	@scripts/quick
 
@@ -185,6 +189,7 @@ help:
 	@echo "make install-check  install and boot the packages in a new Debian 12 and 13"
 	@echo "make host-check  run make deb, demo and check on a bare Debian 13, or on the Debian SUITE;"
 	@echo "                 takes as long as these commands, and minutes to install packages"
+	@echo "make examples    run the examples for the CI of other projects, in a new Debian 13"
 	@echo "make demo        show RDMA over an ordinary network interface, on a Debian kernel in"
 	@echo "                 a virtual machine; three minutes"
 	@echo "make quick       run unit tests in user space and static checks; under a minute"
@@ -215,6 +220,6 @@ help:
 	@echo "make clean       remove built files"
 	@echo
 	@echo "Must be run as root: install, uninstall, demo, check, conformance, consumers, programs,"
-	@echo "machines, mutate, soak, stock, bench, clock, install-check, host-check."
+	@echo "machines, mutate, soak, stock, bench, clock, install-check, host-check, examples."
 	@echo "To run a single system test: tools/testing/selftests/rnic_sw/run --help"
 	@echo "Kernels and rdma-core are built in RNIC_SW_CACHE ($$(scripts/cache))."
