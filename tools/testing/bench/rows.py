@@ -35,6 +35,8 @@ SCTP = [
         "sctp")
     for op in ("write", "send", "read")
 ]
+# Messages of about the length of a segment: each segment is a message of SCTP (RFC 5043)
+SHORT_SCTP = Row("SCTP 1 KiB", ["-s", "1024", "sctp"], ("sctp",), (1500,), {}, None)
 CRCS = (*BOTH, "sctp")
 # ODP MRs whose pages are present, for `make clock`. Such a row may cost DEMAND_MOST times as much
 # as the same row with pinned memory, because the lookup of the pages costs as much for a short
@@ -115,7 +117,7 @@ def plan_runs(pairs, pattern="", more=()):
     more whose text, as in "write 64 KiB, CRC off, MTU 1500", matches the pattern."""
     for crc in CRCS:
         for mtu in MTUS:
-            for row in [*ROWS, TCP, *SCTP, *more]:
+            for row in [*ROWS, TCP, *SCTP, SHORT_SCTP, *more]:
                 whole = f"{row.name}, CRC {crc}, MTU {mtu}"
                 if crc in row.crcs and mtu in row.mtus and re.search(pattern, whole):
                     for pair in range(pairs):
