@@ -73,11 +73,53 @@
 #define __uninitialized
 #endif
 
+/* Direction of an iov_iter: data that the kernel reads, or writes */
+#ifndef HAVE_ITER_SOURCE
+#define ITER_SOURCE		WRITE
+#define ITER_DEST		READ
+#endif
+
+#ifndef HAVE_BVEC_SET_PAGE
+#define bvec_set_page(vec, page, len, off)				\
+	(*(vec) = (struct bio_vec) {					\
+		.bv_page = page, .bv_len = len, .bv_offset = off,	\
+	})
+#endif
+
+/* Upper bound of the memory that kmalloc() uses for an object, in bytes */
+#ifndef HAVE_KMALLOC_SIZE_ROUNDUP
+#define kmalloc_size_roundup(size)	roundup_pow_of_two(size)
+#endif
+
+/*
+ * Make a socket not use the page fragment of the current task. In kernels without
+ * sk_use_task_frag, a socket whose sk_allocation is GFP_ATOMIC never uses it.
+ */
+#ifdef HAVE_SK_USE_TASK_FRAG
+#define compat_sk_avoid_task_frag(sk)	((sk)->sk_use_task_frag = false)
+#else
+#define compat_sk_avoid_task_frag(sk)	((void)(sk))
+#endif
+
+#ifndef HAVE_GET_RANDOM_U8
+#define get_random_u8()		((u8)get_random_u32())
+#endif
+
+#ifndef HAVE_STRING_CHOICES
+#define str_on_off(v)		((v) ? "on" : "off")
+#define str_yes_no(v)		((v) ? "yes" : "no")
+#endif
+
 #ifndef HAVE_TRACE_SK_DATA_READY
 #define trace_sk_data_ready(sk)	((void)(sk))
 #endif
 
-/* Make a kernel socket hold a reference to its network namespace */
+/*
+ * Make a kernel socket hold a reference to its network namespace, and count it as
+ * a socket in use: when the socket is freed, the kernel drops that reference and
+ * that count. Kernels in which a socket has no tracker of the reference do not
+ * export the function that counts.
+ */
 #ifdef HAVE_SK_NET_REFCNT_UPGRADE
 #define compat_sk_net_refcnt_upgrade(sk)	sk_net_refcnt_upgrade(sk)
 #else
@@ -86,14 +128,29 @@
 #else
 #define compat_untrack_net(net, tracker)	((void)(net), (void)(tracker))
 #endif
+#ifdef HAVE_SK_NS_TRACKER
+#define compat_sk_hold_net(sk, net) do {				\
+	compat_untrack_net(net, &(sk)->ns_tracker);			\
+	get_net_track(net, &(sk)->ns_tracker, GFP_KERNEL);		\
+	sock_inuse_add(net, 1);						\
+} while (0)
+#else
+#ifdef CONFIG_PROC_FS
+#define compat_sock_inuse_add(net, n)	this_cpu_add(*(net)->core.sock_inuse, n)
+#else
+#define compat_sock_inuse_add(net, n)	((void)(net))
+#endif
+#define compat_sk_hold_net(sk, net) do {				\
+	get_net(net);							\
+	compat_sock_inuse_add(net, 1);					\
+} while (0)
+#endif
 #define compat_sk_net_refcnt_upgrade(sk) do {				\
 	struct sock *__sk = (sk);					\
 	struct net *__net = sock_net(__sk);				\
 									\
-	compat_untrack_net(__net, &__sk->ns_tracker);			\
+	compat_sk_hold_net(__sk, __net);				\
 	__sk->sk_net_refcnt = 1;					\
-	get_net_track(__net, &__sk->ns_tracker, GFP_KERNEL);		\
-	sock_inuse_add(__net, 1);					\
 } while (0)
 #endif
 

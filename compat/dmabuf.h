@@ -8,7 +8,16 @@
 
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
+#include <linux/iosys-map.h>
 #include <linux/module.h>
+
+/*
+ * Older kernels have only two kinds of fences, and take a bool: false waits for the
+ * exclusive fence, which a move of the buffer has
+ */
+#ifndef HAVE_DMA_RESV_USAGE
+#define DMA_RESV_USAGE_KERNEL	false
+#endif
 
 /*
  * Let MODULE_IMPORT_NS() take a string: in older kernels the macro takes a name

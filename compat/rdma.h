@@ -30,6 +30,46 @@ static inline struct ib_umem *ib_umem_get_va(struct ib_device *ib,
 	get_user_pages_remote(mm, start, n, flags, pages, NULL, locked)
 #endif
 
+/* Return the @n-th CPU of a mask, or a number that is not less than nr_cpu_ids */
+#ifndef HAVE_CPUMASK_NTH
+#include <linux/cpumask.h>
+
+#define cpumask_nth	compat_cpumask_nth
+static inline unsigned int compat_cpumask_nth(unsigned int n, const struct cpumask *mask)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, mask) {
+		if (!n--)
+			break;
+	}
+	return cpu;
+}
+#endif
+
+/* Older kernels keep the flags for kernel consumers among those for programs */
+#ifndef HAVE_KERNEL_CAP_FLAGS
+#define kernel_cap_flags	device_cap_flags
+#define IBK_ALLOW_USER_UNREG	IB_DEVICE_ALLOW_USER_UNREG
+#define IBK_LOCAL_DMA_LKEY	IB_DEVICE_LOCAL_DMA_LKEY
+#define IBK_ON_DEMAND_PAGING	IB_DEVICE_ON_DEMAND_PAGING
+#endif
+
+/* Older kernels have an array of the names of counters instead of their descriptions */
+#ifndef HAVE_STAT_DESC
+#include <linux/build_bug.h>
+#include <rdma/ib_verbs.h>
+
+struct rdma_stat_desc {
+	const char	*name;
+};
+
+static_assert(sizeof(struct rdma_stat_desc) == sizeof(const char *));
+
+#define rdma_alloc_hw_stats_struct(descs, n, lifespan)			\
+	rdma_alloc_hw_stats_struct((const char * const *)(descs), n, lifespan)
+#endif
+
 #ifndef HAVE_VIRT_DMA_TO_PTR
 #include <linux/types.h>
 

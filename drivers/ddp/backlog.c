@@ -9,6 +9,7 @@
  */
 #include <linux/export.h>
 #include <linux/random.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/wait_bit.h>
 

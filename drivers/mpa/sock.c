@@ -77,7 +77,7 @@ void mpa_sock_set_options(struct socket *sock)
 	lock_sock(sk);
 	/* TCP must not sleep for memory, because callers of mpa_sock_send_batch() have BH off */
 	sk->sk_allocation = GFP_ATOMIC;
-	sk->sk_use_task_frag = false;
+	compat_sk_avoid_task_frag(sk);
 	/* without this flag, a peer's urgent pointer would remove a byte from the stream */
 	sock_set_flag(sk, SOCK_URGINLINE);
 	release_sock(sk);

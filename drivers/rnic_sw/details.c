@@ -7,6 +7,7 @@
  * as the shown object, and read a ring only under the lock under which the ring is freed.  Any
  * user may read the entries, so the entries must not contain keys or addresses.
  */
+#include <linux/string.h>
 #include <linux/string_helpers.h>
 #include <net/netlink.h>
 #include <rdma/restrack.h>

@@ -65,7 +65,6 @@ static int rnic_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS |
 				    IB_DEVICE_MEM_WINDOW |
 				    IB_DEVICE_MEM_WINDOW_TYPE_2B,
-		.kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG,
 		.max_send_sge = RDMAP_SGE_MAX,
 		.max_recv_sge = RDMAP_SGE_MAX,
 		.max_sge_rd = 1,
@@ -85,6 +84,7 @@ static int rnic_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.timestamp_mask = U64_MAX,
 		.hca_core_clock = USEC_PER_SEC,	/* in kHz, so that one tick is 1 ns */
 	};
+	attr->kernel_cap_flags |= IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	rnic_odp_fill_caps(attr);
 	return ib_no_udata_io(udata);
 }

@@ -70,6 +70,8 @@ struct sock {
 	bool			nodelay;
 };
 
+#define compat_sk_avoid_task_frag(sk)	((sk)->sk_use_task_frag = false)
+
 #define rcu_assign_sk_user_data(sk, p)	((sk)->sk_user_data = (p))
 
 struct tcp_sock {
