@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# check-scripts and check-install source this file, from the top of the tree. It creates a private
-# cache, a fake Debian archive, and small stubs that come first in PATH, and defines run_case().
+# check-scripts, check-install and check-demo source this file, from the top of the tree. It creates
+# a private cache, a fake Debian archive, and small stubs that come first in PATH, and defines
+# run_case().
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/${0##*/}.XXXXXX")
 trap 'rm -rf "$work"' EXIT

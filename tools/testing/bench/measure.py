@@ -37,6 +37,8 @@ def run_command(*command):
 def create_interfaces_and_device():
     """Create the device of rnic_sw, and an interface with an address for each device."""
     run_command("modprobe", "-a", "rnic_sw", "rdma_ucm", "sctp")
+    # Linux 6.1 would create dummy0 itself. The module may be built in.
+    subprocess.run(["modprobe", "-q", "dummy", "numdummies=0"], check=False)
     for name, value in SYSCTLS.items():
         run_command("sysctl", "-qw", f"{name}={value}")
     for dev, who in (("dummy0", "rnic_sw"), ("dummy1", "siw"), ("dummy2", "rxe")):
@@ -256,6 +258,8 @@ def list_implementations_in_order(opts, row, pair):
     if not row.rival:
         return ["tcp"]
     all_in_order = [row.rival, "rnic_sw"]
+    if opts.no_siw and row.rival == "siw":
+        all_in_order.remove("siw")
     # over rxe the program fails: its last Send is flushed if the peer disconnects first
     if opts.rxe and row.rival == "siw" and row.args[-1] != "call":
         all_in_order.append("rxe")
@@ -265,13 +269,14 @@ def list_implementations_in_order(opts, row, pair):
 def parse_options():
     p = argparse.ArgumentParser()
     p.add_argument("programs", help="directory of the programs rate and many")
-    p.add_argument("siw_crc", help="siw.ko that requests CRC; unused with --ours")
+    p.add_argument("siw_crc", help="siw.ko that requests CRC; unused with --ours and --no-siw")
     p.add_argument("result", help="file for the results")
     p.add_argument("--pairs", type=int, default=1, help="pairs of measurements of each row")
     p.add_argument("--seconds", type=float, default=2, help="seconds for each measurement")
     p.add_argument("--warm", type=float, default=0.5, help="seconds of warm-up before each")
     p.add_argument("--rows", default="", help="only rows whose name matches this pattern")
     p.add_argument("--ours", action="store_true", help="only rnic_sw, not siw, TCP and SCTP")
+    p.add_argument("--no-siw", action="store_true", help="do not measure siw")
     p.add_argument("--idle", type=int, default=0, help="number of idle connections to keep open")
     p.add_argument("--many", action="store_true", help="also measure many connections")
     p.add_argument("--beside", action="store_true", help="also measure pings beside a "
@@ -298,7 +303,7 @@ def main():
     held = open_idle_connections(f"{opts.programs}/many", opts.idle) if opts.idle else None
     for n, (crc, mtu, row, pair) in enumerate(plan):
         if crc != at[0]:
-            set_crc(crc, None if opts.ours else opts.siw_crc)
+            set_crc(crc, None if opts.ours or opts.no_siw else opts.siw_crc)
         if mtu != at[1]:
             set_mtu(mtu)
         at = (crc, mtu)
