@@ -30,9 +30,8 @@ depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 
 .PHONY: modules modules_install modules_uninstall clean provider install \
 	uninstall deb install-check host-check examples quick check conformance consumers \
-	programs fuzz \
-	export-check rdma-core-check iproute2-check litmus machines mutate prove soak stock demo \
-	bench clock help kdir which_kernel
+	programs fuzz export-check rdma-core-check iproute2-check kernels litmus machines mutate \
+	next-kernel prove soak stock demo bench clock help kdir which_kernel
 
 modules: kdir
 	@echo "Building the kernel modules for $(KDIR); nothing is installed."
@@ -146,6 +145,9 @@ programs:
 fuzz:
 	@scripts/fuzz $(if $(FUZZ_SECONDS),--seconds $(FUZZ_SECONDS)) $(FUZZ_TARGETS)
 
+kernels:
+	@scripts/kernels $(KERNELS)
+
 litmus:
 	@scripts/litmus
 
@@ -156,6 +158,9 @@ mutate:
 	@scripts/mutate --brief --seed $(or $(SEED),1) --count $(or $(COUNT),300) \
 		--jobs $(or $(JOBS),1) || true
 	@scripts/mutate --seed $(or $(SEED),1) --count $(or $(COUNT),300) --jobs $(or $(JOBS),1)
+
+next-kernel:
+	@scripts/next-kernel
 
 prove:
 	@scripts/prove --mutations
@@ -206,7 +211,9 @@ help:
 	@echo "make fuzz        fuzz the parsers and the receive path with libFuzzer for a minute, or"
 	@echo "                 for FUZZ_SECONDS; FUZZ_SECONDS=0 FUZZ_TARGETS=rx_paths has no limit"
 	@echo "make litmus      check the litmus tests with the kernel's memory model"
-	@echo "scripts/next-kernel  build for the newest packaged kernel, and report changed probes"
+	@echo "make kernels     build and boot the modules on each kernel of Debian's suites and their"
+	@echo "                 cloud and RT flavours, or on KERNELS='6.1 7.3-rt'; takes hours"
+	@echo "make next-kernel build for the newest packaged kernel, and report changed probes"
 	@echo "make machines    build for arm64 and s390x, and run tests in emulation"
 	@echo "make mutate      mutation testing with COUNT=300 random changes, SEED=1; takes many"
 	@echo "                 hours, and continues after an interruption"
@@ -220,6 +227,7 @@ help:
 	@echo "make clean       remove built files"
 	@echo
 	@echo "Must be run as root: install, uninstall, demo, check, conformance, consumers, programs,"
-	@echo "machines, mutate, soak, stock, bench, clock, install-check, host-check, examples."
+	@echo "kernels, machines, mutate, soak, stock, bench, clock, install-check, host-check,"
+	@echo "examples."
 	@echo "To run a single system test: tools/testing/selftests/rnic_sw/run --help"
 	@echo "Kernels and rdma-core are built in RNIC_SW_CACHE ($$(scripts/cache))."

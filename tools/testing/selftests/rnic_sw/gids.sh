@@ -7,9 +7,9 @@
 
 GIDS=/sys/class/infiniband/iwa/ports/1/gids
 EMPTY=0000:0000:0000:0000:0000:0000:0000:0000
-# the first entry for addresses: before Linux 6.11, entry 1 has the MAC address
+# the first entry for addresses: before Linux 6.8, entry 1 has the MAC address
 FIRST=1
-printf '6.11\n%s\n' "$(uname -r)" | sort -CV || FIRST=2
+printf '6.8\n%s\n' "$(uname -r)" | sort -CV || FIRST=2
 
 # print_ipv4_gid ADDRESS, print_ipv6_gid ADDRESS: print the GID of an address of host a, as sysfs
 # does
