@@ -70,16 +70,19 @@ void db_mod_record_transmit_end(struct db_mod *b, u64 now, u32 bytes)
  * db_mod_record_period_end - record the end of a coalescing period
  * @b: moderation state of the queue
  * @now: current time in ns
- * @others: number of WRs posted during the period
+ * @p: the period
+ * @prod: producer index of the send queue
  *
- * A period was worthwhile if the program posted at least DB_MOD_STREAK WRs and the timer was not
- * late. After any other period, twice as many consecutive quick doorbells as before are required
- * to start the next period, but not more than DB_MOD_STREAK_MAX. As a result a program that waits
- * for each completion, and therefore posts few WRs in a period, is rarely delayed.
+ * A period was worthwhile if a doorbell has transmitted during the period; or if the program posted
+ * at least DB_MOD_STREAK WRs and the timer was not late. After any other period, twice as many
+ * consecutive quick doorbells as before are required to start the next period, but not more than
+ * DB_MOD_STREAK_MAX. As a result a program that waits for each completion, and therefore posts few
+ * WRs in a period, is rarely delayed.
  */
-void db_mod_record_period_end(struct db_mod *b, u64 now, u32 others)
+void db_mod_record_period_end(struct db_mod *b, u64 now, const struct db_period *p, u32 prod)
 {
-	bool worth = others >= DB_MOD_STREAK && now - b->last < 2 * db_mod_get_period(b);
+	bool late = now - b->last >= 2 * db_mod_get_period(b);
+	bool worth = p->pushed != p->first || (prod - p->first >= DB_MOD_STREAK && !late);
 
 	b->last = now;
 	if (worth) {
@@ -89,4 +92,59 @@ void db_mod_record_period_end(struct db_mod *b, u64 now, u32 others)
 	b->streak = 0;
 	if (b->threshold < DB_MOD_STREAK_MAX)
 		b->threshold *= 2;
+}
+
+/**
+ * db_period_start - start a coalescing period
+ * @p: the period; doorbells of the previous period may still be transmitting
+ * @prod: producer index of the send queue
+ */
+void db_period_start(struct db_period *p, u32 prod)
+{
+	p->first = prod;
+	p->pushed = prod;
+	p->extended = false;
+}
+
+/**
+ * db_period_try_begin_push - decide whether a doorbell in a period transmits
+ * @p: the period
+ * @prod: producer index of the send queue
+ *
+ * Return: true if the caller must transmit and then call db_period_end_push(); false if too few WRs
+ * were posted since a doorbell transmitted last.
+ */
+bool db_period_try_begin_push(struct db_period *p, u32 prod)
+{
+	if (prod - p->pushed < DB_MOD_STREAK)
+		return false;
+	p->pushed = prod;
+	p->pushers++;
+	p->extended = true;
+	return true;
+}
+
+/**
+ * db_period_end_push - record that a doorbell has transmitted
+ * @p: the period; it may have ended, and another may have started
+ */
+void db_period_end_push(struct db_period *p)
+{
+	p->pushers--;
+	p->extended = true;
+}
+
+/**
+ * db_period_handle_timer - decide whether the period continues when its timer expires
+ * @p: the period
+ *
+ * Return: true if a doorbell is transmitting, or has transmitted since the timer was started: the
+ * caller must start the timer again; false if the period ends.
+ */
+bool db_period_handle_timer(struct db_period *p)
+{
+	bool goes_on = p->extended || p->pushers;
+
+	p->extended = false;
+	return goes_on;
 }

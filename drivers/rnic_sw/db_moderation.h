@@ -6,6 +6,10 @@
  * WR. If the doorbells follow each other quickly, a coalescing period saves most of these calls:
  * the program posts without a doorbell, and a timer at the end of the period starts
  * transmission. The cost is a short delay. sq_coalesce.c has the timer.
+ *
+ * A program that goes on posting does not wait for the timer, which may be late: after some dozen
+ * posts, libibverbs rings the doorbell although the kernel has not asked for it. This doorbell
+ * transmits, and extends the period.
  */
 #ifndef _RNIC_SW_DB_MODERATION_H
 #define _RNIC_SW_DB_MODERATION_H
@@ -23,15 +27,19 @@
 #define DB_MOD_SHORT	4096u
 
 /*
- * DB_MOD_STREAK: number of consecutive quick doorbells that starts a coalescing period, and
- * number of WRs that makes the period worthwhile. A program that never has that many WRs
+ * DB_MOD_STREAK: number of consecutive quick doorbells that starts a coalescing period; number of
+ * WRs that makes the period worthwhile; and number of WRs for which a doorbell in the period
+ * transmits. A program that never has that many WRs
  * outstanding gains nothing from a period: it stops posting and waits until the timer expires.
  *
  * DB_MOD_STREAK_MAX: limit for the number of quick doorbells that starts a period; the number
- * is doubled after each period that was not worthwhile
+ * is doubled after each period that was not worthwhile. Such a period delays the program by the
+ * time of two transmit passes, so with this limit it is delayed by less than a fiftieth of its
+ * time. With a higher limit, no period might ever start again for a program that shares its CPU
+ * with others, because each preemption ends the streak.
  */
 #define DB_MOD_STREAK	16u
-#define DB_MOD_STREAK_MAX	16384u
+#define DB_MOD_STREAK_MAX	128u
 
 /**
  * struct db_mod - doorbell moderation state of a send queue
@@ -54,10 +62,29 @@ struct db_mod {
 	u32	threshold;
 };
 
+/**
+ * struct db_period - a coalescing period
+ * @first: producer index of the send queue at the start of the period
+ * @pushed: producer index when a doorbell transmitted last; @first if none has transmitted
+ * @pushers: number of doorbells that are transmitting now
+ * @extended: true if a doorbell has transmitted since the timer was started last
+ */
+struct db_period {
+	u32	first;
+	u32	pushed;
+	u32	pushers;
+	bool	extended;
+};
+
+void db_period_start(struct db_period *p, u32 prod);
+bool db_period_try_begin_push(struct db_period *p, u32 prod);
+void db_period_end_push(struct db_period *p);
+bool db_period_handle_timer(struct db_period *p);
+
 void db_mod_init(struct db_mod *b);
 u32 db_mod_get_period(const struct db_mod *b);
 bool db_mod_record_doorbell_and_decide(struct db_mod *b, u64 now);
 void db_mod_record_transmit_end(struct db_mod *b, u64 now, u32 bytes);
-void db_mod_record_period_end(struct db_mod *b, u64 now, u32 others);
+void db_mod_record_period_end(struct db_mod *b, u64 now, const struct db_period *p, u32 prod);
 
 #endif

@@ -29,7 +29,7 @@ struct rnic_uctx;
  * @timer: end of the coalescing period; armed, or its handler is running, while sq.coalescing
  *	is set
  * @db_mod: decides whether to coalesce; needs no lock
- * @first_prod: producer index at the start of the period; protected by the lock of the send queue
+ * @period: the coalescing period; protected by the lock of the send queue
  */
 struct rnic_doorbell {
 	u64			file_id;
@@ -45,7 +45,7 @@ struct rnic_doorbell {
 
 	struct hrtimer		timer;
 	struct db_mod		db_mod;
-	u32			first_prod;
+	struct db_period	period;
 };
 
 /* doorbell.c */

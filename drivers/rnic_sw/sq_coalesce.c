@@ -5,7 +5,8 @@
  *
  * During the period NEED_WAKEUP stays clear, so a post makes no system call. A
  * timer ends the period and schedules transmit, which sends all requests that
- * were posted during the period.
+ * were posted during the period. If the program rings the doorbell meanwhile,
+ * after enough posts, the doorbell transmits and the period continues.
  */
 #include <linux/hrtimer.h>
 
@@ -56,19 +57,26 @@ static void record_transmit_end(struct rnic_doorbell *bell, u32 bytes)
 	WRITE_ONCE(bell->db_mod.pace, m.pace);
 }
 
-static void record_period_end(struct rnic_doorbell *bell, u32 others)
+static void record_period_end(struct rnic_doorbell *bell, u32 prod)
 {
 	struct db_mod m = read_db_mod(bell);
 
-	db_mod_record_period_end(&m, ktime_get_ns(), others);
+	db_mod_record_period_end(&m, ktime_get_ns(), &bell->period, prod);
 	write_db_mod(bell, &m);
 }
 
+static u32 get_period_ns(const struct rnic_doorbell *bell)
+{
+	struct db_mod m = read_db_mod(bell);
+
+	return db_mod_get_period(&m);
+}
+
 /*
- * End a coalescing period and schedule transmit. Runs in hard interrupt
- * context, except on PREEMPT_RT. A timer in softirq context could be deferred
- * to ksoftirqd. That would delay the coalesced posts, because only the timer
- * starts their transmission.
+ * End a coalescing period and schedule transmit, unless a doorbell has extended the period. Runs in
+ * hard interrupt context, except on PREEMPT_RT. A timer in softirq context could be deferred to
+ * ksoftirqd. That would delay the coalesced posts, because only the timer starts their
+ * transmission.
  */
 static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 {
@@ -77,8 +85,13 @@ static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 	unsigned long flags;
 
 	spin_lock_irqsave(&sq->lock, flags);
+	if (!sq->ended && db_period_handle_timer(&bell->period)) {
+		hrtimer_forward_now(timer, ns_to_ktime(get_period_ns(bell)));
+		spin_unlock_irqrestore(&sq->lock, flags);
+		return HRTIMER_RESTART;
+	}
 	WRITE_ONCE(sq->coalescing, false);
-	record_period_end(bell, READ_ONCE(sq->ring.hdr->prod) - bell->first_prod);
+	record_period_end(bell, READ_ONCE(sq->ring.hdr->prod));
 	spin_unlock_irqrestore(&sq->lock, flags);
 	rnic_qp_add_to_counter(bell->qp, RNIC_TX_COALESCED, 1);
 	/*
@@ -126,37 +139,55 @@ void rnic_sq_coalesce_stop(struct rnic_doorbell *bell)
 static void __start_coalescing_period(struct rnic_sq *sq)
 {
 	struct rnic_doorbell *bell = sq->doorbell;
-	struct db_mod m = read_db_mod(bell);
 
 	if (sq->coalescing || sq->ended)
 		return;
 	WRITE_ONCE(sq->coalescing, true);
-	bell->first_prod = READ_ONCE(sq->ring.hdr->prod);
+	db_period_start(&bell->period, READ_ONCE(sq->ring.hdr->prod));
 	WRITE_ONCE(sq->ring.hdr->flags, 0);
-	hrtimer_start(&bell->timer, ns_to_ktime(db_mod_get_period(&m)),
+	hrtimer_start(&bell->timer, ns_to_ktime(get_period_ns(bell)),
 		      HRTIMER_MODE_REL_PINNED);
 }
 
+/* What a doorbell has to do */
+enum action {
+	TRANSMIT,
+	TRANSMIT_AND_EXTEND_PERIOD,	/* call end_push() after the transmission */
+	LEAVE_TO_TIMER,
+};
+
 /*
- * Decide whether to coalesce posts from this doorbell on. A doorbell that starts no period takes
- * no lock: if another thread starts one at the same time, the caller transmits although it need
- * not. Return: true if the timer will schedule transmit, false if the caller must transmit.
+ * Decide what a doorbell has to do. A doorbell that starts no period takes no lock: if another
+ * thread starts one at the same time, the caller transmits although it need not.
  */
-static bool rnic_sq_try_coalesce(struct rnic_sq *sq)
+static enum action rnic_sq_decide(struct rnic_sq *sq)
 {
 	bool coalesced = READ_ONCE(sq->coalescing), start = false;
+	enum action action = TRANSMIT;
 	unsigned long flags;
 
 	if (!coalesced)
 		start = record_doorbell_and_decide(sq->doorbell);
 	if (!coalesced && !start)
-		return false;
+		return TRANSMIT;
 	spin_lock_irqsave(&sq->lock, flags);
 	if (start)
 		__start_coalescing_period(sq);
-	coalesced = sq->coalescing;
+	if (sq->coalescing)
+		action = db_period_try_begin_push(&sq->doorbell->period,
+						  READ_ONCE(sq->ring.hdr->prod)) ?
+			 TRANSMIT_AND_EXTEND_PERIOD : LEAVE_TO_TIMER;
 	spin_unlock_irqrestore(&sq->lock, flags);
-	return coalesced;
+	return action;
+}
+
+static void end_push(struct rnic_sq *sq)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	db_period_end_push(&sq->doorbell->period);
+	spin_unlock_irqrestore(&sq->lock, flags);
 }
 
 /**
@@ -174,11 +205,14 @@ void rnic_sq_transmit_or_coalesce(struct rnic_qp *qp)
 	 * expire only at the next tick, much later than the period
 	 */
 	bool fine = hrtimer_resolution <= DB_MOD_PACE_MIN;
+	enum action action = fine ? rnic_sq_decide(sq) : TRANSMIT;
 	u32 bytes = READ_ONCE(s->bytes);
 
-	if (fine && rnic_sq_try_coalesce(sq))
+	if (action == LEAVE_TO_TIMER)
 		return;
 	ddp_push(s);
-	if (fine)
+	if (action == TRANSMIT_AND_EXTEND_PERIOD)
+		end_push(sq);
+	else if (fine)
 		record_transmit_end(sq->doorbell, READ_ONCE(s->bytes) - bytes);
 }

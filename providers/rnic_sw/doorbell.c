@@ -180,7 +180,7 @@ int rnic_sw_ring_rq_doorbell_once(struct rnic_sw_qp *qp)
  * rnic_sw_ring_srq_doorbell - ring the doorbell of an SRQ
  * @srq: the SRQ, unlocked
  *
- * Must be called if rnic_sw_publish_requests() has returned true. An error is
+ * Must be called if rnic_sw_publish_receives() has returned true. An error is
  * ignored, because the kernel then finds the receives by itself, after up to
  * 100 ms.
  */

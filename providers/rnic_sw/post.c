@@ -8,6 +8,13 @@
 
 #include "rnic_sw.h"
 
+/*
+ * A program that posts this many requests without a doorbell rings it nevertheless. Each doorbell
+ * is a system call, so a much smaller number would cost more, and with a larger one programs that
+ * have few requests in progress would wait for the kernel's timer.
+ */
+#define DOORBELL_INTERVAL	32
+
 static const struct {
 	bool	known;
 	bool	may_inline;
@@ -212,20 +219,45 @@ static int retry_failed_doorbell(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
 	return q->doorbell_err;
 }
 
+static void begin_doorbell(struct rnic_sw_queue *q)
+{
+	q->rung = q->prod;
+	atomic_fetch_add(&q->refs, 1);
+}
+
 /**
- * rnic_sw_publish_requests - make posted requests visible to the kernel
- * @q: SQ or RQ of a QP, or the queue of an SRQ, locked
+ * rnic_sw_publish_receives - make posted receives visible to the kernel
+ * @q: RQ of a QP or the queue of an SRQ, locked
  *
  * Return: true if the caller must unlock the queue and then ring the doorbell:
  * this function has then taken a reference in @q->refs, which ringing the
  * doorbell drops; false if the kernel needs no doorbell.
  */
-bool rnic_sw_publish_requests(struct rnic_sw_queue *q)
+bool rnic_sw_publish_receives(struct rnic_sw_queue *q)
 {
 	bool wakeup = ring_publish_prod(q);
 
 	if (wakeup)
-		atomic_fetch_add(&q->refs, 1);
+		begin_doorbell(q);
+	return wakeup;
+}
+
+/**
+ * rnic_sw_publish_sends - make posted send requests visible to the kernel
+ * @q: SQ of a QP, locked
+ *
+ * The kernel needs no doorbell while it coalesces posts. The function
+ * nevertheless returns true for every DOORBELL_INTERVAL-th request, so that a
+ * program that goes on posting does not wait for the kernel's timer.
+ *
+ * Return: as rnic_sw_publish_receives().
+ */
+bool rnic_sw_publish_sends(struct rnic_sw_queue *q)
+{
+	bool wakeup = ring_publish_prod(q) || q->prod - q->rung >= DOORBELL_INTERVAL;
+
+	if (wakeup)
+		begin_doorbell(q);
 	return wakeup;
 }
 
@@ -254,7 +286,7 @@ void rnic_sw_wait_posts(struct rnic_sw_queue *q, bool locked)
  * rnic_sw_ring_sq_doorbell - ring the doorbell of a send queue
  * @qp: the queue pair, its send queue unlocked
  *
- * Must be called if rnic_sw_publish_requests() has returned true.
+ * Must be called if rnic_sw_publish_sends() has returned true.
  */
 void rnic_sw_ring_sq_doorbell(struct rnic_sw_qp *qp)
 {
@@ -301,7 +333,7 @@ static int post_send_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		}
 	}
 	if (qp->sq.prod != prod)
-		wakeup = rnic_sw_publish_requests(&qp->sq);
+		wakeup = rnic_sw_publish_sends(&qp->sq);
 	ring_unlock(&qp->sq);
 
 	if (wakeup)
@@ -383,7 +415,7 @@ int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		}
 	}
 	if (qp->rq.prod != prod)
-		wakeup = rnic_sw_publish_requests(&qp->rq);
+		wakeup = rnic_sw_publish_receives(&qp->rq);
 	ring_unlock(&qp->rq);
 
 	if (wakeup)

@@ -23,6 +23,7 @@
  * @stride: size of a slot in bytes
  * @prod: number of slots ever filled, modulo 2^32
  * @cons: number of slots ever emptied, modulo 2^32
+ * @rung: prod at the last doorbell of a send queue
  * @lock: protects prod, cons and the slots between them
  * @unlocked: true if @lock is not taken, because the program uses a thread
  *	domain
@@ -44,6 +45,7 @@ struct rnic_sw_queue {
 
 	uint32_t		prod;
 	uint32_t		cons;
+	uint32_t		rung;
 	pthread_spinlock_t	lock;
 	bool			unlocked;
 	atomic_int		doorbell_err;

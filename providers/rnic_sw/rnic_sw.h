@@ -367,7 +367,8 @@ int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		      struct ibv_send_wr **bad_wr);
 int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		      struct ibv_recv_wr **bad_wr);
-bool rnic_sw_publish_requests(struct rnic_sw_queue *q);
+bool rnic_sw_publish_sends(struct rnic_sw_queue *q);
+bool rnic_sw_publish_receives(struct rnic_sw_queue *q);
 void rnic_sw_wait_posts(struct rnic_sw_queue *q, bool locked);
 void rnic_sw_ring_sq_doorbell(struct rnic_sw_qp *qp);
 int rnic_sw_retry_sq_doorbell(struct rnic_sw_qp *qp);

@@ -129,7 +129,7 @@ int rnic_sw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 			break;
 		}
 	}
-	wakeup = rnic_sw_publish_requests(&srq->q);
+	wakeup = rnic_sw_publish_receives(&srq->q);
 	ring_unlock(&srq->q);
 	if (wakeup)
 		rnic_sw_ring_srq_doorbell(srq);

@@ -56,7 +56,7 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	if (ret)
 		qp->sq.prod = qp->wr_first;
 	else if (qp->sq.prod != qp->wr_first)
-		wakeup = rnic_sw_publish_requests(&qp->sq);
+		wakeup = rnic_sw_publish_sends(&qp->sq);
 	ring_unlock(&qp->sq);
 	if (wakeup)
 		rnic_sw_ring_sq_doorbell(qp);

@@ -97,6 +97,15 @@ static u32 ring_doorbells_until_period(struct db_mod *b, u64 *now)
 	return n;
 }
 
+/* End a period in which the program has posted @posts requests without a doorbell */
+static void end_period(struct db_mod *b, u64 now, u32 posts)
+{
+	struct db_period p = {};
+
+	db_period_start(&p, U32_MAX - 1);
+	db_mod_record_period_end(b, now, &p, U32_MAX - 1 + posts);
+}
+
 /*
  * Each coalescing period with fewer than DB_MOD_STREAK requests doubles the
  * threshold, up to DB_MOD_STREAK_MAX. A period with at least DB_MOD_STREAK
@@ -113,18 +122,18 @@ static void period_with_few_requests_doubles_threshold(struct kunit *test)
 	for (i = 0; i < 20; i++) {
 		KUNIT_EXPECT_EQ(test, threshold, ring_doorbells_until_period(&b, &now));
 		now += db_mod_get_period(&b);
-		db_mod_record_period_end(&b, now, i % DB_MOD_STREAK);
+		end_period(&b, now, i % DB_MOD_STREAK);
 		threshold = min(2 * threshold, DB_MOD_STREAK_MAX);
 	}
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK_MAX, threshold);
 	KUNIT_EXPECT_EQ(test, threshold, ring_doorbells_until_period(&b, &now));
-	db_mod_record_period_end(&b, now, DB_MOD_STREAK);
+	end_period(&b, now, DB_MOD_STREAK);
 	/*
 	 * the period had enough requests, so the next doorbell starts another
 	 * period
 	 */
 	KUNIT_EXPECT_EQ(test, 1u, ring_doorbells_until_period(&b, &now));
-	db_mod_record_period_end(&b, now, DB_MOD_STREAK - 1);
+	end_period(&b, now, DB_MOD_STREAK - 1);
 	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, ring_doorbells_until_period(&b, &now));
 }
 
@@ -141,11 +150,78 @@ static void period_with_late_timer_doubles_threshold(struct kunit *test)
 	db_mod_record_transmit_end(&b, now, 0);
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, ring_doorbells_until_period(&b, &now));
 	now += 2 * db_mod_get_period(&b) - 1;
-	db_mod_record_period_end(&b, now, 1000);
+	end_period(&b, now, 1000);
 	KUNIT_EXPECT_EQ(test, 1u, ring_doorbells_until_period(&b, &now));
 	now += 2 * db_mod_get_period(&b);
-	db_mod_record_period_end(&b, now, 1000);
+	end_period(&b, now, 1000);
 	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, ring_doorbells_until_period(&b, &now));
+}
+
+/*
+ * A doorbell in a coalescing period transmits if the program has posted DB_MOD_STREAK requests
+ * since the last doorbell that transmitted.
+ */
+static void doorbell_in_period_transmits_after_enough_posts(struct kunit *test)
+{
+	const u32 start = U32_MAX - DB_MOD_STREAK;
+	struct db_period p = {};
+
+	db_period_start(&p, start);
+	KUNIT_EXPECT_FALSE(test, db_period_try_begin_push(&p, start));
+	KUNIT_EXPECT_FALSE(test, db_period_try_begin_push(&p, start + DB_MOD_STREAK - 1));
+	KUNIT_EXPECT_TRUE(test, db_period_try_begin_push(&p, start + DB_MOD_STREAK));
+	KUNIT_EXPECT_FALSE(test, db_period_try_begin_push(&p, start + 2 * DB_MOD_STREAK - 1));
+	KUNIT_EXPECT_TRUE(test, db_period_try_begin_push(&p, start + 2 * DB_MOD_STREAK));
+}
+
+/*
+ * A coalescing period does not end while a doorbell transmits, nor when the timer expires for the
+ * first time afterwards.
+ */
+static void doorbell_extends_period(struct kunit *test)
+{
+	struct db_period p = {};
+
+	db_period_start(&p, 0);
+	KUNIT_EXPECT_FALSE(test, db_period_handle_timer(&p));
+	db_period_start(&p, 0);
+	KUNIT_ASSERT_TRUE(test, db_period_try_begin_push(&p, DB_MOD_STREAK));
+	KUNIT_EXPECT_TRUE(test, db_period_handle_timer(&p));
+	KUNIT_EXPECT_TRUE(test, db_period_handle_timer(&p));
+	db_period_end_push(&p);
+	KUNIT_EXPECT_TRUE(test, db_period_handle_timer(&p));
+	KUNIT_EXPECT_FALSE(test, db_period_handle_timer(&p));
+}
+
+/* A doorbell that began in an earlier period extends the current period when it ends. */
+static void doorbell_of_earlier_period_is_counted(struct kunit *test)
+{
+	struct db_period p = {};
+
+	db_period_start(&p, 0);
+	KUNIT_ASSERT_TRUE(test, db_period_try_begin_push(&p, DB_MOD_STREAK));
+	db_period_start(&p, DB_MOD_STREAK);
+	KUNIT_EXPECT_TRUE(test, db_period_handle_timer(&p));
+	db_period_end_push(&p);
+	KUNIT_EXPECT_TRUE(test, db_period_handle_timer(&p));
+	KUNIT_EXPECT_FALSE(test, db_period_handle_timer(&p));
+}
+
+/* A period in which a doorbell has transmitted is worthwhile, even if the timer is late. */
+static void period_with_doorbell_is_worthwhile(struct kunit *test)
+{
+	struct db_period p = {};
+	u64 now = START;
+	struct db_mod b;
+
+	db_mod_init(&b);
+	db_mod_record_transmit_end(&b, now, 0);
+	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, ring_doorbells_until_period(&b, &now));
+	db_period_start(&p, 0);
+	KUNIT_ASSERT_TRUE(test, db_period_try_begin_push(&p, DB_MOD_STREAK));
+	now += 100 * db_mod_get_period(&b);
+	db_mod_record_period_end(&b, now, &p, DB_MOD_STREAK);
+	KUNIT_EXPECT_EQ(test, 1u, ring_doorbells_until_period(&b, &now));
 }
 
 /*
@@ -232,6 +308,10 @@ static struct kunit_case db_mod_cases[] = {
 	KUNIT_CASE(doorbell_is_not_quick_if_clock_stands_still),
 	KUNIT_CASE(period_with_few_requests_doubles_threshold),
 	KUNIT_CASE(period_with_late_timer_doubles_threshold),
+	KUNIT_CASE(doorbell_in_period_transmits_after_enough_posts),
+	KUNIT_CASE(doorbell_extends_period),
+	KUNIT_CASE(doorbell_of_earlier_period_is_counted),
+	KUNIT_CASE(period_with_doorbell_is_worthwhile),
 	KUNIT_CASE(pace_follows_slow_passes),
 	KUNIT_CASE(pace_rises_slowly_and_is_bounded),
 	KUNIT_CASE(pace_depends_on_short_passes_only),

@@ -4,13 +4,43 @@
 
 #include "provider_test.h"
 
-static int post_with_doorbell(struct rnic_sw_qp *qp)
+static int post_with_flags(struct rnic_sw_qp *qp, uint32_t flags)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
 
-	qp->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	qp->sq.hdr->flags = flags;
 	qp->sq.hdr->cons = qp->sq.prod;
 	return rnic_sw_post_send(&qp->vqp.qp, &wr, &bad);
+}
+
+static int post_with_doorbell(struct rnic_sw_qp *qp)
+{
+	return post_with_flags(qp, RNIC_SW_RING_NEED_WAKEUP);
+}
+
+/*
+ * While the kernel needs no doorbell, every 32nd send request rings it. A doorbell for another
+ * reason starts the count again. Receives ring no such doorbell.
+ */
+static void test_long_series_of_posts_rings_doorbell(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 3);
+	struct ibv_recv_wr recv = {}, *bad;
+	unsigned int before = kicks, i;
+
+	for (i = 1; i <= 100; i++)
+		CHECK(!post_with_flags(qp, 0) && kicks == before + i / 32);
+	CHECK(!post_with_flags(qp, RNIC_SW_RING_NEED_WAKEUP) && kicks == before + 4);
+	for (i = 1; i <= 32; i++)
+		CHECK(!post_with_flags(qp, 0) && kicks == before + 4 + i / 32);
+	before = kicks;
+	qp->rq.hdr->flags = 0;
+	for (i = 0; i < 100; i++) {
+		qp->rq.hdr->cons = qp->rq.prod;
+		CHECK(!rnic_sw_post_recv(&qp->vqp.qp, &recv, &bad) && kicks == before);
+	}
+	destroy_qp_and_cq(qp, cq);
 }
 
 /*
@@ -171,6 +201,7 @@ static void test_busy_polling_follows_sender(void)
 void test_doorbells(void)
 {
 	doorbell = 10;
+	test_long_series_of_posts_rings_doorbell();
 	test_kernel_without_doorbell_files();
 	test_qp_without_doorbell_file_uses_commands();
 	test_qps_share_one_file();

@@ -42,7 +42,7 @@ CRCS = (*BOTH, "sctp")
 # as the same row with pinned memory, because the lookup of the pages costs as much for a short
 # message as for a long one.
 DEMAND = ", on demand"
-DEMAND_MOST = 1.2
+DEMAND_MOST = 1.25
 ON_DEMAND = [row._replace(name=row.name + DEMAND, args=["-o", *row.args], crcs=("off",),
                           bars={}, rival=None)
              for row in ROWS

@@ -9,8 +9,12 @@
  * Mutation: rnic_sw/db_moderation.c s/now <= b->last || //
  * Mutation: rnic_sw/db_moderation.c s/>= b->pace/> b->pace/
  * Mutation: rnic_sw/db_moderation.c s/< b->threshold/< DB_MOD_STREAK/
- * Mutation: rnic_sw/db_moderation.c s/others >= DB_MOD_STREAK/others/
- * Mutation: rnic_sw/db_moderation.c s/ && now - b->last < 2 \* db_mod_get_period(b)//
+ * Mutation: rnic_sw/db_moderation.c s/prod - p->first >= DB_MOD_STREAK/prod - p->first/
+ * Mutation: rnic_sw/db_moderation.c s/ && !late//
+ * Mutation: rnic_sw/db_moderation.c s/p->pushed != p->first ||/false ||/
+ * Mutation: rnic_sw/db_moderation.c s/prod - p->pushed < DB_MOD_STREAK/prod < p->pushed + DB_MOD_STREAK/
+ * Mutation: rnic_sw/db_moderation.c s/p->extended || p->pushers/p->extended/
+ * Mutation: rnic_sw/db_moderation.c s/p->extended || p->pushers/p->pushers/
  * Mutation: rnic_sw/db_moderation.c s/bytes && //
  * Mutation: rnic_sw/db_moderation.c s/, limit), DB_MOD_PACE_MIN/, limit), 0/
  * Mutation: rnic_sw/db_moderation.c s/, DB_MOD_PACE_MAX);/, U32_MAX);/
@@ -78,15 +82,17 @@ void prove_record_transmit_end(void)
 
 void prove_record_period_end(void)
 {
+	struct db_period p = ANY(struct db_period);
 	u64 now = ANY(u64);
-	u32 others = ANY(u32);
+	u32 prod = ANY(u32);
 	struct db_mod b, was;
 	bool worth;
 
 	GIVEN(is_sound(&b) && now >= b.last);
 	was = b;
-	db_mod_record_period_end(&b, now, others);
-	worth = others >= DB_MOD_STREAK && now - was.last < 2 * db_mod_get_period(&was);
+	db_mod_record_period_end(&b, now, &p, prod);
+	worth = p.pushed != p.first ||
+		((u32)(prod - p.first) >= DB_MOD_STREAK && now - was.last < 2 * db_mod_get_period(&was));
 	MUST("the threshold stays within its bounds", is_sound(&b));
 	MUST("if not worth it, the threshold doubles, and the streak is reset", worth ||
 	     (!b.streak && b.threshold == min(2 * was.threshold, DB_MOD_STREAK_MAX)));
@@ -96,4 +102,30 @@ void prove_record_period_end(void)
 		REACHED("coalescing was worth it");
 	if (!worth && b.threshold == was.threshold)
 		REACHED("the threshold is already the maximum");
+}
+
+void prove_period(void)
+{
+	struct db_period p, was;
+	u32 prod = ANY(u32);
+	bool pushes, goes_on;
+
+	GIVEN(p.pushers < U32_MAX);
+	was = p;
+	pushes = db_period_try_begin_push(&p, prod);
+	MUST("a doorbell transmits if and only if enough WRs were posted",
+	     pushes == ((u32)(prod - was.pushed) >= DB_MOD_STREAK));
+	goes_on = db_period_handle_timer(&p);
+	MUST("the period does not end while a doorbell transmits", goes_on || !p.pushers);
+	MUST("the period goes on if a doorbell has extended it", goes_on == (was.extended || was.pushers || pushes));
+	if (pushes) {
+		db_period_end_push(&p);
+		MUST("each doorbell is counted once", p.pushers == was.pushers);
+		MUST("the end of the transmission extends the period", db_period_handle_timer(&p));
+	}
+	MUST("the period ends when nothing extends it", db_period_handle_timer(&p) == !!p.pushers);
+	if (pushes)
+		REACHED("a doorbell transmits in a period");
+	if (!goes_on)
+		REACHED("a period ends");
 }

@@ -6,7 +6,7 @@
 #include <linux/ktime.h>
 #include <linux/types.h>
 
-enum hrtimer_restart { HRTIMER_NORESTART };
+enum hrtimer_restart { HRTIMER_NORESTART, HRTIMER_RESTART };
 
 struct hrtimer {
 	enum hrtimer_restart	(*fn)(struct hrtimer *timer);
@@ -30,10 +30,13 @@ void host_setup_hrtimer(struct hrtimer *timer);
 	((t)->queued = true, (t)->started++, (t)->after = (time), (void)(mode))
 #define hrtimer_cancel(t)		((void)((t)->queued = false))
 
+#define hrtimer_forward_now(t, time)	((void)((t)->after = (time)))
+
 static inline void host_hrtimer_fire(struct hrtimer *t)
 {
 	t->queued = false;
-	t->fn(t);
+	if (t->fn(t) == HRTIMER_RESTART)
+		t->queued = true;
 }
 
 #endif
