@@ -14,5 +14,8 @@ apt-get update
 apt-get install -y --no-install-recommends linux-image-amd64 linux-headers-amd64 virtme-ng \
 	qemu-system-x86 busybox-static iproute2 rdmacm-utils \
 	./debs/rnic-sw-dkms_*.deb ./debs/librnic-sw1_*.deb
+# vng passes one line to a shell, so quote the words of the command
+line=$(dirname "$0")/with-rdma.sh
+for word; do line="$line '$(printf %s "$word" | sed "s/'/'\\\\''/g")'"; done
 exec vng --run "$(ls -v /lib/modules | tail -n 1)" --rw --cpus 2 --memory 2G \
-	--force-9p --force-initramfs --exec "$(dirname "$0")/with-rdma.sh $*"
+	--force-9p --force-initramfs --exec "$line"
