@@ -276,6 +276,9 @@ struct ib_qp_attach_comp_cntr_attr {
 #define UVERBS_ATTR_CREATE_QP_BUF_UMEM		15
 #define UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM	16
 #define UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM	17
+#endif
+
+#ifndef HAVE_SRQ_BUF_UMEM
 #define UVERBS_ATTR_CREATE_SRQ_BUF_UMEM		14
 #endif
 
