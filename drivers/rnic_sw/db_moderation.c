@@ -73,16 +73,16 @@ void db_mod_record_transmit_end(struct db_mod *b, u64 now, u32 bytes)
  * @p: the period
  * @prod: producer index of the send queue
  *
- * A period was worthwhile if a doorbell has transmitted during the period; or if the program posted
- * at least DB_MOD_STREAK WRs and the timer was not late. After any other period, twice as many
- * consecutive quick doorbells as before are required to start the next period, but not more than
- * DB_MOD_STREAK_MAX. As a result a program that waits for each completion, and therefore posts few
- * WRs in a period, is rarely delayed.
+ * A period was worthwhile if the program posted at least DB_MOD_STREAK WRs and none of them had to
+ * wait for a late timer. After any other period, twice as many consecutive quick doorbells as
+ * before are required to start the next period, but not more than DB_MOD_STREAK_MAX. As a result a
+ * program that waits for each completion, and therefore posts few WRs in a period, is rarely
+ * delayed.
  */
 void db_mod_record_period_end(struct db_mod *b, u64 now, const struct db_period *p, u32 prod)
 {
-	bool late = now - b->last >= 2 * db_mod_get_period(b);
-	bool worth = p->pushed != p->first || (prod - p->first >= DB_MOD_STREAK && !late);
+	bool late = now >= p->due + db_mod_get_period(b);
+	bool worth = prod - p->first >= DB_MOD_STREAK && (!late || prod == p->pushed);
 
 	b->last = now;
 	if (worth) {
@@ -98,11 +98,13 @@ void db_mod_record_period_end(struct db_mod *b, u64 now, const struct db_period 
  * db_period_start - start a coalescing period
  * @p: the period; doorbells of the previous period may still be transmitting
  * @prod: producer index of the send queue
+ * @cpu: CPU on which the timer is started; the caller must set @p->due
  */
-void db_period_start(struct db_period *p, u32 prod)
+void db_period_start(struct db_period *p, u32 prod, u32 cpu)
 {
 	p->first = prod;
 	p->pushed = prod;
+	p->cpu = cpu;
 	p->extended = false;
 }
 
@@ -110,15 +112,17 @@ void db_period_start(struct db_period *p, u32 prod)
  * db_period_try_begin_push - decide whether a doorbell in a period transmits
  * @p: the period
  * @prod: producer index of the send queue
+ * @cpu: CPU on which the doorbell rings
  *
  * Return: true if the caller must transmit and then call db_period_end_push(); false if too few WRs
  * were posted since a doorbell transmitted last.
  */
-bool db_period_try_begin_push(struct db_period *p, u32 prod)
+bool db_period_try_begin_push(struct db_period *p, u32 prod, u32 cpu)
 {
 	if (prod - p->pushed < DB_MOD_STREAK)
 		return false;
 	p->pushed = prod;
+	p->cpu = cpu;
 	p->pushers++;
 	p->extended = true;
 	return true;
@@ -137,14 +141,20 @@ void db_period_end_push(struct db_period *p)
 /**
  * db_period_handle_timer - decide whether the period continues when its timer expires
  * @p: the period
+ * @cpu: CPU on which the timer has expired
  *
- * Return: true if a doorbell is transmitting, or has transmitted since the timer was started: the
- * caller must start the timer again; false if the period ends.
+ * The period ends if the program has moved to another CPU, which must not disturb this CPU for
+ * longer.
+ *
+ * Return: 0 if the period ends; otherwise the number of periods after which the timer must expire
+ * again, and the caller must set @p->due.
  */
-bool db_period_handle_timer(struct db_period *p)
+u32 db_period_handle_timer(struct db_period *p, u32 cpu)
 {
-	bool goes_on = p->extended || p->pushers;
+	bool extended = p->extended;
 
 	p->extended = false;
-	return goes_on;
+	if (!extended || p->cpu != cpu)
+		return 0;
+	return p->pushers ? DB_MOD_PUSH_PERIODS : 1;
 }

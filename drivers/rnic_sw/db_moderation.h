@@ -62,24 +62,35 @@ struct db_mod {
 	u32	threshold;
 };
 
+/*
+ * A period goes on for at most this many times its length while a doorbell transmits. A transmit
+ * pass for many WRs takes longer than one for a single WR; but the thread that rang the doorbell
+ * may also have been preempted, and WRs of other threads must not wait for it.
+ */
+#define DB_MOD_PUSH_PERIODS	8u
+
 /**
  * struct db_period - a coalescing period
+ * @due: time in ns at which the timer should expire
  * @first: producer index of the send queue at the start of the period
  * @pushed: producer index when a doorbell transmitted last; @first if none has transmitted
+ * @cpu: CPU on which the period has started, or a doorbell has transmitted last
  * @pushers: number of doorbells that are transmitting now
- * @extended: true if a doorbell has transmitted since the timer was started last
+ * @extended: true if a doorbell has begun or ended to transmit since the timer was started last
  */
 struct db_period {
+	u64	due;
 	u32	first;
 	u32	pushed;
+	u32	cpu;
 	u32	pushers;
 	bool	extended;
 };
 
-void db_period_start(struct db_period *p, u32 prod);
-bool db_period_try_begin_push(struct db_period *p, u32 prod);
+void db_period_start(struct db_period *p, u32 prod, u32 cpu);
+bool db_period_try_begin_push(struct db_period *p, u32 prod, u32 cpu);
 void db_period_end_push(struct db_period *p);
-bool db_period_handle_timer(struct db_period *p);
+u32 db_period_handle_timer(struct db_period *p, u32 cpu);
 
 void db_mod_init(struct db_mod *b);
 u32 db_mod_get_period(const struct db_mod *b);

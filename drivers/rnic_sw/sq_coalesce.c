@@ -9,6 +9,7 @@
  * after enough posts, the doorbell transmits and the period continues.
  */
 #include <linux/hrtimer.h>
+#include <linux/smp.h>
 
 #include "counters.h"
 #include "doorbell.h"
@@ -65,11 +66,14 @@ static void record_period_end(struct rnic_doorbell *bell, u32 prod)
 	write_db_mod(bell, &m);
 }
 
-static u32 get_period_ns(const struct rnic_doorbell *bell)
+/* Set when the timer is due, after @n periods from now. Return: that time from now, in ns */
+static u64 __set_due_time(struct rnic_doorbell *bell, u32 n)
 {
 	struct db_mod m = read_db_mod(bell);
+	u64 ns = (u64)n * db_mod_get_period(&m);
 
-	return db_mod_get_period(&m);
+	bell->period.due = ktime_get_ns() + ns;
+	return ns;
 }
 
 /*
@@ -83,10 +87,12 @@ static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 	struct rnic_doorbell *bell = container_of(timer, struct rnic_doorbell, timer);
 	struct rnic_sq *sq = &bell->qp->sq;
 	unsigned long flags;
+	u32 n;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	if (!sq->ended && db_period_handle_timer(&bell->period)) {
-		hrtimer_forward_now(timer, ns_to_ktime(get_period_ns(bell)));
+	n = sq->ended ? 0 : db_period_handle_timer(&bell->period, raw_smp_processor_id());
+	if (n) {
+		hrtimer_forward_now(timer, ns_to_ktime(__set_due_time(bell, n)));
 		spin_unlock_irqrestore(&sq->lock, flags);
 		return HRTIMER_RESTART;
 	}
@@ -143,9 +149,9 @@ static void __start_coalescing_period(struct rnic_sq *sq)
 	if (sq->coalescing || sq->ended)
 		return;
 	WRITE_ONCE(sq->coalescing, true);
-	db_period_start(&bell->period, READ_ONCE(sq->ring.hdr->prod));
+	db_period_start(&bell->period, READ_ONCE(sq->ring.hdr->prod), raw_smp_processor_id());
 	WRITE_ONCE(sq->ring.hdr->flags, 0);
-	hrtimer_start(&bell->timer, ns_to_ktime(get_period_ns(bell)),
+	hrtimer_start(&bell->timer, ns_to_ktime(__set_due_time(bell, 1)),
 		      HRTIMER_MODE_REL_PINNED);
 }
 
@@ -175,7 +181,8 @@ static enum action rnic_sq_decide(struct rnic_sq *sq)
 		__start_coalescing_period(sq);
 	if (sq->coalescing)
 		action = db_period_try_begin_push(&sq->doorbell->period,
-						  READ_ONCE(sq->ring.hdr->prod)) ?
+						  READ_ONCE(sq->ring.hdr->prod),
+						  raw_smp_processor_id()) ?
 			 TRANSMIT_AND_EXTEND_PERIOD : LEAVE_TO_TIMER;
 	spin_unlock_irqrestore(&sq->lock, flags);
 	return action;
@@ -205,6 +212,8 @@ void rnic_sq_transmit_or_coalesce(struct rnic_qp *qp)
 	 * expire only at the next tick, much later than the period
 	 */
 	bool fine = hrtimer_resolution <= DB_MOD_PACE_MIN;
+	/* a doorbell for which the kernel has not asked may find that another context transmits */
+	bool asked = READ_ONCE(sq->ring.hdr->flags) & RNIC_SW_RING_NEED_WAKEUP;
 	enum action action = fine ? rnic_sq_decide(sq) : TRANSMIT;
 	u32 bytes = READ_ONCE(s->bytes);
 
@@ -213,6 +222,6 @@ void rnic_sq_transmit_or_coalesce(struct rnic_qp *qp)
 	ddp_push(s);
 	if (action == TRANSMIT_AND_EXTEND_PERIOD)
 		end_push(sq);
-	else if (fine)
+	else if (fine && asked)
 		record_transmit_end(sq->doorbell, READ_ONCE(s->bytes) - bytes);
 }

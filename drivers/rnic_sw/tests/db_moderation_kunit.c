@@ -97,12 +97,15 @@ static u32 ring_doorbells_until_period(struct db_mod *b, u64 *now)
 	return n;
 }
 
-/* End a period in which the program has posted @posts requests without a doorbell */
-static void end_period(struct db_mod *b, u64 now, u32 posts)
+/*
+ * End a period in which the program has posted @posts requests without a doorbell, at @now, at
+ * which the timer was due @late ns before
+ */
+static void end_period(struct db_mod *b, u64 now, u32 posts, u32 late)
 {
-	struct db_period p = {};
+	struct db_period p = { .due = now - late };
 
-	db_period_start(&p, U32_MAX - 1);
+	db_period_start(&p, U32_MAX - 1, 0);
 	db_mod_record_period_end(b, now, &p, U32_MAX - 1 + posts);
 }
 
@@ -122,18 +125,18 @@ static void period_with_few_requests_doubles_threshold(struct kunit *test)
 	for (i = 0; i < 20; i++) {
 		KUNIT_EXPECT_EQ(test, threshold, ring_doorbells_until_period(&b, &now));
 		now += db_mod_get_period(&b);
-		end_period(&b, now, i % DB_MOD_STREAK);
+		end_period(&b, now, i % DB_MOD_STREAK, 0);
 		threshold = min(2 * threshold, DB_MOD_STREAK_MAX);
 	}
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK_MAX, threshold);
 	KUNIT_EXPECT_EQ(test, threshold, ring_doorbells_until_period(&b, &now));
-	end_period(&b, now, DB_MOD_STREAK);
+	end_period(&b, now, DB_MOD_STREAK, 0);
 	/*
 	 * the period had enough requests, so the next doorbell starts another
 	 * period
 	 */
 	KUNIT_EXPECT_EQ(test, 1u, ring_doorbells_until_period(&b, &now));
-	end_period(&b, now, DB_MOD_STREAK - 1);
+	end_period(&b, now, DB_MOD_STREAK - 1, 0);
 	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, ring_doorbells_until_period(&b, &now));
 }
 
@@ -150,10 +153,10 @@ static void period_with_late_timer_doubles_threshold(struct kunit *test)
 	db_mod_record_transmit_end(&b, now, 0);
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, ring_doorbells_until_period(&b, &now));
 	now += 2 * db_mod_get_period(&b) - 1;
-	end_period(&b, now, 1000);
+	end_period(&b, now, 1000, db_mod_get_period(&b) - 1);
 	KUNIT_EXPECT_EQ(test, 1u, ring_doorbells_until_period(&b, &now));
 	now += 2 * db_mod_get_period(&b);
-	end_period(&b, now, 1000);
+	end_period(&b, now, 1000, db_mod_get_period(&b));
 	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, ring_doorbells_until_period(&b, &now));
 }
 
@@ -166,49 +169,69 @@ static void doorbell_in_period_transmits_after_enough_posts(struct kunit *test)
 	const u32 start = U32_MAX - DB_MOD_STREAK;
 	struct db_period p = {};
 
-	db_period_start(&p, start);
-	KUNIT_EXPECT_FALSE(test, db_period_try_begin_push(&p, start));
-	KUNIT_EXPECT_FALSE(test, db_period_try_begin_push(&p, start + DB_MOD_STREAK - 1));
-	KUNIT_EXPECT_TRUE(test, db_period_try_begin_push(&p, start + DB_MOD_STREAK));
-	KUNIT_EXPECT_FALSE(test, db_period_try_begin_push(&p, start + 2 * DB_MOD_STREAK - 1));
-	KUNIT_EXPECT_TRUE(test, db_period_try_begin_push(&p, start + 2 * DB_MOD_STREAK));
+	db_period_start(&p, start, 0);
+	KUNIT_EXPECT_FALSE(test, db_period_try_begin_push(&p, start, 0));
+	KUNIT_EXPECT_FALSE(test, db_period_try_begin_push(&p, start + DB_MOD_STREAK - 1, 0));
+	KUNIT_EXPECT_TRUE(test, db_period_try_begin_push(&p, start + DB_MOD_STREAK, 0));
+	KUNIT_EXPECT_FALSE(test, db_period_try_begin_push(&p, start + 2 * DB_MOD_STREAK - 1, 0));
+	KUNIT_EXPECT_TRUE(test, db_period_try_begin_push(&p, start + 2 * DB_MOD_STREAK, 0));
 }
 
 /*
- * A coalescing period does not end while a doorbell transmits, nor when the timer expires for the
- * first time afterwards.
+ * A coalescing period does not end when the timer expires for the first time after a doorbell has
+ * transmitted.
  */
 static void doorbell_extends_period(struct kunit *test)
 {
 	struct db_period p = {};
 
-	db_period_start(&p, 0);
-	KUNIT_EXPECT_FALSE(test, db_period_handle_timer(&p));
-	db_period_start(&p, 0);
-	KUNIT_ASSERT_TRUE(test, db_period_try_begin_push(&p, DB_MOD_STREAK));
-	KUNIT_EXPECT_TRUE(test, db_period_handle_timer(&p));
-	KUNIT_EXPECT_TRUE(test, db_period_handle_timer(&p));
+	db_period_start(&p, 0, 0);
+	KUNIT_EXPECT_EQ(test, 0u, db_period_handle_timer(&p, 0));
+	db_period_start(&p, 0, 0);
+	KUNIT_ASSERT_TRUE(test, db_period_try_begin_push(&p, DB_MOD_STREAK, 0));
 	db_period_end_push(&p);
-	KUNIT_EXPECT_TRUE(test, db_period_handle_timer(&p));
-	KUNIT_EXPECT_FALSE(test, db_period_handle_timer(&p));
+	KUNIT_EXPECT_EQ(test, 1u, db_period_handle_timer(&p, 0));
+	KUNIT_EXPECT_EQ(test, 0u, db_period_handle_timer(&p, 0));
 }
 
-/* A doorbell that began in an earlier period extends the current period when it ends. */
-static void doorbell_of_earlier_period_is_counted(struct kunit *test)
+/*
+ * While a doorbell transmits, the timer expires later. But the period ends if the thread that rang
+ * the doorbell does not come back, because it was preempted.
+ */
+static void doorbell_that_transmits_extends_period_once(struct kunit *test)
 {
 	struct db_period p = {};
 
-	db_period_start(&p, 0);
-	KUNIT_ASSERT_TRUE(test, db_period_try_begin_push(&p, DB_MOD_STREAK));
-	db_period_start(&p, DB_MOD_STREAK);
-	KUNIT_EXPECT_TRUE(test, db_period_handle_timer(&p));
+	db_period_start(&p, 0, 0);
+	KUNIT_ASSERT_TRUE(test, db_period_try_begin_push(&p, DB_MOD_STREAK, 0));
+	KUNIT_EXPECT_EQ(test, DB_MOD_PUSH_PERIODS, db_period_handle_timer(&p, 0));
+	KUNIT_EXPECT_EQ(test, 0u, db_period_handle_timer(&p, 0));
+	/* the next period is not extended before that thread runs again */
+	db_period_start(&p, DB_MOD_STREAK, 0);
+	KUNIT_EXPECT_EQ(test, 0u, db_period_handle_timer(&p, 0));
+	db_period_start(&p, DB_MOD_STREAK, 0);
 	db_period_end_push(&p);
-	KUNIT_EXPECT_TRUE(test, db_period_handle_timer(&p));
-	KUNIT_EXPECT_FALSE(test, db_period_handle_timer(&p));
+	KUNIT_EXPECT_EQ(test, 1u, db_period_handle_timer(&p, 0));
+	KUNIT_EXPECT_EQ(test, 0u, db_period_handle_timer(&p, 0));
 }
 
-/* A period in which a doorbell has transmitted is worthwhile, even if the timer is late. */
-static void period_with_doorbell_is_worthwhile(struct kunit *test)
+/* The timer is not started again on a CPU that the program has left. */
+static void period_ends_if_program_moves(struct kunit *test)
+{
+	struct db_period p = {};
+
+	db_period_start(&p, 0, 3);
+	KUNIT_ASSERT_TRUE(test, db_period_try_begin_push(&p, DB_MOD_STREAK, 3));
+	KUNIT_EXPECT_NE(test, 0u, db_period_handle_timer(&p, 3));
+	KUNIT_ASSERT_TRUE(test, db_period_try_begin_push(&p, 2 * DB_MOD_STREAK, 4));
+	KUNIT_EXPECT_EQ(test, 0u, db_period_handle_timer(&p, 3));
+}
+
+/*
+ * If the timer is late, a period is worthwhile only if doorbells have transmitted all requests, so
+ * that none had to wait for the timer.
+ */
+static void late_timer_is_harmless_if_nothing_waits(struct kunit *test)
 {
 	struct db_period p = {};
 	u64 now = START;
@@ -217,11 +240,15 @@ static void period_with_doorbell_is_worthwhile(struct kunit *test)
 	db_mod_init(&b);
 	db_mod_record_transmit_end(&b, now, 0);
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, ring_doorbells_until_period(&b, &now));
-	db_period_start(&p, 0);
-	KUNIT_ASSERT_TRUE(test, db_period_try_begin_push(&p, DB_MOD_STREAK));
+	db_period_start(&p, 0, 0);
+	p.due = now;
+	KUNIT_ASSERT_TRUE(test, db_period_try_begin_push(&p, DB_MOD_STREAK, 0));
 	now += 100 * db_mod_get_period(&b);
 	db_mod_record_period_end(&b, now, &p, DB_MOD_STREAK);
 	KUNIT_EXPECT_EQ(test, 1u, ring_doorbells_until_period(&b, &now));
+	now += 100 * db_mod_get_period(&b);
+	db_mod_record_period_end(&b, now, &p, DB_MOD_STREAK + 1);
+	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, ring_doorbells_until_period(&b, &now));
 }
 
 /*
@@ -310,8 +337,9 @@ static struct kunit_case db_mod_cases[] = {
 	KUNIT_CASE(period_with_late_timer_doubles_threshold),
 	KUNIT_CASE(doorbell_in_period_transmits_after_enough_posts),
 	KUNIT_CASE(doorbell_extends_period),
-	KUNIT_CASE(doorbell_of_earlier_period_is_counted),
-	KUNIT_CASE(period_with_doorbell_is_worthwhile),
+	KUNIT_CASE(doorbell_that_transmits_extends_period_once),
+	KUNIT_CASE(period_ends_if_program_moves),
+	KUNIT_CASE(late_timer_is_harmless_if_nothing_waits),
 	KUNIT_CASE(pace_follows_slow_passes),
 	KUNIT_CASE(pace_rises_slowly_and_is_bounded),
 	KUNIT_CASE(pace_depends_on_short_passes_only),

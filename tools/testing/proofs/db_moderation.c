@@ -10,11 +10,12 @@
  * Mutation: rnic_sw/db_moderation.c s/>= b->pace/> b->pace/
  * Mutation: rnic_sw/db_moderation.c s/< b->threshold/< DB_MOD_STREAK/
  * Mutation: rnic_sw/db_moderation.c s/prod - p->first >= DB_MOD_STREAK/prod - p->first/
- * Mutation: rnic_sw/db_moderation.c s/ && !late//
- * Mutation: rnic_sw/db_moderation.c s/p->pushed != p->first ||/false ||/
+ * Mutation: rnic_sw/db_moderation.c s/!late || //
+ * Mutation: rnic_sw/db_moderation.c s/ || prod == p->pushed//
  * Mutation: rnic_sw/db_moderation.c s/prod - p->pushed < DB_MOD_STREAK/prod < p->pushed + DB_MOD_STREAK/
- * Mutation: rnic_sw/db_moderation.c s/p->extended || p->pushers/p->extended/
- * Mutation: rnic_sw/db_moderation.c s/p->extended || p->pushers/p->pushers/
+ * Mutation: rnic_sw/db_moderation.c s/!extended || p->cpu != cpu/!extended/
+ * Mutation: rnic_sw/db_moderation.c s/!extended || p->cpu != cpu/p->cpu != cpu/
+ * Mutation: rnic_sw/db_moderation.c s/p->extended = false/p->extended = p->extended/
  * Mutation: rnic_sw/db_moderation.c s/bytes && //
  * Mutation: rnic_sw/db_moderation.c s/, limit), DB_MOD_PACE_MIN/, limit), 0/
  * Mutation: rnic_sw/db_moderation.c s/, DB_MOD_PACE_MAX);/, U32_MAX);/
@@ -86,13 +87,13 @@ void prove_record_period_end(void)
 	u64 now = ANY(u64);
 	u32 prod = ANY(u32);
 	struct db_mod b, was;
-	bool worth;
+	bool late, worth;
 
-	GIVEN(is_sound(&b) && now >= b.last);
+	GIVEN(is_sound(&b) && now >= b.last && p.due <= U64_MAX - 2 * DB_MOD_PACE_MAX);
 	was = b;
 	db_mod_record_period_end(&b, now, &p, prod);
-	worth = p.pushed != p.first ||
-		((u32)(prod - p.first) >= DB_MOD_STREAK && now - was.last < 2 * db_mod_get_period(&was));
+	late = now >= p.due + db_mod_get_period(&was);
+	worth = (u32)(prod - p.first) >= DB_MOD_STREAK && (!late || prod == p.pushed);
 	MUST("the threshold stays within its bounds", is_sound(&b));
 	MUST("if not worth it, the threshold doubles, and the streak is reset", worth ||
 	     (!b.streak && b.threshold == min(2 * was.threshold, DB_MOD_STREAK_MAX)));
@@ -106,26 +107,28 @@ void prove_record_period_end(void)
 
 void prove_period(void)
 {
+	u32 prod = ANY(u32), cpu = ANY(u32), timer_cpu = ANY(u32), n;
 	struct db_period p, was;
-	u32 prod = ANY(u32);
-	bool pushes, goes_on;
+	bool pushes;
 
 	GIVEN(p.pushers < U32_MAX);
 	was = p;
-	pushes = db_period_try_begin_push(&p, prod);
+	pushes = db_period_try_begin_push(&p, prod, cpu);
 	MUST("a doorbell transmits if and only if enough WRs were posted",
 	     pushes == ((u32)(prod - was.pushed) >= DB_MOD_STREAK));
-	goes_on = db_period_handle_timer(&p);
-	MUST("the period does not end while a doorbell transmits", goes_on || !p.pushers);
-	MUST("the period goes on if a doorbell has extended it", goes_on == (was.extended || was.pushers || pushes));
+	n = db_period_handle_timer(&p, timer_cpu);
+	MUST("the period goes on only after a doorbell that transmits on the timer's CPU",
+	     !n == !((was.extended || pushes) && (pushes ? cpu : was.cpu) == timer_cpu));
+	MUST("the period goes on for a bounded time", n <= DB_MOD_PUSH_PERIODS);
+	MUST("without another doorbell, the period ends when the timer expires again",
+	     !db_period_handle_timer(&p, timer_cpu));
 	if (pushes) {
 		db_period_end_push(&p);
 		MUST("each doorbell is counted once", p.pushers == was.pushers);
-		MUST("the end of the transmission extends the period", db_period_handle_timer(&p));
-	}
-	MUST("the period ends when nothing extends it", db_period_handle_timer(&p) == !!p.pushers);
-	if (pushes)
+		MUST("the end of the transmission extends the period",
+		     !!db_period_handle_timer(&p, timer_cpu) == (cpu == timer_cpu));
 		REACHED("a doorbell transmits in a period");
-	if (!goes_on)
+	}
+	if (!n)
 		REACHED("a period ends");
 }

@@ -127,7 +127,7 @@ static void doorbell_transmits_and_extends_period(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, stubs.timer->queued);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.kicks);
 	KUNIT_EXPECT_EQ(test, 1u, send_all_requests());
-	/* although the timer was late, the next post starts a period again */
+	/* because many posts were coalesced, the next post starts the timer again */
 	KUNIT_EXPECT_TRUE(test, post_and_ring_if_needed());
 	KUNIT_EXPECT_TRUE(test, stubs.timer->queued);
 	end_coalescing(test);

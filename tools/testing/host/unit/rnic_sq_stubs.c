@@ -11,6 +11,11 @@ struct rnic_sq_stubs stubs;
 struct workqueue_struct *rnic_wq;
 unsigned int hrtimer_resolution = 1;
 
+unsigned int host_get_cpu(void)
+{
+	return 0;
+}
+
 bool host_queue_work(struct work_struct *w)
 {
 	stubs.worker_runs++;
