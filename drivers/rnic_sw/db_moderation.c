@@ -98,7 +98,9 @@ void db_mod_record_period_end(struct db_mod *b, u64 now, const struct db_period 
  * db_period_start - start a coalescing period
  * @p: the period; doorbells of the previous period may still be transmitting
  * @prod: producer index of the send queue
- * @cpu: CPU on which the timer is started; the caller must set @p->due
+ * @cpu: CPU on which the caller starts the timer
+ *
+ * The caller must set @p->due to the time at which the timer is to expire.
  */
 void db_period_start(struct db_period *p, u32 prod, u32 cpu)
 {
@@ -114,8 +116,8 @@ void db_period_start(struct db_period *p, u32 prod, u32 cpu)
  * @prod: producer index of the send queue
  * @cpu: CPU on which the doorbell rings
  *
- * Return: true if the caller must transmit and then call db_period_end_push(); false if too few WRs
- * were posted since a doorbell transmitted last.
+ * Return: true if the caller must transmit and then call db_period_end_push(); false if fewer than
+ * DB_MOD_STREAK WRs were posted since the last transmission by a doorbell.
  */
 bool db_period_try_begin_push(struct db_period *p, u32 prod, u32 cpu)
 {
@@ -129,8 +131,8 @@ bool db_period_try_begin_push(struct db_period *p, u32 prod, u32 cpu)
 }
 
 /**
- * db_period_end_push - record that a doorbell has transmitted
- * @p: the period; it may have ended, and another may have started
+ * db_period_end_push - record that a doorbell has finished transmitting
+ * @p: the period; since db_period_try_begin_push() it may have ended and another one started
  */
 void db_period_end_push(struct db_period *p)
 {
@@ -143,8 +145,8 @@ void db_period_end_push(struct db_period *p)
  * @p: the period
  * @cpu: CPU on which the timer has expired
  *
- * The period ends if the program has moved to another CPU, which must not disturb this CPU for
- * longer.
+ * If the program has moved to another CPU, the period ends, so that the timer does not go on
+ * interrupting a CPU that the program no longer uses.
  *
  * Return: 0 if the period ends; otherwise the number of periods after which the timer must expire
  * again, and the caller must set @p->due.

@@ -27,16 +27,16 @@
 #define DB_MOD_SHORT	4096u
 
 /*
- * DB_MOD_STREAK: number of consecutive quick doorbells that starts a coalescing period; number of
- * WRs that makes the period worthwhile; and number of WRs for which a doorbell in the period
- * transmits. A program that never has that many WRs
+ * DB_MOD_STREAK: a coalescing period starts after this many consecutive quick doorbells. The period
+ * is worthwhile if the program posts this many WRs, and a doorbell during the period transmits if
+ * this many WRs were posted since the last transmission. A program that never has that many WRs
  * outstanding gains nothing from a period: it stops posting and waits until the timer expires.
  *
- * DB_MOD_STREAK_MAX: limit for the number of quick doorbells that starts a period; the number
- * is doubled after each period that was not worthwhile. Such a period delays the program by the
- * time of two transmit passes, so with this limit it is delayed by less than a fiftieth of its
- * time. With a higher limit, no period might ever start again for a program that shares its CPU
- * with others, because each preemption ends the streak.
+ * DB_MOD_STREAK_MAX: limit for the number of quick doorbells that starts a period. The driver
+ * doubles this number after each period that was not worthwhile. Such a period lasts as long as two
+ * transmit passes. At the limit at least 128 passes precede it, so it slows the program down by
+ * less than 2 %. Each preemption of the program ends a streak, so with a much higher limit a
+ * program that shares its CPU with others might never coalesce again.
  */
 #define DB_MOD_STREAK	16u
 #define DB_MOD_STREAK_MAX	128u
@@ -63,9 +63,10 @@ struct db_mod {
 };
 
 /*
- * A period goes on for at most this many times its length while a doorbell transmits. A transmit
- * pass for many WRs takes longer than one for a single WR; but the thread that rang the doorbell
- * may also have been preempted, and WRs of other threads must not wait for it.
+ * If the timer expires while a doorbell transmits, it expires again after this many periods,
+ * because the transmission of many WRs takes longer than that of one. The period then ends even if
+ * the doorbell still transmits: its thread may have been preempted, and the WRs of other threads
+ * must not wait for this thread.
  */
 #define DB_MOD_PUSH_PERIODS	8u
 
@@ -76,7 +77,8 @@ struct db_mod {
  * @pushed: producer index when a doorbell transmitted last; @first if none has transmitted
  * @cpu: CPU on which the period has started, or a doorbell has transmitted last
  * @pushers: number of doorbells that are transmitting now
- * @extended: true if a doorbell has begun or ended to transmit since the timer was started last
+ * @extended: true if a doorbell has started or finished transmitting since the last start of the
+ *	timer
  */
 struct db_period {
 	u64	due;

@@ -66,7 +66,7 @@ static void record_period_end(struct rnic_doorbell *bell, u32 prod)
 	write_db_mod(bell, &m);
 }
 
-/* Set when the timer is due, after @n periods from now. Return: that time from now, in ns */
+/* Record that the timer is due after @n periods. Return: the length of @n periods in ns */
 static u64 __set_due_time(struct rnic_doorbell *bell, u32 n)
 {
 	struct db_mod m = read_db_mod(bell);
@@ -77,10 +77,10 @@ static u64 __set_due_time(struct rnic_doorbell *bell, u32 n)
 }
 
 /*
- * End a coalescing period and schedule transmit, unless a doorbell has extended the period. Runs in
- * hard interrupt context, except on PREEMPT_RT. A timer in softirq context could be deferred to
- * ksoftirqd. That would delay the coalesced posts, because only the timer starts their
- * transmission.
+ * Handle the expiry of the timer: end the coalescing period and schedule transmit; or start the
+ * timer again, if a doorbell has transmitted meanwhile. Runs in hard interrupt context, except on
+ * PREEMPT_RT. A timer in softirq context could be deferred to ksoftirqd. That would delay the
+ * coalesced posts, because only the timer starts their transmission.
  */
 static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 {
@@ -158,7 +158,7 @@ static void __start_coalescing_period(struct rnic_sq *sq)
 /* What a doorbell has to do */
 enum action {
 	TRANSMIT,
-	TRANSMIT_AND_EXTEND_PERIOD,	/* call end_push() after the transmission */
+	TRANSMIT_AND_EXTEND_PERIOD,	/* transmit, then call end_push() */
 	LEAVE_TO_TIMER,
 };
 
@@ -212,7 +212,10 @@ void rnic_sq_transmit_or_coalesce(struct rnic_qp *qp)
 	 * expire only at the next tick, much later than the period
 	 */
 	bool fine = hrtimer_resolution <= DB_MOD_PACE_MIN;
-	/* a doorbell for which the kernel has not asked may find that another context transmits */
+	/*
+	 * Without NEED_WAKEUP another context may be transmitting. ddp_push() then returns at once,
+	 * so the time that it takes must not become the pace.
+	 */
 	bool asked = READ_ONCE(sq->ring.hdr->flags) & RNIC_SW_RING_NEED_WAKEUP;
 	enum action action = fine ? rnic_sq_decide(sq) : TRANSMIT;
 	u32 bytes = READ_ONCE(s->bytes);

@@ -9,9 +9,9 @@
 #include "rnic_sw.h"
 
 /*
- * A program that posts this many requests without a doorbell rings it nevertheless. Each doorbell
- * is a system call, so a much smaller number would cost more, and with a larger one programs that
- * have few requests in progress would wait for the kernel's timer.
+ * After this many requests without a doorbell, ring the doorbell although the kernel has not asked
+ * for it. Each doorbell is a system call, so a much smaller number would cost more. With a larger
+ * number, programs that have few requests in progress would wait for the kernel's timer.
  */
 #define DOORBELL_INTERVAL	32
 

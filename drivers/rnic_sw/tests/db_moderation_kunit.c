@@ -98,8 +98,8 @@ static u32 ring_doorbells_until_period(struct db_mod *b, u64 *now)
 }
 
 /*
- * End a period in which the program has posted @posts requests without a doorbell, at @now, at
- * which the timer was due @late ns before
+ * End a coalescing period at @now. During the period the program has posted @posts requests and
+ * rung no doorbell, and the timer has expired @late ns too late.
  */
 static void end_period(struct db_mod *b, u64 now, u32 posts, u32 late)
 {
@@ -206,7 +206,7 @@ static void doorbell_that_transmits_extends_period_once(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, db_period_try_begin_push(&p, DB_MOD_STREAK, 0));
 	KUNIT_EXPECT_EQ(test, DB_MOD_PUSH_PERIODS, db_period_handle_timer(&p, 0));
 	KUNIT_EXPECT_EQ(test, 0u, db_period_handle_timer(&p, 0));
-	/* the next period is not extended before that thread runs again */
+	/* the preempted thread does not extend the next period either, until it runs again */
 	db_period_start(&p, DB_MOD_STREAK, 0);
 	KUNIT_EXPECT_EQ(test, 0u, db_period_handle_timer(&p, 0));
 	db_period_start(&p, DB_MOD_STREAK, 0);

@@ -13,7 +13,7 @@ BY_CM = "rdma_cm"
 BY_HAND = "`ibv_modify_qp()`"
 TESTS = "tests that"
 
-# The rows: the programs in words, how they connect, and the rows of the page that they stand for
+# Each row of the table: the text of its first two cells, and the rows of the page that it sums up
 GROUPS = (
     ("rping, ucmatose, rsockets", BY_CM, ("rping", "ucmatose", "rstream")),
     ("perftest with `-R`", BY_CM, ("ib_write_bw -R", "ib_read_bw -R", "ib_send_bw -R", "ib_write_lat -R",
