@@ -12,6 +12,7 @@
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
 #include <linux/once.h>
+#include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 

@@ -8,7 +8,7 @@
  * listener are not reported yet, one of them is reset.
  */
 #include <linux/net.h>
-#include <net/inet_sock.h>
+#include <net/inet_hashtables.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 

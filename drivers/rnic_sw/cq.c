@@ -8,6 +8,7 @@
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/slab.h>
 #include <linux/time_namespace.h>
 #include <rdma/uverbs_ioctl.h>
 

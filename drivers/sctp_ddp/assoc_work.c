@@ -10,6 +10,7 @@
  */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
+#include <linux/slab.h>
 
 #include "admission.h"
 #include "internal.h"

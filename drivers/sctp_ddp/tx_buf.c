@@ -6,6 +6,7 @@
  * pulled from DDP and that SCTP has not accepted yet.
  */
 #include <linux/mm.h>
+#include <linux/slab.h>
 
 #include "internal.h"
 
