@@ -44,10 +44,11 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
 
 	/*
 	 * The queue must have space for ird unanswered requests, ird answered requests
-	 * that are not released yet, and one request whose response is being sent
+	 * that are not released yet, and one request whose response is being sent.
+	 * rdmap_reqq_push() clears each entry before use.
 	 */
-	in = kcalloc(2 * ird + 1, sizeof(*in), GFP_KERNEL_ACCOUNT);
-	out = kcalloc(max_t(u16, ord, 1), sizeof(*out), GFP_KERNEL_ACCOUNT);
+	in = kmalloc_array(2 * ird + 1, sizeof(*in), GFP_KERNEL_ACCOUNT);
+	out = kmalloc_array(max_t(u16, ord, 1), sizeof(*out), GFP_KERNEL_ACCOUNT);
 	if (!in || !out) {
 		kfree(in);
 		kfree(out);

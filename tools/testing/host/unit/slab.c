@@ -19,6 +19,14 @@ void *host_zalloc(size_t size)
 	return calloc(1, size);
 }
 
+/* Fill the memory, so that a test fails if the code takes it for zeroed */
+void *host_alloc_filled(size_t size)
+{
+	void *p = host_zalloc(size);
+
+	return p ? memset(p, 0xa5, size) : NULL;
+}
+
 void *host_memdup(const void *p, size_t size)
 {
 	void *copy = host_zalloc(size);

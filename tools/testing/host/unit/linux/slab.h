@@ -14,6 +14,7 @@
 extern int host_allocations;	/* number of allocations that are not freed yet */
 extern bool host_alloc_fails;	/* true if all allocations fail */
 void *host_zalloc(size_t size);
+void *host_alloc_filled(size_t size);
 void *host_memdup(const void *p, size_t size);
 void *host_alloc_pages(size_t size);
 void host_free(const void *p);
@@ -22,11 +23,12 @@ void host_free(const void *p);
 #define kmalloc_size_roundup(size)	ALIGN(size, 64)
 #define struct_size(p, member, n)	(sizeof(*(p)) + (n) * sizeof(*(p)->member))
 #define kzalloc(size, gfp)	((void)(gfp), host_zalloc(size))
-#define kmalloc(size, gfp)	kzalloc(size, gfp)
+#define kmalloc(size, gfp)	((void)(gfp), host_alloc_filled(size))
+#define kmalloc_array(n, size, gfp)	kmalloc((n) * (size), gfp)
 #define kcalloc(n, size, gfp)	kzalloc((n) * (size), gfp)
 #define kvcalloc(n, size, gfp)	kcalloc(n, size, gfp)
-#define kvmalloc(size, gfp)	kzalloc(size, gfp)
-#define kvmalloc_array(n, size, gfp)	kvcalloc(n, size, gfp)
+#define kvmalloc(size, gfp)	kmalloc(size, gfp)
+#define kvmalloc_array(n, size, gfp)	kmalloc_array(n, size, gfp)
 #define kmemdup(p, size, gfp)	((void)(gfp), host_memdup(p, size))
 #define kfree(p)		host_free(p)
 #define kfree_rcu(p, member)	kfree(p)
