@@ -12,6 +12,7 @@
  * callbacks.
  */
 #include <linux/bits.h>
+#include <linux/preempt.h>
 
 #include "internal.h"
 #include "trace.h"
@@ -243,7 +244,7 @@ static void mpa_conn_end_or_report_close(struct mpa_conn *c)
 		 * can no longer be sent. Run the transmit routine, which detects
 		 * this, so that a graceful close does not wait for such work.
 		 */
-		mpa_tx_kick(c, false);
+		mpa_tx_kick(c, true);
 	}
 }
 
@@ -345,8 +346,33 @@ void mpa_conn_unbind(struct mpa_conn *c)
 	ddp_session_put(&c->ss);
 }
 
+/*
+ * Begin a graceful close in the calling process: send all FPDUs and our FIN. This saves
+ * the worker's wake-up if TCP accepts all of them at once; otherwise the worker continues.
+ * Return: false if nothing was done, because the context may not take the mutex, another
+ * context has it, or the connection is not in Full Operation; true otherwise.
+ */
+static bool try_close_in_process(struct mpa_conn *c)
+{
+	bool full;
+
+	if (in_interrupt() || irqs_disabled() || !mpa_conn_trylock(c))
+		return false;
+	full = c->phase == MPA_FULL;
+	if (full) {
+		/* BH is on, so the transmit routine runs before this call returns */
+		mpa_tx_kick(c, false);
+		mpa_conn_advance_close(c);
+		/* if the peer has closed before, the worker may have to tear down now */
+		if (c->fin_sent && !c->peer_closed)
+			clear_bit(MPA_EV_CLOSE, &c->events);
+	}
+	mpa_conn_unlock(c);
+	return full;
+}
+
 /**
- * mpa_conn_request_close - request that the worker close a connection
+ * mpa_conn_request_close - close a connection, or request that the worker close it
  * @c: the connection
  * @why: IW_LOCAL_CLOSE for a graceful close, after all posted work is sent; any
  *	other reason for an abortive close
@@ -366,6 +392,8 @@ void mpa_conn_request_close(struct mpa_conn *c, enum iw_reason why)
 	 * but miss the work, and set drained before the work is sent; litmus: drained
 	 */
 	smp_store_release(&c->closing, true);
+	if (try_close_in_process(c))
+		return;
 	mpa_conn_set_event(c, MPA_EV_CLOSE);
 	/* the transmit routine sets drained when all FPDUs are sent */
 	mpa_tx_kick(c, false);

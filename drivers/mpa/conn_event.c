@@ -107,6 +107,24 @@ void mpa_conn_lock(struct mpa_conn *c)
 }
 
 /**
+ * mpa_conn_trylock - acquire the mutex of a connection, if no other context has it
+ * @c: the connection
+ *
+ * Until mpa_conn_unlock(), events do not queue the worker.
+ *
+ * Context: process, does not sleep.
+ *
+ * Return: true if acquired, false otherwise.
+ */
+bool mpa_conn_trylock(struct mpa_conn *c)
+{
+	if (!mutex_trylock(&c->mutex))
+		return false;
+	WRITE_ONCE(c->holder_polls, true);
+	return true;
+}
+
+/**
  * mpa_conn_unlock - release the mutex, and queue the worker if events are set
  * @c: the connection; the caller must hold a reference and the mutex
  *

@@ -67,7 +67,7 @@ static void enter_full_operation(struct mpa_conn *c)
 	mpa_sock_enable_rx(c);
 	/* the worker must receive data that arrived before the callback could receive it */
 	mpa_conn_set_event(c, MPA_EV_RX);
-	mpa_tx_kick(c, false);
+	mpa_tx_kick(c, true);
 }
 
 /* Check whether the peer's TCP has acknowledged our whole frame; works even after a reset */

@@ -79,7 +79,6 @@ static void mpa_conn_poll(struct mpa_conn *c, bool in_connq)
 {
 	int left = MAX_POLLS;
 
-	WRITE_ONCE(c->holder_polls, true);
 	while (left-- && !mpa_conn_poll_once(c) && mpa_conn_has_events(c) &&
 	       !(in_connq && mpa_connq_has_pending_conn(c->connq)))
 		;
@@ -95,7 +94,7 @@ static void mpa_conn_trylock_and_poll(struct mpa_conn *c, bool in_connq)
 {
 	unsigned int noio;
 
-	if (!mutex_trylock(&c->mutex))
+	if (!mpa_conn_trylock(c))
 		return;
 	/* forbid I/O in memory reclaim: it could wait for storage reached through this device */
 	noio = memalloc_noio_save();

@@ -40,7 +40,7 @@ enum mpa_event {
 	MPA_EV_STATE,		/* the state of the socket or of the connection has changed */
 	MPA_EV_RX,		/* the socket may have data that the worker must receive */
 	MPA_EV_TX,		/* the worker must run the transmit routine */
-	MPA_EV_CLOSE,		/* a graceful close is requested */
+	MPA_EV_CLOSE,		/* a graceful close is requested, or can continue */
 	MPA_EV_ABORT,		/* an abortive close is requested, see mpa_conn.abort_reason */
 	MPA_EV_TIMEOUT,		/* the timer has expired; the worker must check the deadline */
 };
@@ -277,6 +277,7 @@ void mpa_connq_work(struct work_struct *work);
 void mpa_conn_set_event(struct mpa_conn *c, enum mpa_event ev);
 bool mpa_conn_has_events(const struct mpa_conn *c);
 void mpa_conn_lock(struct mpa_conn *c);
+bool mpa_conn_trylock(struct mpa_conn *c);
 void mpa_conn_unlock(struct mpa_conn *c);
 void mpa_conn_arm_timer_if_earlier(struct mpa_conn *c, unsigned long delay);
 void mpa_conn_set_deadline(struct mpa_conn *c, unsigned int seconds);

@@ -156,7 +156,7 @@ static void set_tx_drained(struct mpa_conn *c)
 	 * mpa_conn_advance_close(), which reads drained before it sends the FIN.
 	 */
 	smp_store_release(&c->drained, true);	/* litmus: drained */
-	mpa_conn_set_event(c, MPA_EV_STATE);
+	mpa_conn_set_event(c, MPA_EV_CLOSE);
 }
 
 /*
@@ -356,7 +356,7 @@ static bool release_ownership_and_schedule_pass(struct mpa_conn *c, enum tx_verd
  * mpa_tx_kick - schedule the transmit routine
  * @c: the connection
  * @bulk: true to run the transmit routine in the worker, because there is much to
- *	send; false to run it in softirq
+ *	send or because the caller is the worker; false to run it in softirq
  *
  * The caller may hold any lock, even the socket lock, so this function only schedules the
  * transmit routine. If BH is on, a softirq may run the routine before this function returns.

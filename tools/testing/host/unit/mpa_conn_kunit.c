@@ -410,6 +410,89 @@ static void close_limit_is_short_if_all_acked(struct kunit *test)
 }
 
 /*
+ * If a process closes a connection, and TCP accepts all FPDUs, the FIN is sent without the
+ * worker. The time limit for the peer's FIN starts nevertheless.
+ */
+static void process_sends_fin_without_worker(struct kunit *test)
+{
+	struct mpa_conn *c = open_established_conn(0);
+
+	stubs.drains = true;
+	mpa_conn_request_close(c, IW_LOCAL_CLOSE);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
+	KUNIT_EXPECT_EQ(test, 10ul * HZ, stubs.delay);
+	advance_time_and_run_worker(c, 10);
+	expect_end_reports_and_reset(test, 1, true, IW_TIMEOUT);
+
+	/* TCP does not accept all FPDUs yet: the worker sends the FIN later */
+	c = open_established_conn(4);
+	mpa_conn_request_close(c, IW_LOCAL_CLOSE);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.fins);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
+	stubs.drains = true;
+	mpa_tx_kick(c, false);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
+	run_worker(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
+
+	/* no memory for the FIN: the worker retries */
+	c = open_established_conn(0);
+	stubs.drains = true;
+	stubs.no_memory = true;
+	mpa_conn_request_close(c, IW_LOCAL_CLOSE);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
+	stubs.no_memory = false;
+	run_worker(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
+}
+
+/* The worker closes a connection if the process cannot, and ends it if the peer has closed */
+static void worker_closes_if_process_cannot(struct kunit *test)
+{
+	struct mpa_conn *c = open_established_conn(0);
+
+	stubs.drains = true;
+	stubs.fin = true;
+	set_state_event_and_run_worker(c);
+	mpa_conn_request_close(c, IW_LOCAL_CLOSE);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
+	KUNIT_EXPECT_GE(test, stubs.queued, 1u);
+	run_worker(c);
+	expect_end_reports_and_reset(test, 1, false, IW_PEER_CLOSED);
+
+	/* softirq must not take the mutex */
+	c = open_established_conn(0);
+	stubs.drains = true;
+	local_bh_disable();
+	mpa_conn_request_close(c, IW_LOCAL_CLOSE);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, 0u, stubs.fins);
+	KUNIT_EXPECT_GE(test, stubs.queued, 1u);
+	run_worker(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
+
+	/* another context has the mutex */
+	c = open_established_conn(0);
+	stubs.drains = true;
+	mpa_conn_lock(c);
+	mpa_conn_request_close(c, IW_LOCAL_CLOSE);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.fins);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
+	mpa_conn_unlock(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
+	run_worker(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
+
+	/* before Full Operation, the worker tears the connection down */
+	c = open_passive_conn();
+	mpa_conn_request_close(c, IW_LOCAL_CLOSE);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.connq_queued);
+	run_worker(c);
+	KUNIT_EXPECT_EQ(test, MPA_ENDED, c->phase);
+}
+
+/*
  * If there is no memory for the FIN, the worker retries sending it. The retries do not shorten the
  * time limit for unacknowledged data.
  */
@@ -461,6 +544,8 @@ static struct kunit_case mpa_conn_cases[] = {
 	KUNIT_CASE(close_has_time_limit_per_ack),
 	KUNIT_CASE(close_ends_when_all_acked),
 	KUNIT_CASE(close_limit_is_short_if_all_acked),
+	KUNIT_CASE(process_sends_fin_without_worker),
+	KUNIT_CASE(worker_closes_if_process_cannot),
 	KUNIT_CASE(fin_is_retried_without_memory),
 	{}
 };

@@ -57,6 +57,11 @@ bool mpa_conn_handle_events(struct mpa_conn *c, unsigned long events)
 	return false;
 }
 
+bool mpa_conn_trylock(struct mpa_conn *c)
+{
+	return mutex_trylock(&c->mutex);
+}
+
 void mpa_conn_unlock(struct mpa_conn *c)
 {
 	mutex_unlock(&c->mutex);

@@ -211,8 +211,15 @@ int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 void ddp_llp_report_down(struct ddp_stream *s, enum iw_reason why) {}
 void mpa_frame_drop_batch(struct mpa_conn *c) {}
 void mpa_tx_init(struct mpa_conn *c) {}
-void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
 void mpa_tx_stop(struct mpa_conn *c) {}
+
+void mpa_tx_kick(struct mpa_conn *c, bool bulk)
+{
+	if (!stubs.drains)
+		return;
+	c->drained = true;
+	mpa_conn_set_event(c, MPA_EV_CLOSE);
+}
 
 void mpa_tx_work(struct mpa_conn *c)
 {

@@ -18,6 +18,9 @@ extern _Thread_local int host_held, host_reads, host_bh_off;
 bool host_are_irqs_off(void) __attribute__((weak));
 #define irqs_disabled()		(host_are_irqs_off && host_are_irqs_off())
 
+/* In the kernel, a section with BH off counts as an interrupt, too */
+#define in_interrupt()		(host_bh_off > 0)
+
 static inline void host_mark_lock_taken(int *held)
 {
 	WARN_ON(*held);
