@@ -117,12 +117,13 @@ void mpa_conn_tear_down(struct mpa_conn *c, enum iw_reason why,
 
 /*
  * Get the progress of a graceful close: STEP_* flags, and the TCP sequence number up
- * to which the peer has acknowledged. @drained: true if TCP has accepted all FPDUs.
+ * to which the peer has acknowledged. @drained: true if TCP has accepted all FPDUs. The
+ * caller must hold the spinlock of the socket.
  */
-static u64 mpa_get_close_progress(struct mpa_conn *c, bool drained)
+static u64 __mpa_get_close_progress(struct mpa_conn *c, bool drained)
 {
 	bool all;
-	u64 step = STEP_BEGUN | mpa_sock_get_acked_seq(c, &all);
+	u64 step = STEP_BEGUN | __mpa_sock_get_acked_seq(c, &all);
 
 	if (drained)
 		step |= STEP_DRAINED | (all ? STEP_ALL : 0);
@@ -135,9 +136,9 @@ static u64 mpa_get_close_progress(struct mpa_conn *c, bool drained)
  * @c->close_limit itself is extended only until TCP has accepted all FPDUs (@drained), so
  * that a peer that acknowledges slowly cannot delay the close without limit.
  */
-static void extend_deadline_on_progress(struct mpa_conn *c, bool drained)
+static void __extend_deadline_on_progress(struct mpa_conn *c, bool drained)
 {
-	u64 step = mpa_get_close_progress(c, drained);
+	u64 step = __mpa_get_close_progress(c, drained);
 	long left;
 
 	c->all_acked = step & STEP_ALL && c->fin_sent;
@@ -157,27 +158,34 @@ static void extend_deadline_on_progress(struct mpa_conn *c, bool drained)
 }
 
 /*
- * Advance a graceful close, if requested: send our FIN once TCP has accepted all
- * FPDUs, and extend the time limit
+ * Advance a graceful close that was requested: send our FIN once TCP has accepted all
+ * FPDUs, and extend the time limit. The caller must hold the spinlock of the socket.
  */
-static void mpa_conn_advance_close(struct mpa_conn *c)
+static void __mpa_conn_advance_close(struct mpa_conn *c)
 {
-	bool drained;
-
-	if (!READ_ONCE(c->closing))
-		return;
 	/*
 	 * Pairs with set_tx_drained(), which sets drained after the last FPDU was
 	 * passed to TCP. Without the acquire, our FIN could be sent before the last
 	 * FPDU; litmus: drained
 	 */
-	drained = smp_load_acquire(&c->drained);
+	bool drained = smp_load_acquire(&c->drained);
+
 	if (drained && !c->fin_sent)
-		c->fin_sent = mpa_sock_try_send_fin(c);
-	extend_deadline_on_progress(c, drained);
+		c->fin_sent = __mpa_sock_try_send_fin(c);
+	__extend_deadline_on_progress(c, drained);
 	/* if TCP has no memory for the FIN, retry after 100 ms: no callback reports free memory */
 	if (drained && !c->fin_sent)
 		mpa_conn_arm_timer_if_earlier(c, HZ / 10);
+}
+
+/* Advance a graceful close, if requested */
+static void mpa_conn_advance_close(struct mpa_conn *c)
+{
+	if (!READ_ONCE(c->closing))
+		return;
+	mpa_sock_lock(c);
+	__mpa_conn_advance_close(c);
+	mpa_sock_unlock(c);
 }
 
 /* Record that the peer has closed. Return: true for the first call, false otherwise. */
@@ -347,28 +355,40 @@ void mpa_conn_unbind(struct mpa_conn *c)
 }
 
 /*
- * Begin a graceful close in the calling process: send all FPDUs and our FIN. This saves
- * the worker's wake-up if TCP accepts all of them at once; otherwise the worker continues.
- * Return: false if nothing was done, because the context may not take the mutex, another
- * context has it, or the connection is not in Full Operation; true otherwise.
+ * Send all FPDUs and our FIN, or as much of them as TCP accepts at once. If the FIN is sent,
+ * the worker has nothing to do until the peer answers, unless the peer has closed before:
+ * the worker may then have to tear down. The caller must hold the mutex. Return: false if
+ * a process owns the socket, true otherwise.
  */
-static bool try_close_in_process(struct mpa_conn *c)
+static bool send_fpdus_and_fin(struct mpa_conn *c)
 {
-	bool full;
+	/* usually runs the transmit routine before it returns, because BH is on */
+	mpa_tx_kick(c, false);
+	if (!mpa_sock_trylock(c))
+		return false;
+	__mpa_conn_advance_close(c);
+	mpa_sock_unlock(c);
+	if (c->fin_sent && !c->peer_closed)
+		clear_bit(MPA_EV_CLOSE, &c->events);
+	return true;
+}
+
+/*
+ * Begin a graceful close without the worker, which saves its wake-up. Never sleeps, because
+ * DDP calls under the RCU read lock. The worker alone ends a stream that has failed, because
+ * the ULP may request an abort next. Return: true if begun, and the worker need not be
+ * woken; false if the worker must close the connection.
+ */
+static bool try_close_without_worker(struct mpa_conn *c)
+{
+	bool begun;
 
 	if (in_interrupt() || irqs_disabled() || !mpa_conn_trylock(c))
 		return false;
-	full = c->phase == MPA_FULL;
-	if (full) {
-		/* BH is on, so the transmit routine runs before this call returns */
-		mpa_tx_kick(c, false);
-		mpa_conn_advance_close(c);
-		/* if the peer has closed before, the worker may have to tear down now */
-		if (c->fin_sent && !c->peer_closed)
-			clear_bit(MPA_EV_CLOSE, &c->events);
-	}
+	begun = c->phase == MPA_FULL && !ddp_tx_has_failed(c->bound_stream) &&
+		send_fpdus_and_fin(c);
 	mpa_conn_unlock(c);
-	return full;
+	return begun;
 }
 
 /**
@@ -392,7 +412,7 @@ void mpa_conn_request_close(struct mpa_conn *c, enum iw_reason why)
 	 * but miss the work, and set drained before the work is sent; litmus: drained
 	 */
 	smp_store_release(&c->closing, true);
-	if (try_close_in_process(c))
+	if (try_close_without_worker(c))
 		return;
 	mpa_conn_set_event(c, MPA_EV_CLOSE);
 	/* the transmit routine sets drained when all FPDUs are sent */

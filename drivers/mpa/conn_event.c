@@ -126,7 +126,8 @@ bool mpa_conn_trylock(struct mpa_conn *c)
 
 /**
  * mpa_conn_unlock - release the mutex, and queue the worker if events are set
- * @c: the connection; the caller must hold a reference and the mutex
+ * @c: the connection; the caller must hold the mutex, and either a reference or the RCU
+ *	read lock
  *
  * A worker that runs while the mutex is held returns without handling the events,
  * so this function must queue the worker again.

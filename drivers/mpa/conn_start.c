@@ -75,7 +75,9 @@ static bool is_frame_acked(struct mpa_conn *c)
 {
 	bool all;
 
-	mpa_sock_get_acked_seq(c, &all);
+	mpa_sock_lock(c);
+	__mpa_sock_get_acked_seq(c, &all);
+	mpa_sock_unlock(c);
 	return all;
 }
 

@@ -424,19 +424,24 @@ void mpa_sock_limit_rcvbuf(struct mpa_conn *c);
 void __mpa_sock_set_full_rcvbuf(struct sock *sk);
 void mpa_sock_grow_rcvbuf(struct sock *sk, const struct sk_buff *skb);
 
+/* sock_end.c: the end of the socket */
+bool __mpa_sock_try_send_fin(struct mpa_conn *c);
+u32 __mpa_sock_get_acked_seq(struct mpa_conn *c, bool *all);
+void mpa_sock_release(struct mpa_conn *c, bool abort);
+
 /* sock.c: operations on the connected socket */
 int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local,
 		     const struct ddp_sock_owner *owner);
 void mpa_sock_set_options(struct socket *sock);
 void mpa_sock_install_callbacks(struct mpa_conn *c);
-void mpa_sock_release(struct mpa_conn *c, bool abort);
 enum mpa_sock_state mpa_sock_get_state(struct mpa_conn *c, int *err);
 bool mpa_sock_has_partial_fpdu(struct mpa_conn *c);
 bool mpa_sock_is_established_and_empty(struct mpa_conn *c);
 int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len);
 int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len);
-bool mpa_sock_try_send_fin(struct mpa_conn *c);
-u32 mpa_sock_get_acked_seq(struct mpa_conn *c, bool *all);
+void mpa_sock_lock(struct mpa_conn *c);
+bool mpa_sock_trylock(struct mpa_conn *c);
+void mpa_sock_unlock(struct mpa_conn *c);
 void mpa_sock_enable_rx(struct mpa_conn *c);
 void mpa_sock_stop_rx(struct mpa_conn *c);
 bool mpa_sock_receive_fpdus(struct mpa_conn *c);

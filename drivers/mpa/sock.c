@@ -96,65 +96,6 @@ void mpa_sock_install_callbacks(struct mpa_conn *c)
 	ddp_sock_set_callbacks(c->sock->sk, c, &calls, &c->orig_callbacks);
 }
 
-/*
- * Check whether TCP can allocate its FIN: try to allocate an skb, and free it. If TCP cannot
- * allocate the FIN, TCP proceeds as if the FIN were sent, and the peer never gets a FIN. The
- * caller must keep BH off until TCP has allocated the FIN from the memory freed here.
- */
-static bool can_alloc_fin(struct sock *sk)
-{
-	struct sk_buff *skb;
-
-	/* TCP sets the FIN flag in the last queued segment, and so needs no memory */
-	if (tcp_write_queue_tail(sk))
-		return true;
-	skb = alloc_skb_fclone(MAX_TCP_HEADER, GFP_ATOMIC | __GFP_NOWARN);
-	kfree_skb(skb);
-	return skb;
-}
-
-/*
- * Send our FIN, if the state of TCP permits a FIN. Return: false if nothing was done
- * because the FIN cannot be allocated, true otherwise.
- */
-static bool try_send_fin(struct sock *sk)
-{
-	bool ok;
-
-	if (sk->sk_state != TCP_ESTABLISHED && sk->sk_state != TCP_CLOSE_WAIT)
-		return true;
-	local_bh_disable();
-	ok = can_alloc_fin(sk);
-	/* do not use kernel_sock_shutdown(), which locks the socket and enables BH */
-	if (ok) {
-		WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
-		sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
-	}
-	local_bh_enable();
-	return ok;
-}
-
-/*
- * Try to send our FIN before the socket is released. If TCP has no memory for the
- * FIN, TCP may change its state without sending a FIN, but can still send a reset.
- *
- * Return: false if the FIN is missing and the caller must reset the connection, true
- * if the FIN was sent or is not needed.
- */
-static bool try_send_fin_on_close(struct sock *sk)
-{
-	const bool open = sk->sk_state == TCP_ESTABLISHED;
-	const u32 seq = tcp_sk(sk)->write_seq;
-
-	/* TCP resets on close if unread data is queued, so no FIN is needed */
-	if (tcp_inq(sk))
-		return true;
-	if (!try_send_fin(sk))
-		return false;
-	return !open || tcp_sk(sk)->write_seq != seq ||
-	       (sk->sk_state != TCP_FIN_WAIT1 && sk->sk_state != TCP_FIN_WAIT2);
-}
-
 static void unlock_as_softirq(struct sock *sk)
 {
 	bh_unlock_sock(sk);
@@ -185,50 +126,18 @@ static void lock_as_softirq(struct sock *sk)
 }
 
 /*
- * Consume unread data if the peer has not acknowledged all our data and no FPDU is
- * deferred. If unread data is queued on close, TCP resets the connection and discards
- * our unacknowledged data. If all our data is acknowledged, keep the unread data, so that
- * TCP resets: after a FIN the peer would assume that we have received all its data.
+ * Take the spinlock of the socket, unless a process owns the socket. BH is off. Spin while
+ * another CPU receives and holds the spinlock, so that a program can respond to
+ * received data without delay. Do not wait for a process that owns the socket,
+ * because it may sleep. Return: true if locked, false if a process owns the socket.
  */
-static void drop_unread_data_if_unacked(struct mpa_conn *c)
+static bool trylock_without_waiting(struct sock *sk)
 {
-	struct sock *sk = c->sock->sk;
-	u32 n;
-
-	lock_as_softirq(sk);
-	n = tcp_inq(sk);
-	if (n && !READ_ONCE(c->rx_deferred) && !tcp_rtx_and_write_queues_empty(sk))
-		tcp_read_done(sk, n);
-	unlock_as_softirq(sk);
-}
-
-/**
- * mpa_sock_release - close or reset the connection's socket and release it
- * @c: the connection, before Full Operation or with its transmit side stopped
- * @abort: true to reset the connection, false to send a FIN
- *
- * Context: process, may sleep. On return our callbacks neither run nor will run.
- */
-void mpa_sock_release(struct mpa_conn *c, bool abort)
-{
-	struct socket *sock = c->sock;
-
-	if (!sock)
-		return;
-	ddp_sock_restore_callbacks(sock->sk, &c->orig_callbacks);
-	if (!abort)
-		drop_unread_data_if_unacked(c);
-	/* without FIN or reset, the peer would detect the close only through keepalive (90 s) */
-	lock_sock(sock->sk);
-	abort = abort || !try_send_fin_on_close(sock->sk);
-	release_sock(sock->sk);
-	if (abort)
-		sock_no_linger(sock->sk);
-	spin_lock_bh(&c->query_lock);
-	c->retransmits += tcp_sk(sock->sk)->total_retrans;
-	c->sock = NULL;
-	spin_unlock_bh(&c->query_lock);
-	ddp_sock_release(sock);
+	bh_lock_sock(sk);
+	if (!sock_owned_by_user(sk))
+		return true;
+	bh_unlock_sock(sk);
+	return false;
 }
 
 static int create_conn_socket(struct mpa_conn *c, int vrf, const struct ddp_sock_owner *owner)
@@ -397,43 +306,40 @@ int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
 }
 
 /**
- * mpa_sock_try_send_fin - send our FIN
- * @c: the connection
+ * mpa_sock_lock - take the spinlock of the socket
+ * @c: the connection, which has a socket
  *
- * Return: false if nothing was done because the FIN cannot be allocated, true otherwise.
+ * Context: process, with BH on; sleeps while a process owns the socket.
  */
-bool mpa_sock_try_send_fin(struct mpa_conn *c)
+void mpa_sock_lock(struct mpa_conn *c)
 {
-	struct sock *sk = c->sock->sk;
-	bool ok;
-
-	lock_as_softirq(sk);
-	ok = try_send_fin(sk);
-	unlock_as_softirq(sk);
-	return ok;
+	lock_as_softirq(c->sock->sk);
 }
 
 /**
- * mpa_sock_get_acked_seq - get the position up to which the peer has acknowledged
- * @c: the connection
- * @all: set to true if the peer has acknowledged all our data, and to false
- *	otherwise. Our FIN does not count, because TCP delivers the FIN even
- *	after the socket is released.
+ * mpa_sock_trylock - take the spinlock of the socket, unless a process owns the socket
+ * @c: the connection, which has a socket
  *
- * TCP calls no callback for each acknowledgment, so a caller that waits for one has to poll.
+ * Context: BH on; does not sleep.
  *
- * Return: TCP's sequence number of the next byte to be acknowledged.
+ * Return: true if taken, false if a process owns the socket.
  */
-u32 mpa_sock_get_acked_seq(struct mpa_conn *c, bool *all)
+bool mpa_sock_trylock(struct mpa_conn *c)
 {
-	struct sock *sk = c->sock->sk;
-	u32 acked;
+	local_bh_disable();
+	if (trylock_without_waiting(c->sock->sk))
+		return true;
+	local_bh_enable();
+	return false;
+}
 
-	lock_as_softirq(sk);
-	acked = tcp_sk(sk)->snd_una;
-	*all = tcp_sk(sk)->write_seq - acked <= !!(sk->sk_shutdown & SEND_SHUTDOWN);
-	unlock_as_softirq(sk);
-	return acked;
+/**
+ * mpa_sock_unlock - release the spinlock of the socket
+ * @c: the connection; mpa_sock_lock() or mpa_sock_trylock() has taken the spinlock
+ */
+void mpa_sock_unlock(struct mpa_conn *c)
+{
+	unlock_as_softirq(c->sock->sk);
 }
 
 /**
@@ -506,21 +412,6 @@ void mpa_sock_record_flow(const struct mpa_conn *c)
 }
 
 /*
- * Take the spinlock of the socket, unless a process owns the socket. Spin while
- * another CPU receives and holds the spinlock, so that a program can respond to
- * received data without delay. Do not wait for a process that owns the socket,
- * because it may sleep. Return: true if locked, false if a process owns the socket.
- */
-static bool trylock_for_send(struct sock *sk)
-{
-	bh_lock_sock(sk);
-	if (!sock_owned_by_user(sk))
-		return true;
-	bh_unlock_sock(sk);
-	return false;
-}
-
-/*
  * Pass @len bytes to TCP, and store a fatal error for mpa_sock_get_state(). TCP's
  * send function would return sk_err and clear it, so check sk_err before, without
  * clearing it. If sk_err is 0, -EPIPE only means that our FIN is already sent.
@@ -572,7 +463,7 @@ int mpa_sock_send_batch(struct mpa_conn *c)
 
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, o->vec, o->n, o->len);
 	iov_iter_advance(&msg.msg_iter, o->sent);
-	if (!trylock_for_send(sk))
+	if (!trylock_without_waiting(sk))
 		return -EBUSY;
 	n = send_and_record_error(c, &msg, o->len - o->sent);
 	if (is_short_of_memory(sk, n))

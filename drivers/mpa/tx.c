@@ -11,8 +11,8 @@
  *
  * A pass runs in one of three contexts: the posting process (mpa_tx_push()), the softirq of the
  * CPU that called mpa_tx_kick(), or the worker. The worker runs the pass if there is much to send,
- * if a pass in softirq has left work, if the softirq has used up its time, and after the retry
- * timer has expired.
+ * if the worker itself has kicked, if a pass in softirq has left work, if the softirq has used up
+ * its time, and after the retry timer has expired.
  *
  * Fields that only the owner may access need no lock: releasing and acquiring
  * ownership orders the accesses of successive owners.
@@ -147,13 +147,13 @@ static enum tx_verdict build_batch(struct mpa_conn *c, bool closing)
 
 /*
  * Record that TCP has accepted all segments that a graceful close has to wait for.
- * From then on no batch is built, since the worker may send the FIN at any time.
+ * From then on no batch is built, since the FIN may be sent at any time.
  */
 static void set_tx_drained(struct mpa_conn *c)
 {
 	/*
 	 * drained is set after the last FPDU was passed to TCP. Pairs with
-	 * mpa_conn_advance_close(), which reads drained before it sends the FIN.
+	 * __mpa_conn_advance_close(), which reads drained before it sends the FIN.
 	 */
 	smp_store_release(&c->drained, true);	/* litmus: drained */
 	mpa_conn_set_event(c, MPA_EV_CLOSE);
@@ -179,7 +179,7 @@ static void set_tx_drained(struct mpa_conn *c)
  *
  * If @v is TX_NOT_PERMITTED, the result is that of is_tx_never_permitted(). For any other @v
  * the graceful close has to wait. If this function returns true, the caller sets drained, and
- * the worker then sends the FIN, see mpa_conn_advance_close().
+ * the FIN can be sent, see __mpa_conn_advance_close().
  */
 static bool is_tx_drained(struct mpa_conn *c, enum tx_verdict v, bool no_responses)
 {

@@ -34,7 +34,8 @@ struct ddp_stream;
  *	and DDP must not deliver the segment.
  * @close: end the stream on request of the ULP. If @why is IW_LOCAL_CLOSE, end
  *	it gracefully, after all pulled segments have been sent (LLP 9). For every
- *	other reason end it abortively (LLP 8). Any context.
+ *	other reason end it abortively (LLP 8). Any context; called under the RCU
+ *	read lock, so it must not sleep.
  * @unbind: unbind the LLP from the stream. On return no upcall for the stream
  *	runs and none will start. May sleep.
  * @resume: schedule the receive path to pass the deferred segment to

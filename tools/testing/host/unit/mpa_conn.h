@@ -32,6 +32,9 @@ extern struct mpa_conn_stubs {
 	bool			keep_work;	/* queueing stores the work item in @work */
 	void			(*unlocked)(struct mpa_conn *c);	/* called at unlock */
 	u32			full_passes;		/* calls of mpa_tx_work() */
+	u32			locked;		/* depth of the socket's spinlock */
+	bool			owned;		/* a process owns the socket */
+	bool			stream_failed;
 	bool			drains;		/* mpa_tx_kick() passes all FPDUs to TCP */
 	struct mpa_connq		line;
 	struct mpa_conn		*first;		/* only connection in @line, or NULL */

@@ -410,10 +410,10 @@ static void close_limit_is_short_if_all_acked(struct kunit *test)
 }
 
 /*
- * If a process closes a connection, and TCP accepts all FPDUs, the FIN is sent without the
+ * If a program closes a connection, and TCP accepts all FPDUs, the FIN is sent without the
  * worker. The time limit for the peer's FIN starts nevertheless.
  */
-static void process_sends_fin_without_worker(struct kunit *test)
+static void program_sends_fin_without_worker(struct kunit *test)
 {
 	struct mpa_conn *c = open_established_conn(0);
 
@@ -447,8 +447,17 @@ static void process_sends_fin_without_worker(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 }
 
-/* The worker closes a connection if the process cannot, and ends it if the peer has closed */
-static void worker_closes_if_process_cannot(struct kunit *test)
+static void expect_fin_of_worker(struct kunit *test, struct mpa_conn *c)
+{
+	mpa_conn_request_close(c, IW_LOCAL_CLOSE);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.fins);
+	KUNIT_EXPECT_GE(test, stubs.queued, 1u);
+	run_worker(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
+}
+
+/* The worker closes a connection if the program cannot, and ends it if the peer has closed */
+static void worker_closes_if_program_cannot(struct kunit *test)
 {
 	struct mpa_conn *c = open_established_conn(0);
 
@@ -471,6 +480,19 @@ static void worker_closes_if_process_cannot(struct kunit *test)
 	KUNIT_EXPECT_GE(test, stubs.queued, 1u);
 	run_worker(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
+
+	/* the program must not wait for the owner of the socket */
+	c = open_established_conn(0);
+	stubs.drains = true;
+	stubs.owned = true;
+	expect_fin_of_worker(test, c);
+
+	/* an abort may follow, and would then come after a FIN */
+	c = open_established_conn(0);
+	stubs.drains = true;
+	stubs.stream_failed = true;
+	c->drained = true;
+	expect_fin_of_worker(test, c);
 
 	/* another context has the mutex */
 	c = open_established_conn(0);
@@ -544,8 +566,8 @@ static struct kunit_case mpa_conn_cases[] = {
 	KUNIT_CASE(close_has_time_limit_per_ack),
 	KUNIT_CASE(close_ends_when_all_acked),
 	KUNIT_CASE(close_limit_is_short_if_all_acked),
-	KUNIT_CASE(process_sends_fin_without_worker),
-	KUNIT_CASE(worker_closes_if_process_cannot),
+	KUNIT_CASE(program_sends_fin_without_worker),
+	KUNIT_CASE(worker_closes_if_program_cannot),
 	KUNIT_CASE(fin_is_retried_without_memory),
 	{}
 };

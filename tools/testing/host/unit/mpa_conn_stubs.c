@@ -124,8 +124,25 @@ int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
 	return min(stubs.takes, (int)len);
 }
 
-bool mpa_sock_try_send_fin(struct mpa_conn *c)
+void mpa_sock_lock(struct mpa_conn *c)
 {
+	stubs.locked++;
+}
+
+bool mpa_sock_trylock(struct mpa_conn *c)
+{
+	stubs.locked += !stubs.owned;
+	return !stubs.owned;
+}
+
+void mpa_sock_unlock(struct mpa_conn *c)
+{
+	stubs.locked--;
+}
+
+bool __mpa_sock_try_send_fin(struct mpa_conn *c)
+{
+	WARN_ON(stubs.locked != 1);
 	if (stubs.no_memory)
 		return false;
 	stubs.fins++;
@@ -133,8 +150,9 @@ bool mpa_sock_try_send_fin(struct mpa_conn *c)
 	return true;
 }
 
-u32 mpa_sock_get_acked_seq(struct mpa_conn *c, bool *all)
+u32 __mpa_sock_get_acked_seq(struct mpa_conn *c, bool *all)
 {
+	WARN_ON(stubs.locked != 1);
 	*all = stubs.written - stubs.acked <= stubs.fins;
 	return stubs.acked;
 }
@@ -206,6 +224,11 @@ bool mpa_connq_add(struct mpa_conn *c)
 int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 {
 	return 0;
+}
+
+bool ddp_tx_has_failed(const struct ddp_stream *s)
+{
+	return stubs.stream_failed;
 }
 
 void ddp_llp_report_down(struct ddp_stream *s, enum iw_reason why) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Unit tests of drivers/mpa/sock.c with a fake TCP that can run out of memory */
+/* Unit tests of drivers/mpa/sock.c and sock_end.c with a fake TCP that can run out of memory */
 #include <kunit/test.h>
 #include <net/tcp.h>
 
@@ -379,6 +379,7 @@ static void batch_waits_for_busy_socket(struct kunit *test)
 	stubs.c.out.len = 100;
 	stubs.result = 100;
 	stubs.tp.sk.owned = true;
+	KUNIT_EXPECT_FALSE(test, mpa_sock_trylock(&stubs.c));
 	KUNIT_EXPECT_EQ(test, -EBUSY, mpa_sock_send_batch(&stubs.c));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.c.out.sent);
 	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
@@ -386,12 +387,14 @@ static void batch_waits_for_busy_socket(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, mpa_sock_send_batch(&stubs.c));
 }
 
-/* Expect this result and this number of FINs from mpa_sock_try_send_fin() in @state */
+/* Expect this result and this number of FINs from __mpa_sock_try_send_fin() in @state */
 static void expect_try_send_fin_result(struct kunit *test, int state, bool ok, u32 fins)
 {
 	stubs.tp.sk.sk_state = state;
 	stubs.fins = 0;
-	KUNIT_EXPECT_EQ(test, ok, mpa_sock_try_send_fin(&stubs.c));
+	mpa_sock_lock(&stubs.c);
+	KUNIT_EXPECT_EQ(test, ok, __mpa_sock_try_send_fin(&stubs.c));
+	mpa_sock_unlock(&stubs.c);
 	KUNIT_EXPECT_EQ(test, fins, stubs.fins);
 }
 
@@ -415,7 +418,9 @@ static void expect_acked_result(struct kunit *test, u32 una, u32 written, bool a
 
 	stubs.tp.snd_una = una;
 	stubs.tp.write_seq = written;
-	KUNIT_EXPECT_EQ(test, una, mpa_sock_get_acked_seq(&stubs.c, &got));
+	KUNIT_EXPECT_TRUE(test, mpa_sock_trylock(&stubs.c));
+	KUNIT_EXPECT_EQ(test, una, __mpa_sock_get_acked_seq(&stubs.c, &got));
+	mpa_sock_unlock(&stubs.c);
 	KUNIT_EXPECT_EQ(test, all, got);
 	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
 }
@@ -429,7 +434,7 @@ static void unacked_fin_does_not_count_as_data(struct kunit *test)
 	expect_acked_result(test, 100, 200, false);
 	expect_acked_result(test, -1, 0, false);
 	expect_acked_result(test, 200, 200, true);
-	mpa_sock_try_send_fin(&stubs.c);
+	expect_try_send_fin_result(test, TCP_ESTABLISHED, true, 1);
 	expect_acked_result(test, 199, stubs.tp.write_seq, false);
 	expect_acked_result(test, 200, stubs.tp.write_seq, true);
 	expect_acked_result(test, 201, stubs.tp.write_seq, true);

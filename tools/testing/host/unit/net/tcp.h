@@ -8,7 +8,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-/* The parts of a connected socket that mpa/sock.c uses; the test defines TCP's functions */
+/* The parts of a connected socket that mpa/sock.c and mpa/sock_end.c use; the test defines TCP's functions */
 struct sk_buff;
 struct sk_buff_head { int unused; };
 
