@@ -191,3 +191,23 @@ u32 mpa_compute_mulpdu(u32 emss, bool markers)
 		return MPA_MULPDU_MIN;
 	return min_t(u32, emss - over, MPA_MULPDU_MAX);
 }
+
+/**
+ * mpa_compute_batch_limit - compute the maximum length of a batch of FPDUs
+ * @emss: effective maximum segment size of TCP, in bytes
+ * @tso_max: maximum length of an skb that TCP sends, in bytes
+ *
+ * TCP splits a batch into skbs of as many segments as fit into @tso_max. If a batch were a little
+ * longer than these skbs, it would end with a nearly empty skb, which costs as much as a full one.
+ *
+ * Return: the length in bytes: about MPA_BATCH, but at least @emss.
+ */
+u32 mpa_compute_batch_limit(u32 emss, u32 tso_max)
+{
+	u32 most = max_t(u32, MPA_BATCH, 2 * emss), full;
+
+	if (!emss)
+		return most;
+	full = max(tso_max / emss, 1u) * emss;
+	return full < most ? most - most % full : most;
+}

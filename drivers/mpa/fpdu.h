@@ -15,6 +15,8 @@
 /* Length of a leading marker and the length field, in bytes */
 #define MPA_FPDU_HEAD_MAX	(MPA_MARKER_SIZE + MPA_LEN_SIZE)
 
+#define MPA_BATCH	65536	/* approximate maximum length of a batch in bytes */
+
 /**
  * struct mpa_fpdu - position and lengths of an FPDU
  * @start: position of the first byte of the FPDU in the stream
@@ -43,5 +45,6 @@ bool mpa_marker_is_valid(const u8 *p, u32 back);
 void mpa_marker_encode(u8 *p, u32 back);
 
 u32 mpa_compute_mulpdu(u32 emss, bool markers);
+u32 mpa_compute_batch_limit(u32 emss, u32 tso_max);
 
 #endif

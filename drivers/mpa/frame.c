@@ -519,22 +519,21 @@ static void add_following_fpdus(struct mpa_conn *c, const struct ddp_txseg *seg,
 }
 
 /* Pull segments and add them to the batch; see mpa_frame_build_batch() for the result */
-static bool fill_batch(struct mpa_conn *c, u32 emss)
+static bool fill_batch(struct mpa_conn *c, u32 emss, u32 most)
 {
 	u32 mulpdu = mpa_compute_mulpdu(emss, c->tx_markers);
-	u32 enough = max_t(u32, MPA_BATCH, 2 * emss);
 	struct mpa_out *o = &c->out;
 	struct ddp_txseg seg;
 
 	o->last = false;
-	while (o->len + emss <= enough) {
+	while (o->len + emss <= most) {
 		if (!ddp_tx_pull(c->tx_stream, mulpdu, &seg)) {
 			o->last = true;
 			break;
 		}
 		if (!add_fpdu(c, &seg))
 			return o->len;
-		add_following_fpdus(c, &seg, mulpdu, enough - min(enough, o->len));
+		add_following_fpdus(c, &seg, mulpdu, most - min(most, o->len));
 		/* a dropped FPDU leaves the batch empty; the next pull may give a Terminate */
 		if (!seg.more && o->len)
 			break;
@@ -547,15 +546,17 @@ static bool fill_batch(struct mpa_conn *c, u32 emss)
  * @c: the connection; the caller must own its transmit side and have BH off
  * @emss: effective maximum segment size of TCP in bytes, which limits the length
  *	of FPDUs (RFC 5044 5.1)
+ * @most: maximum length of the batch in bytes, at least @emss. If an FPDU cannot be as short
+ *	as @emss, the batch may be longer.
  *
  * Return: false if the batch is empty because no memory is available, true otherwise.
  */
-bool mpa_frame_build_batch(struct mpa_conn *c, u32 emss)
+bool mpa_frame_build_batch(struct mpa_conn *c, u32 emss, u32 most)
 {
 	bool ok;
 
 	ddp_tx_begin(c->tx_stream);
-	ok = fill_batch(c, emss);
+	ok = fill_batch(c, emss, most);
 	/* an idle connection must not keep reserved bytes, so release them */
 	trim_batch(&c->out, c->out.len);
 	ddp_tx_end(c->tx_stream);

@@ -45,7 +45,6 @@ enum mpa_event {
 	MPA_EV_TIMEOUT,		/* the timer has expired; the worker must check the deadline */
 };
 
-#define MPA_BATCH	65536	/* approximate maximum length of a batch in bytes */
 #define MPA_OUT_VECS	40
 
 /**
@@ -57,6 +56,8 @@ enum mpa_event {
  *	for more FPDUs
  * @sent: number of bytes of the FPDUs that TCP has accepted
  * @last: true if DDP had no more segments to send after the batch was built
+ * @emss: EMSS for which @most was computed
+ * @most: maximum length of a batch in bytes
  */
 struct mpa_out {
 	struct bio_vec	vec[MPA_OUT_VECS];
@@ -65,6 +66,8 @@ struct mpa_out {
 	u32		reserved;
 	u32		sent;
 	bool		last;
+	u32		emss;
+	u32		most;
 };
 
 /**
@@ -313,7 +316,7 @@ void mpa_txq_init(void);
 void mpa_txq_exit(void);
 
 /* frame.c: build batches of FPDUs */
-bool mpa_frame_build_batch(struct mpa_conn *c, u32 emss);
+bool mpa_frame_build_batch(struct mpa_conn *c, u32 emss, u32 most);
 void mpa_frame_drop_batch(struct mpa_conn *c);
 void mpa_frame_exit(void);
 
@@ -446,6 +449,7 @@ void mpa_sock_enable_rx(struct mpa_conn *c);
 void mpa_sock_stop_rx(struct mpa_conn *c);
 bool mpa_sock_receive_fpdus(struct mpa_conn *c);
 u32 mpa_sock_get_emss(const struct mpa_conn *c);
+u32 mpa_sock_get_tso_max(const struct mpa_conn *c);
 void mpa_sock_record_flow(const struct mpa_conn *c);
 int mpa_sock_send_batch(struct mpa_conn *c);
 void mpa_sock_wait_unowned(struct mpa_conn *c);

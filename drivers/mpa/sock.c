@@ -400,6 +400,18 @@ u32 mpa_sock_get_emss(const struct mpa_conn *c)
 }
 
 /**
+ * mpa_sock_get_tso_max - get the maximum length of an skb that TCP sends
+ * @c: the connection
+ *
+ * Return: the length in bytes. TCP sends whole segments, so its skbs are shorter, unless the
+ * length is a multiple of the EMSS; but an skb of one segment may be longer.
+ */
+u32 mpa_sock_get_tso_max(const struct mpa_conn *c)
+{
+	return READ_ONCE(c->sock->sk->sk_gso_max_size);
+}
+
+/**
  * mpa_sock_record_flow - steer received packets to this CPU
  * @c: the connection; the caller must own its transmit side
  *

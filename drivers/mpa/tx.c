@@ -26,6 +26,7 @@
 #include <linux/preempt.h>
 #include <linux/workqueue.h>
 
+#include "fpdu.h"
 #include "tx_owner.h"
 
 #define BATCHES		4	/* maximum number of batches in a pass */
@@ -127,6 +128,21 @@ static enum tx_verdict send_batch(struct mpa_conn *c, enum runner who)
 }
 
 /*
+ * Get the maximum length of a batch. It is computed again only if the EMSS has changed, because
+ * this costs two divisions. If only TCP's limit for an skb has changed, the batches still fit.
+ */
+static u32 get_batch_limit(struct mpa_conn *c, u32 emss)
+{
+	struct mpa_out *o = &c->out;
+
+	if (o->emss != emss) {
+		o->emss = emss;
+		o->most = mpa_compute_batch_limit(emss, mpa_sock_get_tso_max(c));
+	}
+	return o->most;
+}
+
+/*
  * Build a batch. @closing: true if a graceful close is requested. A responder then builds a batch
  * even if it may not send FPDUs yet, because the result shows whether the graceful close has to
  * wait for pending segments. Return: TX_SENT if a batch is built; TX_IDLE if there are no segments;
@@ -134,13 +150,16 @@ static enum tx_verdict send_batch(struct mpa_conn *c, enum runner who)
  */
 static enum tx_verdict build_batch(struct mpa_conn *c, bool closing)
 {
+	u32 emss;
+
 	/*
 	 * Pairs with enter_full_operation(), which sets tx_stream after crc, tx_markers
 	 * and the other fields that are read to build a batch; litmus: publish
 	 */
 	if (!smp_load_acquire(&c->tx_stream) || !(closing || may_send_fpdus(c)))
 		return TX_NOT_PERMITTED;
-	if (!mpa_frame_build_batch(c, mpa_sock_get_emss(c)))
+	emss = mpa_sock_get_emss(c);
+	if (!mpa_frame_build_batch(c, emss, get_batch_limit(c, emss)))
 		return TX_NOMEM;
 	return c->out.len ? TX_SENT : TX_IDLE;
 }

@@ -275,6 +275,30 @@ static void mulpdu_is_between_128_and_64768(struct kunit *test)
 	KUNIT_EXPECT_LE(test, get_max_fpdu_len(64768, true), 0xffffu);
 }
 
+/* A batch fills whole skbs of TCP, or one skb if an skb can be longer than a batch */
+static void batch_fills_whole_skbs(struct kunit *test)
+{
+	u32 emss, limit;
+
+	/* 45 segments in an Ethernet skb, although 65536 bytes would be more */
+	KUNIT_EXPECT_EQ(test, mpa_compute_batch_limit(1448, 65215), 45 * 1448u);
+	KUNIT_EXPECT_EQ(test, mpa_compute_batch_limit(8948, 65215), 7 * 8948u);
+	/* the interface permits few segments in an skb */
+	KUNIT_EXPECT_EQ(test, mpa_compute_batch_limit(1448, 16384), 44 * 1448u);
+	/* no skb has more than one segment */
+	KUNIT_EXPECT_EQ(test, mpa_compute_batch_limit(1448, 0), 45 * 1448u);
+	KUNIT_EXPECT_EQ(test, mpa_compute_batch_limit(65483, 65215), 2 * 65483u);
+	/* skbs are longer than batches */
+	KUNIT_EXPECT_EQ(test, mpa_compute_batch_limit(1448, 524280), 65536u);
+	KUNIT_EXPECT_EQ(test, mpa_compute_batch_limit(0, 65215), 65536u);
+	for (emss = 1; emss < 70000; emss += 7) {
+		limit = mpa_compute_batch_limit(emss, 65215);
+		KUNIT_EXPECT_GE(test, limit, emss);
+		KUNIT_EXPECT_LE(test, limit, max(65536u, 2 * emss));
+		KUNIT_EXPECT_EQ(test, limit % emss, 0u);
+	}
+}
+
 static struct kunit_case fpdu_cases[] = {
 	KUNIT_CASE(fpdu_content_is_padded),
 	KUNIT_CASE(fpdu_lengths_match_reference),
@@ -283,6 +307,7 @@ static struct kunit_case fpdu_cases[] = {
 	KUNIT_CASE(marker_after_fpdu_belongs_to_next),
 	KUNIT_CASE(fpdu_markers_are_encoded_and_validated),
 	KUNIT_CASE(mulpdu_is_largest_that_fits),
+	KUNIT_CASE(batch_fills_whole_skbs),
 	KUNIT_CASE(mulpdu_is_between_128_and_64768),
 	{}
 };

@@ -9,6 +9,7 @@
 #include <linux/prandom.h>
 
 #include "../../../../drivers/ddp/internal.h"
+#include "../../../../drivers/mpa/fpdu.h"
 #include "../../../../drivers/mpa/internal.h"
 
 #define BLOCK		4096

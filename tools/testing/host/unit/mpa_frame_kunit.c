@@ -76,10 +76,16 @@ static void expect_no_spare_page_space(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0u, o->reserved);
 }
 
+/* Get the maximum length of a batch on an Ethernet interface */
+static u32 get_limit(u32 emss)
+{
+	return mpa_compute_batch_limit(emss, 65215);
+}
+
 static void expect_batch_within_limits(struct kunit *test, u32 emss)
 {
 	const struct mpa_out *o = &stubs.c.out;
-	u32 most = max_t(u32, MPA_BATCH, 2 * emss), octets = 0, i;
+	u32 most = get_limit(emss), octets = 0, i;
 
 	/* if a TCP segment is shorter than the shortest FPDU, a batch may be longer */
 	if (emss < MPA_MULPDU_MIN + 16)
@@ -121,11 +127,9 @@ static void expect_batch_bytes(struct kunit *test, u32 mulpdu)
 static void expect_last_flag(struct kunit *test, u32 emss)
 {
 	const struct mpa_out *o = &stubs.c.out;
-	u32 enough = max_t(u32, MPA_BATCH, 2 * emss);
-
 	/* do not check a batch that ended because memory or free vectors were missing */
 	if (!stubs.short_of && o->n < MPA_OUT_VECS - 1)
-		KUNIT_EXPECT_EQ(test, o->len + emss <= enough, o->last);
+		KUNIT_EXPECT_EQ(test, o->len + emss <= get_limit(emss), o->last);
 }
 
 static bool build_and_check_batch(struct kunit *test, u32 emss)
@@ -133,7 +137,7 @@ static bool build_and_check_batch(struct kunit *test, u32 emss)
 	u32 mulpdu = mpa_compute_mulpdu(emss, stubs.c.tx_markers);
 	bool ok;
 
-	ok = mpa_frame_build_batch(&stubs.c, emss);
+	ok = mpa_frame_build_batch(&stubs.c, emss, get_limit(emss));
 	expect_batch_within_limits(test, emss);
 	expect_batch_bytes(test, mulpdu);
 	KUNIT_EXPECT_TRUE(test, ok || (stubs.short_of && !stubs.c.out.len));
@@ -227,7 +231,7 @@ static void batch_ends_with_last_known_message(struct kunit *test)
 		u32 batches = 0;
 
 		while (stubs.sent_msgs <= i && batches++ < 3) {
-			KUNIT_EXPECT_TRUE(test, mpa_frame_build_batch(&stubs.c, EMSS));
+			KUNIT_EXPECT_TRUE(test, mpa_frame_build_batch(&stubs.c, EMSS, get_limit(EMSS)));
 			expect_batch_bytes(test, EMSS - 6);
 			KUNIT_EXPECT_FALSE(test, stubs.c.out.last);
 			let_tcp_accept_batch(test);
@@ -244,7 +248,7 @@ static void dropped_message_does_not_end_batch(struct kunit *test)
 	open_conn_with_large_message(BLOCKED);
 	stubs.one_by_one = true;
 	regions[0].valid = false;
-	KUNIT_EXPECT_TRUE(test, mpa_frame_build_batch(&stubs.c, EMSS));
+	KUNIT_EXPECT_TRUE(test, mpa_frame_build_batch(&stubs.c, EMSS, get_limit(EMSS)));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	/* the pull after the failure has found nothing */
 	KUNIT_EXPECT_TRUE(test, stubs.c.out.last);

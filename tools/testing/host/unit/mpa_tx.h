@@ -40,6 +40,8 @@ static struct {
 	u32			looks;		/* calls of sent() with @look */
 	u32			builds;		/* attempts to build a batch */
 	u32			batch_len;	/* length of a batch; 0: 1 */
+	u32		emss;		/* 0: 1460 */
+	u32		most;		/* last limit of a batch */
 	bool			one_cpu;	/* the machine has only one CPU */
 	bool			packets;	/* a softirq has packets to deliver */
 	int			preempt_off;	/* preemption is disabled so many times */
@@ -141,11 +143,12 @@ void mpa_conn_set_event(struct mpa_conn *c, enum mpa_event ev)
 	stubs.works++;
 }
 
-bool mpa_frame_build_batch(struct mpa_conn *c, u32 emss)
+bool mpa_frame_build_batch(struct mpa_conn *c, u32 emss, u32 most)
 {
 	u32 left = to_tx_conn(c)->left;
 
 	stubs.builds++;
+	stubs.most = most;
 	c->out.len = left ? stubs.batch_len ?: 1 : 0;
 	c->out.last = left <= !to_tx_conn(c)->one_by_one;
 	return true;
@@ -158,7 +161,12 @@ void mpa_frame_drop_batch(struct mpa_conn *c)
 
 u32 mpa_sock_get_emss(const struct mpa_conn *c)
 {
-	return 1460;
+	return stubs.emss ?: 1460;
+}
+
+u32 mpa_sock_get_tso_max(const struct mpa_conn *c)
+{
+	return 65536;
 }
 
 void mpa_sock_record_flow(const struct mpa_conn *c)

@@ -63,6 +63,24 @@ static void kick_with_irqs_off_does_not_enable_bh(struct kunit *test)
 	expect_all_batches_sent(test, 1);
 }
 
+/* The limit of a batch is computed for the present EMSS */
+static void batch_limit_depends_on_emss(struct kunit *test)
+{
+	struct mpa_conn *c = open_conns(1, 4);
+
+	stubs.emss = 1448;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_EQ(test, 45 * 1448u, stubs.most);
+	open_conns(1, 4);
+	stubs.emss = 8948;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_EQ(test, 7 * 8948u, stubs.most);
+	tx_conns[0].left = 4;
+	stubs.emss = 536;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_EQ(test, 122 * 536u, stubs.most);
+}
+
 /*
  * A connection with much data transmits for one pass in softirq; after that its
  * worker continues
@@ -359,6 +377,7 @@ static void no_response_is_sent_after_drain(struct kunit *test)
 static struct kunit_case mpa_tx_cases[] = {
 	KUNIT_CASE(softirq_time_is_limited),
 	KUNIT_CASE(small_amounts_are_sent_in_softirq),
+	KUNIT_CASE(batch_limit_depends_on_emss),
 	KUNIT_CASE(ulp_looks_for_messages_after_send),
 	KUNIT_CASE(close_needs_pull_that_finds_nothing),
 	KUNIT_CASE(short_posted_batch_is_delivered_early),

@@ -56,6 +56,7 @@ struct sock {
 	void (*sk_state_change)(struct sock *sk);
 	void (*sk_write_space)(struct sock *sk);
 	int			sk_rcvbuf;
+	unsigned int		sk_gso_max_size;
 	u8			sk_userlocks;
 	int			sk_bound_dev_if;
 	int			sk_state;
