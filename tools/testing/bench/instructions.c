@@ -22,7 +22,14 @@
 #include "marker.h"
 #include "qemu.h"
 
+/* QEMU reads the version after it has loaded the plugin, and supports only some versions */
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
+
+__attribute__((constructor)) static void choose_plugin_version(void)
+{
+	if (qemu_plugin_scoreboard_new)
+		qemu_plugin_version = 2;
+}
 
 /**
  * struct block - code that is executed as a unit
@@ -34,6 +41,12 @@ struct block {
 	uint64_t addr;
 	uint64_t octets;
 	uint64_t count;
+};
+
+/* Translation of a block; a block can be translated several times, with different lengths */
+struct translation {
+	struct block *block;
+	size_t instructions;
 };
 
 static const uint8_t marker[] = MARKER_BYTES;
@@ -71,12 +84,13 @@ static void on_marker_executed(unsigned int cpu, void *unused)
 }
 
 /* Look up code by virtual address, which is the same in all processes of a program */
-static void on_block_executed(unsigned int cpu, void *block)
+static void on_block_executed(unsigned int cpu, void *translation)
 {
-	const struct block *b = block;
+	const struct translation *t = translation;
 
 	(void)cpu;
-	cache_access(&code, b->addr, b->octets);
+	t->block->count += t->instructions;
+	cache_access(&code, t->block->addr, t->block->octets);
 }
 
 /* Look up the cache line by physical address, because memory that is mapped twice is in one line */
@@ -110,18 +124,26 @@ static struct block *find_or_create_block(uint64_t addr)
 
 static bool is_marker(const struct qemu_plugin_insn *insn)
 {
-	return qemu_plugin_insn_size(insn) == sizeof(marker) &&
-	       !memcmp(qemu_plugin_insn_data(insn), marker, sizeof(marker));
+	uint8_t copy[sizeof(marker)];
+	uintptr_t got;
+
+	if (qemu_plugin_insn_size(insn) != sizeof(marker))
+		return false;
+	got = qemu_plugin_insn_data(insn, copy, sizeof(copy));
+	return !memcmp(got == sizeof(copy) ? copy : (const void *)got, marker, sizeof(marker));
 }
 
 static void on_block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	struct block *b = find_or_create_block(qemu_plugin_tb_vaddr(tb));
 	size_t n = qemu_plugin_tb_n_insns(tb), octets = 0, i;
+	struct translation *t = malloc(sizeof(*t));
 
 	(void)id;
-	qemu_plugin_register_vcpu_tb_exec_inline(tb, INLINE_ADD_U64, &b->count, n);
-	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block_executed, CB_NO_REGS, b);
+	if (!t)
+		abort();
+	*t = (struct translation){ .block = b, .instructions = n };
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block_executed, CB_NO_REGS, t);
 	for (i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
