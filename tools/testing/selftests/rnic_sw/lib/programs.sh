@@ -67,13 +67,14 @@ check_objects_are_freed() {
 }
 
 # run_mpi_ranks N COMMAND...: run COMMAND in N ranks of Open MPI on this host, which communicate
-# only through libfabric. Open MPI 4 needs plm=isolated if ssh is not installed; Open MPI 5 ignores
-# the variable, but would refuse the option.
+# only through libfabric. Open MPI 4 needs two more options if ssh is not installed; Open MPI 5 has no
+# such component, and does not use the loopback interface.
 run_mpi_ranks() {
-	local n=$1
+	local n=$1 old=()
 	shift
-	OMPI_MCA_plm=isolated FI_VERBS_IFACE=$A_IF timeout -k 5 "$T_TIME" mpirun \
-		--allow-run-as-root --oversubscribe -np "$n" \
-		--mca oob_tcp_if_include lo --mca pml cm --mca mtl ofi \
+	! mpirun --version | grep -q 'Open MPI) 4' ||
+		old=(--mca plm isolated --mca oob_tcp_if_include lo)
+	FI_VERBS_IFACE=$A_IF timeout -k 5 "$T_TIME" mpirun \
+		--allow-run-as-root --oversubscribe -np "$n" "${old[@]}" --mca pml cm --mca mtl ofi \
 		--mca mtl_ofi_provider_include 'verbs;ofi_rxm' "$@"
 }
