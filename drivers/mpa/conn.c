@@ -355,10 +355,8 @@ void mpa_conn_unbind(struct mpa_conn *c)
 }
 
 /*
- * Send all FPDUs and our FIN, or as much of them as TCP accepts at once. If the FIN is sent,
- * the worker has nothing to do until the peer answers, unless the peer has closed before:
- * the worker may then have to tear down. The caller must hold the mutex. Return: false if
- * a process owns the socket, true otherwise.
+ * Send the remaining FPDUs, as far as TCP accepts them, and our FIN after the last one. The
+ * caller must hold the mutex. Return: false if a process owns the socket, true otherwise.
  */
 static bool send_fpdus_and_fin(struct mpa_conn *c)
 {
@@ -368,16 +366,20 @@ static bool send_fpdus_and_fin(struct mpa_conn *c)
 		return false;
 	__mpa_conn_advance_close(c);
 	mpa_sock_unlock(c);
+	/*
+	 * The FIN is sent, so the worker need not run for this event. But if the peer has
+	 * closed before us, only the worker can tear down the connection.
+	 */
 	if (c->fin_sent && !c->peer_closed)
 		clear_bit(MPA_EV_CLOSE, &c->events);
 	return true;
 }
 
 /*
- * Begin a graceful close without the worker, which saves its wake-up. Never sleeps, because
- * DDP calls under the RCU read lock. The worker alone ends a stream that has failed, because
- * the ULP may request an abort next. Return: true if begun, and the worker need not be
- * woken; false if the worker must close the connection.
+ * Try to begin a graceful close in the calling context, because waking the worker costs more.
+ * DDP holds the RCU read lock, so this function must not sleep. It does nothing if the stream
+ * has failed: an abort may follow, which must not come after a FIN. Return: true if the
+ * graceful close has begun; false if the caller must wake the worker.
  */
 static bool try_close_without_worker(struct mpa_conn *c)
 {

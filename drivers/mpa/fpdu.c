@@ -197,8 +197,9 @@ u32 mpa_compute_mulpdu(u32 emss, bool markers)
  * @emss: effective maximum segment size of TCP, in bytes
  * @tso_max: maximum length of an skb that TCP sends, in bytes
  *
- * TCP splits a batch into skbs of as many segments as fit into @tso_max. If a batch were a little
- * longer than these skbs, it would end with a nearly empty skb, which costs as much as a full one.
+ * TCP splits a batch into skbs. Each skb has as many whole segments as fit into @tso_max. If a
+ * batch is a few bytes longer than a number of full skbs, TCP sends these bytes in an skb of their
+ * own, which costs nearly as much as a full one.
  *
  * Return: the length in bytes: about MPA_BATCH, but at least @emss.
  */

@@ -546,8 +546,8 @@ static bool fill_batch(struct mpa_conn *c, u32 emss, u32 most)
  * @c: the connection; the caller must own its transmit side and have BH off
  * @emss: effective maximum segment size of TCP in bytes, which limits the length
  *	of FPDUs (RFC 5044 5.1)
- * @most: maximum length of the batch in bytes, at least @emss. If an FPDU cannot be as short
- *	as @emss, the batch may be longer.
+ * @most: maximum length of the batch in bytes, at least @emss. The batch may be longer if
+ *	@emss is shorter than an FPDU with a ULPDU of MPA_MULPDU_MIN bytes.
  *
  * Return: false if the batch is empty because no memory is available, true otherwise.
  */

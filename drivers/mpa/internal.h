@@ -427,7 +427,7 @@ void mpa_sock_limit_rcvbuf(struct mpa_conn *c);
 void __mpa_sock_set_full_rcvbuf(struct sock *sk);
 void mpa_sock_grow_rcvbuf(struct sock *sk, const struct sk_buff *skb);
 
-/* sock_end.c: the end of the socket */
+/* sock_end.c: closing the socket */
 bool __mpa_sock_try_send_fin(struct mpa_conn *c);
 u32 __mpa_sock_get_acked_seq(struct mpa_conn *c, bool *all);
 void mpa_sock_release(struct mpa_conn *c, bool abort);

@@ -126,8 +126,8 @@ static void lock_as_softirq(struct sock *sk)
 }
 
 /*
- * Take the spinlock of the socket, unless a process owns the socket. BH is off. Spin while
- * another CPU receives and holds the spinlock, so that a program can respond to
+ * Take the spinlock of the socket, unless a process owns the socket. The caller must have
+ * BH off. Spin while another CPU receives and holds the spinlock, so that a program can respond to
  * received data without delay. Do not wait for a process that owns the socket,
  * because it may sleep. Return: true if locked, false if a process owns the socket.
  */
@@ -335,7 +335,7 @@ bool mpa_sock_trylock(struct mpa_conn *c)
 
 /**
  * mpa_sock_unlock - release the spinlock of the socket
- * @c: the connection; mpa_sock_lock() or mpa_sock_trylock() has taken the spinlock
+ * @c: the connection; the caller must hold the spinlock of its socket
  */
 void mpa_sock_unlock(struct mpa_conn *c)
 {

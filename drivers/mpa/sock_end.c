@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * End of a connection's socket: send the FIN, check what the peer has acknowledged, and close
- * or reset. conn.c decides when.
+ * Close the socket of a connection: send our FIN, check which data the peer has acknowledged,
+ * and release or reset the socket. conn.c decides when to do each of these.
  */
 #include <linux/net.h>
 #include <net/sock.h>

@@ -22,7 +22,10 @@
 #include "marker.h"
 #include "qemu.h"
 
-/* QEMU reads the version after it has loaded the plugin, and supports only some versions */
+/*
+ * Version of QEMU's plugin interface that this plugin asks for. QEMU reads the variable after it has
+ * loaded the plugin, and refuses a version that it does not support. QEMU 10 does not support 1.
+ */
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
 __attribute__((constructor)) static void choose_plugin_version(void)

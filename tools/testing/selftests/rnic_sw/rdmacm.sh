@@ -60,8 +60,9 @@ run_rdma_client_server() {
 	t_run_pair "$PORT" rdma_server -s "$1" -p "$PORT" -- rdma_client -s "$1" -p "$PORT"
 }
 
-# Run cmtime; its server does not exit when the client is done. A cmtime that has the option -m
-# binds a TCP socket to the address and port of its RDMA listener, so its server exits over iWARP.
+# Run cmtime; its server does not exit when the client is done. In newer versions, which have the
+# option -m, the server also opens a TCP listener on the port of its RDMA listener. Over iWARP the
+# RDMA listener already uses this TCP port, so the server exits.
 run_cmtime() {
 	local before
 	! cmtime -? 2>&1 | grep -q mimic ||
