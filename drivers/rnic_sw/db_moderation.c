@@ -22,6 +22,21 @@ u32 db_mod_get_period(const struct db_mod *b)
 	return 2 * b->pace;
 }
 
+/*
+ * End a streak that has not reached the threshold. Lower the threshold to the highest value at
+ * which a period would have coalesced DB_MOD_STREAK WRs of this streak, if there is such a value.
+ */
+static void end_streak(struct db_mod *b)
+{
+	u32 threshold = b->threshold;
+
+	while (threshold > DB_MOD_STREAK && b->streak < threshold + DB_MOD_STREAK)
+		threshold /= 2;
+	if (!b->late && b->streak >= threshold + DB_MOD_STREAK)
+		b->threshold = threshold;
+	b->streak = 0;
+}
+
 /**
  * db_mod_record_doorbell_and_decide - record a doorbell and decide whether to coalesce posts
  * @b: moderation state of the queue
@@ -38,7 +53,7 @@ bool db_mod_record_doorbell_and_decide(struct db_mod *b, u64 now)
 {
 	b->rung = now;
 	if (now <= b->last || now - b->last >= b->pace)
-		b->streak = 0;
+		end_streak(b);
 	else
 		b->streak++;
 	if (b->streak < b->threshold)
@@ -85,6 +100,7 @@ void db_mod_record_period_end(struct db_mod *b, u64 now, const struct db_period 
 	bool worth = prod - p->first >= DB_MOD_STREAK && (!late || prod == p->pushed);
 
 	b->last = now;
+	b->late = late;
 	if (worth) {
 		b->threshold = DB_MOD_STREAK;
 		return;

@@ -37,6 +37,10 @@
  * transmit passes. At the limit at least 128 passes precede it, so it slows the program down by
  * less than 2 %. Each preemption of the program ends a streak, so with a much higher limit a
  * program that shares its CPU with others might never coalesce again.
+ *
+ * A program that waits for completions after each few dozen WRs would never reach the limit either.
+ * So a streak that ends early lowers the threshold, if a period would then have been worthwhile.
+ * But if the timer of the last period was late, only a streak that reaches the threshold counts.
  */
 #define DB_MOD_STREAK	16u
 #define DB_MOD_STREAK_MAX	128u
@@ -53,6 +57,7 @@
  *	DB_MOD_PACE_MIN and at most DB_MOD_PACE_MAX
  * @streak: number of consecutive quick doorbells
  * @threshold: value of @streak that starts a coalescing period
+ * @late: the timer of the last period was late
  */
 struct db_mod {
 	u64	last;
@@ -60,6 +65,7 @@ struct db_mod {
 	u32	pace;
 	u32	streak;
 	u32	threshold;
+	bool	late;
 };
 
 /*

@@ -29,6 +29,7 @@ static struct db_mod read_db_mod(const struct rnic_doorbell *bell)
 		.pace = READ_ONCE(bell->db_mod.pace),
 		.streak = READ_ONCE(bell->db_mod.streak),
 		.threshold = READ_ONCE(bell->db_mod.threshold),
+		.late = READ_ONCE(bell->db_mod.late),
 	};
 }
 
@@ -38,6 +39,7 @@ static void write_db_mod(struct rnic_doorbell *bell, const struct db_mod *m)
 	WRITE_ONCE(bell->db_mod.rung, m->rung);
 	WRITE_ONCE(bell->db_mod.streak, m->streak);
 	WRITE_ONCE(bell->db_mod.threshold, m->threshold);
+	WRITE_ONCE(bell->db_mod.late, m->late);
 }
 
 static bool record_doorbell_and_decide(struct rnic_doorbell *bell)

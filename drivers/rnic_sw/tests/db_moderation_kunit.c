@@ -141,6 +141,38 @@ static void period_with_few_requests_doubles_threshold(struct kunit *test)
 }
 
 /*
+ * Post @window WRs quickly and then wait, with a threshold of DB_MOD_STREAK_MAX, so that no period
+ * starts. @late: the timer of the last period was late. Return: the threshold after that.
+ */
+static u32 get_threshold_after_window(u32 window, bool late)
+{
+	u64 now = START;
+	struct db_mod b;
+
+	db_mod_init(&b);
+	b.threshold = DB_MOD_STREAK_MAX;
+	b.late = late;
+	ring_doorbells(&b, &now, window, 1);
+	now += DB_MOD_PACE_MAX;
+	ring_doorbells(&b, &now, 1, 1);
+	return b.threshold;
+}
+
+/*
+ * A window in which a period would have coalesced DB_MOD_STREAK WRs lowers the threshold, unless
+ * the timer was late.
+ */
+static void long_window_lowers_threshold(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK_MAX, get_threshold_after_window(2 * DB_MOD_STREAK, false));
+	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, get_threshold_after_window(2 * DB_MOD_STREAK + 1, false));
+	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, get_threshold_after_window(3 * DB_MOD_STREAK, false));
+	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, get_threshold_after_window(64, false));
+	KUNIT_EXPECT_EQ(test, 4 * DB_MOD_STREAK, get_threshold_after_window(128, false));
+	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK_MAX, get_threshold_after_window(128, true));
+}
+
+/*
  * A coalescing period whose timer is late doubles the threshold, even if it
  * coalesced 1000 requests.
  */
@@ -333,6 +365,7 @@ static struct kunit_case db_mod_cases[] = {
 	KUNIT_CASE(only_quick_doorbells_are_counted),
 	KUNIT_CASE(slow_doorbell_resets_streak),
 	KUNIT_CASE(doorbell_is_not_quick_if_clock_stands_still),
+	KUNIT_CASE(long_window_lowers_threshold),
 	KUNIT_CASE(period_with_few_requests_doubles_threshold),
 	KUNIT_CASE(period_with_late_timer_doubles_threshold),
 	KUNIT_CASE(doorbell_in_period_transmits_after_enough_posts),

@@ -4,10 +4,14 @@
  * stays within its bounds. Only a streak of doorbells at short intervals delays a post.
  *
  * Files: rnic_sw/db_moderation.c
- * Bound: 1, there is no loop
+ * Bound: 5, the threshold is halved at most three times
  * Mutation: rnic_sw/db_moderation.c s/b->threshold < DB_MOD_STREAK_MAX/b->streak < DB_MOD_STREAK_MAX/
  * Mutation: rnic_sw/db_moderation.c s/now <= b->last || //
  * Mutation: rnic_sw/db_moderation.c s/>= b->pace/> b->pace/
+ * Mutation: rnic_sw/db_moderation.c s/threshold > DB_MOD_STREAK && //
+ * Mutation: rnic_sw/db_moderation.c s/!b->late && //
+ * Mutation: rnic_sw/db_moderation.c s/b->late = late/b->late = false/
+ * Mutation: rnic_sw/db_moderation.c s/if (!b->late && b->streak >= threshold + DB_MOD_STREAK)/if (!b->late)/
  * Mutation: rnic_sw/db_moderation.c s/< b->threshold/< DB_MOD_STREAK/
  * Mutation: rnic_sw/db_moderation.c s/prod - p->first >= DB_MOD_STREAK/prod - p->first/
  * Mutation: rnic_sw/db_moderation.c s/!late || //
@@ -58,6 +62,12 @@ void prove_record_doorbell(void)
 	MUST("a post is delayed only after a streak of threshold doorbells",
 	     !gathers || b.streak >= was.threshold);
 	MUST("the streak grows by one or is reset", !b.streak || b.streak == was.streak + 1);
+	MUST("only the end of a streak lowers the threshold, and not after a late timer",
+	     b.threshold == was.threshold || (b.threshold < was.threshold && !b.streak && !was.late));
+	MUST("the threshold falls only to a value that left enough of the streak for a period",
+	     b.threshold == was.threshold || was.streak >= b.threshold + DB_MOD_STREAK);
+	if (b.threshold < was.threshold)
+		REACHED("the threshold falls");
 	if (gathers)
 		REACHED("a post is delayed");
 	if (!gathers && b.streak)
@@ -94,7 +104,7 @@ void prove_record_period_end(void)
 	db_mod_record_period_end(&b, now, &p, prod);
 	late = now >= p.due + db_mod_get_period(&was);
 	worth = (u32)(prod - p.first) >= DB_MOD_STREAK && (!late || prod == p.pushed);
-	MUST("the threshold stays within its bounds", is_sound(&b));
+	MUST("the threshold stays within its bounds", is_sound(&b) && b.late == late);
 	MUST("if not worth it, the threshold doubles, and the streak is reset", worth ||
 	     (!b.streak && b.threshold == min(2 * was.threshold, DB_MOD_STREAK_MAX)));
 	MUST("if worth it, the threshold is the minimum, and the streak is kept", !worth ||
