@@ -8,7 +8,11 @@
  */
 void db_mod_init(struct db_mod *b)
 {
-	*b = (struct db_mod){ .pace = DB_MOD_PACE_MIN, .threshold = DB_MOD_STREAK };
+	*b = (struct db_mod){
+		.pace = DB_MOD_PACE_MIN,
+		.threshold = DB_MOD_STREAK,
+		.peak = DB_MOD_STREAK,
+	};
 }
 
 /**
@@ -23,8 +27,8 @@ u32 db_mod_get_period(const struct db_mod *b)
 }
 
 /*
- * End a streak that has not reached the threshold. Lower the threshold to the highest value at
- * which a period would have coalesced DB_MOD_STREAK WRs of this streak, if there is such a value.
+ * End a streak. Halve the threshold until a period would have covered DB_MOD_STREAK doorbells of
+ * the streak; if it would not have done so with any threshold, leave the threshold as it is.
  */
 static void end_streak(struct db_mod *b)
 {
@@ -32,7 +36,7 @@ static void end_streak(struct db_mod *b)
 
 	while (threshold > DB_MOD_STREAK && b->streak < threshold + DB_MOD_STREAK)
 		threshold /= 2;
-	if (!b->late && b->streak >= threshold + DB_MOD_STREAK)
+	if (!b->wait && b->streak >= threshold + DB_MOD_STREAK)
 		b->threshold = threshold;
 	b->streak = 0;
 }
@@ -52,6 +56,8 @@ static void end_streak(struct db_mod *b)
 bool db_mod_record_doorbell_and_decide(struct db_mod *b, u64 now)
 {
 	b->rung = now;
+	if (b->wait)
+		b->wait--;
 	if (now <= b->last || now - b->last >= b->pace)
 		end_streak(b);
 	else
@@ -89,10 +95,10 @@ void db_mod_record_transmit_end(struct db_mod *b, u64 now, u32 bytes)
  * @prod: producer index of the send queue
  *
  * A period was worthwhile if the program posted at least DB_MOD_STREAK WRs and none of them had to
- * wait for a late timer. After any other period, twice as many consecutive quick doorbells as
- * before are required to start the next period, but not more than DB_MOD_STREAK_MAX. As a result a
- * program that waits for each completion, and therefore posts few WRs in a period, is rarely
- * delayed.
+ * wait for a late timer. After any other period, twice as many consecutive quick doorbells are
+ * required to start the next period as after the last such period, but not more than
+ * DB_MOD_STREAK_MAX. As a result a program that waits for each completion, and therefore posts few
+ * WRs in a period, is rarely delayed.
  */
 void db_mod_record_period_end(struct db_mod *b, u64 now, const struct db_period *p, u32 prod)
 {
@@ -100,14 +106,16 @@ void db_mod_record_period_end(struct db_mod *b, u64 now, const struct db_period 
 	bool worth = prod - p->first >= DB_MOD_STREAK && (!late || prod == p->pushed);
 
 	b->last = now;
-	b->late = late;
 	if (worth) {
 		b->threshold = DB_MOD_STREAK;
+		b->peak = DB_MOD_STREAK;
 		return;
 	}
 	b->streak = 0;
-	if (b->threshold < DB_MOD_STREAK_MAX)
-		b->threshold *= 2;
+	b->wait = late ? DB_MOD_WAIT_LATE : DB_MOD_WAIT;
+	if (b->peak < DB_MOD_STREAK_MAX)
+		b->peak *= 2;
+	b->threshold = b->peak;
 }
 
 /**

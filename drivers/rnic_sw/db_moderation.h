@@ -38,12 +38,17 @@
  * less than 2 %. Each preemption of the program ends a streak, so with a much higher limit a
  * program that shares its CPU with others might never coalesce again.
  *
- * A program that waits for completions after each few dozen WRs would never reach the limit either.
- * So a streak that ends early lowers the threshold, if a period would then have been worthwhile.
- * But if the timer of the last period was late, only a streak that reaches the threshold counts.
+ * A program that waits for completions after each 64 WRs does not reach a threshold of 64 or 128.
+ * So a streak that ends before it reaches the threshold lowers it, if a period with the lower
+ * threshold would have been worthwhile. DB_MOD_WAIT doorbells must have rung since the last period
+ * that was not worthwhile, or DB_MOD_WAIT_LATE if its timer was late. If the next period is not
+ * worthwhile either, the driver doubles the threshold that it had before. So the share of periods
+ * that are not worthwhile stays below the 2 %, whatever the program does.
  */
 #define DB_MOD_STREAK	16u
 #define DB_MOD_STREAK_MAX	128u
+#define DB_MOD_WAIT	128u
+#define DB_MOD_WAIT_LATE	1024u
 
 /**
  * struct db_mod - doorbell moderation state of a send queue
@@ -57,7 +62,8 @@
  *	DB_MOD_PACE_MIN and at most DB_MOD_PACE_MAX
  * @streak: number of consecutive quick doorbells
  * @threshold: value of @streak that starts a coalescing period
- * @late: the timer of the last period was late
+ * @peak: highest value of @threshold since the last period that was worthwhile
+ * @wait: number of doorbells that must ring before @threshold may fall
  */
 struct db_mod {
 	u64	last;
@@ -65,7 +71,8 @@ struct db_mod {
 	u32	pace;
 	u32	streak;
 	u32	threshold;
-	bool	late;
+	u32	peak;
+	u32	wait;
 };
 
 /*

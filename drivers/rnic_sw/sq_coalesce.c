@@ -19,7 +19,7 @@
  * Copy the moderation state of a doorbell, to change the copy and to write it back. No lock
  * protects the state: threads that ring the doorbell at the same time, and the end of a period, may
  * overwrite the values of each other. Then the next period starts some doorbells earlier or later,
- * which is harmless.
+ * which is harmless: at most DB_MOD_WAIT_LATE doorbells later.
  */
 static struct db_mod read_db_mod(const struct rnic_doorbell *bell)
 {
@@ -29,7 +29,8 @@ static struct db_mod read_db_mod(const struct rnic_doorbell *bell)
 		.pace = READ_ONCE(bell->db_mod.pace),
 		.streak = READ_ONCE(bell->db_mod.streak),
 		.threshold = READ_ONCE(bell->db_mod.threshold),
-		.late = READ_ONCE(bell->db_mod.late),
+		.peak = READ_ONCE(bell->db_mod.peak),
+		.wait = READ_ONCE(bell->db_mod.wait),
 	};
 }
 
@@ -39,7 +40,8 @@ static void write_db_mod(struct rnic_doorbell *bell, const struct db_mod *m)
 	WRITE_ONCE(bell->db_mod.rung, m->rung);
 	WRITE_ONCE(bell->db_mod.streak, m->streak);
 	WRITE_ONCE(bell->db_mod.threshold, m->threshold);
-	WRITE_ONCE(bell->db_mod.late, m->late);
+	WRITE_ONCE(bell->db_mod.peak, m->peak);
+	WRITE_ONCE(bell->db_mod.wait, m->wait);
 }
 
 static bool record_doorbell_and_decide(struct rnic_doorbell *bell)

@@ -142,34 +142,70 @@ static void period_with_few_requests_doubles_threshold(struct kunit *test)
 
 /*
  * Post @window WRs quickly and then wait, with a threshold of DB_MOD_STREAK_MAX, so that no period
- * starts. @late: the timer of the last period was late. Return: the threshold after that.
+ * starts. @wait: the number of doorbells that must ring before the threshold falls. Return: the
+ * threshold after that.
  */
-static u32 get_threshold_after_window(u32 window, bool late)
+static u32 get_threshold_after_window(u32 window, u32 wait)
 {
 	u64 now = START;
 	struct db_mod b;
 
 	db_mod_init(&b);
 	b.threshold = DB_MOD_STREAK_MAX;
-	b.late = late;
+	b.peak = DB_MOD_STREAK_MAX;
+	b.wait = wait;
 	ring_doorbells(&b, &now, window, 1);
 	now += DB_MOD_PACE_MAX;
 	ring_doorbells(&b, &now, 1, 1);
 	return b.threshold;
 }
 
-/*
- * A window in which a period would have coalesced DB_MOD_STREAK WRs lowers the threshold, unless
- * the timer was late.
- */
+/* A window in which a period would have coalesced DB_MOD_STREAK WRs lowers the threshold */
 static void long_window_lowers_threshold(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK_MAX, get_threshold_after_window(2 * DB_MOD_STREAK, false));
-	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, get_threshold_after_window(2 * DB_MOD_STREAK + 1, false));
-	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, get_threshold_after_window(3 * DB_MOD_STREAK, false));
-	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, get_threshold_after_window(64, false));
-	KUNIT_EXPECT_EQ(test, 4 * DB_MOD_STREAK, get_threshold_after_window(128, false));
-	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK_MAX, get_threshold_after_window(128, true));
+	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK_MAX, get_threshold_after_window(2 * DB_MOD_STREAK, 0));
+	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, get_threshold_after_window(2 * DB_MOD_STREAK + 1, 0));
+	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, get_threshold_after_window(3 * DB_MOD_STREAK, 0));
+	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, get_threshold_after_window(64, 0));
+	KUNIT_EXPECT_EQ(test, 4 * DB_MOD_STREAK, get_threshold_after_window(128, 0));
+	KUNIT_EXPECT_EQ(test, 4 * DB_MOD_STREAK, get_threshold_after_window(128, 129));
+	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK_MAX, get_threshold_after_window(128, 130));
+}
+
+/*
+ * Post bursts of the lengths @burst, and then wait; no period coalesces another request. Return:
+ * the number of periods in 100,000 doorbells.
+ */
+static u32 count_useless_periods(const u32 *burst, u32 nr_bursts)
+{
+	u32 rung = 0, nr_periods = 0, i, n;
+	u64 now = START;
+	struct db_mod b;
+
+	db_mod_init(&b);
+	for (i = 0; rung < 100000; i++, now += DB_MOD_PACE_MAX) {
+		for (n = burst[i % nr_bursts]; n; n--, rung++) {
+			if (!ring_doorbells(&b, &now, 1, 1))
+				continue;
+			nr_periods++;
+			now += db_mod_get_period(&b);
+			end_period(&b, now, 0, 0);
+		}
+	}
+	return nr_periods;
+}
+
+/* Whatever the lengths of bursts are, at most one of 100 doorbells starts a useless period */
+static void useless_periods_are_rare(struct kunit *test)
+{
+	static const u32 bursts[][3] = {
+		{ 34, 34, 34 }, { 48, 48, 48 }, { 100, 100, 100 }, { 150, 150, 150 },
+		{ 20, 40, 20 }, { 18, 34, 18 }, { 33, 33, 17 }, { 64, 64, 64 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(bursts); i++)
+		KUNIT_EXPECT_LE(test, count_useless_periods(bursts[i], 3), 1000u);
 }
 
 /*
@@ -366,6 +402,7 @@ static struct kunit_case db_mod_cases[] = {
 	KUNIT_CASE(slow_doorbell_resets_streak),
 	KUNIT_CASE(doorbell_is_not_quick_if_clock_stands_still),
 	KUNIT_CASE(long_window_lowers_threshold),
+	KUNIT_CASE(useless_periods_are_rare),
 	KUNIT_CASE(period_with_few_requests_doubles_threshold),
 	KUNIT_CASE(period_with_late_timer_doubles_threshold),
 	KUNIT_CASE(doorbell_in_period_transmits_after_enough_posts),

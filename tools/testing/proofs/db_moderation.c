@@ -5,13 +5,15 @@
  *
  * Files: rnic_sw/db_moderation.c
  * Bound: 5, the threshold is halved at most three times
- * Mutation: rnic_sw/db_moderation.c s/b->threshold < DB_MOD_STREAK_MAX/b->streak < DB_MOD_STREAK_MAX/
+ * Mutation: rnic_sw/db_moderation.c s/b->peak < DB_MOD_STREAK_MAX/b->streak < DB_MOD_STREAK_MAX/
+ * Mutation: rnic_sw/db_moderation.c s/b->threshold = b->peak/b->threshold *= 2/
  * Mutation: rnic_sw/db_moderation.c s/now <= b->last || //
  * Mutation: rnic_sw/db_moderation.c s/>= b->pace/> b->pace/
  * Mutation: rnic_sw/db_moderation.c s/threshold > DB_MOD_STREAK && //
- * Mutation: rnic_sw/db_moderation.c s/!b->late && //
- * Mutation: rnic_sw/db_moderation.c s/b->late = late/b->late = false/
- * Mutation: rnic_sw/db_moderation.c s/if (!b->late && b->streak >= threshold + DB_MOD_STREAK)/if (!b->late)/
+ * Mutation: rnic_sw/db_moderation.c s/!b->wait && //
+ * Mutation: rnic_sw/db_moderation.c s/late ? DB_MOD_WAIT_LATE/late ? DB_MOD_WAIT/
+ * Mutation: rnic_sw/db_moderation.c s/b->wait--/b->wait = 0/
+ * Mutation: rnic_sw/db_moderation.c s/if (!b->wait && b->streak >= threshold + DB_MOD_STREAK)/if (!b->wait)/
  * Mutation: rnic_sw/db_moderation.c s/< b->threshold/< DB_MOD_STREAK/
  * Mutation: rnic_sw/db_moderation.c s/prod - p->first >= DB_MOD_STREAK/prod - p->first/
  * Mutation: rnic_sw/db_moderation.c s/!late || //
@@ -27,14 +29,20 @@
 #include "../../../drivers/rnic_sw/db_moderation.h"
 #include "proof.h"
 
+static bool is_threshold(u32 n)
+{
+	return n >= DB_MOD_STREAK && n <= DB_MOD_STREAK_MAX && !(n & (n - 1));
+}
+
 /*
- * Check that threshold is a power of two between DB_MOD_STREAK and DB_MOD_STREAK_MAX, and that the
- * pace is within its bounds
+ * Check that threshold and peak are powers of two between DB_MOD_STREAK and DB_MOD_STREAK_MAX, and
+ * that the pace is within its bounds
  */
 static bool is_sound(const struct db_mod *b)
 {
-	return b->pace >= DB_MOD_PACE_MIN && b->pace <= DB_MOD_PACE_MAX && b->threshold >= DB_MOD_STREAK && b->threshold <= DB_MOD_STREAK_MAX &&
-	       !(b->threshold & (b->threshold - 1));
+	return b->pace >= DB_MOD_PACE_MIN && b->pace <= DB_MOD_PACE_MAX &&
+	       is_threshold(b->threshold) && is_threshold(b->peak) &&
+	       b->threshold <= b->peak && b->wait <= DB_MOD_WAIT_LATE;
 }
 
 void prove_init(void)
@@ -62,8 +70,10 @@ void prove_record_doorbell(void)
 	MUST("a post is delayed only after a streak of threshold doorbells",
 	     !gathers || b.streak >= was.threshold);
 	MUST("the streak grows by one or is reset", !b.streak || b.streak == was.streak + 1);
-	MUST("only the end of a streak lowers the threshold, and not after a late timer",
-	     b.threshold == was.threshold || (b.threshold < was.threshold && !b.streak && !was.late));
+	MUST("only the end of a streak lowers the threshold, and only after enough doorbells",
+	     b.threshold == was.threshold ||
+	     (b.threshold < was.threshold && !b.streak && was.wait <= 1));
+	MUST("each doorbell counts once", b.wait == was.wait - !!was.wait && b.peak == was.peak);
 	MUST("the threshold falls only to a value that left enough of the streak for a period",
 	     b.threshold == was.threshold || was.streak >= b.threshold + DB_MOD_STREAK);
 	if (b.threshold < was.threshold)
@@ -104,11 +114,14 @@ void prove_record_period_end(void)
 	db_mod_record_period_end(&b, now, &p, prod);
 	late = now >= p.due + db_mod_get_period(&was);
 	worth = (u32)(prod - p.first) >= DB_MOD_STREAK && (!late || prod == p.pushed);
-	MUST("the threshold stays within its bounds", is_sound(&b) && b.late == late);
-	MUST("if not worth it, the threshold doubles, and the streak is reset", worth ||
-	     (!b.streak && b.threshold == min(2 * was.threshold, DB_MOD_STREAK_MAX)));
+	MUST("the threshold stays within its bounds", is_sound(&b));
+	MUST("if not worth it, the highest threshold doubles, and the streak is reset", worth ||
+	     (!b.streak && b.threshold == min(2 * was.peak, DB_MOD_STREAK_MAX) &&
+	      b.peak == b.threshold));
+	MUST("if not worth it, the threshold does not fall soon, and later after a late timer", worth ||
+	     b.wait == (late ? DB_MOD_WAIT_LATE : DB_MOD_WAIT));
 	MUST("if worth it, the threshold is the minimum, and the streak is kept", !worth ||
-	     (b.threshold == DB_MOD_STREAK && b.streak == was.streak));
+	     (b.threshold == DB_MOD_STREAK && b.peak == DB_MOD_STREAK && b.streak == was.streak));
 	if (worth)
 		REACHED("coalescing was worth it");
 	if (!worth && b.threshold == was.threshold)
