@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Compile the files that handle each message as one file, so that the compiler can inline
- * functions of one file into another. This makes short messages cheaper. Kbuild reads this list.
+ * Include the files that handle each message, to compile them as one file. The compiler can then
+ * inline a function into its caller in another file, which saves the instructions of the call.
+ * Kbuild reads the names of these files here, and does not compile them separately.
  */
 #include "counters.c"
 #include "cq.c"

@@ -27,8 +27,8 @@ u32 db_mod_get_period(const struct db_mod *b)
 }
 
 /*
- * End a streak. Halve the threshold until a period would have covered DB_MOD_STREAK doorbells of
- * the streak; if it would not have done so with any threshold, leave the threshold as it is.
+ * Reset the number of consecutive quick doorbells. If a period at a lower threshold would have saved
+ * the last DB_MOD_STREAK of these doorbells, lower the threshold to the highest such value.
  */
 static void end_streak(struct db_mod *b)
 {

@@ -38,12 +38,15 @@
  * less than 2 %. Each preemption of the program ends a streak, so with a much higher limit a
  * program that shares its CPU with others might never coalesce again.
  *
- * A program that waits for completions after each 64 WRs does not reach a threshold of 64 or 128.
- * So a streak that ends before it reaches the threshold lowers it, if a period with the lower
- * threshold would have been worthwhile. DB_MOD_WAIT doorbells must have rung since the last period
- * that was not worthwhile, or DB_MOD_WAIT_LATE if its timer was late. If the next period is not
- * worthwhile either, the driver doubles the threshold that it had before. So the share of periods
- * that are not worthwhile stays below the 2 %, whatever the program does.
+ * A program that posts 64 WRs and then waits for their completions rings at most 63 quick doorbells
+ * in a row. So it would never start a period again once the threshold is 64, although periods save
+ * it doorbells. Therefore the driver lowers the threshold at the end of a streak, if a period that
+ * started at the lower threshold would have been worthwhile.
+ *
+ * DB_MOD_WAIT, DB_MOD_WAIT_LATE: the driver does so only after this many doorbells since the last
+ * period that was not worthwhile; DB_MOD_WAIT_LATE if the timer of that period was late. If the next
+ * period is not worthwhile either, the driver doubles the threshold that it had before it lowered
+ * it. So at least 128 transmit passes precede each such period, too.
  */
 #define DB_MOD_STREAK	16u
 #define DB_MOD_STREAK_MAX	128u

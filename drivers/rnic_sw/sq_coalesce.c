@@ -19,7 +19,7 @@
  * Copy the moderation state of a doorbell, to change the copy and to write it back. No lock
  * protects the state: threads that ring the doorbell at the same time, and the end of a period, may
  * overwrite the values of each other. Then the next period starts some doorbells earlier or later,
- * which is harmless: at most DB_MOD_WAIT_LATE doorbells later.
+ * which is harmless.
  */
 static struct db_mod read_db_mod(const struct rnic_doorbell *bell)
 {

@@ -141,9 +141,9 @@ static void period_with_few_requests_doubles_threshold(struct kunit *test)
 }
 
 /*
- * Post @window WRs quickly and then wait, with a threshold of DB_MOD_STREAK_MAX, so that no period
- * starts. @wait: the number of doorbells that must ring before the threshold falls. Return: the
- * threshold after that.
+ * Set the threshold to DB_MOD_STREAK_MAX, and forbid it to fall during the next @wait doorbells.
+ * Then ring @window doorbells quickly, and one more after a pause. No period starts. Return: the
+ * threshold after the last doorbell.
  */
 static u32 get_threshold_after_window(u32 window, u32 wait)
 {
@@ -168,13 +168,15 @@ static void long_window_lowers_threshold(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, get_threshold_after_window(3 * DB_MOD_STREAK, 0));
 	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, get_threshold_after_window(64, 0));
 	KUNIT_EXPECT_EQ(test, 4 * DB_MOD_STREAK, get_threshold_after_window(128, 0));
+	/* the doorbell after the pause is the 129th */
 	KUNIT_EXPECT_EQ(test, 4 * DB_MOD_STREAK, get_threshold_after_window(128, 129));
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK_MAX, get_threshold_after_window(128, 130));
 }
 
 /*
- * Post bursts of the lengths @burst, and then wait; no period coalesces another request. Return:
- * the number of periods in 100,000 doorbells.
+ * Ring 100,000 doorbells in bursts, with a pause after each burst. @burst has the numbers of
+ * doorbells of @nr_bursts successive bursts, and is repeated. The program posts nothing during a
+ * period, so no period is worthwhile. Return: the number of periods.
  */
 static u32 count_useless_periods(const u32 *burst, u32 nr_bursts)
 {
@@ -195,7 +197,7 @@ static u32 count_useless_periods(const u32 *burst, u32 nr_bursts)
 	return nr_periods;
 }
 
-/* Whatever the lengths of bursts are, at most one of 100 doorbells starts a useless period */
+/* If no period is worthwhile, at most one of 100 doorbells starts a period */
 static void useless_periods_are_rare(struct kunit *test)
 {
 	static const u32 bursts[][3] = {

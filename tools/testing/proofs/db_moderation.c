@@ -29,15 +29,13 @@
 #include "../../../drivers/rnic_sw/db_moderation.h"
 #include "proof.h"
 
+/* Check that @n is a power of two between the lowest and the highest threshold */
 static bool is_threshold(u32 n)
 {
 	return n >= DB_MOD_STREAK && n <= DB_MOD_STREAK_MAX && !(n & (n - 1));
 }
 
-/*
- * Check that threshold and peak are powers of two between DB_MOD_STREAK and DB_MOD_STREAK_MAX, and
- * that the pace is within its bounds
- */
+/* Check that all values that have bounds are within them */
 static bool is_sound(const struct db_mod *b)
 {
 	return b->pace >= DB_MOD_PACE_MIN && b->pace <= DB_MOD_PACE_MAX &&
