@@ -27,8 +27,8 @@ u32 db_mod_get_period(const struct db_mod *b)
 }
 
 /*
- * Reset the number of consecutive quick doorbells. If a period at a lower threshold would have saved
- * the last DB_MOD_STREAK of these doorbells, lower the threshold to the highest such value.
+ * Reset the number of consecutive quick doorbells. If a period at a lower threshold would have
+ * saved the last DB_MOD_STREAK of these doorbells, lower the threshold to the highest such value.
  */
 static void end_streak(struct db_mod *b)
 {

@@ -44,9 +44,9 @@
  * started at the lower threshold would have been worthwhile.
  *
  * DB_MOD_WAIT, DB_MOD_WAIT_LATE: the driver does so only after this many doorbells since the last
- * period that was not worthwhile; DB_MOD_WAIT_LATE if the timer of that period was late. If the next
- * period is not worthwhile either, the driver doubles the threshold that it had before it lowered
- * it. So at least 128 transmit passes precede each such period, too.
+ * period that was not worthwhile; DB_MOD_WAIT_LATE if the timer of that period was late. If the
+ * next period is not worthwhile either, the driver doubles the threshold that it had before it
+ * lowered it. So at least 128 transmit passes precede each such period, too.
  */
 #define DB_MOD_STREAK	16u
 #define DB_MOD_STREAK_MAX	128u
