@@ -474,7 +474,8 @@ int mpa_sock_send_batch(struct mpa_conn *c)
 	int n;
 
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, o->vec, o->n, o->len);
-	iov_iter_advance(&msg.msg_iter, o->sent);
+	if (o->sent)
+		iov_iter_advance(&msg.msg_iter, o->sent);
 	if (!trylock_without_waiting(sk))
 		return -EBUSY;
 	n = send_and_record_error(c, &msg, o->len - o->sent);
