@@ -147,9 +147,7 @@ static int copy_sges_or_inline_data(const struct rnic_sw_qp *qp, struct rnic_sw_
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return copy_inline_data(qp, sqe, wr);
 	sqe->num_sge = wr->num_sge;
-	if (wr->num_sge)
-		memcpy(sqe + 1, wr->sg_list,
-		       wr->num_sge * sizeof(struct rnic_sw_sge));
+	rnic_sw_copy_sges(sqe + 1, wr->sg_list, wr->num_sge);
 	return 0;
 }
 
@@ -388,9 +386,7 @@ int rnic_sw_queue_recv(struct rnic_sw_queue *q, uint32_t max_sge,
 	rqe->wr_id = wr->wr_id;
 	rqe->num_sge = wr->num_sge;
 	rqe->reserved = 0;
-	if (wr->num_sge)
-		memcpy(rqe + 1, wr->sg_list,
-		       wr->num_sge * sizeof(struct rnic_sw_sge));
+	rnic_sw_copy_sges(rqe + 1, wr->sg_list, wr->num_sge);
 	q->prod++;
 	return 0;
 }

@@ -210,6 +210,18 @@ static inline void rnic_sw_begin_sqe(struct rnic_sw_sqe *sqe, uint64_t wr_id,
 	sqe->flags = flags & RNIC_SW_POST_FLAGS;
 }
 
+/*
+ * Copy the @n SGEs of a work request to its slot. Most requests have one, for which a call of
+ * memcpy() would cost more than the copy.
+ */
+static inline void rnic_sw_copy_sges(void *to, const struct ibv_sge *sges, size_t n)
+{
+	if (n == 1)
+		memcpy(to, sges, sizeof(*sges));
+	else if (n)
+		memcpy(to, sges, n * sizeof(*sges));
+}
+
 /* Convert a time to nanoseconds, in 64 bits even if time_t is shorter */
 static inline uint64_t rnic_sw_to_ns(const struct timespec *t)
 {

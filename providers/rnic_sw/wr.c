@@ -173,9 +173,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge,
 	if (is_wr_discarded(qp))
 		return;
 	qp->wr_sqe->num_sge = num_sge;
-	if (num_sge)
-		memcpy(qp->wr_sqe + 1, sg_list,
-		       num_sge * sizeof(struct rnic_sw_sge));
+	rnic_sw_copy_sges(qp->wr_sqe + 1, sg_list, num_sge);
 }
 
 static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr,
