@@ -57,6 +57,7 @@ create_two_hosts
 define_cases_of_programs "two hosts, IPv4" "$A4" "$B4" -n "$n"
 define_cases_of_programs "two hosts, IPv6" "$A6" "$B6" -n "$n"
 define_cases_of_programs "two hosts, GIDs chosen by the program" "" "" -n "$n"
+# 16 flows: with more messages, the case would come close to its time limit over SCTP
 t_case "ib_write_bw, 8 queue pairs, both directions" "" run_perftest_without_cm ib_write_bw \
-	"$A4" "$B4" -q 8 -b -n "$n"
+	"$A4" "$B4" -q 8 -b -n "$((n / 10))"
 t_print_summary_and_exit
