@@ -168,10 +168,10 @@ prove:
 soak:
 	@scripts/soak
 
-# make check runs the suites below only on the newest kernel: run them once on Debian's kernels
+# make check runs most cases of these suites only on the newest kernel: run all once on Debian's kernels
 stock:
 	@SOAK_ROUNDS=1 SOAK_BEDS="$(or $(SOAK_BEDS),6.1 6.12)" T_LONG=$(or $(T_LONG),0) \
-		scripts/soak $(filter verbs.sh stress.sh sctp% wire_sctp_%, \
+		scripts/soak $(filter smoke.sh verbs.sh stress.sh sctp% wire_sctp_%, \
 		$(shell make -s -C tools/testing/selftests/rnic_sw list))
 
 demo:
