@@ -3,7 +3,7 @@
 #ifndef _DDP_INTERNAL_EXPECT_H
 #define _DDP_INTERNAL_EXPECT_H
 
-#include <ddp/expect.h>
+#include <ddp/expected.h>
 #include <ddp/pure.h>
 #include <ddp/ulp.h>
 

@@ -9,7 +9,7 @@
 #ifndef _MPA_FPDU_VERIFY_H
 #define _MPA_FPDU_VERIFY_H
 
-#include <ddp/expect.h>
+#include <ddp/expected.h>
 #include <ddp/pure.h>
 #include <ddp/reason.h>
 #include "fpdu.h"

@@ -9,7 +9,7 @@
 #define _DDP_LLP_H
 
 #include <linux/types.h>
-#include <ddp/expect.h>
+#include <ddp/expected.h>
 #include <ddp/query.h>
 #include <ddp/reason.h>
 

@@ -7,7 +7,7 @@
 #include <linux/prandom.h>
 #include <linux/unaligned.h>
 #include <net/tcp.h>
-#include <ddp/expect.h>
+#include <ddp/expected.h>
 
 #include "../../../../drivers/mpa/crc.h"
 #include "../../../../drivers/mpa/fpdu.h"

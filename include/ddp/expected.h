@@ -4,8 +4,8 @@
  * for one field. An LLP compares received headers with the prediction, and passes the segments that
  * match to ddp_rx_batch(), which does not decode headers.
  */
-#ifndef _DDP_EXPECT_H
-#define _DDP_EXPECT_H
+#ifndef _DDP_EXPECTED_H
+#define _DDP_EXPECTED_H
 
 #include <linux/types.h>
 #include <linux/unaligned.h>
