@@ -63,6 +63,7 @@ static void *keep_connecting(void *arg)
 {
 	unsigned int i;
 
+	(void)arg;
 	while (!stop)
 		for (i = 0; i < QPS; i++) {
 			enter_init(qps[i]);
@@ -76,6 +77,7 @@ static void *keep_entering_error(void *arg)
 {
 	unsigned int i;
 
+	(void)arg;
 	for (i = 0; !stop; i++) {
 		enter_state(qps[i % QPS], IBV_QPS_ERR);
 		enter_state(qps[i % QPS], IBV_QPS_SQD);
@@ -87,6 +89,7 @@ static void *keep_posting(void *arg)
 {
 	unsigned int i;
 
+	(void)arg;
 	for (i = 0; !stop; i++)
 		post_recv_and_send_unchecked(qps[i % QPS]);
 	return NULL;
