@@ -18,6 +18,7 @@ static struct {
 	bool		queued;		/* TCP has bytes not yet sent or not acknowledged */
 	int		result;		/* result of sending */
 	int		flags;		/* flags of the last send */
+	u32		from;		/* bytes of the batch before those of the last send */
 	u32		unread;
 	u32		received;	/* calls of mpa_rx_receive_or_discard() */
 	bool		more;		/* mpa_rx_receive_or_discard() leaves complete FPDUs */
@@ -85,6 +86,7 @@ bool sk_stream_is_writeable(const struct sock *sk)
 int tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t len)
 {
 	stubs.flags = msg->msg_flags;
+	stubs.from = msg->msg_iter.off;
 	/* TCP reports an error once */
 	if (stubs.result < 0 && stubs.result != -EAGAIN)
 		sk->sk_err = 0;
@@ -313,6 +315,16 @@ static void send_error_selects_retry(struct kunit *test)
 	send_and_expect_result(test, -EPIPE, false, -EPIPE, 0);
 	send_and_expect_result(test, -ECONNRESET, false, -ECONNRESET, -ECONNRESET);
 	send_and_expect_result(test, -ETIMEDOUT, true, -ETIMEDOUT, -ETIMEDOUT);
+}
+
+/* If TCP accepts only a part of a batch, the next call sends the rest */
+static void rest_of_batch_is_sent_next(struct kunit *test)
+{
+	send_and_expect_result(test, 60, true, -EAGAIN, 0);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.from);
+	stubs.result = 40;
+	KUNIT_EXPECT_EQ(test, 0, mpa_sock_send_batch(&stubs.c));
+	KUNIT_EXPECT_EQ(test, 60u, stubs.from);
 }
 
 /*
@@ -547,6 +559,7 @@ static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(rcvbuf_grows_at_full_operation),
 	KUNIT_CASE(connect_tries_another_port),
 	KUNIT_CASE(send_error_selects_retry),
+	KUNIT_CASE(rest_of_batch_is_sent_next),
 	KUNIT_CASE(reset_is_not_orderly_close),
 	KUNIT_CASE(conn_is_closed_if_send_fails_after_fins),
 	KUNIT_CASE(unread_data_is_partial_fpdu),
