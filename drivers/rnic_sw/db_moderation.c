@@ -95,10 +95,9 @@ void db_mod_record_transmit_end(struct db_mod *b, u64 now, u32 bytes)
  * @prod: producer index of the send queue
  *
  * A period was worthwhile if the program posted at least DB_MOD_STREAK WRs and none of them had to
- * wait for a late timer. After any other period, twice as many consecutive quick doorbells are
- * required to start the next period as after the last such period, but not more than
- * DB_MOD_STREAK_MAX. As a result a program that waits for each completion, and therefore posts few
- * WRs in a period, is rarely delayed.
+ * wait for a late timer. After any other period, the threshold becomes twice its highest value
+ * since the last worthwhile period, but not more than DB_MOD_STREAK_MAX. So a program that waits
+ * for each completion, and therefore posts few WRs in a period, is rarely delayed.
  */
 void db_mod_record_period_end(struct db_mod *b, u64 now, const struct db_period *p, u32 prod)
 {

@@ -43,10 +43,10 @@
  * it doorbells. Therefore the driver lowers the threshold at the end of a streak, if a period that
  * started at the lower threshold would have been worthwhile.
  *
- * DB_MOD_WAIT, DB_MOD_WAIT_LATE: the driver does so only after this many doorbells since the last
- * period that was not worthwhile; DB_MOD_WAIT_LATE if the timer of that period was late. If the
- * next period is not worthwhile either, the driver doubles the threshold that it had before it
- * lowered it. So at least 128 transmit passes precede each such period, too.
+ * DB_MOD_WAIT: after a period that was not worthwhile, the driver does not lower the threshold
+ * during this many doorbells; DB_MOD_WAIT_LATE: the same if the timer of that period was late. So
+ * at least DB_MOD_WAIT doorbells precede a period that starts at a lowered threshold. If that
+ * period is not worthwhile either, the driver doubles the threshold from before it was lowered.
  */
 #define DB_MOD_STREAK	16u
 #define DB_MOD_STREAK_MAX	128u

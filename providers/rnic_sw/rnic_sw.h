@@ -211,8 +211,8 @@ static inline void rnic_sw_begin_sqe(struct rnic_sw_sqe *sqe, uint64_t wr_id,
 }
 
 /*
- * Copy the @n SGEs of a work request to its slot. Most requests have one, for which a call of
- * memcpy() would cost more than the copy.
+ * Copy the @n SGEs of a work request to its slot. Most requests have one SGE. The compiler replaces
+ * a memcpy() of constant size by two instructions, which cost less than the call.
  */
 static inline void rnic_sw_copy_sges(void *to, const struct ibv_sge *sges, size_t n)
 {

@@ -35,7 +35,7 @@ static bool is_threshold(u32 n)
 	return n >= DB_MOD_STREAK && n <= DB_MOD_STREAK_MAX && !(n & (n - 1));
 }
 
-/* Check that all values that have bounds are within them */
+/* Check the bounds of pace, threshold, peak and wait */
 static bool is_sound(const struct db_mod *b)
 {
 	return b->pace >= DB_MOD_PACE_MIN && b->pace <= DB_MOD_PACE_MAX &&
