@@ -84,18 +84,24 @@ static u32 pick_random_index(void)
 	return index < STAG_INDEX_MIN ? index + STAG_INDEX_MIN : index;
 }
 
-/* Find an MR by the index of @stag. The caller must hold the RCU read lock. */
+/* Find an MR by the index of @stag. The caller must be in an RCU section, or have BH off. */
 static struct ddp_region *region_lookup(struct ddp_stags *t, u32 stag)
 {
 	const u32 index = stag >> 8;
+	struct ddp_region *r;
 
-	return rhashtable_lookup(&t->regions, &index, region_params);
+	rcu_read_lock();
+	r = rhashtable_lookup(&t->regions, &index, region_params);
+	rcu_read_unlock();
+	return r;
 }
 
 /*
  * Like region_lookup(), but look into the hash table only if @hint is stale or names another MR.
- * The RCU section begins before @t->removals is read. So if it equals @hint->removals, the MR of
- * @hint was not removed before this section, and is not freed before its end.
+ * BH must be off until the caller has taken a reference, or does not use the MR any more: a section
+ * with BH off is an RCU section. It begins before @t->removals is read. So if @t->removals equals
+ * @hint->removals, the MR of @hint was not removed before this section, and is not freed before its
+ * end.
  */
 static struct ddp_region *region_lookup_with_hint(struct ddp_stags *t, struct ddp_mr_hint *hint,
 						  u32 stag)
@@ -107,6 +113,7 @@ static struct ddp_region *region_lookup_with_hint(struct ddp_stags *t, struct dd
 	 */
 	const long removals = atomic_long_read_acquire(&t->removals);
 
+	RCU_LOCKDEP_WARN(!rcu_read_lock_bh_held(), "MR used with BH on");
 	if (hint->mr && hint->removals == removals && hint->mr->index == stag >> 8)
 		return hint->mr;
 	*hint = (struct ddp_mr_hint) { .mr = region_lookup(t, stag), .removals = removals };
@@ -248,10 +255,7 @@ static bool region_try_get(struct ddp_region *r)
 	if (!READ_ONCE(r->valid))
 		return false;
 	region_access_begin(r);
-	if (!refcount_inc_not_zero(&r->users)) {
-		region_access_end(r);
-		return false;
-	}
+	refcount_inc(&r->users);
 	/*
 	 * Take the reference before the caller reads valid; pairs with
 	 * region_wait_unused(). Otherwise revocation could miss the reference
@@ -264,14 +268,9 @@ static bool region_try_get(struct ddp_region *r)
 static struct ddp_region *region_find_get_with_hint(struct ddp_stags *t, struct ddp_mr_hint *hint,
 						    u32 stag)
 {
-	struct ddp_region *r;
+	struct ddp_region *r = region_lookup_with_hint(t, hint, stag);
 
-	rcu_read_lock();
-	r = region_lookup_with_hint(t, hint, stag);
-	if (r && !region_try_get(r))
-		r = NULL;
-	rcu_read_unlock();
-	return r;
+	return r && region_try_get(r) ? r : NULL;
 }
 
 /**
