@@ -19,6 +19,7 @@
 #include <linux/atomic.h>
 #include <linux/fs.h>
 #include <linux/list.h>
+#include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 #include <rdma/uverbs_std_types.h>
@@ -29,15 +30,20 @@
 #define UVERBS_MODULE_NAME rnic_sw
 #include <rdma/uverbs_named_ioctl.h>
 
+/* Doorbells with lower numbers are found without a search, which a program with few QPs notices */
+#define FIRST_DOORBELLS	16
+
 /**
  * struct rnic_doorbell_file - doorbell file of a context
  * @uobj: object of uverbs; the last close of the file frees it
- * @bells: struct rnic_doorbell by number
+ * @first: struct rnic_doorbell by number, for numbers below FIRST_DOORBELLS
+ * @bells: all struct rnic_doorbell by number
  * @idle: doorbells of destroyed QPs; protected by rnic_uctx.doorbells_lock
  * @closed: the context has been destroyed, or the program has closed the file
  */
 struct rnic_doorbell_file {
 	struct ib_uobject	uobj;
+	struct rnic_doorbell __rcu *first[FIRST_DOORBELLS];
 	struct xarray		bells;
 	struct list_head	idle;
 	bool			closed;
@@ -62,7 +68,10 @@ static struct rnic_doorbell *get_doorbell(struct rnic_doorbell_file *f, unsigned
 	struct rnic_doorbell *bell;
 
 	rcu_read_lock();
-	bell = xa_load(&f->bells, number);
+	if (number < FIRST_DOORBELLS)
+		bell = rcu_dereference(f->first[array_index_nospec(number, FIRST_DOORBELLS)]);
+	else
+		bell = xa_load(&f->bells, number);
 	if (bell && !atomic_inc_unless_negative(&bell->users))
 		bell = NULL;
 	rcu_read_unlock();
@@ -128,10 +137,13 @@ static void rnic_doorbell_file_destroy(struct ib_uobject *uobj, enum rdma_remove
 	struct rnic_doorbell_file *f = to_doorbell_file(uobj);
 	struct rnic_uctx *u = to_rnic_uctx(uobj->context);
 	struct rnic_doorbell *bell, *next;
+	int i;
 
 	mutex_lock(&u->doorbells_lock);
 	u->doorbells = NULL;
 	WRITE_ONCE(f->closed, true);
+	for (i = 0; i < FIRST_DOORBELLS; i++)
+		RCU_INIT_POINTER(f->first[i], NULL);
 	xa_destroy(&f->bells);
 	mutex_unlock(&u->doorbells_lock);
 	list_for_each_entry_safe(bell, next, &f->idle, entry)
@@ -200,6 +212,8 @@ static struct rnic_doorbell *alloc_doorbell_in_file(struct rnic_doorbell_file *f
 		kfree(bell);
 		return NULL;
 	}
+	if (bell->number < FIRST_DOORBELLS)
+		rcu_assign_pointer(f->first[bell->number], bell);
 	return bell;
 }
 
