@@ -41,6 +41,31 @@ static void end_streak(struct db_mod *b)
 	b->streak = 0;
 }
 
+/* Count a doorbell that was not quick. After enough of them, do not time the next ones */
+static void count_slow_doorbell(struct db_mod *b)
+{
+	if (++b->slow < DB_MOD_SLOW)
+		return;
+	b->slow -= DB_MOD_TIMED;
+	b->untimed = DB_MOD_UNTIMED;
+	b->wait -= min(b->wait, DB_MOD_UNTIMED);
+}
+
+/**
+ * db_mod_try_skip_doorbell - decide whether a doorbell is timed
+ * @b: moderation state of the queue
+ *
+ * Return: true if the caller must transmit now without reading the clock; false if it must call
+ * db_mod_record_doorbell_and_decide().
+ */
+bool db_mod_try_skip_doorbell(struct db_mod *b)
+{
+	if (!b->untimed)
+		return false;
+	b->untimed--;
+	return true;
+}
+
 /**
  * db_mod_record_doorbell_and_decide - record a doorbell and decide whether to coalesce posts
  * @b: moderation state of the queue
@@ -58,10 +83,13 @@ bool db_mod_record_doorbell_and_decide(struct db_mod *b, u64 now)
 	b->rung = now;
 	if (b->wait)
 		b->wait--;
-	if (now <= b->last || now - b->last >= b->pace)
+	if (now <= b->last || now - b->last >= b->pace) {
 		end_streak(b);
-	else
+		count_slow_doorbell(b);
+	} else {
 		b->streak++;
+		b->slow = 0;
+	}
 	if (b->streak < b->threshold)
 		return false;
 	b->last = now;

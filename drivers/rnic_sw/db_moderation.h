@@ -23,6 +23,16 @@
 #define DB_MOD_PACE_MIN	5000u
 #define DB_MOD_PACE_MAX	320000u
 
+/*
+ * Reading the clock twice costs as much as a tenth of a short post. So after DB_MOD_SLOW consecutive
+ * doorbells that were not quick, the driver does not time the next DB_MOD_UNTIMED doorbells. Then it
+ * times DB_MOD_TIMED: the first sets db_mod.last, and the second can be quick. A quick doorbell ends
+ * this, so a program that starts to post quickly coalesces at most DB_MOD_UNTIMED doorbells later.
+ */
+#define DB_MOD_SLOW	16u
+#define DB_MOD_UNTIMED	14u
+#define DB_MOD_TIMED	2u
+
 /* Transmit passes of more bytes of payload than this do not change the pace */
 #define DB_MOD_SHORT	4096u
 
@@ -67,6 +77,9 @@
  * @threshold: value of @streak that starts a coalescing period
  * @peak: highest value of @threshold since the last period that was worthwhile
  * @wait: number of doorbells that must ring before @threshold may fall
+ * @slow: number of consecutive doorbells that were not quick; less DB_MOD_TIMED whenever it has
+ *	reached DB_MOD_SLOW
+ * @untimed: number of doorbells that follow and are not timed
  */
 struct db_mod {
 	u64	last;
@@ -76,6 +89,8 @@ struct db_mod {
 	u32	threshold;
 	u32	peak;
 	u32	wait;
+	u32	slow;
+	u32	untimed;
 };
 
 /*
@@ -112,6 +127,7 @@ u32 db_period_handle_timer(struct db_period *p, u32 cpu);
 
 void db_mod_init(struct db_mod *b);
 u32 db_mod_get_period(const struct db_mod *b);
+bool db_mod_try_skip_doorbell(struct db_mod *b);
 bool db_mod_record_doorbell_and_decide(struct db_mod *b, u64 now);
 void db_mod_record_transmit_end(struct db_mod *b, u64 now, u32 bytes);
 void db_mod_record_period_end(struct db_mod *b, u64 now, const struct db_period *p, u32 prod);

@@ -31,6 +31,8 @@ static struct db_mod read_db_mod(const struct rnic_doorbell *bell)
 		.threshold = READ_ONCE(bell->db_mod.threshold),
 		.peak = READ_ONCE(bell->db_mod.peak),
 		.wait = READ_ONCE(bell->db_mod.wait),
+		.slow = READ_ONCE(bell->db_mod.slow),
+		.untimed = READ_ONCE(bell->db_mod.untimed),
 	};
 }
 
@@ -42,6 +44,18 @@ static void write_db_mod(struct rnic_doorbell *bell, const struct db_mod *m)
 	WRITE_ONCE(bell->db_mod.threshold, m->threshold);
 	WRITE_ONCE(bell->db_mod.peak, m->peak);
 	WRITE_ONCE(bell->db_mod.wait, m->wait);
+	WRITE_ONCE(bell->db_mod.slow, m->slow);
+	WRITE_ONCE(bell->db_mod.untimed, m->untimed);
+}
+
+static bool try_skip_doorbell(struct rnic_doorbell *bell)
+{
+	struct db_mod m = { .untimed = READ_ONCE(bell->db_mod.untimed) };
+
+	if (!db_mod_try_skip_doorbell(&m))
+		return false;
+	WRITE_ONCE(bell->db_mod.untimed, m.untimed);
+	return true;
 }
 
 static bool record_doorbell_and_decide(struct rnic_doorbell *bell)
@@ -162,6 +176,7 @@ static void __start_coalescing_period(struct rnic_sq *sq)
 /* What a doorbell has to do */
 enum action {
 	TRANSMIT,
+	TRANSMIT_AND_RECORD,		/* transmit, then call record_transmit_end() */
 	TRANSMIT_AND_EXTEND_PERIOD,	/* transmit, then call end_push() */
 	LEAVE_TO_TIMER,
 };
@@ -172,14 +187,18 @@ enum action {
  */
 static enum action rnic_sq_decide(struct rnic_sq *sq)
 {
-	bool coalesced = READ_ONCE(sq->coalescing), start = false;
 	enum action action = TRANSMIT;
 	unsigned long flags;
+	bool start = false;
 
-	if (!coalesced)
+	if (!READ_ONCE(sq->coalescing)) {
+		if (try_skip_doorbell(sq->doorbell))
+			return TRANSMIT;
+		action = TRANSMIT_AND_RECORD;
 		start = record_doorbell_and_decide(sq->doorbell);
-	if (!coalesced && !start)
-		return TRANSMIT;
+		if (!start)
+			return action;
+	}
 	spin_lock_irqsave(&sq->lock, flags);
 	if (start)
 		__start_coalescing_period(sq);
@@ -229,6 +248,6 @@ void rnic_sq_transmit_or_coalesce(struct rnic_qp *qp)
 	ddp_push(s);
 	if (action == TRANSMIT_AND_EXTEND_PERIOD)
 		end_push(sq);
-	else if (fine && asked)
+	else if (action == TRANSMIT_AND_RECORD && asked)
 		record_transmit_end(sq->doorbell, READ_ONCE(s->bytes) - bytes);
 }

@@ -379,6 +379,71 @@ static void pace_rises_slowly_and_is_bounded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DB_MOD_PACE_MIN, b.pace);
 }
 
+/*
+ * Ring @n doorbells at intervals of @gap ns, as the driver does: without a time stamp if the
+ * doorbell is to be skipped. Return: the number of doorbells that were timed.
+ */
+static u32 count_timed_doorbells(struct db_mod *b, u64 *now, u32 n, u32 gap)
+{
+	u32 nr_timed = 0;
+
+	for (; n; n--) {
+		*now += gap;
+		if (db_mod_try_skip_doorbell(b))
+			continue;
+		nr_timed++;
+		db_mod_record_doorbell_and_decide(b, *now);
+		db_mod_record_transmit_end(b, *now, 1);
+	}
+	return nr_timed;
+}
+
+/* A program that rings seldom is rarely timed: two of sixteen doorbells */
+static void slow_doorbells_are_rarely_timed(struct kunit *test)
+{
+	const u32 turn = DB_MOD_UNTIMED + DB_MOD_TIMED;
+	u64 now = START;
+	struct db_mod b;
+
+	db_mod_init(&b);
+	KUNIT_EXPECT_EQ(test, DB_MOD_SLOW,
+			count_timed_doorbells(&b, &now, DB_MOD_SLOW, DB_MOD_PACE_MAX));
+	KUNIT_EXPECT_EQ(test, 100 * DB_MOD_TIMED,
+			count_timed_doorbells(&b, &now, 100 * turn, DB_MOD_PACE_MAX));
+	KUNIT_EXPECT_EQ(test, 0u, b.streak);
+}
+
+/*
+ * One quick doorbell ends this: a program that has started to ring quickly is timed completely, even
+ * if it pauses before each burst.
+ */
+static void quick_doorbells_are_timed(struct kunit *test)
+{
+	u64 now = START;
+	struct db_mod b;
+	u32 i;
+
+	db_mod_init(&b);
+	count_timed_doorbells(&b, &now, 1000, DB_MOD_PACE_MAX);
+	count_timed_doorbells(&b, &now, DB_MOD_UNTIMED + DB_MOD_TIMED, 1);
+	for (i = 0; i < 100; i++) {
+		KUNIT_EXPECT_EQ(test, 1u, count_timed_doorbells(&b, &now, 1, DB_MOD_PACE_MAX));
+		KUNIT_EXPECT_EQ(test, 8u, count_timed_doorbells(&b, &now, 8, 1));
+	}
+}
+
+/* The doorbells that are not timed count, too, before the threshold may fall */
+static void untimed_doorbells_end_wait(struct kunit *test)
+{
+	u64 now = START;
+	struct db_mod b;
+
+	db_mod_init(&b);
+	b.wait = DB_MOD_WAIT;
+	count_timed_doorbells(&b, &now, DB_MOD_WAIT, DB_MOD_PACE_MAX);
+	KUNIT_EXPECT_EQ(test, 0u, b.wait);
+}
+
 /* A pass that sends nothing, or much, says nothing about the machine */
 static void pace_depends_on_short_passes_only(struct kunit *test)
 {
@@ -415,6 +480,9 @@ static struct kunit_case db_mod_cases[] = {
 	KUNIT_CASE(pace_follows_slow_passes),
 	KUNIT_CASE(pace_rises_slowly_and_is_bounded),
 	KUNIT_CASE(pace_depends_on_short_passes_only),
+	KUNIT_CASE(slow_doorbells_are_rarely_timed),
+	KUNIT_CASE(quick_doorbells_are_timed),
+	KUNIT_CASE(untimed_doorbells_end_wait),
 	{}
 };
 

@@ -25,6 +25,10 @@
  * Mutation: rnic_sw/db_moderation.c s/bytes && //
  * Mutation: rnic_sw/db_moderation.c s/, limit), DB_MOD_PACE_MIN/, limit), 0/
  * Mutation: rnic_sw/db_moderation.c s/, DB_MOD_PACE_MAX);/, U32_MAX);/
+ * Mutation: rnic_sw/db_moderation.c s/b->slow -= DB_MOD_TIMED;//
+ * Mutation: rnic_sw/db_moderation.c s/b->slow = 0;//
+ * Mutation: rnic_sw/db_moderation.c s/b->untimed--;//
+ * Mutation: rnic_sw/db_moderation.c s/b->wait -= min(b->wait, DB_MOD_UNTIMED)/b->wait -= DB_MOD_UNTIMED/
  */
 #include "../../../drivers/rnic_sw/db_moderation.h"
 #include "proof.h"
@@ -35,12 +39,13 @@ static bool is_threshold(u32 n)
 	return n >= DB_MOD_STREAK && n <= DB_MOD_STREAK_MAX && !(n & (n - 1));
 }
 
-/* Check the bounds of pace, threshold, peak and wait */
+/* Check the bounds of pace, threshold, peak, wait, slow and untimed */
 static bool is_sound(const struct db_mod *b)
 {
 	return b->pace >= DB_MOD_PACE_MIN && b->pace <= DB_MOD_PACE_MAX &&
 	       is_threshold(b->threshold) && is_threshold(b->peak) &&
-	       b->threshold <= b->peak && b->wait <= DB_MOD_WAIT_LATE;
+	       b->threshold <= b->peak && b->wait <= DB_MOD_WAIT_LATE &&
+	       b->slow < DB_MOD_SLOW && b->untimed <= DB_MOD_UNTIMED;
 }
 
 void prove_init(void)
@@ -57,29 +62,53 @@ void prove_record_doorbell(void)
 {
 	struct db_mod b, was;
 	u64 now = ANY(u64);
-	bool gathers;
+	bool gathers, quick, skips;
 
 	GIVEN(is_sound(&b));
 	was = b;
 	gathers = db_mod_record_doorbell_and_decide(&b, now);
+	quick = now > was.last && now - was.last < was.pace;
+	skips = !quick && was.slow == DB_MOD_SLOW - 1;
 	MUST("the threshold stays within its bounds", is_sound(&b));
-	MUST("a post is delayed only soon after the previous doorbell", !gathers ||
-	     (now > was.last && now - was.last < was.pace));
+	MUST("a post is delayed only soon after the previous doorbell", !gathers || quick);
 	MUST("a post is delayed only after a streak of threshold doorbells",
 	     !gathers || b.streak >= was.threshold);
 	MUST("the streak grows by one or is reset", !b.streak || b.streak == was.streak + 1);
 	MUST("only the end of a streak lowers the threshold, and only after enough doorbells",
 	     b.threshold == was.threshold ||
 	     (b.threshold < was.threshold && !b.streak && was.wait <= 1));
-	MUST("each doorbell counts once", b.wait == was.wait - !!was.wait && b.peak == was.peak);
+	MUST("each doorbell counts once, those that will not be timed in advance", b.peak == was.peak &&
+	     b.wait == was.wait - min(was.wait, 1 + (skips ? DB_MOD_UNTIMED : 0)));
+	MUST("doorbells are not timed only after enough that were not quick, and then two are timed",
+	     skips ? b.slow == DB_MOD_SLOW - DB_MOD_TIMED && b.untimed == DB_MOD_UNTIMED :
+	     b.slow == (quick ? 0 : was.slow + 1) && b.untimed == was.untimed);
 	MUST("the threshold falls only to a value that left enough of the streak for a period",
 	     b.threshold == was.threshold || was.streak >= b.threshold + DB_MOD_STREAK);
 	if (b.threshold < was.threshold)
 		REACHED("the threshold falls");
+	if (skips)
+		REACHED("the next doorbells are not timed");
 	if (gathers)
 		REACHED("a post is delayed");
 	if (!gathers && b.streak)
 		REACHED("the streak grows");
+}
+
+void prove_skip(void)
+{
+	struct db_mod b, was;
+	bool skips;
+
+	GIVEN(is_sound(&b));
+	was = b;
+	skips = db_mod_try_skip_doorbell(&b);
+	MUST("a doorbell is skipped as often as recorded",
+	     skips == !!was.untimed && b.untimed == was.untimed - skips && is_sound(&b));
+	MUST("the other fields do not change",
+	     b.last == was.last && b.streak == was.streak && b.wait == was.wait &&
+	     b.slow == was.slow && b.threshold == was.threshold);
+	if (skips)
+		REACHED("a doorbell is skipped");
 }
 
 void prove_record_transmit_end(void)
