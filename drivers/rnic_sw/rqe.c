@@ -37,6 +37,7 @@ bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 		   struct rdmap *r, u64 *wr_id)
 {
 	const struct rnic_sw_sge *sge = (void *)(slot + 1);
+	struct ddp_sge *dst = r->recv_sge;
 	const struct rnic_sw_rqe e = {
 		.wr_id = READ_ONCE(slot->wr_id),
 		.num_sge = READ_ONCE(slot->num_sge),
@@ -49,13 +50,13 @@ bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 	if (n > max_sge || n > RDMAP_SGE_MAX || !rnic_rqe_is_well_formed(&e))
 		return false;
 	for (i = 0; i < n; i++) {
-		r->recv_sge[i].addr = READ_ONCE(sge[i].addr);
-		r->recv_sge[i].len = READ_ONCE(sge[i].length);
-		r->recv_sge[i].stag = READ_ONCE(sge[i].lkey);
-		len += r->recv_sge[i].len;
+		dst[i].addr = READ_ONCE(sge[i].addr);
+		dst[i].len = READ_ONCE(sge[i].length);
+		dst[i].stag = READ_ONCE(sge[i].lkey);
+		len += dst[i].len;
 	}
 	r->recv_buf = (struct ddp_buf) {
-		.sge = r->recv_sge,
+		.sge = dst,
 		.nsge = n,
 		.len = min_t(u64, len, RNIC_MAX_MSG),
 	};

@@ -6,34 +6,25 @@
 #include "rnic.h"
 #include "sqe.h"
 
-static u64 sum_sge_len(const struct rdmap_wr *wr)
-{
-	u64 len = 0;
-	u16 i;
-
-	for (i = 0; i < wr->buf.nsge; i++)
-		len += wr->sge[i].len;
-	return len;
-}
-
 static enum ib_wc_status parse_sges(const struct rnic_sq *sq,
 				    const struct rnic_sw_sqe *e,
 				    const struct rnic_sw_sge *slot,
 				    struct rdmap_wr *wr)
 {
-	u64 len;
+	struct ddp_sge *dst = wr->sge;
+	u64 len = 0;
 	u16 i;
 
 	if (e->num_sge > sq->max_sge || e->num_sge > RDMAP_SGE_MAX)
 		return IB_WC_LOC_QP_OP_ERR;
 	for (i = 0; i < e->num_sge; i++) {
-		wr->sge[i].addr = READ_ONCE(slot[i].addr);
-		wr->sge[i].len = READ_ONCE(slot[i].length);
-		wr->sge[i].stag = READ_ONCE(slot[i].lkey);
+		dst[i].addr = READ_ONCE(slot[i].addr);
+		dst[i].len = READ_ONCE(slot[i].length);
+		dst[i].stag = READ_ONCE(slot[i].lkey);
+		len += dst[i].len;
 	}
-	wr->buf.sge = wr->sge;
+	wr->buf.sge = dst;
 	wr->buf.nsge = e->num_sge;
-	len = sum_sge_len(wr);
 	if (len > RNIC_MAX_MSG)
 		return IB_WC_LOC_LEN_ERR;
 	wr->buf.len = len;
