@@ -24,9 +24,9 @@
 #define DB_MOD_PACE_MAX	320000u
 
 /*
- * Reading the clock twice costs as much as a tenth of a short post. So after DB_MOD_SLOW consecutive
- * doorbells that were not quick, the driver does not time the next DB_MOD_UNTIMED doorbells. Then it
- * times DB_MOD_TIMED: the first sets db_mod.last, and the second can be quick. A quick doorbell ends
+ * Timing a doorbell costs about 1 % of a short post. So after DB_MOD_SLOW consecutive doorbells
+ * that were not quick, the driver does not time the next DB_MOD_UNTIMED ones. Then it times
+ * DB_MOD_TIMED: the first sets db_mod.last, and the second can be quick. A quick doorbell ends
  * this, so a program that starts to post quickly coalesces at most DB_MOD_UNTIMED doorbells later.
  */
 #define DB_MOD_SLOW	16u

@@ -414,8 +414,8 @@ static void slow_doorbells_are_rarely_timed(struct kunit *test)
 }
 
 /*
- * One quick doorbell ends this: a program that has started to ring quickly is timed completely, even
- * if it pauses before each burst.
+ * One quick doorbell ends this: a program that has started to ring quickly is timed completely,
+ * even if it pauses before each burst.
  */
 static void quick_doorbells_are_timed(struct kunit *test)
 {

@@ -8,6 +8,9 @@
 #include <dirent.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 
@@ -20,6 +23,7 @@ enum { OWN_DOORBELL = 1 << UVERBS_ID_NS_SHIFT };
 #define BUSY_POLL	_IO(RDMA_IOCTL_MAGIC, 0x81)
 
 #define NUMBERS		64	/* each context of these cases has only lower numbers */
+#define MANY_QPS	20
 
 /* Allocate a doorbell file.  Return: 0, with @fd set; or an errno */
 static int open_doorbell_file(const struct ibv_context *ctx, int *fd)
@@ -108,15 +112,15 @@ static void test_doorbell_file(void)
 	pair_free(&p);
 }
 
-static struct ibv_qp *make_unconnected_qp(const struct pair *p)
+static struct ibv_qp *make_unconnected_qp(struct ibv_pd *pd, struct ibv_cq *cq)
 {
 	struct ibv_qp_init_attr attr = {
-		.send_cq = p->c.scq, .recv_cq = p->c.scq,
+		.send_cq = cq, .recv_cq = cq,
 		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 	};
-	struct ibv_qp *qp = ibv_create_qp(p->c.id->pd, &attr);
+	struct ibv_qp *qp = ibv_create_qp(pd, &attr);
 
 	CHECK(qp, "%m");
 	return qp;
@@ -126,8 +130,8 @@ static struct ibv_qp *make_unconnected_qp(const struct pair *p)
 static void test_doorbell_numbers(void)
 {
 	unsigned long last = 0, third = 0;
+	struct ibv_qp *qp, *qps[MANY_QPS];
 	struct pair p = {};
-	struct ibv_qp *qp;
 	int fd, i;
 
 	pair_open(&p, &(struct opts){});
@@ -137,13 +141,68 @@ static void test_doorbell_numbers(void)
 	/* the device's setting is off, or the network device has no NAPI instance */
 	CHECK(ioctl(fd, BUSY_POLL, last) && errno == EOPNOTSUPP, "%m");
 	for (i = 0; i < 3; i++) {
-		qp = make_unconnected_qp(&p);
+		qp = make_unconnected_qp(p.c.id->pd, p.c.scq);
 		CHECK(count_valid_doorbell_numbers(fd, &third) == 3 && third == last + 1, "%lu", third);
 		CHECK(!ibv_destroy_qp(qp), "%m");
 		CHECK(ring_doorbell_number(fd, third) == ENOENT, "number of a destroyed QP");
 	}
+	/* the driver finds low and high numbers in different ways */
+	for (i = 0; i < MANY_QPS; i++)
+		qps[i] = make_unconnected_qp(p.c.id->pd, p.c.scq);
+	CHECK(count_valid_doorbell_numbers(fd, &third) == 2 + MANY_QPS, "%lu", third);
+	for (i = 0; i < MANY_QPS; i++)
+		CHECK(!ibv_destroy_qp(qps[i]), "%m");
+	CHECK(count_valid_doorbell_numbers(fd, &third) == 2 && third == last, "%lu", third);
 	pair_close(&p);
 	CHECK(!count_valid_doorbell_numbers(fd, &last), "numbers after all QPs are destroyed");
+}
+
+/* Create a QP and a doorbell file in a new context, write the number of the file to @out, and wait */
+static void keep_qp_in_new_context(struct ibv_device *dev, int out)
+{
+	struct ibv_context *ctx = ibv_open_device(dev);
+	struct ibv_cq *cq;
+	struct ibv_pd *pd;
+	int fd;
+
+	CHECK(ctx && !open_doorbell_file(ctx, &fd), "%m");
+	pd = ibv_alloc_pd(ctx);
+	cq = ibv_create_cq(ctx, 1, NULL, NULL, 0);
+	CHECK(pd && cq, "%m");
+	make_unconnected_qp(pd, cq);
+	CHECK(write(out, &fd, sizeof(fd)) == sizeof(fd), "%m");
+	pause();
+}
+
+/*
+ * A process gets the doorbell file of another process, which is then killed. From then on the file
+ * has no doorbell, although it is still open.
+ */
+static void test_doorbell_killed(void)
+{
+	struct pair p = {};
+	int fd, pipes[2], i;
+	pid_t child;
+
+	pair_prepare(&p, &(struct opts){});
+	CHECK(!pipe(pipes), "%m");
+	child = fork();
+	if (!child)
+		keep_qp_in_new_context(p.c.id->verbs->device, pipes[1]);
+	close(pipes[1]);
+	CHECK(child > 0 && read(pipes[0], &fd, sizeof(fd)) == sizeof(fd), "the child must start: %m");
+	fd = syscall(SYS_pidfd_getfd, syscall(SYS_pidfd_open, child, 0), fd, 0);
+	CHECK(fd >= 0, "%m");
+	CHECK(!ring_doorbell_number(fd, 1), "another process must be able to ring the doorbell");
+	CHECK(!kill(child, SIGKILL) && waitpid(child, NULL, 0) == child, "%m");
+	/* wait for an RCU grace period, after which the doorbell is freed */
+	for (i = 0; i < 20; i++) {
+		CHECK(ring_doorbell_number(fd, 1) == EIO, "the context of the file is gone");
+		usleep(20000);
+	}
+	close(fd);
+	close(pipes[0]);
+	pair_free(&p);
 }
 
 /* Posts must work after the program has closed the doorbell file */
@@ -202,7 +261,7 @@ static void test_doorbell_race(void)
 		CHECK(!pthread_create(&r[i].thread, NULL, keep_ringing_doorbells, &r[i]), "thread");
 	}
 	for (i = 0; i < scale_rounds(200); i++) {
-		qp = make_unconnected_qp(&p);
+		qp = make_unconnected_qp(p.c.id->pd, p.c.scq);
 		if (i % 2)
 			CHECK(!ibv_modify_qp(qp, &err, IBV_QP_STATE), "error");
 		CHECK(!ibv_destroy_qp(qp), "%m");
@@ -218,6 +277,7 @@ static void test_doorbell_race(void)
 const struct test doorbell_tests[] = {
 	CASE("doorbell_file", test_doorbell_file, 0, NULL),
 	CASE("doorbell_numbers", test_doorbell_numbers, 0, NULL),
+	CASE("doorbell_killed", test_doorbell_killed, 0, NULL),
 	CASE("doorbell_closed", test_doorbell_closed, 0, NULL),
 	CASE("doorbell_race", test_doorbell_race, 60, NULL),
 	{}
