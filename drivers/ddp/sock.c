@@ -250,8 +250,9 @@ EXPORT_SYMBOL_GPL(ddp_sock_set_callbacks);
  * @orig_callbacks: callbacks from ddp_sock_set_callbacks()
  *
  * Clears sk_user_data. The callbacks given to ddp_sock_set_callbacks() must read
- * sk_user_data under sk_callback_lock: then no callback uses the owner after
- * this function has returned.
+ * sk_user_data under sk_callback_lock, or the caller must hold a lock that is
+ * held during each callback: then no callback uses the owner after this
+ * function has returned.
  */
 void ddp_sock_restore_callbacks(struct sock *sk, const struct ddp_sock_callbacks *orig_callbacks)
 {

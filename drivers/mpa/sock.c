@@ -11,47 +11,54 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Receive FPDUs directly if rx_in_callback is set, and let the worker receive what is left */
+/*
+ * Get the connection of a socket whose callback TCP has called. TCP calls callbacks with the socket
+ * locked: a softirq holds its spinlock, or a process owns it. Where sk_user_data changes, the
+ * spinlock is held and no process owns the socket. So the connection stays valid until the callback
+ * returns. Return: the connection; NULL if the callbacks were removed.
+ */
+static struct mpa_conn *get_conn(const struct sock *sk)
+{
+	sock_owned_by_me(sk);
+	return sk->sk_user_data;
+}
+
+/*
+ * Receive FPDUs directly if rx_in_callback is set, and let the worker receive what is left. The
+ * worker also receives what a process has found in the backlog of the socket when it released the
+ * socket, because BH is on then.
+ */
 static void mpa_data_ready(struct sock *sk)
 {
-	struct mpa_conn *c;
+	struct mpa_conn *c = get_conn(sk);
 	bool more = true;
 
 	trace_sk_data_ready(sk);
-	read_lock_bh(&sk->sk_callback_lock);
-	c = sk->sk_user_data;
-	if (c) {
-		if (c->rx_in_callback)
-			more = mpa_rx_receive_or_discard(c, sk);
-		if (more)
-			mpa_conn_set_event(c, MPA_EV_RX);
-	}
-	read_unlock_bh(&sk->sk_callback_lock);
+	if (!c)
+		return;
+	if (c->rx_in_callback && in_softirq())
+		more = mpa_rx_receive_or_discard(c, sk);
+	if (more)
+		mpa_conn_set_event(c, MPA_EV_RX);
 }
 
 static void mpa_state_change(struct sock *sk)
 {
-	struct mpa_conn *c;
+	struct mpa_conn *c = get_conn(sk);
 
-	read_lock_bh(&sk->sk_callback_lock);
-	c = sk->sk_user_data;
 	if (c)
 		mpa_conn_set_event(c, MPA_EV_STATE);
-	read_unlock_bh(&sk->sk_callback_lock);
 }
 
 static void mpa_write_space(struct sock *sk)
 {
-	struct mpa_conn *c;
+	struct mpa_conn *c = get_conn(sk);
 
-	read_lock_bh(&sk->sk_callback_lock);
-	c = sk->sk_user_data;
-	if (c && sk_stream_is_writeable(sk)) {
-		/* do what the replaced callback, sk_stream_write_space(), would do */
-		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-		mpa_tx_kick(c, false);
-	}
-	read_unlock_bh(&sk->sk_callback_lock);
+	if (!c || !sk_stream_is_writeable(sk))
+		return;
+	/* do what the replaced callback, sk_stream_write_space(), would do */
+	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	mpa_tx_kick(c, false);
 }
 
 static const struct ddp_sock_callbacks calls = {
@@ -93,7 +100,9 @@ void mpa_sock_set_options(struct socket *sock)
  */
 void mpa_sock_install_callbacks(struct mpa_conn *c)
 {
+	mpa_sock_lock(c);
 	ddp_sock_set_callbacks(c->sock->sk, c, &calls, &c->orig_callbacks);
+	mpa_sock_unlock(c);
 }
 
 static void unlock_as_softirq(struct sock *sk)

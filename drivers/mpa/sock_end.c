@@ -130,7 +130,9 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 
 	if (!sock)
 		return;
+	mpa_sock_lock(c);
 	ddp_sock_restore_callbacks(sock->sk, &c->orig_callbacks);
+	mpa_sock_unlock(c);
 	if (!abort)
 		drop_unread_data_if_unacked(c);
 	/* without FIN or reset, the peer would detect the close only through keepalive (90 s) */

@@ -1,203 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Unit tests of drivers/mpa/sock.c and sock_end.c with a fake TCP that can run out of memory */
-#include <kunit/test.h>
-#include <net/tcp.h>
-
-#include <ddp/addr.h>
-
-#include "../../../../drivers/ddp/internal.h"
-#include "../../../../drivers/mpa/internal.h"
-
-static struct {
-	struct mpa_conn	c;
-	struct tcp_sock	tp;
-	struct socket	sock;
-	int		locked;
-	bool		no_memory;	/* no memory for a FIN */
-	bool		fin_lost;	/* allocating the FIN succeeds, but TCP cannot send it */
-	bool		queued;		/* TCP has bytes not yet sent or not acknowledged */
-	int		result;		/* result of sending */
-	int		flags;		/* flags of the last send */
-	u32		from;		/* bytes of the batch before those of the last send */
-	u32		unread;
-	u32		received;	/* calls of mpa_rx_receive_or_discard() */
-	bool		more;		/* mpa_rx_receive_or_discard() leaves complete FPDUs */
-	u32		fins, resets, released;
-	bool		worker;		/* run the worker when the socket is unlocked */
-	enum mpa_sock_state	sock_state;		/* state of the socket that the worker reads */
-	int		err;
-	int		no_bind, no_connect;	/* results of bind and connect for the ULP's port */
-	int		no_any;		/* result of connect for any other port */
-	u16		port;		/* port that the socket is bound to */
-	u32		made, connects;
-	int		vrf;		/* VRF of the socket */
-} stubs;
-
-/* TCP ------------------------------------------------------------------------- */
-
-static struct sk_buff *get_fake_skb(void)
-{
-	return (void *)&stubs;
-}
-
-void host_change_socket_lock(int by)
-{
-	stubs.locked += by;
-	if (by < 0 && !stubs.locked && stubs.worker) {
-		stubs.worker = false;
-		stubs.sock_state = mpa_sock_get_state(&stubs.c, &stubs.err);
-	}
-}
-
-u32 tcp_inq(struct sock *sk)
-{
-	return stubs.unread;
-}
-
-void tcp_read_done(struct sock *sk, size_t len)
-{
-	stubs.unread -= len;
-}
-
-struct sk_buff *tcp_write_queue_tail(const struct sock *sk)
-{
-	return stubs.queued ? get_fake_skb() : NULL;
-}
-
-bool tcp_rtx_and_write_queues_empty(const struct sock *sk)
-{
-	return !stubs.queued;
-}
-
-struct sk_buff *alloc_skb_fclone(u32 size, gfp_t gfp)
-{
-	return stubs.no_memory ? NULL : get_fake_skb();
-}
-
-void kfree_skb(struct sk_buff *skb)
-{
-}
-
-bool sk_stream_is_writeable(const struct sock *sk)
-{
-	return true;
-}
-
-int tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t len)
-{
-	stubs.flags = msg->msg_flags;
-	stubs.from = msg->msg_iter.off;
-	/* TCP reports an error once */
-	if (stubs.result < 0 && stubs.result != -EAGAIN)
-		sk->sk_err = 0;
-	return stubs.locked == 1 ? stubs.result : -EDEADLK;
-}
-
-/* Send a FIN. As in TCP, the state changes even if the FIN cannot be sent. */
-static void send_fin(struct sock *sk, int how)
-{
-	sk->sk_state = TCP_FIN_WAIT1;
-	if (stubs.fin_lost)
-		return;
-	stubs.fins++;
-	stubs.tp.write_seq++;
-}
-
-int tcp_full_space(const struct sock *sk)
-{
-	return sk->sk_rcvbuf / 2;
-}
-
-static const struct proto proto = { .shutdown = send_fin };
-
-void sock_no_linger(struct sock *sk)
-{
-	stubs.resets++;
-}
-
-/* Release the socket. As in TCP, this resets the connection if there is unread data. */
-void ddp_sock_release(struct socket *s)
-{
-	stubs.released++;
-	stubs.resets += !!stubs.unread;
-}
-
-int kernel_recvmsg(struct socket *s, struct msghdr *m, struct kvec *v, size_t n,
-		   size_t len, int flags)
-{
-	return -EAGAIN;
-}
-
-int sock_sendmsg(struct socket *s, struct msghdr *m)
-{
-	return -EAGAIN;
-}
-
-/* Other functions of DDP and iw_mpa ------------------------------------------- */
-
-int ddp_addr_get_vrf(struct net *net, int mine, const struct sockaddr_storage *local)
-{
-	return 10 * mine + ((const struct sockaddr_in *)local)->sin_addr.s_addr;
-}
-
-int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
-		    const struct ddp_sock_owner *owner, struct socket **sock)
-{
-	stubs.vrf = vrf;
-	*sock = &stubs.sock;
-	stubs.made++;
-	stubs.tp.sk.sk_state = TCP_CLOSE;
-	return 0;
-}
-
-void ddp_sock_set_tos(struct sock *sk, u8 tos) {}
-
-int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at)
-{
-	stubs.port = ntohs(ddp_addr_get_port(at));
-	return stubs.port ? stubs.no_bind : 0;
-}
-
-int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to)
-{
-	stubs.connects++;
-	return stubs.port ? stubs.no_connect : stubs.no_any;
-}
-
-void ddp_sock_set_callbacks(struct sock *sk, void *owner, const struct ddp_sock_callbacks *calls,
-			    struct ddp_sock_callbacks *orig_callbacks)
-{
-	sk->sk_user_data = owner;
-}
-
-void ddp_sock_restore_callbacks(struct sock *sk, const struct ddp_sock_callbacks *orig_callbacks)
-{
-	sk->sk_user_data = NULL;
-}
-
-void mpa_conn_set_event(struct mpa_conn *c, enum mpa_event ev) {}
-void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
-
-bool mpa_rx_receive_or_discard(struct mpa_conn *c, struct sock *sk)
-{
-	WARN_ON(stubs.locked != 1);
-	stubs.received++;
-	return stubs.more;
-}
-
-/* Cases ----------------------------------------------------------------------- */
-
-static int test_init(struct kunit *test)
-{
-	memset(&stubs, 0, sizeof(stubs));
-	stubs.tp.sk.sk_prot = &proto;
-	stubs.tp.sk.sk_state = TCP_ESTABLISHED;
-	stubs.tp.sk.sk_socket = &stubs.sock;
-	stubs.sock.sk = &stubs.tp.sk;
-	stubs.c.sock = &stubs.sock;
-	mpa_sock_install_callbacks(&stubs.c);
-	return 0;
-}
+#include "mpa_sock.h"
 
 /*
  * mpa_sock_set_options() sets the options of a socket. TCP must not use the page
@@ -288,7 +91,7 @@ static void connect_tries_another_port(struct kunit *test)
 static void send_and_expect_result(struct kunit *test, int result, bool queued, int err,
 				   int send_err)
 {
-	test_init(test);
+	mpa_sock_test_init(test);
 	stubs.c.out.len = 100;
 	stubs.result = result;
 	stubs.queued = queued;
@@ -334,7 +137,7 @@ static void rest_of_batch_is_sent_next(struct kunit *test)
  */
 static void expect_lost_after_reset(struct kunit *test, int err)
 {
-	test_init(test);
+	mpa_sock_test_init(test);
 	stubs.c.out.len = 100;
 	stubs.tp.sk.sk_err = err;
 	stubs.tp.sk.sk_state = TCP_CLOSE;
@@ -359,7 +162,7 @@ static void reset_is_not_orderly_close(struct kunit *test)
 /* If sending fails after both FINs, the connection is closed, not lost */
 static void conn_is_closed_if_send_fails_after_fins(struct kunit *test)
 {
-	test_init(test);
+	mpa_sock_test_init(test);
 	stubs.c.out.len = 100;
 	stubs.tp.sk.sk_state = TCP_CLOSE;
 	stubs.tp.sk.sk_shutdown = RCV_SHUTDOWN | SEND_SHUTDOWN;
@@ -371,7 +174,7 @@ static void conn_is_closed_if_send_fails_after_fins(struct kunit *test)
 /* Unread data after a FIN is an incomplete FPDU, unless reception has stopped */
 static void unread_data_is_partial_fpdu(struct kunit *test)
 {
-	test_init(test);
+	mpa_sock_test_init(test);
 	stubs.tp.sk.sk_state = TCP_ESTABLISHED;
 	KUNIT_EXPECT_FALSE(test, mpa_sock_has_partial_fpdu(&stubs.c));
 	KUNIT_EXPECT_TRUE(test, mpa_sock_is_established_and_empty(&stubs.c));
@@ -553,6 +356,46 @@ static void socket_is_created_in_vrf(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 30, stubs.vrf);
 }
 
+/* Call data_ready() with the spinlock of the socket held, as a softirq does */
+static void call_data_ready_in_softirq(void)
+{
+	local_bh_disable();
+	bh_lock_sock(&stubs.tp.sk);
+	stubs.calls->data_ready(&stubs.tp.sk);
+	bh_unlock_sock(&stubs.tp.sk);
+	local_bh_enable();
+}
+
+/*
+ * A softirq receives directly, and leaves to the worker what it has not received. A process that
+ * finds packets in the backlog leaves them to the worker, because BH is on. Nothing is received
+ * after the callbacks were removed.
+ */
+static void callback_receives_only_in_softirq(struct kunit *test)
+{
+	call_data_ready_in_softirq();
+	KUNIT_EXPECT_EQ(test, 0u, stubs.received);
+	KUNIT_EXPECT_EQ(test, 1u << MPA_EV_RX, stubs.events);
+	stubs.c.rx_in_callback = true;
+	stubs.events = 0;
+	call_data_ready_in_softirq();
+	KUNIT_EXPECT_EQ(test, 1u, stubs.received);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.events);
+	stubs.more = true;
+	call_data_ready_in_softirq();
+	KUNIT_EXPECT_EQ(test, 2u, stubs.received);
+	KUNIT_EXPECT_EQ(test, 1u << MPA_EV_RX, stubs.events);
+	stubs.events = 0;
+	stubs.calls->data_ready(&stubs.tp.sk);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.received);
+	KUNIT_EXPECT_EQ(test, 1u << MPA_EV_RX, stubs.events);
+	mpa_sock_release(&stubs.c, true);
+	stubs.events = 0;
+	call_data_ready_in_softirq();
+	KUNIT_EXPECT_EQ(test, 2u, stubs.received);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.events);
+}
+
 static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(socket_is_created_in_vrf),
 	KUNIT_CASE(socket_options_are_set),
@@ -572,12 +415,13 @@ static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(release_resets_without_memory),
 	KUNIT_CASE(release_adds_retransmissions),
 	KUNIT_CASE(receive_reports_fpdus_left_in_queue),
+	KUNIT_CASE(callback_receives_only_in_softirq),
 	{}
 };
 
 static struct kunit_suite mpa_sock_suite = {
 	.name = "mpa_sock",
-	.init = test_init,
+	.init = mpa_sock_test_init,
 	.test_cases = mpa_sock_cases,
 };
 

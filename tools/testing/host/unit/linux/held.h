@@ -20,6 +20,7 @@ bool host_are_irqs_off(void) __attribute__((weak));
 
 /* In the kernel, a section with BH off counts as an interrupt, too */
 #define in_interrupt()		(host_bh_off > 0)
+#define in_softirq()		(host_bh_off > 0)
 
 static inline void host_mark_lock_taken(int *held)
 {
