@@ -337,7 +337,7 @@ static void write_trailer_with_markers(struct writer *w, u32 ulpdu_len)
 }
 
 /* Write the length field and the DDP header to @p. Return: number of bytes written. */
-static u32 write_head(u8 *p, const struct ddp_txseg *seg)
+static __always_inline u32 write_head(u8 *p, const struct ddp_txseg *seg)
 {
 	put_unaligned_be16(seg->hdr_len + seg->len, p);
 	/* most headers have the maximum length, and with a constant the copy needs no loop */
