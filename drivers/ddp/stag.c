@@ -84,7 +84,11 @@ static u32 pick_random_index(void)
 	return index < STAG_INDEX_MIN ? index + STAG_INDEX_MIN : index;
 }
 
-/* Find an MR by the index of @stag. The caller must be in an RCU section, or have BH off. */
+/*
+ * Find an MR by the index of @stag. The caller must be in an RCU section, or have BH off, so that
+ * the MR is not freed while the caller uses it. For a section with BH off, lockdep reports the
+ * search of the hash table, so this function begins an RCU section, too.
+ */
 static struct ddp_region *region_lookup(struct ddp_stags *t, u32 stag)
 {
 	const u32 index = stag >> 8;

@@ -340,7 +340,7 @@ static void write_trailer_with_markers(struct writer *w, u32 ulpdu_len)
 static __always_inline u32 write_head(u8 *p, const struct ddp_txseg *seg)
 {
 	put_unaligned_be16(seg->hdr_len + seg->len, p);
-	/* most headers have the maximum length, and with a constant the copy needs no loop */
+	/* an untagged header has the maximum length; with a constant, the copy needs no loop */
 	if (seg->hdr_len == IW_DDP_HDR_MAX)
 		memcpy(p + MPA_LEN_SIZE, seg->hdr, IW_DDP_HDR_MAX);
 	else

@@ -12,6 +12,7 @@ void db_mod_init(struct db_mod *b)
 		.pace = DB_MOD_PACE_MIN,
 		.threshold = DB_MOD_STREAK,
 		.peak = DB_MOD_STREAK,
+		.timed = DB_MOD_SLOW,
 	};
 }
 
@@ -44,9 +45,9 @@ static void end_streak(struct db_mod *b)
 /* Count a doorbell that was not quick. After enough of them, do not time the next ones */
 static void count_slow_doorbell(struct db_mod *b)
 {
-	if (++b->slow < DB_MOD_SLOW)
+	if (--b->timed)
 		return;
-	b->slow -= DB_MOD_TIMED;
+	b->timed = DB_MOD_TIMED;
 	b->untimed = DB_MOD_UNTIMED;
 	b->wait -= min(b->wait, DB_MOD_UNTIMED);
 }
@@ -88,7 +89,7 @@ bool db_mod_record_doorbell_and_decide(struct db_mod *b, u64 now)
 		count_slow_doorbell(b);
 	} else {
 		b->streak++;
-		b->slow = 0;
+		b->timed = DB_MOD_SLOW;
 	}
 	if (b->streak < b->threshold)
 		return false;
@@ -104,11 +105,11 @@ bool db_mod_record_doorbell_and_decide(struct db_mod *b, u64 now)
  *	none, because another context transmits, or if it has sent more than DB_MOD_SHORT
  *
  * The pace falls at once to the time of a fast pass, but rises slowly, so that an interrupt or a
- * preemption during a pass changes it little.
+ * preemption during a pass changes it little. It rises faster while few passes are timed.
  */
 void db_mod_record_transmit_end(struct db_mod *b, u64 now, u32 bytes)
 {
-	u64 limit = b->pace + b->pace / 16;
+	u64 limit = b->pace + b->pace / (b->timed > DB_MOD_TIMED ? 16 : 2);
 
 	b->last = now;
 	if (bytes && bytes <= DB_MOD_SHORT)

@@ -27,10 +27,16 @@
  * Timing a doorbell costs about 1 % of a short post. So after DB_MOD_SLOW consecutive doorbells
  * that were not quick, the driver does not time the next DB_MOD_UNTIMED ones. Then it times
  * DB_MOD_TIMED: the first sets db_mod.last, and the second can be quick. A quick doorbell ends
- * this, so a program that starts to post quickly coalesces at most DB_MOD_UNTIMED doorbells later.
+ * this. So if a program starts to post quickly, its first quick doorbell that is timed is at most
+ * DB_MOD_UNTIMED + 1 doorbells late. On a machine on which each doorbell seems slow only because
+ * the pace is still too low, few passes are timed, and each may raise the pace by half.
+ *
+ * The first of the timed doorbells sets db_mod.last only if its ring has asked for it. The sum of
+ * DB_MOD_UNTIMED and DB_MOD_TIMED is a prime number, so that this is not always a doorbell without
+ * need if, for example, the ring asks for every second one.
  */
 #define DB_MOD_SLOW	16u
-#define DB_MOD_UNTIMED	14u
+#define DB_MOD_UNTIMED	15u
 #define DB_MOD_TIMED	2u
 
 /* Transmit passes of more bytes of payload than this do not change the pace */
@@ -76,9 +82,10 @@
  * @streak: number of consecutive quick doorbells
  * @threshold: value of @streak that starts a coalescing period
  * @peak: highest value of @threshold since the last period that was worthwhile
- * @wait: number of doorbells that must ring before @threshold may fall
- * @slow: number of consecutive doorbells that were not quick; less DB_MOD_TIMED whenever it has
- *	reached DB_MOD_SLOW
+ * @wait: number of doorbells that must ring before @threshold may fall; the next @untimed ones are
+ *	already subtracted
+ * @timed: number of consecutive doorbells that must be timed without being quick before the next
+ *	DB_MOD_UNTIMED ones are not timed; not 0
  * @untimed: number of doorbells that follow and are not timed
  */
 struct db_mod {
@@ -89,7 +96,7 @@ struct db_mod {
 	u32	threshold;
 	u32	peak;
 	u32	wait;
-	u32	slow;
+	u32	timed;
 	u32	untimed;
 };
 

@@ -30,7 +30,10 @@
 #define UVERBS_MODULE_NAME rnic_sw
 #include <rdma/uverbs_named_ioctl.h>
 
-/* Doorbells with lower numbers are found without a search, which a program with few QPs notices */
+/*
+ * Doorbells whose number is less than this are found without a search. This makes each post of a
+ * program with few QPs cheaper.
+ */
 #define FIRST_DOORBELLS	16
 
 /**

@@ -31,7 +31,7 @@ static struct db_mod read_db_mod(const struct rnic_doorbell *bell)
 		.threshold = READ_ONCE(bell->db_mod.threshold),
 		.peak = READ_ONCE(bell->db_mod.peak),
 		.wait = READ_ONCE(bell->db_mod.wait),
-		.slow = READ_ONCE(bell->db_mod.slow),
+		.timed = READ_ONCE(bell->db_mod.timed),
 		.untimed = READ_ONCE(bell->db_mod.untimed),
 	};
 }
@@ -44,7 +44,7 @@ static void write_db_mod(struct rnic_doorbell *bell, const struct db_mod *m)
 	WRITE_ONCE(bell->db_mod.threshold, m->threshold);
 	WRITE_ONCE(bell->db_mod.peak, m->peak);
 	WRITE_ONCE(bell->db_mod.wait, m->wait);
-	WRITE_ONCE(bell->db_mod.slow, m->slow);
+	WRITE_ONCE(bell->db_mod.timed, m->timed);
 	WRITE_ONCE(bell->db_mod.untimed, m->untimed);
 }
 

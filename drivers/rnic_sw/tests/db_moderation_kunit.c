@@ -352,14 +352,14 @@ static void pace_follows_slow_passes(struct kunit *test)
 
 	db_mod_init(&b);
 	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_PACE_MIN, db_mod_get_period(&b));
-	KUNIT_EXPECT_EQ(test, 0u, ring_with_passes(&b, &now, 40, 50000, 100000, 64));
+	KUNIT_EXPECT_EQ(test, 0u, ring_with_passes(&b, &now, 10, 50000, 100000, 64));
 	KUNIT_EXPECT_NE(test, 0u, ring_with_passes(&b, &now, 100, 50000, 100000, 64));
 	KUNIT_EXPECT_EQ(test, 200000u, db_mod_get_period(&b));
 }
 
 /*
- * One fast pass sets the pace. One slow pass raises it by a sixteenth at most. It stays within its
- * bounds.
+ * One fast pass sets the pace. One slow pass raises it by a sixteenth at most, or by half while few
+ * doorbells are timed. It stays within its bounds.
  */
 static void pace_rises_slowly_and_is_bounded(struct kunit *test)
 {
@@ -371,10 +371,12 @@ static void pace_rises_slowly_and_is_bounded(struct kunit *test)
 	for (i = 0; i < 200; i++)
 		ring_with_passes(&b, &now, 1, 10 * DB_MOD_PACE_MAX, 10 * DB_MOD_PACE_MAX, 64);
 	KUNIT_EXPECT_EQ(test, DB_MOD_PACE_MAX, b.pace);
-	ring_with_passes(&b, &now, 1, 10 * DB_MOD_PACE_MAX, 160000, 64);
-	KUNIT_EXPECT_EQ(test, 160000u, b.pace);
+	ring_with_passes(&b, &now, 1, 10 * DB_MOD_PACE_MAX, 80000, 64);
+	KUNIT_EXPECT_EQ(test, 80000u, b.pace);
 	ring_with_passes(&b, &now, 1, 10 * DB_MOD_PACE_MAX, 10 * DB_MOD_PACE_MAX, 64);
-	KUNIT_EXPECT_EQ(test, 170000u, b.pace);
+	KUNIT_EXPECT_EQ(test, 120000u, b.pace);
+	ring_with_passes(&b, &now, 1, 1, 160000, 64);
+	KUNIT_EXPECT_EQ(test, 127500u, b.pace);
 	ring_with_passes(&b, &now, 1, 10 * DB_MOD_PACE_MAX, 1, 64);
 	KUNIT_EXPECT_EQ(test, DB_MOD_PACE_MIN, b.pace);
 }
@@ -398,7 +400,7 @@ static u32 count_timed_doorbells(struct db_mod *b, u64 *now, u32 n, u32 gap)
 	return nr_timed;
 }
 
-/* A program that rings seldom is rarely timed: two of sixteen doorbells */
+/* A program that rings seldom is rarely timed: two of 17 doorbells */
 static void slow_doorbells_are_rarely_timed(struct kunit *test)
 {
 	const u32 turn = DB_MOD_UNTIMED + DB_MOD_TIMED;
@@ -414,22 +416,64 @@ static void slow_doorbells_are_rarely_timed(struct kunit *test)
 }
 
 /*
- * One quick doorbell ends this: a program that has started to ring quickly is timed completely,
- * even if it pauses before each burst.
+ * One quick doorbell ends this, at most DB_MOD_UNTIMED + 1 doorbells late. From then on all
+ * doorbells are timed, even if the program pauses before each burst.
  */
 static void quick_doorbells_are_timed(struct kunit *test)
 {
-	u64 now = START;
+	u32 slow, late = 0, i;
 	struct db_mod b;
-	u32 i;
+	u64 now;
 
-	db_mod_init(&b);
-	count_timed_doorbells(&b, &now, 1000, DB_MOD_PACE_MAX);
-	count_timed_doorbells(&b, &now, DB_MOD_UNTIMED + DB_MOD_TIMED, 1);
+	for (slow = 0; slow < 100; slow++) {
+		now = START;
+		db_mod_init(&b);
+		count_timed_doorbells(&b, &now, slow, DB_MOD_PACE_MAX);
+		/* the first doorbell of the burst follows a pause */
+		count_timed_doorbells(&b, &now, 1, DB_MOD_PACE_MAX);
+		for (i = 0; !b.streak; i++)
+			count_timed_doorbells(&b, &now, 1, DB_MOD_PACE_MIN / 2);
+		late = max(late, i - 1);
+	}
+	KUNIT_EXPECT_EQ(test, DB_MOD_UNTIMED + 1, late);
 	for (i = 0; i < 100; i++) {
 		KUNIT_EXPECT_EQ(test, 1u, count_timed_doorbells(&b, &now, 1, DB_MOD_PACE_MAX));
 		KUNIT_EXPECT_EQ(test, 8u, count_timed_doorbells(&b, &now, 8, 1));
 	}
+}
+
+/*
+ * Ring doorbells @gap ns apart, with transmit passes of @took ns, until a period starts. Return:
+ * the number of doorbells.
+ */
+static u32 count_until_period(u32 gap, u32 took)
+{
+	u64 now = START;
+	struct db_mod b;
+	u32 n;
+
+	db_mod_init(&b);
+	for (n = 1; n < 10000; n++) {
+		now += gap;
+		if (db_mod_try_skip_doorbell(&b)) {
+			now += took;
+			continue;
+		}
+		if (db_mod_record_doorbell_and_decide(&b, now))
+			break;
+		now += took;
+		db_mod_record_transmit_end(&b, now, 64);
+	}
+	return n;
+}
+
+/* On a slow machine, too, the pace is soon right, and a program that posts quickly is coalesced */
+static void slow_machine_coalesces_soon(struct kunit *test)
+{
+	KUNIT_EXPECT_LE(test, count_until_period(3000, 4000), 18u);
+	KUNIT_EXPECT_LE(test, count_until_period(18000, 24000), 80u);
+	KUNIT_EXPECT_LE(test, count_until_period(72000, 96000), 130u);
+	KUNIT_EXPECT_LE(test, count_until_period(288000, 384000), 160u);
 }
 
 /* The doorbells that are not timed count, too, before the threshold may fall */
@@ -482,6 +526,7 @@ static struct kunit_case db_mod_cases[] = {
 	KUNIT_CASE(pace_depends_on_short_passes_only),
 	KUNIT_CASE(slow_doorbells_are_rarely_timed),
 	KUNIT_CASE(quick_doorbells_are_timed),
+	KUNIT_CASE(slow_machine_coalesces_soon),
 	KUNIT_CASE(untimed_doorbells_end_wait),
 	{}
 };

@@ -250,6 +250,43 @@ static void late_timer_stops_coalescing(struct kunit *test)
 	end_coalescing(test);
 }
 
+/*
+ * Ring @slow doorbells slowly, and then quickly, where the ring asks only for every second doorbell.
+ * Return: the number of quick doorbells until the timer is started, at most 200.
+ */
+static u32 count_half_unasked_doorbells_until_period(struct kunit *test, u32 slow)
+{
+	u32 n;
+
+	open_coalescing_queue(test);
+	for (n = 0; n < slow; n++) {
+		stubs.now += DB_MOD_PACE_MAX;
+		KUNIT_EXPECT_TRUE(test, post_and_ring_if_needed());
+		send_all_requests();
+	}
+	for (n = 0; n < 200 && !stubs.timer->queued; n++) {
+		post_requests(1);
+		stubs.now += DB_MOD_PACE_MIN / 4;
+		stubs.hdr.flags = n % 2 ? RNIC_SW_RING_NEED_WAKEUP : 0;
+		rnic_post_send(&stubs.qp.ib, NULL, NULL);
+		send_all_requests();
+	}
+	end_coalescing(test);
+	return n;
+}
+
+/*
+ * Doorbells for which the ring has not asked do not set the time of the last pass. They must not
+ * always be the first of those that are timed, or no period would start.
+ */
+static void unasked_doorbells_do_not_prevent_coalescing(struct kunit *test)
+{
+	u32 slow;
+
+	for (slow = 0; slow < 100; slow++)
+		KUNIT_EXPECT_LE(test, count_half_unasked_doorbells_until_period(test, slow), 70u);
+}
+
 /* With a coarse clock the timer could expire a whole tick late, so posts are not coalesced */
 static void coarse_clock_prevents_coalescing(struct kunit *test)
 {
@@ -274,6 +311,7 @@ static struct kunit_case rnic_sq_coalesce_cases[] = {
 	KUNIT_CASE(flush_flag_survives_doorbell),
 	KUNIT_CASE(doorbells_rarely_coalesce_with_small_window),
 	KUNIT_CASE(late_timer_stops_coalescing),
+	KUNIT_CASE(unasked_doorbells_do_not_prevent_coalescing),
 	KUNIT_CASE(coarse_clock_prevents_coalescing),
 	{}
 };
