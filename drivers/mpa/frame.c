@@ -336,15 +336,15 @@ static void write_trailer_with_markers(struct writer *w, u32 ulpdu_len)
 	write_without_markers(w, crc, sizeof(crc));
 }
 
-/* Write the length field and the DDP header to @p. Return: number of bytes written. */
+/*
+ * Write the length field and the DDP header to @p, which must have space for the longest header.
+ * If the header is shorter, the bytes after it are undefined. Return: length of field and header.
+ */
 static __always_inline u32 write_head(u8 *p, const struct ddp_txseg *seg)
 {
 	put_unaligned_be16(seg->hdr_len + seg->len, p);
-	/* an untagged header has the maximum length; with a constant, the copy needs no loop */
-	if (seg->hdr_len == IW_DDP_HDR_MAX)
-		memcpy(p + MPA_LEN_SIZE, seg->hdr, IW_DDP_HDR_MAX);
-	else
-		memcpy(p + MPA_LEN_SIZE, seg->hdr, seg->hdr_len);
+	/* with a constant length the copy needs no loop */
+	memcpy(p + MPA_LEN_SIZE, seg->hdr, sizeof(seg->hdr));
 	return MPA_LEN_SIZE + seg->hdr_len;
 }
 
