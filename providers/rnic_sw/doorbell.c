@@ -233,16 +233,14 @@ void rnic_sw_set_busy_qp(const struct rnic_sw_qp *qp, struct ibv_cq *send_cq,
 }
 
 /**
- * rnic_sw_count_poll - count a poll of a CQ
+ * rnic_sw_count_busy_poll - count a poll of a CQ whose network device can be polled
  * @cq: the CQ, locked
  * @empty: true if the CQ had no completion
  *
  * Return: true if the caller must unlock the CQ and then call rnic_sw_busy_poll().
  */
-bool rnic_sw_count_poll(struct rnic_sw_cq *cq, bool empty)
+bool rnic_sw_count_busy_poll(struct rnic_sw_cq *cq, bool empty)
 {
-	if (!atomic_load_explicit(&cq->busy_doorbell, memory_order_relaxed))
-		return false;
 	if (!empty) {
 		cq->empty_polls = 0;
 		return false;

@@ -89,9 +89,19 @@ static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
  * The kernel does not reuse the completion's slot before the caller publishes
  * cons.
  */
-static const struct rnic_sw_cqe *pop_cqe(struct rnic_sw_queue *q)
+static inline const struct rnic_sw_cqe *pop_cqe(struct rnic_sw_queue *q)
 {
 	return ring_is_empty(q) ? NULL : ring_slot(q, q->cons++);
+}
+
+/*
+ * Count a poll of a CQ. The most frequent case, no busy polling, is inline, because a program that
+ * waits for a completion polls all the time. Return: as rnic_sw_count_busy_poll().
+ */
+static inline bool count_poll(struct rnic_sw_cq *cq, bool empty)
+{
+	return atomic_load_explicit(&cq->busy_doorbell, memory_order_relaxed) &&
+	       rnic_sw_count_busy_poll(cq, empty);
 }
 
 int rnic_sw_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
@@ -112,7 +122,7 @@ int rnic_sw_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	}
 	if (q->cons != cons)
 		ring_publish_cons(q);
-	busy_poll = rnic_sw_count_poll(to_cq(ibcq), !done);
+	busy_poll = count_poll(to_cq(ibcq), !done);
 	ring_unlock(q);
 	if (busy_poll)
 		rnic_sw_busy_poll(to_cq(ibcq));
@@ -220,7 +230,7 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	ring_lock(&cq->q);
 	cq->poller = rnic_sw_get_thread_id();
 	ret = next_poll(ibcq);
-	busy_poll = rnic_sw_count_poll(cq, ret);
+	busy_poll = count_poll(cq, ret);
 	if (ret)
 		end_poll(ibcq);
 	if (busy_poll)

@@ -190,8 +190,9 @@ static bool may_retry_doorbell(int ret)
  * Drop the reference that the caller has taken in q->refs. After that another
  * thread may free the QP, see rnic_sw_wait_posts().
  */
-static void ring_doorbell_with_retry(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
-				     int (*ring)(struct rnic_sw_qp *qp))
+static inline ALWAYS_INLINE void
+ring_doorbell_with_retry(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
+			 int (*ring)(struct rnic_sw_qp *qp))
 {
 	int ret = ring(qp);
 
@@ -308,9 +309,9 @@ int rnic_sw_retry_sq_doorbell(struct rnic_sw_qp *qp)
  * *bad_wr are posted; *bad_wr and those after it are not. Return: 0 or a
  * positive errno.
  */
-static int post_send_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
-			  struct ibv_send_wr **bad_wr,
-			  int (*check)(const struct ibv_send_wr *wr))
+static inline ALWAYS_INLINE int
+post_send_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr,
+	       int (*check)(const struct ibv_send_wr *wr))
 {
 	struct rnic_sw_qp *qp = to_qp(ibqp);
 	bool wakeup = false;

@@ -417,7 +417,7 @@ void rnic_sw_close_doorbell_file(struct rnic_sw_context *ctx);
 int rnic_sw_ring_sq_doorbell_once(struct rnic_sw_qp *qp);
 void rnic_sw_set_busy_qp(const struct rnic_sw_qp *qp, struct ibv_cq *send_cq,
 			 struct ibv_cq *recv_cq);
-bool rnic_sw_count_poll(struct rnic_sw_cq *cq, bool empty);
+bool rnic_sw_count_busy_poll(struct rnic_sw_cq *cq, bool empty);
 void rnic_sw_busy_poll(struct rnic_sw_cq *cq);
 int rnic_sw_ring_rq_doorbell_once(struct rnic_sw_qp *qp);
 void rnic_sw_ring_srq_doorbell(struct rnic_sw_srq *srq);
