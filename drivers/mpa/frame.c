@@ -129,7 +129,8 @@ static void mpa_frag_align_to(struct page_frag *pf, u32 off)
  * space. @off: page offset for the first byte, or ANY_PAGE_OFF. Return: true if
  * reserved; false if no memory is available or all MPA_OUT_VECS vectors are in use.
  */
-static bool __reserve_bytes(struct mpa_out *o, struct frags *f, u32 need, u32 most, u32 off)
+static __always_inline bool __reserve_bytes(struct mpa_out *o, struct frags *f, u32 need, u32 most,
+					    u32 off)
 {
 	struct page_frag *pf = &f->pf;
 
@@ -153,7 +154,7 @@ static bool __reserve_bytes(struct mpa_out *o, struct frags *f, u32 need, u32 mo
  * Reserve bytes of this CPU's fragment, unless @need bytes are already reserved; see
  * __reserve_bytes() for parameters and result
  */
-static bool reserve_bytes(struct mpa_out *o, u32 need, u32 most, u32 off)
+static __always_inline bool reserve_bytes(struct mpa_out *o, u32 need, u32 most, u32 off)
 {
 	bool ok;
 
