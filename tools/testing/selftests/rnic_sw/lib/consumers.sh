@@ -101,14 +101,14 @@ remove_device() {
 # returns.
 recreate_device() {
 	modprobe "$T_RDMA"
-	if [ ! -e /sys/class/net/t0 ]; then
-		ip link add t0 type dummy
-		ip addr add "$B4/24" dev t0
-		ip addr add "$B6/64" dev t0 nodad
-		ip link set t0 up
-	fi
+	[ -e /sys/class/net/t0 ] || ip link add t0 type dummy
+	# without an address, no consumer can reconnect before set_llp has chosen the lower layer
+	ip addr flush dev t0
+	ip link set t0 up
 	t_create_device iw0 t0
 	set_llp
+	ip addr add "$B4/24" dev t0
+	ip addr add "$B6/64" dev t0 nodad
 }
 
 # Set the link down. Both ends are on this host, and their traffic goes over lo even while t0, which
