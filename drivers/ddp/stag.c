@@ -85,9 +85,9 @@ static u32 pick_random_index(void)
 }
 
 /*
- * Find an MR by the index of @stag. The caller must be in an RCU section, or have BH off, so that
- * the MR is not freed while the caller uses it. For a section with BH off, lockdep reports the
- * search of the hash table, so this function begins an RCU section, too.
+ * Find an MR by the index of @stag. The caller must hold the RCU read lock or have BH off; each of
+ * them delays the release of the MR. rhashtable_lookup() itself needs the RCU read lock: with only
+ * BH off, lockdep would report it.
  */
 static struct ddp_region *region_lookup(struct ddp_stags *t, u32 stag)
 {
@@ -101,11 +101,11 @@ static struct ddp_region *region_lookup(struct ddp_stags *t, u32 stag)
 }
 
 /*
- * Like region_lookup(), but look into the hash table only if @hint is stale or names another MR.
- * BH must be off until the caller has taken a reference, or does not use the MR any more: a section
- * with BH off is an RCU section. It begins before @t->removals is read. So if @t->removals equals
- * @hint->removals, the MR of @hint was not removed before this section, and is not freed before its
- * end.
+ * Like region_lookup(), but look into the hash table only if @hint is stale or names another
+ * MR. The caller must have BH off until it has taken a reference to the MR, or does not use it
+ * any more. The kernel frees an MR only after an RCU grace period, which a section with BH off
+ * delays. If @t->removals, read with BH off, equals @hint->removals, no MR was removed since
+ * the hint was stored. So the MR of the hint stays allocated at least until BH is on again.
  */
 static struct ddp_region *region_lookup_with_hint(struct ddp_stags *t, struct ddp_mr_hint *hint,
 						  u32 stag)

@@ -12,10 +12,11 @@
 #include "trace.h"
 
 /*
- * Get the connection of a socket whose callback TCP has called. TCP calls callbacks with the socket
- * locked: a softirq holds its spinlock, or a process owns it. Where sk_user_data changes, the
- * spinlock is held and no process owns the socket. So the connection stays valid until the callback
- * returns. Return: the connection; NULL if the callbacks were removed.
+ * Get the connection of a socket, in a callback of TCP. When TCP calls a callback, it has
+ * locked the socket: a softirq holds the spinlock of the socket, or a process owns the socket.
+ * mpa_sock_release() clears sk_user_data only while it holds the spinlock and no process owns
+ * the socket. So it waits for the callback, and the connection is valid until the callback
+ * returns. Return: the connection; NULL after mpa_sock_release().
  */
 static struct mpa_conn *get_conn(const struct sock *sk)
 {
@@ -24,9 +25,9 @@ static struct mpa_conn *get_conn(const struct sock *sk)
 }
 
 /*
- * Receive FPDUs directly if rx_in_callback is set, and let the worker receive what is left. The
- * worker also receives what a process has found in the backlog of the socket when it released the
- * socket, because BH is on then.
+ * Receive FPDUs directly if rx_in_callback is set, and let the worker receive what is left. A
+ * process that releases the socket may find packets in its backlog, and TCP then calls this
+ * function with BH on. The receive path needs BH off, so the worker receives these packets.
  */
 static void mpa_data_ready(struct sock *sk)
 {

@@ -42,7 +42,7 @@ static void end_streak(struct db_mod *b)
 	b->streak = 0;
 }
 
-/* Count a doorbell that was not quick. After enough of them, do not time the next ones */
+/* Count a doorbell that is not quick. If there were enough of them, stop timing for a while. */
 static void count_slow_doorbell(struct db_mod *b)
 {
 	if (--b->timed)
@@ -124,9 +124,9 @@ void db_mod_record_transmit_end(struct db_mod *b, u64 now, u32 bytes)
  * @prod: producer index of the send queue
  *
  * A period was worthwhile if the program posted at least DB_MOD_STREAK WRs and none of them had to
- * wait for a late timer. After any other period, the threshold becomes twice its highest value
- * since the last worthwhile period, but not more than DB_MOD_STREAK_MAX. So a program that waits
- * for each completion, and therefore posts few WRs in a period, is rarely delayed.
+ * wait for a late timer. After each other period, this function doubles @b->peak, up to
+ * DB_MOD_STREAK_MAX, and sets the threshold to it. So the driver rarely delays the posts of a
+ * program that waits for each completion, because this program posts few WRs in a period.
  */
 void db_mod_record_period_end(struct db_mod *b, u64 now, const struct db_period *p, u32 prod)
 {

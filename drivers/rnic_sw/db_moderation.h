@@ -24,16 +24,20 @@
 #define DB_MOD_PACE_MAX	320000u
 
 /*
- * Timing a doorbell costs about 1 % of a short post. So after DB_MOD_SLOW consecutive doorbells
- * that were not quick, the driver does not time the next DB_MOD_UNTIMED ones. Then it times
- * DB_MOD_TIMED: the first sets db_mod.last, and the second can be quick. A quick doorbell ends
- * this. So if a program starts to post quickly, its first quick doorbell that is timed is at most
- * DB_MOD_UNTIMED + 1 doorbells late. On a machine on which each doorbell seems slow only because
- * the pace is still too low, few passes are timed, and each may raise the pace by half.
+ * To time a doorbell, the driver reads the clock before and after the transmit pass. This costs
+ * about 1 % of a short post. A program that waits for each response gains nothing from it: its
+ * doorbells are never quick. So after DB_MOD_SLOW consecutive doorbells that are not quick, the
+ * driver repeats this cycle: DB_MOD_UNTIMED doorbells are not timed, and DB_MOD_TIMED are
+ * timed. The first of these sets db_mod.last, so the second can be quick. If one is quick, the
+ * driver times all doorbells again. It notices a program that starts to post quickly at most
+ * DB_MOD_UNTIMED + 1 doorbells later than if it timed all of them.
  *
- * The first of the timed doorbells sets db_mod.last only if its ring has asked for it. The sum of
- * DB_MOD_UNTIMED and DB_MOD_TIMED is a prime number, so that this is not always a doorbell without
- * need if, for example, the ring asks for every second one.
+ * On a slow machine no doorbell is quick until the pace is right. The driver times few passes
+ * then, so each of them may raise the pace by half instead of a sixteenth.
+ *
+ * A doorbell sets db_mod.last only if NEED_WAKEUP was set. DB_MOD_UNTIMED + DB_MOD_TIMED is a
+ * prime number. So if NEED_WAKEUP is clear for every second doorbell, for example, the first
+ * doorbell that is timed sets db_mod.last in every second cycle.
  */
 #define DB_MOD_SLOW	16u
 #define DB_MOD_UNTIMED	15u
@@ -82,11 +86,11 @@
  * @streak: number of consecutive quick doorbells
  * @threshold: value of @streak that starts a coalescing period
  * @peak: highest value of @threshold since the last period that was worthwhile
- * @wait: number of doorbells that must ring before @threshold may fall; the next @untimed ones are
- *	already subtracted
- * @timed: number of consecutive doorbells that must be timed without being quick before the next
- *	DB_MOD_UNTIMED ones are not timed; not 0
- * @untimed: number of doorbells that follow and are not timed
+ * @wait: number of doorbells that must be timed before @threshold may fall. The driver subtracts
+ *	the doorbells that it does not time when it sets @untimed
+ * @timed: number of doorbells that the driver times before it stops timing, if none of them is
+ *	quick; at least 1
+ * @untimed: number of doorbells that the driver does not time from now on
  */
 struct db_mod {
 	u64	last;

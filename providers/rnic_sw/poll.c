@@ -95,8 +95,9 @@ static inline const struct rnic_sw_cqe *pop_cqe(struct rnic_sw_queue *q)
 }
 
 /*
- * Count a poll of a CQ. The most frequent case, no busy polling, is inline, because a program that
- * waits for a completion polls all the time. Return: as rnic_sw_count_busy_poll().
+ * Count a poll of a CQ, if the library may poll the network device of a QP of this CQ. By default
+ * it may not, and many programs poll without a pause. So the check is inline. Return: as
+ * rnic_sw_count_busy_poll().
  */
 static inline bool count_poll(struct rnic_sw_cq *cq, bool empty)
 {

@@ -382,8 +382,8 @@ static void pace_rises_slowly_and_is_bounded(struct kunit *test)
 }
 
 /*
- * Ring @n doorbells at intervals of @gap ns, as the driver does: without a time stamp if the
- * doorbell is to be skipped. Return: the number of doorbells that were timed.
+ * Ring @n doorbells at intervals of @gap ns. As in the driver, db_mod_try_skip_doorbell() decides
+ * for each doorbell whether it is timed. Return: the number of doorbells that were timed.
  */
 static u32 count_timed_doorbells(struct db_mod *b, u64 *now, u32 n, u32 gap)
 {
@@ -416,8 +416,9 @@ static void slow_doorbells_are_rarely_timed(struct kunit *test)
 }
 
 /*
- * One quick doorbell ends this, at most DB_MOD_UNTIMED + 1 doorbells late. From then on all
- * doorbells are timed, even if the program pauses before each burst.
+ * A program that was slow starts to ring quickly. At most DB_MOD_UNTIMED + 1 doorbells later
+ * than if all doorbells were timed, one counts as quick. From then on all doorbells are timed,
+ * even if the program pauses before each burst.
  */
 static void quick_doorbells_are_timed(struct kunit *test)
 {
@@ -476,7 +477,10 @@ static void slow_machine_coalesces_soon(struct kunit *test)
 	KUNIT_EXPECT_LE(test, count_until_period(288000, 384000), 160u);
 }
 
-/* The doorbells that are not timed count, too, before the threshold may fall */
+/*
+ * A doorbell that is not timed counts as one of those that must ring before the threshold may
+ * fall
+ */
 static void untimed_doorbells_end_wait(struct kunit *test)
 {
 	u64 now = START;

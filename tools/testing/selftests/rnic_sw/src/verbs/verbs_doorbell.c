@@ -146,7 +146,7 @@ static void test_doorbell_numbers(void)
 		CHECK(!ibv_destroy_qp(qp), "%m");
 		CHECK(ring_doorbell_number(fd, third) == ENOENT, "number of a destroyed QP");
 	}
-	/* the driver finds low and high numbers in different ways */
+	/* the driver keeps doorbells with numbers below 16 in an array, and all in an xarray */
 	for (i = 0; i < MANY_QPS; i++)
 		qps[i] = make_unconnected_qp(p.c.id->pd, p.c.scq);
 	CHECK(count_valid_doorbell_numbers(fd, &third) == 2 + MANY_QPS, "%lu", third);
@@ -195,7 +195,10 @@ static void test_doorbell_killed(void)
 	CHECK(fd >= 0, "%m");
 	CHECK(!ring_doorbell_number(fd, 1), "another process must be able to ring the doorbell");
 	CHECK(!kill(child, SIGKILL) && waitpid(child, NULL, 0) == child, "%m");
-	/* wait for an RCU grace period, after which the doorbell is freed */
+	/*
+	 * The kernel frees the doorbell after an RCU grace period. Go on ringing for 400 ms, so
+	 * that KASAN reports a call that still uses the doorbell then
+	 */
 	for (i = 0; i < 20; i++) {
 		CHECK(ring_doorbell_number(fd, 1) == EIO, "the context of the file is gone");
 		usleep(20000);
